@@ -47,7 +47,10 @@
     CALL(cudaEventElapsedTime, cudaErrorLaunchFailure)                                             \
     CALL(cudaEventDestroy, cudaErrorLaunchFailure)                                                 \
     CALL(cudaFuncGetAttributes, cudaErrorNoKernelImageForDevice)                                   \
-    CALL(cudaLaunchKernel, cudaErrorLaunchOutOfResources)
+    CALL(cudaFuncSetAttribute, cudaErrorInvalidValue)                                              \
+    CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, cudaErrorInvalidDeviceFunction)            \
+    CALL(cudaLaunchKernel, cudaErrorLaunchOutOfResources)                                          \
+    CALL(cudaLaunchCooperativeKernel, cudaErrorLaunchOutOfResources)
 
 #define STANDIN_NUMBER(name, error) CALL_##name,
 enum standin_call { STANDIN_CALLS(STANDIN_NUMBER) STANDIN_CALL_COUNT };

@@ -44,6 +44,7 @@ IS(cudaErrorHostMemoryAlreadyRegistered, 712);
 IS(cudaErrorHostMemoryNotRegistered, 713);
 IS(cudaErrorMisalignedAddress, 716);
 IS(cudaErrorLaunchFailure, 719);
+IS(cudaErrorCooperativeLaunchTooLarge, 720);
 IS(cudaErrorNotPermitted, 800);
 IS(cudaErrorNotSupported, 801);
 IS(cudaErrorSystemNotReady, 802);
@@ -93,6 +94,7 @@ IS(cudaDevAttrPageableMemoryAccess, 88);
 IS(cudaDevAttrConcurrentManagedAccess, 89);
 IS(cudaDevAttrCanUseHostPointerForRegisteredMem, 91);
 IS(cudaDevAttrCooperativeLaunch, 95);
+IS(cudaDevAttrMaxSharedMemoryPerBlockOptin, 97);
 IS(cudaDevAttrCanFlushRemoteWrites, 98);
 IS(cudaDevAttrHostRegisterSupported, 99);
 IS(cudaDevAttrMaxBlocksPerMultiprocessor, 106);
@@ -103,6 +105,7 @@ IS(cudaDevAttrIpcEventSupport, 125);
 #if CUDART_VERSION >= 12030
 IS(cudaDevAttrMpsEnabled, 133);
 #endif
+IS(cudaFuncAttributeMaxDynamicSharedMemorySize, 8);
 IS(cudaFlushGPUDirectRDMAWritesOptionHost, 1);
 IS(cudaFlushGPUDirectRDMAWritesOptionMemOps, 2);
 IS(cudaGPUDirectRDMAWritesOrderingNone, 0);

@@ -33,6 +33,10 @@ static const struct standin_setting {
     {"ordering", AT(ordering), ORDERING_NONE, 0, 2, {"none", "owner", "all"}},
     {"flush", AT(flush), 1, 0, 1, {"no", "yes"}},
     {"violations", AT(aborts), 1, 0, 1, {"status", "abort"}},
+    {"sms", AT(sms), 16, 1, 1024, {NULL}},
+    {"per_sm", AT(per_sm), 2, 1, 32, {NULL}},
+    {"cooperative", AT(cooperative), 1, 0, 1, {"no", "yes"}},
+    {"mps", AT(mps), 0, 0, 1, {"no", "yes"}},
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 

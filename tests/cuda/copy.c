@@ -80,8 +80,6 @@ static cudaError_t copy_submit(const struct copy *copy, cudaStream_t stream)
         standin_blocks("a copy from pageable memory");
         copy_stage(work);
     }
-    standin.counts.copies++;
-    standin.counts.bytes += width * height;
     standin_submit(stream, work);
     if (to)
         return cudaSuccess;
@@ -138,11 +136,9 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
     struct standin_work *work = standin_allocate(sizeof *work);
     work->kind = WORK_SET;
     work->copy.to = copy_address(to, block);
-    work->copy.width = bytes;
+    work->copy.width = bytes, work->copy.height = 1;
     work->value = value;
     standin_work_uses(work, block);
-    standin.counts.copies++;
-    standin.counts.bytes += bytes;
     standin_submit(stream, work);
     return standin_leave(cudaSuccess);
 }

@@ -51,6 +51,15 @@ cudaError_t cudaGetDeviceCount(int *count)
     return standin_leave(cudaSuccess);
 }
 
+/* An attribute that a setting says, or NULL. */
+static const long *setting_of_attribute(enum cudaDeviceAttr attribute)
+{
+    return attribute == cudaDevAttrMultiProcessorCount ? &standin.config.sms
+           : attribute == cudaDevAttrCooperativeLaunch ? &standin.config.cooperative
+           : attribute == DEVICE_ATTRIBUTE_MPS         ? &standin.config.mps
+                                                       : NULL;
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
     static const struct {
@@ -64,11 +73,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         {cudaDevAttrMaxGridDimX, INT32_MAX},
         {cudaDevAttrMaxGridDimY, 65535},
         {cudaDevAttrMaxGridDimZ, 65535},
-        {cudaDevAttrMaxSharedMemoryPerBlock, 48 << 10},
+        {cudaDevAttrMaxSharedMemoryPerBlock, STANDIN_SHARED},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, STANDIN_SHARED_MOST},
         {cudaDevAttrWarpSize, 32},
         {cudaDevAttrMaxPitch, INT32_MAX},
         {cudaDevAttrClockRate, 1000000},
-        {cudaDevAttrMultiProcessorCount, 4},
         {cudaDevAttrIntegrated, 0},
         {cudaDevAttrCanMapHostMemory, 1},
         {cudaDevAttrComputeMode, 0},
@@ -89,11 +98,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         {cudaDevAttrPageableMemoryAccess, 0},
         {cudaDevAttrConcurrentManagedAccess, 0},
         {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
-        {cudaDevAttrCooperativeLaunch, 0},
         {cudaDevAttrHostRegisterSupported, 1},
         {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
         {cudaDevAttrGPUDirectRDMASupported, 1},
-        {DEVICE_ATTRIBUTE_MPS, 0},
     };
     cudaError_t error = standin_enter(CALL_cudaDeviceGetAttribute);
     if (error != cudaSuccess)
@@ -110,6 +117,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     }
     if (attribute == cudaDevAttrGPUDirectRDMAWritesOrdering) {
         *value = 100 * (int)standin.config.ordering; /* cudaGPUDirectRDMAWritesOrderingOwner ... */
+        return standin_leave(cudaSuccess);
+    }
+    if (setting_of_attribute(attribute)) {
+        *value = (int)*setting_of_attribute(attribute);
         return standin_leave(cudaSuccess);
     }
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
@@ -197,6 +208,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
         error = cudaErrorPeerAccessAlreadyEnabled;
     else
         standin.peers[device][peer] = true;
+    standin_memory_protect();
     return standin_leave(error);
 }
 
@@ -254,6 +266,7 @@ static const struct {
     NAMED(cudaErrorHostMemoryNotRegistered),
     NAMED(cudaErrorMisalignedAddress),
     NAMED(cudaErrorLaunchFailure),
+    NAMED(cudaErrorCooperativeLaunchTooLarge),
     NAMED(cudaErrorNotPermitted),
     NAMED(cudaErrorNotSupported),
     NAMED(cudaErrorSystemNotReady),

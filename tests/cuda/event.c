@@ -69,10 +69,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     if (error == cudaSuccess && stream->device != event->device)
         error = standin_violation(cudaErrorInvalidResourceHandle,
                                   "an event is recorded on a stream of another device");
-    if (error == cudaSuccess) {
-        event->recorded++;
+    if (error == cudaSuccess)
         standin_submit(stream, event_work(WORK_RECORD, event));
-    }
     return standin_leave(error);
 }
 

@@ -14,6 +14,14 @@ struct test_work {
     uint64_t value;
 };
 
+/* At the argument of a cooperative kernel. */
+struct test_meeting {
+    uint64_t to, from; /* addresses of words of 32 bits */
+    uint64_t value;
+    uint32_t result; /* how many threads say so */
+    uint32_t wrong;  /* how many saw what they should not */
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,6 +35,24 @@ void kernel_count(struct device_work work);
 void kernel_order(struct device_work work);
 /* Waits for the word at `from`, in pinned memory, to be `value`. */
 void kernel_gate(struct device_work work);
+/* A barrier, shared memory or a trap where `value` is 0, 1 or 2. */
+void kernel_asks(struct device_work work);
+
+/* Cooperative kernels: their argument is a struct test_meeting in device memory. */
+
+/* Sets the word at `to` to `value`, and waits for the word at `from` to be `value`. */
+void kernel_meet(void *meeting);
+/* `value` times, each thread tells its neighbour of the same block a word in shared memory. */
+void kernel_neighbours(void *meeting);
+/* Each thread votes, in each turn another one against. The last of them end early. */
+void kernel_vote(void *meeting);
+/* All blocks fill all of their shared memory, of `value` bytes, before any of them looks at it. At
+ * `to` is a counter. */
+void kernel_apart(void *meeting);
+/* Threads wait at different barriers. */
+void kernel_divide(void *meeting);
+/* Counts its threads, as many as blockDim and gridDim say, and their numbers. */
+void kernel_present(void *meeting);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,11 @@
 /*
  * launch.c - kernels: the CPU runs one thread of one block after the other, blocks in any order.
+ * cooperative.c runs those whose threads wait for each other.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "standin.h"
-
-#define SHARED_MOST (48 << 10)
 
 /* What device_host.h declares. */
 extern __thread uint3 threadIdx, blockIdx;
@@ -53,49 +52,57 @@ static bool launch_fits(dim3 grid, dim3 block)
            block.y <= 1024 && block.z <= 64 && block.x * block.y * block.z <= 1024;
 }
 
-/* Loads the kernel on the thread's device. Was it? */
-static bool kernel_load(const void *function)
+struct standin_kernel *standin_kernel_find(const void *function)
 {
-    const void **kernels = standin.kernels[standin_device()];
+    struct standin_kernel *kernels = standin.kernels[standin_device()];
     int i = 0;
-    while (i < STANDIN_KERNELS && kernels[i] && kernels[i] != function)
+    while (i < STANDIN_KERNELS && kernels[i].function && kernels[i].function != function)
         i++;
     if (i == STANDIN_KERNELS)
         abort();
-    bool was = kernels[i];
-    kernels[i] = function;
-    return was;
+    if (!kernels[i].function)
+        kernels[i] = (struct standin_kernel){.function = function, .shared_most = STANDIN_SHARED};
+    return &kernels[i];
 }
 
 /* Code that is loaded by its first launch waits for kernels that run. */
-static void kernel_launch(const void *function)
+void standin_kernel_launch(const void *function)
 {
-    if (kernel_load(function))
+    struct standin_kernel *found = standin_kernel_find(function);
+    bool loaded = found->loaded;
+    found->loaded = true;
+    if (loaded)
         return;
     standin.counts.lazy++;
     if (standin.config.strict)
         standin_violation(cudaErrorUnknown, "a kernel is launched that was not loaded before");
 }
 
-/* The work uses each block that the argument has an address of, and which the device reaches. */
-static cudaError_t launch_uses(struct standin_work *work, int device)
+cudaError_t standin_launch_uses(struct standin_work *work, int device, const void *address)
+{
+    struct standin_block *block = standin_find(address);
+    if (block_is_device(block) && block->device != device && !standin.peers[device][block->device])
+        return standin_violation(cudaErrorIllegalAddress,
+                                 "a kernel of GPU %d reads or writes memory of GPU %d, to which "
+                                 "it has no peer access",
+                                 device, block->device);
+    if (block)
+        standin_work_uses(work, block);
+    return cudaSuccess;
+}
+
+/* The work uses each block that the argument has an address of. */
+static cudaError_t argument_uses(struct standin_work *work, int device)
 {
     uintptr_t word;
     const char *argument = (const char *)work->argument;
-    for (size_t at = 0; at + sizeof word <= sizeof *work->argument; at += sizeof word) {
+    cudaError_t error = cudaSuccess;
+    for (size_t at = 0; error == cudaSuccess && at + sizeof word <= sizeof *work->argument;
+         at += sizeof word) {
         memcpy(&word, argument + at, sizeof word);
-        struct standin_block *block = standin_find((const void *)word);
-        if (block_is_device(block) && block->device != device &&
-            !standin.peers[device][block->device])
-            return standin_violation(
-                cudaErrorIllegalAddress,
-                "a kernel of GPU %d reads or writes memory of GPU %d, to which "
-                "it has no peer access",
-                device, block->device);
-        if (block)
-            standin_work_uses(work, block);
+        error = standin_launch_uses(work, device, (const void *)word);
     }
-    return cudaSuccess;
+    return error;
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
@@ -105,13 +112,42 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         return error;
     if (!function)
         return standin_leave(cudaErrorInvalidDeviceFunction);
-    kernel_load(function);
+    struct standin_kernel *found = standin_kernel_find(function);
+    found->loaded = true;
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = 1024;
     attributes->numRegs = 32;
     attributes->ptxVersion = attributes->binaryVersion = 90;
-    attributes->maxDynamicSharedSizeBytes = SHARED_MOST;
+    attributes->maxDynamicSharedSizeBytes = (int)found->shared_most;
     return standin_leave(cudaSuccess);
+}
+
+cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
+{
+    cudaError_t error = standin_enter(CALL_cudaFuncSetAttribute);
+    if (error != cudaSuccess)
+        return error;
+    if (!function)
+        return standin_leave(cudaErrorInvalidDeviceFunction);
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+        value > STANDIN_SHARED_MOST)
+        return standin_leave(cudaErrorInvalidValue);
+    standin_kernel_find(function)->shared_most = (size_t)value;
+    return standin_leave(cudaSuccess);
+}
+
+cudaError_t standin_launch_check(const char *call, cudaStream_t stream, const void *function,
+                                 dim3 grid, dim3 block)
+{
+    cudaError_t error = standin_stream_check(stream);
+    if (error == cudaSuccess && stream->device != standin_device())
+        error = standin_violation(cudaErrorInvalidResourceHandle,
+                                  "%s on a stream of another device", call);
+    if (error == cudaSuccess && !function)
+        error = cudaErrorInvalidDeviceFunction;
+    if (error == cudaSuccess && !launch_fits(grid, block))
+        error = cudaErrorInvalidConfiguration;
+    return error;
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
@@ -120,19 +156,13 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
     cudaError_t error = standin_enter(CALL_cudaLaunchKernel);
     if (error != cudaSuccess)
         return error;
-    error = standin_stream_check(stream);
-    if (error == cudaSuccess && stream->device != standin_device())
-        error = standin_violation(cudaErrorInvalidResourceHandle,
-                                  "cudaLaunchKernel on a stream of another device");
-    if (error == cudaSuccess && !function)
-        error = cudaErrorInvalidDeviceFunction;
-    if (error == cudaSuccess && !launch_fits(grid, block))
-        error = cudaErrorInvalidConfiguration;
-    if (error == cudaSuccess && (!arguments || !arguments[0] || shared > SHARED_MOST))
+    error = standin_launch_check("cudaLaunchKernel", stream, function, grid, block);
+    if (error == cudaSuccess &&
+        (!arguments || !arguments[0] || shared > standin_kernel_find(function)->shared_most))
         error = cudaErrorInvalidValue;
     if (error != cudaSuccess)
         return standin_leave(error);
-    kernel_launch(function);
+    standin_kernel_launch(function);
     struct standin_work *work = standin_allocate(sizeof *work);
     work->kind = WORK_LAUNCH;
     work->function = (kernel *)(uintptr_t)function;
@@ -142,13 +172,8 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
         work->block = (dim3){(unsigned)standin.config.threads, 1, 1};
     work->argument = standin_allocate(sizeof *work->argument);
     memcpy(work->argument, arguments[0], sizeof *work->argument);
-    work->random = stream->seed + stream->queued;
-    error = launch_uses(work, stream->device);
-    if (error != cudaSuccess)
-        return standin_leave(error);
-    standin.counts.launches++;
-    work->fails = standin.counts.launches == (uint64_t)standin.config.sticky;
-    work->hangs = standin.counts.launches == (uint64_t)standin.config.hang;
-    standin_submit(stream, work);
-    return standin_leave(cudaSuccess);
+    error = argument_uses(work, stream->device);
+    if (error == cudaSuccess)
+        standin_submit(stream, work);
+    return standin_leave(error);
 }

@@ -12,7 +12,6 @@
 #include "blocks.h"
 
 #define ALIGNMENT 256
-#define GARBAGE   0xa5
 
 bool block_is_device(const struct standin_block *block)
 {
@@ -61,14 +60,31 @@ cudaError_t standin_range(const void *pointer, size_t bytes, const char *what,
     return cudaSuccess;
 }
 
-void standin_memory_open(int device, bool open)
+static bool block_reached(const struct standin_block *block)
 {
-    for (struct standin_block *each = standin.blocks; each; each = each->next)
-        if (block_is_device(each) &&
-            (each->device == device || standin.peers[device][each->device]) &&
-            mprotect(each->map, each->map_bytes - BLOCK_PAGE,
+    for (int i = 0; i < standin.config.devices; i++)
+        if (standin.open[i] > 0 && (block->device == i || standin.peers[i][block->device]))
+            return true;
+    return standin.config.async;
+}
+
+void standin_memory_protect(void)
+{
+    for (struct standin_block *each = standin.blocks; each; each = each->next) {
+        bool open = block_reached(each);
+        if (!block_is_device(each) || open == each->open)
+            continue;
+        if (mprotect(each->map, each->map_bytes - BLOCK_PAGE,
                      open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
             abort();
+        each->open = open;
+    }
+}
+
+void standin_memory_open(int device, bool open)
+{
+    standin.open[device] += open ? 1 : -1u;
+    standin_memory_protect();
 }
 
 struct standin_block *block_add(const struct standin_block *values)
@@ -156,6 +172,9 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
         *pointer = NULL;
         return standin_leave(cudaSuccess);
     }
+    error = standin_kernels_await("cudaMalloc", device, false);
+    if (error != cudaSuccess)
+        return standin_leave(error);
     if (bytes > (size_t)standin.config.memory ||
         standin.used[device] + block_cost(bytes) > (size_t)standin.config.memory)
         return standin_leave(cudaErrorMemoryAllocation);
@@ -166,11 +185,10 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     struct stat stat;
     fstat(file, &stat);
     char *view = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    char *map = block_map(pages + BLOCK_PAGE, file,
-                          standin.config.async ? PROT_READ | PROT_WRITE : PROT_NONE);
+    char *map = block_map(pages + BLOCK_PAGE, file, PROT_NONE);
     if (view == MAP_FAILED || !map)
         abort();
-    memset(view, GARBAGE, pages);
+    memset(view, STANDIN_GARBAGE, pages);
     const struct standin_block *block =
         block_add(&(struct standin_block){.kind = BLOCK_DEVICE,
                                           .device = device,
@@ -182,6 +200,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
                                           .file = file,
                                           .file_device = stat.st_dev,
                                           .file_number = stat.st_ino});
+    standin_memory_protect();
     standin.used[device] += pages;
     standin_nics_reach(block, true);
     *pointer = block->base;
@@ -202,6 +221,10 @@ cudaError_t cudaFree(void *pointer)
         return error;
     struct standin_block *block =
         pointer ? block_take(pointer, BLOCK_DEVICE, "cudaFree", &error) : NULL;
+    if (block) {
+        error = standin_kernels_await("cudaFree", block->device, true);
+        block = error == cudaSuccess ? block_take(pointer, BLOCK_DEVICE, "cudaFree", &error) : NULL;
+    }
     if (block && block_is_opened(block))
         error = standin_violation(cudaErrorInvalidValue,
                                   "cudaFree: another process has the memory at %p open", pointer);
@@ -224,11 +247,14 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
     *pointer = NULL;
     if (bytes == 0)
         return standin_leave(cudaSuccess);
+    error = standin_kernels_await("cudaHostAlloc", standin_device(), false);
+    if (error != cudaSuccess)
+        return standin_leave(error);
     size_t pages = block_cost(bytes);
     char *map = pages < bytes ? NULL : block_map(pages + BLOCK_PAGE, -1, PROT_READ | PROT_WRITE);
     if (!map)
         return standin_leave(cudaErrorMemoryAllocation);
-    memset(map, GARBAGE, pages);
+    memset(map, STANDIN_GARBAGE, pages);
     block_add(&(struct standin_block){.kind = BLOCK_ALLOCATED,
                                       .device = standin_device(),
                                       .base = map,
@@ -249,6 +275,8 @@ cudaError_t cudaFreeHost(void *pointer)
     struct standin_block *block =
         pointer ? block_take(pointer, BLOCK_ALLOCATED, "cudaFreeHost", &error) : NULL;
     if (block)
+        error = standin_kernels_await("cudaFreeHost", standin_device(), false);
+    if (block && error == cudaSuccess)
         block_drop(block);
     return standin_leave(error);
 }

@@ -94,8 +94,7 @@ static struct standin_block *ipc_map(const struct ipc_handle *values, int device
     if (fcntl(file, F_OFD_SETLK, &lock) != 0)
         abort();
     char *view = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    char *map = block_map(pages + BLOCK_PAGE, file,
-                          standin.config.async ? PROT_READ | PROT_WRITE : PROT_NONE);
+    char *map = block_map(pages + BLOCK_PAGE, file, PROT_NONE);
     if (view == MAP_FAILED || !map)
         abort();
     return block_add(&(struct standin_block){.kind = BLOCK_OPENED,
@@ -150,6 +149,7 @@ cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsi
     block->opens++;
     /* The flag asks for this. */
     standin.peers[standin_device()][device] = true;
+    standin_memory_protect();
     *pointer = block->base;
     return standin_leave(cudaSuccess);
 }

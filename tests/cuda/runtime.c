@@ -40,6 +40,9 @@ static void standin_begin(const char *text, const char *visible)
     memset(standin.used, 0, sizeof(standin.used));
     memset(standin.peers, 0, sizeof(standin.peers));
     memset(standin.kernels, 0, sizeof(standin.kernels));
+    memset(standin.open, 0, sizeof(standin.open));
+    memset(standin.cooperative, 0, sizeof(standin.cooperative));
+    memset(standin.resident, 0, sizeof(standin.resident));
     standin.counts = (struct runtime_counts){0};
     if (!registered)
         on_exit(standin_exit, NULL);

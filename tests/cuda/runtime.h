@@ -7,24 +7,34 @@
  *
  * mode=sync: each call does its work before it returns. No CPU reads or writes device memory at
  * its address except a kernel that runs, and a kernel reaches only memory of its own device and of
- * its peers: all else ends by a signal.
+ * its peers: all else ends by a signal. A stream of cooperative kernels is a thread from the first
+ * of them on, as is one that waits for an event of such a stream: its work may be done after the
+ * calls have returned. While cooperative kernels run, what they reach can be reached by all.
  * mode=async: each stream is a thread, which begins each piece of work after a random delay. Device
  * memory can be reached by the CPU. Copies from pinned memory read it late; copies from pageable
  * memory read it at once, copies to it end before the call does.
  * In both modes each block of device memory begins with garbage, ends at an inaccessible page
  * (after at most 255 bytes), is aligned to 256 bytes and no more, and its address is never used
  * again.
+ * A cooperative kernel takes one `void *`, to device memory. Each of its threads is a thread of this
+ * process, so that they and other kernels can wait for each other: for at most sms * per_sm blocks
+ * of a device there is room, and a kernel begins when it has room. A block has at most 4 threads,
+ * whatever the launch says, or as many as `threads` says; blockDim is what runs. A kernel uses the
+ * block of memory that its argument lies in, and from its beginning on each block that an aligned
+ * word from there to that block's end has an address of.
  * Strict: what CUDA leaves undefined, or refuses only by luck, is a violation: one sentence on
  * stderr, then abort(). Violations are unknown pointers, freed memory, ranges beyond a block,
  * copies of the wrong direction or with overlap, a destroyed or unknown stream or event, the
  * default stream, a launch or memset on a stream of another device than the thread's (a copy is
  * allowed there), a record on a stream of another device than the event's, memory that is freed
  * while queued work uses it or another process has it open, a kernel that is given memory of a
- * device to which its own has no peer access, and whatever is left at exit(0). A kernel uses the
- * blocks that its argument has addresses of. NICs of the provider of tests/verbs, where that is
- * linked, reach device memory by a dmabuf, or by their peer memory module. What they write may be
- * seen only after cudaDeviceFlushGPUDirectRDMAWrites() (flush=1 of the provider). A process that
- * was forked after a call, and calls, gets cudaErrorInitializationError.
+ * device to which its own has no peer access, a barrier or shared memory in a kernel that is not
+ * cooperative, threads of a block at different barriers, __trap(), and whatever is left at exit(0).
+ * A kernel that is not cooperative uses the blocks that its argument has addresses of. NICs of the
+ * provider of tests/verbs, where that is linked, reach device memory by a dmabuf, or by their peer
+ * memory module. What they write may be seen only after cudaDeviceFlushGPUDirectRDMAWrites()
+ * (flush=1 of the provider). A process that was forked after a call, and calls, gets
+ * cudaErrorInitializationError.
  *
  * CUDA_STANDIN="key=value,key=value...", read once, or runtime_configure():
  *
@@ -37,13 +47,17 @@
  *   delay=US        work starts at most so late in mode=async (100)
  *   threads=N       a block of a kernel has this many threads; 0: as many as the launch says (0).
  *                   They run one after the other, so it is not seen if they need atomic operations.
+ *                   Those of cooperative kernels run at the same time; 0: at most 4 of a block.
  *   sticky=N        the N-th launch (from 1) returns cudaSuccess, and does nothing; when it is
  *                   done, all calls give cudaErrorIllegalAddress (0: none)
- *   hang=N          the N-th launch never ends in mode=async (0: none)
+ *   hang=N          the N-th launch never ends, if it is cooperative or in mode=async (0: none)
  *   connections=N   CUDA_DEVICE_MAX_CONNECTIONS must be N at the first call (0: it may be anything)
  *   strict=no|yes   violations are: calls that wait for a stream, or copy from or to pageable
  *                   memory, launches of kernels that cudaFuncGetAttributes() has not loaded on that
- *                   device, and, with several devices, calls in a thread that has chosen none (no)
+ *                   device, with several devices calls in a thread that has chosen none, and
+ *                   cudaMalloc(), cudaFree(), cudaHostAlloc() and cudaFreeHost() of the device where
+ *                   a cooperative kernel is not done, which may wait for it (no). Without strict=yes
+ *                   only cudaFree() waits
  *   driver=new|none|old
  *                   none and old: cudaErrorInsufficientDriver everywhere (new)
  *   peer=no|yes     devices reach each other's memory (yes)
@@ -54,6 +68,11 @@
  *                   what NICs write need not be flushed for the device that owns the memory, or for
  *                   all devices (none)
  *   flush=no|yes    it can be flushed (yes)
+ *   sms=N           multiprocessors of a device (16)
+ *   per_sm=N        blocks that each has room for (2)
+ *   cooperative=no|yes
+ *                   kernels can be launched cooperatively (yes)
+ *   mps=no|yes      cudaDevAttrMpsEnabled (no)
  *   violations=status|abort
  *                   after its sentence a violation aborts, or the call gives an error (abort)
  *   fail=NAME:N+NAME:N:ERROR...

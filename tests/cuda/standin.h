@@ -18,13 +18,18 @@
 #define STANDIN_DEVICES 16
 #define STANDIN_FAULTS  16
 #define STANDIN_KERNELS 512
+#define STANDIN_GARBAGE 0xa5
+
+/* Bytes of shared memory of a block, and what cudaFuncSetAttribute() allows. */
+#define STANDIN_SHARED      (48 << 10)
+#define STANDIN_SHARED_MOST (227 << 10)
 
 enum { DRIVER_NEW, DRIVER_NONE, DRIVER_OLD };
 enum { ORDERING_NONE, ORDERING_OWNER, ORDERING_ALL };
 
 struct standin_config {
     long devices, memory, async, seed, threads, sticky, hang, connections, strict, driver, peer,
-        ipc, dmabuf, ordering, flush, aborts;
+        ipc, dmabuf, ordering, flush, aborts, sms, per_sm, cooperative, mps;
     long delay; /* us */
     struct standin_fault {
         enum standin_call call;
@@ -59,6 +64,7 @@ struct standin_block {
     int file;         /* of device memory, with `map` at offset 0; else -1 */
     unsigned pending; /* queued work that uses it */
     unsigned opens;   /* of BLOCK_OPENED */
+    bool open;        /* device memory that the CPU can reach */
     dev_t file_device;
     ino_t file_number;
     struct standin_block *next;
@@ -78,7 +84,9 @@ struct CUstream_st {
     uint64_t queued, done;
     uint64_t random; /* of the delays */
     uint64_t seed;   /* of what else is random */
-    bool destroyed, ended;
+    bool destroyed;
+    bool threaded; /* a thread does the work, else the calls do */
+    bool ended;    /* there is no thread, or none any more */
     int device;
     pthread_cond_t wake; /* there is work, or it is destroyed */
     struct CUstream_st *next;
@@ -96,8 +104,11 @@ struct standin_work {
     char *stage; /* owned; what a copy from pageable memory has read */
     int value;
     void (*function)(struct device_work);
+    void (*cooperative)(void *); /* in place of `function` */
     dim3 grid, block;
     struct device_work *argument; /* owned */
+    void *pointer;                /* the argument of a cooperative kernel */
+    size_t shared;
     uint64_t random;
     struct CUevent_st *event;
     uint64_t number;   /* of the record */
@@ -105,6 +116,13 @@ struct standin_work {
     struct standin_block **blocks;
     size_t block_count;
     struct standin_work *next;
+};
+
+/* A kernel that is loaded on a device, or has an attribute set. */
+struct standin_kernel {
+    const void *function;
+    bool loaded;
+    size_t shared_most;
 };
 
 struct standin {
@@ -121,7 +139,10 @@ struct standin {
     struct standin_block *blocks, *old_blocks; /* old ones keep their addresses */
     struct CUstream_st *streams, *old_streams;
     struct CUevent_st *events, *old_events;
-    const void *kernels[STANDIN_DEVICES][STANDIN_KERNELS]; /* that are loaded */
+    struct standin_kernel kernels[STANDIN_DEVICES][STANDIN_KERNELS];
+    unsigned open[STANDIN_DEVICES];        /* kernels that reach memory in mode=sync */
+    unsigned cooperative[STANDIN_DEVICES]; /* cooperative kernels that are launched and not done */
+    uint64_t resident[STANDIN_DEVICES];    /* their blocks that run */
     struct runtime_counts counts;
 };
 
@@ -169,8 +190,11 @@ struct standin_block *standin_find(const void *pointer);
 cudaError_t standin_range(const void *pointer, size_t bytes, const char *what,
                           struct standin_block **block);
 bool block_is_device(const struct standin_block *block);
-/* In mode=sync: what a kernel of the device reaches can be reached. */
+/* In mode=sync: a kernel of the device begins or ends. What the kernels that run reach, of their
+ * devices and peers, can be reached. */
 void standin_memory_open(int device, bool open);
+/* Once more: there is other memory, or another peer. */
+void standin_memory_protect(void);
 
 /* NICs of the provider of tests/verbs, if it is linked, reach device memory, or do no more. */
 void standin_nics_reach(const struct standin_block *block, bool reach);
@@ -189,7 +213,22 @@ void standin_work_uses(struct standin_work *work, struct standin_block *block);
 void standin_streams_forget(void);
 void standin_blocks_forget(void);
 
+/* A call waits for the cooperative kernels of the device, if there are any: a violation if
+ * strict=yes. */
+cudaError_t standin_kernels_await(const char *call, int device, bool waits);
+
+/* A stream that is of the thread's device, a kernel, and numbers that a device allows? */
+cudaError_t standin_launch_check(const char *call, cudaStream_t stream, const void *function,
+                                 dim3 grid, dim3 block);
+/* What the thread's device knows of the kernel, and whether its first launch must load it. */
+struct standin_kernel *standin_kernel_find(const void *function);
+void standin_kernel_launch(const void *function);
+/* The work uses the block that has the address, if there is one, which the device must reach. */
+cudaError_t standin_launch_uses(struct standin_work *work, int device, const void *address);
+
 /* Without the lock in mode=async. */
 void standin_kernel_run(const struct standin_work *work);
+/* Gives the lock back while it waits for room, and while the kernel runs. */
+void standin_cooperative_run(struct CUstream_st *stream, struct standin_work *work);
 
 #endif

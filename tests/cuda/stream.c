@@ -35,7 +35,7 @@ void standin_work_uses(struct standin_work *work, struct standin_block *block)
     block->pending++;
 }
 
-/* Without the lock in mode=async. */
+/* Without the lock in mode=async, with it in mode=sync, where kernels do not wait for others. */
 static void work_run(const struct standin_work *work)
 {
     if (work->kind == WORK_COPY)
@@ -60,11 +60,44 @@ static void work_finish(struct CUstream_st *stream, struct standin_work *work)
         work->event->done = work->number;
         work->event->at = standin_now();
     }
+    if (work->cooperative)
+        standin.cooperative[stream->device]--;
     stream->done++;
     free(work->stage);
     free(work->argument);
     free(work->blocks);
     free(work);
+}
+
+/* The lock is held. */
+static void work_do(struct CUstream_st *stream, struct standin_work *work)
+{
+    if (standin.sticky != cudaSuccess || work->fails)
+        return;
+    if (work->cooperative) {
+        standin_cooperative_run(stream, work);
+        return;
+    }
+    if (standin.config.async)
+        standin_unlock();
+    else if (work->kind == WORK_LAUNCH)
+        standin_memory_open(stream->device, true);
+    work_run(work);
+    if (standin.config.async)
+        standin_lock();
+    else if (work->kind == WORK_LAUNCH)
+        standin_memory_open(stream->device, false);
+}
+
+/* Half of all work starts at once. */
+static void work_delay(struct CUstream_st *stream)
+{
+    uint64_t most = (uint64_t)standin.config.delay;
+    uint64_t delay = standin_random(&stream->random, 2 * most + 1);
+    standin_unlock();
+    if (delay < most)
+        usleep((useconds_t)delay);
+    standin_lock();
 }
 
 static void *stream_work(void *argument)
@@ -82,16 +115,9 @@ static void *stream_work(void *argument)
             pthread_cond_wait(&standin.finished, &standin.lock);
         while (work->hangs)
             pthread_cond_wait(&standin.finished, &standin.lock);
-        /* Half of all work starts at once. */
-        uint64_t most = (uint64_t)standin.config.delay;
-        uint64_t delay = standin_random(&stream->random, 2 * most + 1);
-        bool runs = standin.sticky == cudaSuccess && !work->fails;
-        standin_unlock();
-        if (delay < most)
-            usleep((useconds_t)delay);
-        if (runs)
-            work_run(work);
-        standin_lock();
+        if (standin.config.async)
+            work_delay(stream);
+        work_do(stream, work);
         stream->first = work->next;
         work_finish(stream, work);
         pthread_cond_broadcast(&standin.finished);
@@ -102,37 +128,10 @@ static void *stream_work(void *argument)
     return NULL;
 }
 
-void standin_submit(cudaStream_t stream, struct standin_work *work)
-{
-    stream->queued++;
-    if (standin.config.async) {
-        if (stream->first)
-            stream->last->next = work;
-        else
-            stream->first = work;
-        stream->last = work;
-        pthread_cond_signal(&stream->wake);
-        return;
-    }
-    bool opens = work->kind == WORK_LAUNCH && !work->fails;
-    if (opens)
-        standin_memory_open(stream->device, true);
-    if (!work->fails)
-        work_run(work);
-    if (opens)
-        standin_memory_open(stream->device, false);
-    work_finish(stream, work);
-}
-
-cudaError_t standin_await(cudaStream_t stream, uint64_t count)
-{
-    while (stream->done < count && standin.sticky == cudaSuccess)
-        pthread_cond_wait(&standin.finished, &standin.lock);
-    return standin.sticky;
-}
-
 static void stream_start(struct CUstream_st *stream)
 {
+    stream->threaded = true;
+    stream->ended = false;
     pthread_attr_t attributes;
     pthread_t thread;
     pthread_attr_init(&attributes);
@@ -142,6 +141,51 @@ static void stream_start(struct CUstream_st *stream)
         abort();
     }
     pthread_attr_destroy(&attributes);
+}
+
+/* May the work have to wait for other work? */
+static bool work_waits(const struct standin_work *work)
+{
+    return work->cooperative || (work->kind == WORK_WAIT && work->event->done < work->number);
+}
+
+void standin_submit(cudaStream_t stream, struct standin_work *work)
+{
+    if (work->kind == WORK_LAUNCH) {
+        standin.counts.launches++;
+        work->random = stream->seed + stream->queued;
+        work->fails = standin.counts.launches == (uint64_t)standin.config.sticky;
+        work->hangs = standin.counts.launches == (uint64_t)standin.config.hang;
+    }
+    if (work->kind == WORK_RECORD)
+        work->number = ++work->event->recorded;
+    if (work->kind == WORK_COPY || work->kind == WORK_SET) {
+        standin.counts.copies++;
+        standin.counts.bytes += work->copy.width * work->copy.height;
+    }
+    if (work->cooperative)
+        standin.cooperative[stream->device]++;
+    stream->queued++;
+    if (!stream->threaded && work_waits(work))
+        stream_start(stream);
+    if (!stream->threaded) {
+        work_do(stream, work);
+        work_finish(stream, work);
+        return;
+    }
+    if (stream->first)
+        stream->last->next = work;
+    else
+        stream->first = work;
+    stream->last = work;
+    pthread_cond_signal(&stream->wake);
+}
+
+cudaError_t standin_await(cudaStream_t stream, uint64_t count)
+{
+    while (stream->done < count && standin.sticky == cudaSuccess)
+        pthread_cond_wait(&standin.finished, &standin.lock);
+    return standin.sticky;
 }
 
 static cudaError_t stream_create(cudaStream_t *stream, unsigned int flags)
@@ -155,7 +199,7 @@ static cudaError_t stream_create(cudaStream_t *stream, unsigned int flags)
     pthread_cond_init(&made->wake, NULL);
     made->next = standin.streams;
     standin.streams = made;
-    made->ended = !standin.config.async;
+    made->ended = true;
     if (standin.config.async)
         stream_start(made);
     *stream = made;

@@ -6,13 +6,7 @@
 #include <sys/socket.h>
 
 #include "card.h"
-
-/* What a broken rule leaves behind is no leak of the program. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
+#include "rules.h"
 
 static struct card card;
 static char pageable[CARD_BYTES];
@@ -385,11 +379,7 @@ static void kernel_of_freed(void)
     cudaStreamSynchronize(card.stream);
 }
 
-static const struct rule_case {
-    const char *name;
-    void (*work)(void);
-    const char *sentence; /* NULL: a signal */
-} rules[] = {
+static const struct rule_case rules[] = {
     {"source_beyond", source_beyond, "the source of a copy: 4000 bytes at"},
     {"target_beyond", target_beyond, "the target of a copy: 4001 bytes at"},
     {"rows_beyond", rows_beyond, "the source of a copy: 4009 bytes at"},
@@ -443,28 +433,6 @@ static const struct rule_case {
 };
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 
-static int rule_work(void *argument)
-{
-    const struct rule_case *rule = argument;
-    if (!rule->sentence) {
-        signal(SIGSEGV, SIG_DFL); /* cmocka catches it */
-        rule->work();
-        _exit(0);
-    }
-    rule->work();
-    exit(0); /* where the stand-in looks for what was left */
-}
-
-static void rule_fires(void **state)
-{
-    const struct child *child = child_run(rule_work, *state);
-    const struct rule_case *rule = *state;
-    assert_true(WIFSIGNALED(child->status) || WEXITSTATUS(child->status) != 0);
-    if (rule->sentence && !strstr(child->err, rule->sentence))
-        fail_msg("expected: %s\nsaid: %s", rule->sentence, child->err);
-    assert_int_equal(strstr(child->err, "cuda stand-in: ") != NULL, rule->sentence != NULL);
-}
-
 /* With violations=status calls give errors, and violations are counted. */
 static void status(void **state)
 {
@@ -499,8 +467,6 @@ int main(void)
 {
     struct CMUnitTest tests[RULES + 2] = {cmocka_unit_test(status), cmocka_unit_test(peers)};
     for (size_t i = 0; i < RULES; i++)
-        tests[2 + i] = (struct CMUnitTest){.name = rules[i].name,
-                                           .test_func = rule_fires,
-                                           .initial_state = (void *)(uintptr_t)&rules[i]};
+        tests[2 + i] = rule_test(&rules[i]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * device_host.h - lets g++ compile a file of kernels for the CPU, where the stand-in (../runtime.h)
- * runs them: one thread of one block after the other. The compiler includes it first.
+ * runs them: one thread of one block after the other, or all threads at the same time if the launch
+ * is cooperative. The compiler includes it first.
  */
 #ifndef CCTEST_TEST_CUDA_DEVICE_HOST_H
 #define CCTEST_TEST_CUDA_DEVICE_HOST_H
@@ -19,8 +20,22 @@ extern __thread uint3 threadIdx, blockIdx;
 extern __thread dim3 blockDim, gridDim;
 }
 
-/* Threads run one after the other, so none can wait for the others. */
-void __syncthreads(void) __attribute__((error("kernels that run on the CPU have no barriers")));
+/* Of kernels that are launched cooperatively, whose threads run at the same time: barriers of a
+ * block, with a vote or without, and the shared memory of a block, as many bytes as the launch says,
+ * aligned to 16. A kernel that is not has none of these. cooperative.c defines them. */
+extern "C" {
+void __syncthreads(void);
+int __syncthreads_and(int vote);
+char *device_shared(void);
+}
+
+extern "C" {
+void __nanosleep(unsigned nanoseconds); /* gives the CPU to other threads */
+void __threadfence_system(void);
+void __trap(void); /* a violation */
+long long clock64(void);
+unsigned long long device_nanoseconds(void); /* of the clock that all devices share */
+}
 
 template <typename T> static inline T device_host_add(T *at, T value)
 {
