@@ -42,6 +42,7 @@
     CALL(cudaStreamWaitEvent, cudaErrorLaunchFailure)                                              \
     CALL(cudaEventCreateWithFlags, cudaErrorMemoryAllocation)                                      \
     CALL(cudaEventRecord, cudaErrorLaunchFailure)                                                  \
+    CALL(cudaEventRecordWithFlags, cudaErrorLaunchFailure)                                         \
     CALL(cudaEventQuery, cudaErrorLaunchFailure)                                                   \
     CALL(cudaEventSynchronize, cudaErrorLaunchFailure)                                             \
     CALL(cudaEventElapsedTime, cudaErrorLaunchFailure)                                             \
@@ -50,7 +51,13 @@
     CALL(cudaFuncSetAttribute, cudaErrorInvalidValue)                                              \
     CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, cudaErrorInvalidDeviceFunction)            \
     CALL(cudaLaunchKernel, cudaErrorLaunchOutOfResources)                                          \
-    CALL(cudaLaunchCooperativeKernel, cudaErrorLaunchOutOfResources)
+    CALL(cudaLaunchCooperativeKernel, cudaErrorLaunchOutOfResources)                               \
+    CALL(cudaStreamBeginCapture, cudaErrorIllegalState)                                            \
+    CALL(cudaStreamEndCapture, cudaErrorIllegalState)                                              \
+    CALL(cudaGraphInstantiate, cudaErrorMemoryAllocation)                                          \
+    CALL(cudaGraphLaunch, cudaErrorLaunchFailure)                                                  \
+    CALL(cudaGraphExecDestroy, cudaErrorInvalidValue)                                              \
+    CALL(cudaGraphDestroy, cudaErrorInvalidValue)
 
 #define STANDIN_NUMBER(name, error) CALL_##name,
 enum standin_call { STANDIN_CALLS(STANDIN_NUMBER) STANDIN_CALL_COUNT };

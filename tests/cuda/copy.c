@@ -66,6 +66,9 @@ static cudaError_t copy_submit(const struct copy *copy, cudaStream_t stream)
     const char *to_at = copy->to, *from_at = copy->from;
     if (height == 1 && to_at < from_at + from_bytes && from_at < to_at + to_bytes)
         return standin_violation(cudaErrorInvalidValue, "the source of a copy overlaps the target");
+    if (stream->capture && (!to || !from))
+        return standin_violation(cudaErrorStreamCaptureUnsupported,
+                                 "a copy from or to pageable memory is captured");
     struct standin_work *work = standin_allocate(sizeof *work);
     work->kind = WORK_COPY;
     work->copy.to = copy_address(copy->to, to);

@@ -268,6 +268,8 @@ static const struct {
     NAMED(cudaErrorLaunchFailure),
     NAMED(cudaErrorCooperativeLaunchTooLarge),
     NAMED(cudaErrorNotPermitted),
+    NAMED(cudaErrorIllegalState),
+    NAMED(cudaErrorStreamCaptureUnsupported),
     NAMED(cudaErrorNotSupported),
     NAMED(cudaErrorSystemNotReady),
     NAMED(cudaErrorSystemDriverMismatch),

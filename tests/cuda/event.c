@@ -21,7 +21,7 @@ static struct standin_work *event_work(enum work_kind kind, cudaEvent_t event)
     struct standin_work *work = standin_allocate(sizeof *work);
     work->kind = kind;
     work->event = event;
-    work->number = event->recorded;
+    work->number = event->recorded; /* of a record: not yet */
     return work;
 }
 
@@ -58,12 +58,16 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return standin_leave(error);
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+/* The lock is held. */
+static cudaError_t event_record(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
-    cudaError_t error = standin_enter(CALL_cudaEventRecord);
-    if (error != cudaSuccess)
-        return error;
-    error = standin_stream_check(stream);
+    cudaError_t error = standin_stream_check(stream);
+    if (error == cudaSuccess && stream->capture && flags == cudaEventRecordDefault)
+        error = standin_violation(cudaErrorStreamCaptureUnsupported,
+                                  "a captured record without cudaEventRecordExternal records "
+                                  "nothing");
+    if (error == cudaSuccess && !stream->capture && flags != cudaEventRecordDefault)
+        error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         error = standin_event_check(event);
     if (error == cudaSuccess && stream->device != event->device)
@@ -71,7 +75,20 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
                                   "an event is recorded on a stream of another device");
     if (error == cudaSuccess)
         standin_submit(stream, event_work(WORK_RECORD, event));
-    return standin_leave(error);
+    return error;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    cudaError_t error = standin_enter(CALL_cudaEventRecord);
+    return error == cudaSuccess ? standin_leave(event_record(event, stream, cudaEventRecordDefault))
+                                : error;
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
+{
+    cudaError_t error = standin_enter(CALL_cudaEventRecordWithFlags);
+    return error == cudaSuccess ? standin_leave(event_record(event, stream, flags)) : error;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)

@@ -34,12 +34,20 @@ static inline cudaError_t meeting_launch(void (*kernel)(void *), unsigned blocks
 /* A kernel that waits for the first word of the card's pinned memory to be 1. */
 static inline cudaError_t gate_launch(const struct card *card, unsigned blocks)
 {
-    *card->pinned = 0;
+    *card->pinned = *(uint32_t *)runtime_view(card->memory) = 0;
     return meeting_launch(kernel_meet, blocks, 1, 0, card->memory,
                           (struct test_meeting){.to = (uintptr_t)card->memory,
                                                 .from = (uintptr_t)card->pinned,
                                                 .value = 1},
                           card->stream);
+}
+
+/* Waits until it has begun. */
+static inline void gate_begun(const struct card *card)
+{
+    const uint32_t *begun = runtime_view(card->memory);
+    while (__atomic_load_n(begun, __ATOMIC_ACQUIRE) != 1)
+        usleep(100);
 }
 
 static inline void gate_open(const struct card *card)

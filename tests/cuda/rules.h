@@ -1,5 +1,6 @@
 /*
- * rules.h - tests of rules of the stand-in: each with what breaks it, and the sentence that ends it.
+ * rules.h - tests of rules of the stand-in: each with what breaks it, and the sentence that ends
+ * it.
  */
 #ifndef CCTEST_TEST_CUDA_RULES_H
 #define CCTEST_TEST_CUDA_RULES_H

@@ -19,6 +19,8 @@ struct standin standin = {.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD
 static _Thread_local cudaError_t last_error;
 static _Thread_local int current_device;
 static _Thread_local uint64_t current_generation; /* that the device was set in */
+static _Thread_local int captures;                /* streams that the thread captures */
+static _Thread_local uint64_t captures_generation;
 
 static void standin_exit(int status, void *unused)
 {
@@ -91,6 +93,32 @@ static void device_check(enum standin_call call)
                           standin_call_name(call));
 }
 
+void standin_captures(int change)
+{
+    captures = (captures_generation == standin.generation ? captures : 0) + change;
+    captures_generation = standin.generation;
+}
+
+/* What a thread may call while it captures a stream. */
+static cudaError_t capture_check(enum standin_call call)
+{
+    static const enum standin_call allowed[] = {
+        CALL_cudaGetDevice,          CALL_cudaSetDevice,
+        CALL_cudaDeviceGetAttribute, CALL_cudaMemsetAsync,
+        CALL_cudaMemcpyAsync,        CALL_cudaMemcpy2DAsync,
+        CALL_cudaEventRecord,        CALL_cudaEventRecordWithFlags,
+        CALL_cudaLaunchKernel,       CALL_cudaLaunchCooperativeKernel,
+        CALL_cudaStreamBeginCapture, CALL_cudaStreamEndCapture,
+    };
+    if (captures == 0 || captures_generation != standin.generation)
+        return cudaSuccess;
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+        if (allowed[i] == call)
+            return cudaSuccess;
+    return standin_violation(cudaErrorStreamCaptureUnsupported,
+                             "%s in a thread that captures a stream", standin_call_name(call));
+}
+
 cudaError_t standin_enter(enum standin_call call)
 {
     if (standin_forked())
@@ -107,6 +135,8 @@ cudaError_t standin_enter(enum standin_call call)
         error = standin_fault(call);
     if (error == cudaSuccess)
         device_check(call);
+    if (error == cudaSuccess)
+        error = capture_check(call);
     return error == cudaSuccess ? cudaSuccess : standin_leave(error);
 }
 
@@ -178,6 +208,10 @@ static void counts_take(struct runtime_counts *counts)
         counts->streams++;
     for (struct CUevent_st *each = standin.events; each; each = each->next)
         counts->events++;
+    for (struct standin_graph *each = standin.graphs; each; each = each->next)
+        counts->graphs++;
+    for (struct standin_graph *each = standin.ready_graphs; each; each = each->next)
+        counts->graphs++;
 }
 
 struct runtime_counts runtime_counts(void)
@@ -194,11 +228,12 @@ static void check(void)
     struct runtime_counts counts;
     counts_take(&counts);
     /* After a sticky error nothing can be given back. */
-    if (standin.sticky == cudaSuccess && counts.blocks + counts.streams + counts.events > 0)
+    if (standin.sticky == cudaSuccess &&
+        counts.blocks + counts.streams + counts.events + counts.graphs > 0)
         standin_violation(cudaErrorUnknown,
                           "at the end there are %" PRIu64 " pieces of memory, %" PRIu64
-                          " streams and %" PRIu64 " events",
-                          counts.blocks, counts.streams, counts.events);
+                          " streams, %" PRIu64 " events and %" PRIu64 " graphs",
+                          counts.blocks, counts.streams, counts.events, counts.graphs);
 }
 
 void runtime_check(void)
@@ -214,11 +249,12 @@ void runtime_configure(const char *text)
         pthread_mutex_init(&standin.lock, NULL);
         pthread_cond_init(&standin.finished, NULL);
         standin.blocks = NULL, standin.streams = standin.old_streams = NULL;
-        standin.events = NULL;
+        standin.events = NULL, standin.graphs = standin.ready_graphs = NULL;
     }
     standin_lock();
     check();
     standin_streams_forget();
+    standin_graphs_forget();
     standin_blocks_forget();
     standin_begin(text ? text : getenv("CUDA_STANDIN"),
                   text ? NULL : getenv("CUDA_VISIBLE_DEVICES"));

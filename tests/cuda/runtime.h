@@ -16,12 +16,15 @@
  * In both modes each block of device memory begins with garbage, ends at an inaccessible page
  * (after at most 255 bytes), is aligned to 256 bytes and no more, and its address is never used
  * again.
- * A cooperative kernel takes one `void *`, to device memory. Each of its threads is a thread of this
- * process, so that they and other kernels can wait for each other: for at most sms * per_sm blocks
- * of a device there is room, and a kernel begins when it has room. A block has at most 4 threads,
- * whatever the launch says, or as many as `threads` says; blockDim is what runs. A kernel uses the
- * block of memory that its argument lies in, and from its beginning on each block that an aligned
- * word from there to that block's end has an address of.
+ * A cooperative kernel takes one `void *`, to device memory. Each of its threads is a thread of
+ * this process, so that they and other kernels can wait for each other. A device has room for
+ * sms * per_sm blocks, and a kernel begins when there is room for all of its blocks. A block has at
+ * most 4 threads, whatever the launch says, or as many as `threads` says; blockDim is what runs. A
+ * kernel uses the block of memory that its argument lies in. From its beginning on it uses each
+ * block that an aligned word between the argument and the end of that memory has an address of.
+ * A stream captures cooperative and other launches, memsets, copies from and to memory that is not
+ * pageable, and records with cudaEventRecordExternal (others record nothing in CUDA, either). A
+ * launch of the graph queues them in order, as if they were called then.
  * Strict: what CUDA leaves undefined, or refuses only by luck, is a violation: one sentence on
  * stderr, then abort(). Violations are unknown pointers, freed memory, ranges beyond a block,
  * copies of the wrong direction or with overlap, a destroyed or unknown stream or event, the
@@ -29,7 +32,8 @@
  * allowed there), a record on a stream of another device than the event's, memory that is freed
  * while queued work uses it or another process has it open, a kernel that is given memory of a
  * device to which its own has no peer access, a barrier or shared memory in a kernel that is not
- * cooperative, threads of a block at different barriers, __trap(), and whatever is left at exit(0).
+ * cooperative, threads of a block at different barriers, __trap(), other calls of a thread
+ * that captures a stream, a graph that uses what is no more, and whatever is left at exit(0).
  * A kernel that is not cooperative uses the blocks that its argument has addresses of. NICs of the
  * provider of tests/verbs, where that is linked, reach device memory by a dmabuf, or by their peer
  * memory module. What they write may be seen only after cudaDeviceFlushGPUDirectRDMAWrites()
@@ -55,9 +59,9 @@
  *   strict=no|yes   violations are: calls that wait for a stream, or copy from or to pageable
  *                   memory, launches of kernels that cudaFuncGetAttributes() has not loaded on that
  *                   device, with several devices calls in a thread that has chosen none, and
- *                   cudaMalloc(), cudaFree(), cudaHostAlloc() and cudaFreeHost() of the device where
- *                   a cooperative kernel is not done, which may wait for it (no). Without strict=yes
- *                   only cudaFree() waits
+ *                   cudaMalloc(), cudaFree(), cudaHostAlloc(), cudaFreeHost() and
+ *                   cudaGraphInstantiate() of a device where a cooperative kernel is not done: they
+ *                   may wait for it (no). Without strict=yes only cudaFree() waits
  *   driver=new|none|old
  *                   none and old: cudaErrorInsufficientDriver everywhere (new)
  *   peer=no|yes     devices reach each other's memory (yes)
@@ -91,6 +95,7 @@ struct runtime_counts {
     uint64_t lazy;  /* launches of a kernel that no cudaFuncGetAttributes() has loaded */
     uint64_t waits; /* calls that block: synchronizations, copies to pageable memory */
     uint64_t blocks, streams, events; /* that are there now */
+    uint64_t graphs;                  /* with those that are instantiated */
     uint64_t violations;
 };
 

@@ -88,7 +88,9 @@ struct CUstream_st {
     bool threaded; /* a thread does the work, else the calls do */
     bool ended;    /* there is no thread, or none any more */
     int device;
-    pthread_cond_t wake; /* there is work, or it is destroyed */
+    struct standin_graph *capture; /* takes what is submitted; NULL: none */
+    pthread_t captor;              /* the thread that began that */
+    pthread_cond_t wake;           /* there is work, or it is destroyed */
     struct CUstream_st *next;
 };
 
@@ -118,6 +120,13 @@ struct standin_work {
     struct standin_work *next;
 };
 
+/* Work in order: a cudaGraph_t, or a cudaGraphExec_t. */
+struct standin_graph {
+    struct standin_work *first, *last; /* which own what they own, and use no memory */
+    int device;
+    struct standin_graph *next;
+};
+
 /* A kernel that is loaded on a device, or has an attribute set. */
 struct standin_kernel {
     const void *function;
@@ -139,6 +148,7 @@ struct standin {
     struct standin_block *blocks, *old_blocks; /* old ones keep their addresses */
     struct CUstream_st *streams, *old_streams;
     struct CUevent_st *events, *old_events;
+    struct standin_graph *graphs, *ready_graphs; /* those that are instantiated */
     struct standin_kernel kernels[STANDIN_DEVICES][STANDIN_KERNELS];
     unsigned open[STANDIN_DEVICES];        /* kernels that reach memory in mode=sync */
     unsigned cooperative[STANDIN_DEVICES]; /* cooperative kernels that are launched and not done */
@@ -203,15 +213,20 @@ void standin_nics_reach(const struct standin_block *block, bool reach);
 cudaError_t standin_stream_check(cudaStream_t stream);
 cudaError_t standin_event_check(cudaEvent_t event);
 
-/* Takes the work over, and does it or queues it. */
+/* Takes the work over, and does it, queues it, or adds it to what the stream captures. */
 void standin_submit(cudaStream_t stream, struct standin_work *work);
 /* Waits until the stream has done so many; an error that is sticky ends that. */
 cudaError_t standin_await(cudaStream_t stream, uint64_t count);
 void standin_work_uses(struct standin_work *work, struct standin_block *block);
+void standin_work_free(struct standin_work *work);
+void standin_graph_capture(cudaStream_t stream, struct standin_work *work);
+/* The thread captures one stream more (1) or less (-1). */
+void standin_captures(int change);
 
 /* Waits for the threads of destroyed streams, and forgets those, and destroyed events. */
 void standin_streams_forget(void);
 void standin_blocks_forget(void);
+void standin_graphs_forget(void);
 
 /* A call waits for the cooperative kernels of the device, if there are any: a violation if
  * strict=yes. */

@@ -15,6 +15,9 @@ cudaError_t standin_stream_check(cudaStream_t stream)
         each = each->next;
     while (old && old != stream)
         old = old->next;
+    if (each && each->capture && !pthread_equal(each->captor, pthread_self()))
+        return standin_violation(cudaErrorStreamCaptureUnsupported,
+                                 "a stream is used that another thread captures");
     if (each)
         return cudaSuccess;
     return standin_violation(cudaErrorInvalidResourceHandle, "%s",
@@ -33,6 +36,14 @@ void standin_work_uses(struct standin_work *work, struct standin_block *block)
         abort();
     work->blocks[work->block_count++] = block;
     block->pending++;
+}
+
+void standin_work_free(struct standin_work *work)
+{
+    free(work->stage);
+    free(work->argument);
+    free(work->blocks);
+    free(work);
 }
 
 /* Without the lock in mode=async, with it in mode=sync, where kernels do not wait for others. */
@@ -63,10 +74,7 @@ static void work_finish(struct CUstream_st *stream, struct standin_work *work)
     if (work->cooperative)
         standin.cooperative[stream->device]--;
     stream->done++;
-    free(work->stage);
-    free(work->argument);
-    free(work->blocks);
-    free(work);
+    standin_work_free(work);
 }
 
 /* The lock is held. */
@@ -151,11 +159,16 @@ static bool work_waits(const struct standin_work *work)
 
 void standin_submit(cudaStream_t stream, struct standin_work *work)
 {
+    if (stream->capture) {
+        standin_graph_capture(stream, work);
+        return;
+    }
     if (work->kind == WORK_LAUNCH) {
         standin.counts.launches++;
         work->random = stream->seed + stream->queued;
         work->fails = standin.counts.launches == (uint64_t)standin.config.sticky;
-        work->hangs = standin.counts.launches == (uint64_t)standin.config.hang;
+        work->hangs = standin.counts.launches == (uint64_t)standin.config.hang &&
+                      (work->cooperative || standin.config.async);
     }
     if (work->kind == WORK_RECORD)
         work->number = ++work->event->recorded;

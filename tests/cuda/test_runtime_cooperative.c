@@ -175,6 +175,7 @@ static void room(void **state)
         uint32_t *begun = runtime_view(card.other);
         *begun = 0;
         assert_cuda(gate_launch(&card, 5), Success);
+        gate_begun(&card);
         struct test_meeting values = {
             .to = (uintptr_t)card.other, .from = (uintptr_t)card.other, .value = 1};
         assert_cuda(meeting_launch(kernel_meet, 2, 1, 0, card.other, values, other), Success);
@@ -185,6 +186,7 @@ static void room(void **state)
         assert_cuda(cudaStreamSynchronize(other), Success);
         assert_int_equal(*begun, 1);
         assert_cuda(gate_launch(&card, 5), Success);
+        gate_begun(&card);
         *begun = 0;
         assert_cuda(meeting_launch(kernel_meet, 1, 1, 0, card.other, values, other), Success);
         assert_cuda(cudaStreamSynchronize(other), Success); /* beside it */
@@ -303,6 +305,8 @@ static int hang_work(void *settings)
     return cudaStreamQuery(card.stream) == cudaErrorNotReady ? 0 : 2;
 }
 
+/* First, before this process has threads: ThreadSanitizer does not let its children have some
+ * then. */
 static void hang(void **state)
 {
     (void)state;
@@ -314,10 +318,10 @@ static void hang(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meetings), cmocka_unit_test(barriers),   cmocka_unit_test(shared_memory),
-        cmocka_unit_test(threads),  cmocka_unit_test(room),       cmocka_unit_test(attributes),
-        cmocka_unit_test(order),    cmocka_unit_test(free_waits), cmocka_unit_test(sticky),
-        cmocka_unit_test(hang),
+        cmocka_unit_test(hang),          cmocka_unit_test(meetings), cmocka_unit_test(barriers),
+        cmocka_unit_test(shared_memory), cmocka_unit_test(threads),  cmocka_unit_test(room),
+        cmocka_unit_test(attributes),    cmocka_unit_test(order),    cmocka_unit_test(free_waits),
+        cmocka_unit_test(sticky),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void gate_shut(const char *settings)
     card = card_open(settings);
     kernel_loaded(kernel_meet);
     gate_launch(&card, 1);
-    usleep(20000);
+    gate_begun(&card);
 }
 
 static void argument_freed(void)
@@ -102,7 +102,7 @@ static void word_freed(void)
     uint32_t **words = runtime_view(card.memory);
     words[CARD_BYTES / sizeof *words - 1] = card.other + 3;
     gate_launch(&card, 1);
-    usleep(20000);
+    gate_begun(&card);
     cudaFree(card.other);
 }
 

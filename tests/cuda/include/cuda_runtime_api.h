@@ -37,6 +37,7 @@ typedef enum cudaError {
     cudaErrorJitCompilationDisabled = 223,
     cudaErrorOperatingSystem = 304,
     cudaErrorInvalidResourceHandle = 400,
+    cudaErrorIllegalState = 401,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchOutOfResources = 701,
@@ -52,6 +53,7 @@ typedef enum cudaError {
     cudaErrorSystemNotReady = 802,
     cudaErrorSystemDriverMismatch = 803,
     cudaErrorCompatNotSupportedOnDevice = 804,
+    cudaErrorStreamCaptureUnsupported = 900,
     cudaErrorUnknown = 999,
 } cudaError_t;
 
@@ -158,6 +160,9 @@ enum cudaDriverEntryPointQueryResult {
 #define cudaStreamDefault     0x00
 #define cudaStreamNonBlocking 0x01
 
+#define cudaEventRecordDefault  0x00
+#define cudaEventRecordExternal 0x01
+
 #define cudaEventDefault       0x00
 #define cudaEventBlockingSync  0x01
 #define cudaEventDisableTiming 0x02
@@ -183,6 +188,8 @@ typedef struct dim3 {
 
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
 
 typedef struct cudaIpcMemHandle_st {
     char reserved[CUDA_IPC_HANDLE_SIZE];
@@ -228,6 +235,8 @@ struct cudaFuncAttributes {
     int nonPortableClusterSizeAllowed;
     int reserved[16];
 };
+
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
@@ -286,6 +295,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
@@ -299,6 +309,14 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
                                                           int threads, size_t shared);
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 #ifdef __cplusplus
 }

@@ -20,16 +20,12 @@ extern __thread uint3 threadIdx, blockIdx;
 extern __thread dim3 blockDim, gridDim;
 }
 
-/* Of kernels that are launched cooperatively, whose threads run at the same time: barriers of a
- * block, with a vote or without, and the shared memory of a block, as many bytes as the launch says,
- * aligned to 16. A kernel that is not has none of these. cooperative.c defines them. */
+/* cooperative.c defines these. Only kernels that are launched cooperatively, whose threads run at
+ * the same time, have barriers of a block and shared memory. */
 extern "C" {
 void __syncthreads(void);
-int __syncthreads_and(int vote);
-char *device_shared(void);
-}
-
-extern "C" {
+int __syncthreads_and(int vote); /* do all vote yes? */
+char *device_shared(void);       /* of the block, as many bytes as the launch says; aligned to 16 */
 void __nanosleep(unsigned nanoseconds); /* gives the CPU to other threads */
 void __threadfence_system(void);
 void __trap(void); /* a violation */
