@@ -18,10 +18,11 @@
  * again.
  * A cooperative kernel takes one `void *`, to device memory. Each of its threads is a thread of
  * this process, so that they and other kernels can wait for each other. A device has room for
- * sms * per_sm blocks, and a kernel begins when there is room for all of its blocks. A block has at
- * most 4 threads, whatever the launch says, or as many as `threads` says; blockDim is what runs. A
- * kernel uses the block of memory that its argument lies in. From its beginning on it uses each
- * block that an aligned word between the argument and the end of that memory has an address of.
+ * sms * per_sm blocks of this process, and a kernel begins when all of its blocks have room. A
+ * block has at most 4 threads, whatever the launch says, or as many as `threads` says; blockDim is
+ * what runs. A kernel uses the block of memory that its argument lies in. From its beginning on it
+ * uses each block that an aligned word between the argument and the end of that memory has an
+ * address of.
  * A stream captures cooperative and other launches, memsets, copies from and to memory that is not
  * pageable, and records with cudaEventRecordExternal (others record nothing in CUDA, either). A
  * launch of the graph queues them in order, as if they were called then.
