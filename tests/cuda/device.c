@@ -51,85 +51,92 @@ cudaError_t cudaGetDeviceCount(int *count)
     return standin_leave(cudaSuccess);
 }
 
-/* An attribute that a setting says, or NULL. */
-static const long *setting_of_attribute(enum cudaDeviceAttr attribute)
+static const struct {
+    enum cudaDeviceAttr attribute;
+    int value;
+} attributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, 1024},
+    {cudaDevAttrMaxBlockDimX, 1024},
+    {cudaDevAttrMaxBlockDimY, 1024},
+    {cudaDevAttrMaxBlockDimZ, 64},
+    {cudaDevAttrMaxGridDimX, INT32_MAX},
+    {cudaDevAttrMaxGridDimY, 65535},
+    {cudaDevAttrMaxGridDimZ, 65535},
+    {cudaDevAttrMaxSharedMemoryPerBlock, STANDIN_SHARED},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, STANDIN_SHARED_MOST},
+    {cudaDevAttrWarpSize, 32},
+    {cudaDevAttrMaxPitch, INT32_MAX},
+    {cudaDevAttrClockRate, 1000000},
+    {cudaDevAttrIntegrated, 0},
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrComputeMode, 0},
+    {cudaDevAttrConcurrentKernels, 1},
+    {cudaDevAttrEccEnabled, 1},
+    {cudaDevAttrPciDeviceId, 0},
+    {cudaDevAttrMemoryClockRate, 1000000},
+    {cudaDevAttrGlobalMemoryBusWidth, 64},
+    {cudaDevAttrL2CacheSize, 1 << 20},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
+    {cudaDevAttrAsyncEngineCount, 2},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrPciDomainId, 0},
+    {cudaDevAttrComputeCapabilityMajor, 9},
+    {cudaDevAttrComputeCapabilityMinor, 0},
+    {cudaDevAttrStreamPrioritiesSupported, 1},
+    {cudaDevAttrManagedMemory, 0},
+    {cudaDevAttrPageableMemoryAccess, 0},
+    {cudaDevAttrConcurrentManagedAccess, 0},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+    {cudaDevAttrGPUDirectRDMASupported, 1},
+};
+
+/* Of a device that is there. False: there is no such attribute. */
+static bool attribute_find(enum cudaDeviceAttr attribute, int device, int *value)
 {
-    return attribute == cudaDevAttrMultiProcessorCount ? &standin.config.sms
-           : attribute == cudaDevAttrCooperativeLaunch ? &standin.config.cooperative
-           : attribute == DEVICE_ATTRIBUTE_MPS         ? &standin.config.mps
-                                                       : NULL;
+    const struct standin_config *config = &standin.config;
+    switch (attribute) {
+    case cudaDevAttrPciBusId:
+        *value = device_bus(device);
+        return true;
+    case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
+        *value = config->flush ? cudaFlushGPUDirectRDMAWritesOptionHost : 0;
+        return true;
+    case cudaDevAttrGPUDirectRDMAWritesOrdering:
+        *value = 100 * (int)config->ordering; /* cudaGPUDirectRDMAWritesOrderingOwner ... */
+        return true;
+    case cudaDevAttrMultiProcessorCount:
+        *value = (int)config->sms;
+        return true;
+    case cudaDevAttrCooperativeLaunch:
+        *value = (int)config->cooperative;
+        return true;
+    default:
+        break;
+    }
+    if (attribute == DEVICE_ATTRIBUTE_MPS) {
+        *value = (int)config->mps;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
+        if (attributes[i].attribute == attribute) {
+            *value = attributes[i].value;
+            return true;
+        }
+    return false;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-    static const struct {
-        enum cudaDeviceAttr attribute;
-        int value;
-    } attributes[] = {
-        {cudaDevAttrMaxThreadsPerBlock, 1024},
-        {cudaDevAttrMaxBlockDimX, 1024},
-        {cudaDevAttrMaxBlockDimY, 1024},
-        {cudaDevAttrMaxBlockDimZ, 64},
-        {cudaDevAttrMaxGridDimX, INT32_MAX},
-        {cudaDevAttrMaxGridDimY, 65535},
-        {cudaDevAttrMaxGridDimZ, 65535},
-        {cudaDevAttrMaxSharedMemoryPerBlock, STANDIN_SHARED},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, STANDIN_SHARED_MOST},
-        {cudaDevAttrWarpSize, 32},
-        {cudaDevAttrMaxPitch, INT32_MAX},
-        {cudaDevAttrClockRate, 1000000},
-        {cudaDevAttrIntegrated, 0},
-        {cudaDevAttrCanMapHostMemory, 1},
-        {cudaDevAttrComputeMode, 0},
-        {cudaDevAttrConcurrentKernels, 1},
-        {cudaDevAttrEccEnabled, 1},
-        {cudaDevAttrPciDeviceId, 0},
-        {cudaDevAttrMemoryClockRate, 1000000},
-        {cudaDevAttrGlobalMemoryBusWidth, 64},
-        {cudaDevAttrL2CacheSize, 1 << 20},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
-        {cudaDevAttrAsyncEngineCount, 2},
-        {cudaDevAttrUnifiedAddressing, 1},
-        {cudaDevAttrPciDomainId, 0},
-        {cudaDevAttrComputeCapabilityMajor, 9},
-        {cudaDevAttrComputeCapabilityMinor, 0},
-        {cudaDevAttrStreamPrioritiesSupported, 1},
-        {cudaDevAttrManagedMemory, 0},
-        {cudaDevAttrPageableMemoryAccess, 0},
-        {cudaDevAttrConcurrentManagedAccess, 0},
-        {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
-        {cudaDevAttrHostRegisterSupported, 1},
-        {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
-        {cudaDevAttrGPUDirectRDMASupported, 1},
-    };
     cudaError_t error = standin_enter(CALL_cudaDeviceGetAttribute);
     if (error != cudaSuccess)
         return error;
     if (!device_is(device))
-        return standin_leave(cudaErrorInvalidDevice);
-    if (attribute == cudaDevAttrPciBusId) {
-        *value = device_bus(device);
-        return standin_leave(cudaSuccess);
-    }
-    if (attribute == cudaDevAttrGPUDirectRDMAFlushWritesOptions) {
-        *value = standin.config.flush ? cudaFlushGPUDirectRDMAWritesOptionHost : 0;
-        return standin_leave(cudaSuccess);
-    }
-    if (attribute == cudaDevAttrGPUDirectRDMAWritesOrdering) {
-        *value = 100 * (int)standin.config.ordering; /* cudaGPUDirectRDMAWritesOrderingOwner ... */
-        return standin_leave(cudaSuccess);
-    }
-    if (setting_of_attribute(attribute)) {
-        *value = (int)*setting_of_attribute(attribute);
-        return standin_leave(cudaSuccess);
-    }
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-        if (attributes[i].attribute == attribute) {
-            *value = attributes[i].value;
-            return standin_leave(cudaSuccess);
-        }
-    }
-    return standin_leave(cudaErrorInvalidValue);
+        error = cudaErrorInvalidDevice;
+    else if (!attribute_find(attribute, device, value))
+        error = cudaErrorInvalidValue;
+    return standin_leave(error);
 }
 
 static void device_bus_id(char *id, int device)
