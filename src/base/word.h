@@ -2,7 +2,8 @@
  * word.h - words through which threads, of a CPU or of a GPU, tell each other how far they are.
  *
  * A load acquires and a store releases: what the storing thread read and wrote before it is over
- * for the thread that loads the word. C11 and C++17, for the host and for CUDA's compiler.
+ * for the thread that loads the word. A put orders nothing. C11 and C++17, for the host and for
+ * CUDA's compiler.
  */
 #ifndef CCTEST_BASE_WORD_H
 #define CCTEST_BASE_WORD_H
@@ -33,6 +34,15 @@ HOST_DEVICE void word_store(size_t *word, size_t value)
     asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
 #else
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#endif
+}
+
+HOST_DEVICE void word_put(size_t *word, size_t value)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("st.relaxed.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+#else
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
 #endif
 }
 

@@ -8,14 +8,9 @@
 #ifndef CCTEST_EXECUTE_FAULT_H
 #define CCTEST_EXECUTE_FAULT_H
 
+#include "execute/fault_kind.h"
 #include "memory/memory.h"
 #include "schedule/schedule.h"
-
-enum fault_kind {
-    FAULT_NONE,
-    FAULT_CORRUPT, /* one bit of one of its elements flips on arrival */
-    FAULT_DROP,    /* it is received and ignored */
-};
 
 struct fault {
     enum fault_kind kind;

@@ -5,13 +5,15 @@
  * it may be copied to a device as it is. Lengths are in bytes. C11 and C++17.
  *
  * A *block* of threads owns the operations of one channel, or all of them. A *lane* is one
- * direction of a schedule's lane to one peer. Its messages pass through a *wire*: slots in the
- * receiver's memory, which the sender fills and the receiver takes.
+ * direction of a schedule's lane to one peer, with a half (half.h) at each end. Each message takes
+ * a *path*, which both ends know.
  */
 #ifndef CCTEST_EXECUTE_FLAT_PLAN_H
 #define CCTEST_EXECUTE_FLAT_PLAN_H
 
 #include "base/status.h"
+#include "execute/fault_kind.h"
+#include "execute/half.h"
 #include "memory/cursor.h"
 #include "schedule/schedule.h"
 
@@ -22,13 +24,26 @@ struct flat_range {
     uint32_t first, count;
 };
 
+/* How an operation's bytes pass. In zcopy, the active end moves them between the buffers of both
+ * ranks, and the passive end grants. */
+enum flat_path {
+    FLAT_LOCAL,   /* it does not travel */
+    FLAT_SLOTS,   /* through slots */
+    FLAT_LINES,   /* through lines */
+    FLAT_ACTIVE,  /* zcopy, by this end: a sender pushes, a receiver pulls */
+    FLAT_PASSIVE, /* zcopy, by the other end */
+};
+
 /* What does not change. */
 
 struct flat_operation {
     enum operation_kind kind;
+    enum flat_path path;
+    enum fault_kind fault; /* injected (flat_plan_inject) */
+    bool crossed;          /* an operation of another block waits for it */
     uint32_t epoch;
     uint32_t next;                    /* the next message of its lane; FLAT_NONE */
-    struct flat_range to, from, with; /* pieces */
+    struct flat_range to, from, with; /* pieces; if it is active, also its peer's */
     struct flat_range waits;
     size_t length;
 };
@@ -39,8 +54,8 @@ struct flat_epoch {
 };
 
 struct flat_lane {
-    char *wire;     /* struct flat_wire, as this rank addresses it */
-    uint32_t first; /* operation: its first message of a run */
+    struct flat_half *mine, *theirs; /* as whoever runs the plan addresses them */
+    uint32_t first;                  /* operation: its first message of a run */
     bool sends;
     int peer, lane; /* as in struct operation */
 };
@@ -57,10 +72,12 @@ struct flat_operation_progress {
     size_t first_wait; /* all waits before it are satisfied */
 };
 
-struct flat_lane_progress {
-    uint32_t head;  /* operation: the first message that is not complete; FLAT_NONE */
-    size_t slots;   /* filled or taken, in all runs */
-    size_t drained; /* receiver: bytes that it has from the slot at hand */
+/* A lane in this run. */
+struct flat_lane_run {
+    uint32_t head;   /* operation: the first message that is not complete; FLAT_NONE */
+    uint32_t grant;  /* operation: the first passive message that is not granted whole */
+    size_t grant_at; /* where it begins, in all bytes of zcopy on this lane */
+    size_t granted;  /* of those bytes, as the peer knows */
 };
 
 struct flat_block_progress {
@@ -69,6 +86,8 @@ struct flat_block_progress {
     uint32_t locals_left; /* at the start of its part of the open list */
     uint32_t earliest;    /* all its operations before this one are complete */
     uint32_t turn;        /* where to look first for what can move */
+    uint32_t idle;        /* steps since something moved or was granted */
+    size_t moves;         /* in all runs */
     bool moved;           /* since it last said where it is */
 };
 
@@ -77,29 +96,24 @@ struct flat_block_progress {
 struct whereabouts {
     size_t operation; /* FLAT_NONE: the run is complete */
     size_t done, length;
-};
-
-/* Slots in the receiver's memory. Both words count slots in all runs and only grow, so that no
- * run has to reset them. The sender raises `filled`, the receiver `taken`: each a credit. */
-struct flat_wire {
-    size_t filled;
-    char apart[120]; /* each word has a cache line of its own */
-    size_t taken;
-    char apart_too[120];
-    /* Then the lengths of what is in each slot, and the slots. */
+    size_t moves; /* chunks in all runs, told now and then: something moves */
 };
 
 /* Offsets are in bytes from the plan; what they count is beside them. */
 struct flat_plan {
     size_t bytes; /* of the whole allocation */
     size_t operations, operation_progress, epochs, epoch_left, pieces, waits;
-    size_t lanes, lane_progress, locals, open_locals, blocks, block_progress;
+    size_t lanes, lane_runs, locals, open_locals, blocks, block_progress;
+    size_t staging; /* of each block, ll_stride bytes: where it gathers what its lines hold */
     size_t done[2]; /* bytes of each operation: of the runs with even and with odd numbers */
     uint32_t operation_count, epoch_count, piece_count, wait_count, lane_count, local_count;
     uint32_t block_count;
     size_t element;
-    size_t chunk;                    /* the most bytes that a step moves; whole elements */
-    size_t slots, slot_bytes;        /* of every wire */
+    size_t slots, slot_bytes, ll_bytes; /* of every lane, as in half_bytes() */
+    /* The most bytes that a step moves, whole elements: by slots and locally; in a slot; in the
+     * lines of a slot; in zcopy. */
+    size_t chunk, slot_most, ll_most, zcopy_most;
+    size_t ll_stride;
     const size_t *abort_word;        /* not 0: give up. The caller's; may be mapped host memory */
     struct whereabouts *whereabouts; /* one of each block; likewise */
 };
@@ -116,7 +130,7 @@ FLAT_ARRAY(epoch_left, uint32_t)
 FLAT_ARRAY(pieces, struct piece)
 FLAT_ARRAY(waits, struct wait)
 FLAT_ARRAY(lanes, struct flat_lane)
-FLAT_ARRAY(lane_progress, struct flat_lane_progress)
+FLAT_ARRAY(lane_runs, struct flat_lane_run)
 FLAT_ARRAY(locals, uint32_t)
 FLAT_ARRAY(open_locals, uint32_t)
 FLAT_ARRAY(blocks, struct flat_block)
@@ -128,34 +142,31 @@ HOST_DEVICE size_t *flat_done(struct flat_plan *plan, size_t run)
     return (size_t *)(void *)((char *)plan + plan->done[run % 2]);
 }
 
-/* Bytes in each slot. */
-HOST_DEVICE size_t *wire_lengths(char *wire)
-{
-    return (size_t *)(void *)(wire + sizeof(struct flat_wire));
-}
-
-/* Bytes before its slots: a multiple of 16, so that slots of such sizes are aligned to that. */
-HOST_DEVICE size_t wire_head(size_t slots)
-{
-    return sizeof(struct flat_wire) + (slots + slots % 2) * sizeof(size_t);
-}
-
-/* Bytes of a wire, whole cache lines. It begins at a multiple of 16, and is 0 at first. */
-HOST_DEVICE size_t wire_bytes(size_t slots, size_t slot_bytes)
-{
-    return (wire_head(slots) + slots * slot_bytes + 127) / 128 * 128;
-}
-
 /* What a plan is made of. */
 struct flat_config {
     const struct schedule *schedule; /* not needed after that */
     size_t element;                  /* bytes */
     char *buffer[BUFFERS];           /* addresses, for those who run the plan */
     bool split;                      /* a block for each channel; else one for all */
-    size_t chunk;                    /* bytes; at least an element */
-    size_t slots, slot_bytes;        /* the same at both ends; a slot holds an element */
-    /* The wire of a lane, as this rank addresses it. */
-    char *(*wire)(void *context, int peer, int lane, bool sends);
+    size_t chunk;                    /* bytes of a step by slots or locally; at least an element */
+    size_t slots, slot_bytes, ll_bytes; /* as in half_bytes(), the same at both ends in all plans;
+                                           slot_bytes and, if not 0, ll_bytes hold an element */
+
+    /* Which path a message takes, by its bytes; the same at both ends. zcopy comes first. */
+    size_t ll_most;     /* at most so many: by lines, if ll_bytes is not 0 */
+    size_t zcopy_least; /* at least so many: zcopy; SIZE_MAX: never */
+    size_t zcopy_chunk; /* bytes of a step; at least an element */
+    bool pushes;        /* a sender moves what is only received; false: receivers move all, and can
+                           drop a message */
+    /* By rank, of each peer: its schedule, not needed after that, and its buffers, as whoever runs
+     * the plan addresses them. peers NULL: no zcopy. */
+    const struct schedule *const *peers;
+    char *(*peer_buffer)[BUFFERS];
+
+    /* The halves of a lane, as whoever runs the plan addresses them. The maker of a plan does not
+     * touch them. */
+    void (*halves)(void *context, int peer, int lane, bool sends, struct flat_half **mine,
+                   struct flat_half **theirs);
     void *context;
     const size_t *abort_word;
     struct whereabouts *whereabouts; /* flat_block_count() of them */
@@ -164,8 +175,12 @@ struct flat_config {
 /* Blocks of its plan. */
 uint32_t flat_block_count(const struct schedule *schedule, bool split);
 
-/* The plan of a schedule that was built to run. It takes over the wires where the last plan that
- * used them stopped. Free with free(). */
+/* The plan of a schedule that was built to run. Free with free(). */
 enum status flat_plan_create(const struct flat_config *config, struct flat_plan **plan);
+
+/* The nth incoming message of each run from now on, in program order from 0, has this fault, and no
+ * other has any. Before the plan is copied to a device. False: there are not so many.
+ * FAULT_DROP needs a plan that does not push. */
+bool flat_plan_inject(struct flat_plan *plan, enum fault_kind fault, int nth);
 
 #endif

@@ -18,11 +18,12 @@ struct wait {
 
 /* How far an operation of `length` may go, when each earlier operation e has moved past done[e],
  * which other threads may raise meanwhile. `length` and the waits are in elements; the result and
- * done[] are in units of 1/`unit` elements. *first is the caller's cursor into the waits: 0 at the
+ * done[] are in units of 1/`unit` elements. Operations from `own` on are the caller's thread's, and
+ * need no ordered load. *first is the caller's cursor into the waits: 0 at the
  * start, then moved past waits that are satisfied for good. *waiting_for: the operation that holds
  * this one back (UINT32_MAX: none). */
 HOST_DEVICE size_t limit_of_waits(size_t length, const struct wait *waits, size_t count,
-                                  const size_t *done, size_t unit, size_t *first,
+                                  const size_t *done, size_t unit, uint32_t own, size_t *first,
                                   uint32_t *waiting_for)
 {
     size_t limit = length * unit;
@@ -31,7 +32,8 @@ HOST_DEVICE size_t limit_of_waits(size_t length, const struct wait *waits, size_
         const struct wait *wait = &waits[i];
         if (wait->at * unit >= limit)
             break; /* waits ascend: later ones do not matter yet */
-        size_t past = wait->past * unit, passed = word_load(&done[wait->operation]);
+        const size_t *word = &done[wait->operation];
+        size_t past = wait->past * unit, passed = wait->operation < own ? word_load(word) : *word;
         if (passed >= past + wait->length * unit) {
             if (i == *first)
                 *first = i + 1;

@@ -10,7 +10,7 @@
 size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,
                        size_t *first, uint32_t *waiting_for)
 {
-    return limit_of_waits(operation->length, operation->waits, operation->wait_count, done, unit,
+    return limit_of_waits(operation->length, operation->waits, operation->wait_count, done, unit, 0,
                           first, waiting_for);
 }
 

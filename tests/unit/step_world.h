@@ -21,6 +21,9 @@
 struct world_settings {
     bool split;
     size_t slots, slot_bytes, chunk;
+    size_t ll_bytes, ll_most;
+    size_t zcopy_least, zcopy_chunk;
+    bool pushes;
     size_t runs;
     uint64_t seed;
     /* This operation moves only when no other can, so that all others overtake it as far as they
@@ -48,11 +51,12 @@ struct world {
     reduce_function *reduce;
     finish_function *finish;
     size_t abort_word;
-    char *wires;
+    char *halves;
+    char *buffers[WORLD_RANKS][BUFFERS];
     struct world_rank ranks[WORLD_RANKS];
     uint64_t random;
-    long moves;
-    char why[TRIAL_WHY]; /* the first thing that was wrong */
+    long moves, moves_by[FLAT_PASSIVE]; /* by path */
+    char why[TRIAL_WHY];                /* the first thing that was wrong */
 };
 
 static inline uint64_t world_draw(struct world *world, uint64_t bound)
@@ -63,17 +67,43 @@ static inline uint64_t world_draw(struct world *world, uint64_t bound)
     return (x ^ x >> 31) % bound;
 }
 
-static inline char *world_wire(const struct world *world, int from, int to, int lane)
+/* Bytes from half to half. */
+static inline size_t world_stride(const struct world *world)
 {
-    size_t index =
-        (size_t)((to * world->program.ranks + from) * world->program.schedules[0]->lanes + lane);
-    return world->wires + index * wire_bytes(world->settings.slots, world->settings.slot_bytes);
+    const struct world_settings *settings = &world->settings;
+    return half_bytes(false, settings->slots, settings->slot_bytes, settings->ll_bytes);
 }
 
-static inline char *rank_wire(void *context, int peer, int lane, bool sends)
+/* One end's half of a lane in one direction. */
+static inline struct flat_half *world_half(const struct world *world, int from, int to, int lane,
+                                           bool sends)
+{
+    int ranks = world->program.ranks, lanes = world->program.schedules[0]->lanes;
+    size_t index = (size_t)(((to * ranks + from) * lanes + lane) * 2 + sends);
+    return (struct flat_half *)(void *)(world->halves + index * world_stride(world));
+}
+
+static inline void rank_halves(void *context, int peer, int lane, bool sends,
+                               struct flat_half **mine, struct flat_half **theirs)
 {
     const struct world_rank *rank = context;
-    return world_wire(rank->world, sends ? rank->rank : peer, sends ? peer : rank->rank, lane);
+    int from = sends ? rank->rank : peer, to = sends ? peer : rank->rank;
+    *mine = world_half(rank->world, from, to, lane, sends);
+    *theirs = world_half(rank->world, from, to, lane, !sends);
+}
+
+static inline void world_open_buffers(struct world *world, int r)
+{
+    struct world_rank *rank = &world->ranks[r];
+    const struct schedule *schedule = world->program.schedules[r];
+    size_t bytes[BUFFERS];
+    *rank = (struct world_rank){.world = world, .rank = r};
+    schedule_bytes(schedule, sizeof(int32_t), bytes);
+    for (int b = 0; b < BUFFERS; b++)
+        rank->memory[b] = malloc(bytes[b] + sizeof(int32_t));
+    for (int b = 0; b < BUFFERS; b++)
+        world->buffers[r][b] = rank->buffer[b] =
+            rank->memory[schedule->storage[b]] + schedule->base[b] * sizeof(int32_t);
 }
 
 static inline void world_open_rank(struct world *world, int r)
@@ -88,20 +118,19 @@ static inline void world_open_rank(struct world *world, int r)
         .chunk = settings->chunk + (r % 2) * sizeof(int32_t),
         .slots = settings->slots,
         .slot_bytes = settings->slot_bytes,
-        .wire = rank_wire,
+        .ll_bytes = settings->ll_bytes,
+        .ll_most = settings->ll_most,
+        .zcopy_least = settings->zcopy_least,
+        .zcopy_chunk = settings->zcopy_chunk + (r % 2) * sizeof(int32_t),
+        .pushes = settings->pushes,
+        .peers = (const struct schedule *const *)world->program.schedules,
+        .peer_buffer = world->buffers,
+        .halves = rank_halves,
         .context = rank,
         .abort_word = &world->abort_word,
     };
     uint32_t blocks = flat_block_count(schedule, settings->split);
-    size_t bytes[BUFFERS];
-
-    *rank = (struct world_rank){.world = world, .rank = r};
-    schedule_bytes(schedule, sizeof(int32_t), bytes);
-    for (int b = 0; b < BUFFERS; b++)
-        rank->memory[b] = malloc(bytes[b] + sizeof(int32_t));
-    for (int b = 0; b < BUFFERS; b++)
-        config.buffer[b] = rank->buffer[b] =
-            rank->memory[schedule->storage[b]] + schedule->base[b] * sizeof(int32_t);
+    memcpy(config.buffer, rank->buffer, sizeof config.buffer);
     config.whereabouts = rank->whereabouts = calloc(blocks, sizeof *rank->whereabouts);
     rank->complete = calloc(blocks, sizeof *rank->complete);
     assert_int_equal(flat_plan_create(&config, &rank->plan), STATUS_OK);
@@ -125,8 +154,10 @@ static inline void world_open(struct world *world, const struct problem *problem
     world->pattern = (struct pattern){
         .problem = *problem,
         .inputs = {.datatype = type, .reduction = reduction, .ranks = problem->ranks, .seed = 7}};
-    size_t wires = (size_t)(program->ranks * program->ranks * program->schedules[0]->lanes);
-    world->wires = calloc(wires, wire_bytes(settings->slots, settings->slot_bytes));
+    size_t lanes = (size_t)(program->ranks * program->ranks * program->schedules[0]->lanes);
+    world->halves = calloc(2 * lanes, world_stride(world));
+    for (int r = 0; r < program->ranks; r++)
+        world_open_buffers(world, r);
     for (int r = 0; r < program->ranks; r++)
         world_open_rank(world, r);
 }
@@ -141,7 +172,7 @@ static inline void world_close(struct world *world)
         free(rank->complete);
         free(rank->plan);
     }
-    free(world->wires);
+    free(world->halves);
     program_free(&world->program);
 }
 
@@ -232,7 +263,7 @@ static inline bool fence_broken(const struct world_rank *rank, uint32_t block, u
 static inline enum step_result world_step(struct world *world, struct world_rank *rank,
                                           uint32_t block, bool lazy)
 {
-    struct step_chunk chunk;
+    struct step_chunk chunk = {0};
     flat_block_progress(rank->plan)[block].turn = (uint32_t)world_draw(world, 1 << 16);
     enum step_result result = step_choose(rank->plan, block, &chunk);
     if (result == STEP_COMPLETE) {
@@ -240,7 +271,9 @@ static inline enum step_result world_step(struct world *world, struct world_rank
         if (--rank->blocks_left == 0)
             rank_next(rank);
     }
-    if (result != STEP_MOVED)
+    if (result == STEP_WAITS && flat_block_progress(rank->plan)[block].idle == 0)
+        return STEP_MOVED; /* a passive end granted, or noticed what its peer moved */
+    if (result != STEP_MOVED && result != STEP_GATHERS)
         return result;
     if (!lazy && rank->rank == world->settings.lazy_rank &&
         chunk.operation == world->settings.lazy_operation)
@@ -248,11 +281,15 @@ static inline enum step_result world_step(struct world *world, struct world_rank
     if (fence_broken(rank, block, chunk.operation))
         snprintf(world->why, sizeof world->why, "rank %d: operation %u passed a fence", rank->rank,
                  chunk.operation);
+    for (unsigned thread = 0; thread < WORLD_MOVERS && result == STEP_GATHERS; thread++)
+        if (!step_gather(&chunk, thread, WORLD_MOVERS))
+            return STEP_WAITS;
     for (unsigned thread = 0; thread < WORLD_MOVERS; thread++)
         step_move(rank->plan, &chunk, world_body, world, thread, WORLD_MOVERS);
     step_publish(rank->plan, block, &chunk);
     world->moves++;
-    return result;
+    world->moves_by[flat_operations(rank->plan)[chunk.operation].path]++;
+    return STEP_MOVED;
 }
 
 /* Serves every block, and the lazy operation last; false: nothing moved. */
@@ -310,8 +347,14 @@ static inline bool world_run(struct world *world)
 /* Samples. */
 
 /* One slot that holds little. */
-static const struct world_settings narrow = {
-    .split = true, .slots = 1, .slot_bytes = 12, .chunk = 8, .runs = 2, .lazy_rank = -1};
+static const struct world_settings narrow = {.split = true,
+                                             .slots = 1,
+                                             .slot_bytes = 12,
+                                             .chunk = 8,
+                                             .zcopy_least = SIZE_MAX,
+                                             .zcopy_chunk = 8,
+                                             .runs = 2,
+                                             .lazy_rank = -1};
 
 static inline void sample_trial(const struct sample *sample, struct trial *trial,
                                 struct counts **counts, struct program *program)

@@ -14,7 +14,7 @@
 static const char *wanted = "";
 
 struct survey {
-    long number, every, built, crossing, moves;
+    long number, every, built, crossing, moves, moves_by[FLAT_PASSIVE];
 };
 
 /* Channels. */
@@ -68,13 +68,19 @@ static long assert_channels(const struct trial *trial, const struct program *pro
 
 static struct world_settings settings_of(uint64_t seed, const struct program *program)
 {
-    static const size_t slots[] = {1, 2, 8};
-    uint64_t random = seed * 0x9e3779b97f4a7c15u >> 20;
+    static const size_t slots[] = {1, 2, 8}, zcopy_least[] = {SIZE_MAX, 0, 24, 24};
+    uint64_t random = seed * 0x9e3779b97f4a7c15u, high = random >> 40;
+    random = (random & (((uint64_t)1 << 40) - 1)) >> 8;
     struct world_settings settings = {
         .split = random % 4 != 0,
         .slots = slots[random / 4 % 3],
         .slot_bytes = 4 + random / 12 % 31, /* odd ones, too */
         .chunk = 4 + random / 372 % 23,
+        .zcopy_least = zcopy_least[high % 4], /* never, always, and both on a lane */
+        .zcopy_chunk = 4 + high / 4 % 60,
+        .pushes = high / 240 % 2,
+        .ll_bytes = high / 480 % 2 ? 4 + high / 960 % 27 : 0,
+        .ll_most = high / 480 % 4 == 1 ? 20 : SIZE_MAX,
         .runs = RUNS,
         .seed = seed,
         .lazy_rank = -1,
@@ -119,9 +125,14 @@ static bool step_trial(void *context, const struct trial *planned, long number)
     world_open(&world, &trial.problem, &program, &settings);
     world_start(&world);
     if (!world_run(&world))
-        fail_msg("%s, %zu slots of %zu bytes, chunk %zu, seed %llu: %s", text, settings.slots,
-                 settings.slot_bytes, settings.chunk, (unsigned long long)seed, world.why);
+        fail_msg("%s, %zu slots of %zu bytes, chunk %zu, zcopy from %zu, ll to %zu in %zu, pushes "
+                 "%d, seed %llu: %s",
+                 text, settings.slots, settings.slot_bytes, settings.chunk, settings.zcopy_least,
+                 settings.ll_most, settings.ll_bytes, settings.pushes, (unsigned long long)seed,
+                 world.why);
     survey->moves += world.moves;
+    for (int path = 0; path < FLAT_PASSIVE; path++)
+        survey->moves_by[path] += world.moves_by[path];
     world_close(&world);
     counts_free(counts);
     return true;
@@ -150,6 +161,9 @@ static void every_algorithm(void **state)
         }
     print_message("    %d algorithms, %ld trials, %ld moves; %ld waits across channels\n", rows,
                   survey.built, survey.moves, survey.crossing);
+    print_message("    local %ld, by slots %ld, by lines %ld, by zcopy %ld\n",
+                  survey.moves_by[FLAT_LOCAL], survey.moves_by[FLAT_SLOTS],
+                  survey.moves_by[FLAT_LINES], survey.moves_by[FLAT_ACTIVE]);
     assert_true(rows > 0);
     assert_true(survey.crossing > 0 || wanted[0]);
 }
@@ -280,18 +294,17 @@ static void a_fence_less(void **state)
 static void lose_credit(struct world *world, uint32_t nth)
 {
     (void)nth;
-    ((struct flat_wire *)(void *)world_wire(world, 0, 1, 0))->taken--;
+    world_half(world, 0, 1, 0, true)->slots--;
 }
 
 /* The sender of this wire takes a slot that it was not given. */
 static void forge_credit(struct world *world, uint32_t nth)
 {
     struct world_rank *sender = &world->ranks[0];
-    struct flat_wire *wire = (struct flat_wire *)(void *)world_wire(world, 0, 1, 0);
     (void)nth;
-    while (wire->filled == 0)
+    while (world_half(world, 0, 1, 0, false)->slots == 0)
         world_step(world, sender, 0, true);
-    wire->taken++;
+    world_half(world, 0, 1, 0, true)->slots++;
     world_step(world, sender, 0, true);
 }
 
@@ -319,13 +332,18 @@ static void an_abort(void **state)
     for (bool moved = true; moved;)
         moved = world_step(&world, &world.ranks[0], 0, true) == STEP_MOVED ||
                 world_step(&world, &world.ranks[1], 0, true) == STEP_MOVED;
+    for (int idle = 0; idle < STEP_PATIENCE; idle++)
+        assert_int_equal(world_step(&world, &world.ranks[0], 0, true), STEP_WAITS);
     const struct whereabouts *at = world.ranks[0].whereabouts;
     const struct schedule *schedule = world.program.schedules[0];
     assert_true(at->operation < schedule->count);
     assert_true(at->done < at->length);
     assert_int_equal(at->length, schedule->operations[at->operation].length * sizeof(int32_t));
     world.abort_word = 1;
-    assert_int_equal(world_step(&world, &world.ranks[0], 0, true), STEP_ABORTED);
+    enum step_result result = STEP_WAITS;
+    for (int idle = 0; idle < STEP_PATIENCE && result == STEP_WAITS; idle++)
+        result = world_step(&world, &world.ranks[0], 0, true);
+    assert_int_equal(result, STEP_ABORTED);
     world_close(&world);
     counts_free(counts);
 }

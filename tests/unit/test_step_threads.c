@@ -11,6 +11,7 @@
 #include <time.h>
 
 #define RUNS         5
+#define WAYS         5  /* of messages: slots, lines, pulled, pushed, and all in one */
 #define SECONDS      30 /* then it stands still */
 #define THREADS_MOST (WORLD_RANKS * 4 * WORLD_MOVERS)
 
@@ -23,6 +24,7 @@ struct team {
     pthread_barrier_t *launch; /* of all threads of the rank */
     enum step_result result;
     struct step_chunk chunk;
+    atomic_bool missing; /* a line of the chunk */
     atomic_bool *wrong;
 };
 
@@ -31,6 +33,16 @@ struct mover {
     unsigned number;
     pthread_t thread;
 };
+
+/* Have the lines of all threads arrived? */
+static bool mover_votes(const struct mover *mover)
+{
+    struct team *team = mover->team;
+    if (!step_gather(&team->chunk, mover->number, team->movers))
+        atomic_store(&team->missing, true);
+    pthread_barrier_wait(&team->barrier);
+    return !atomic_load(&team->missing);
+}
 
 /* A run, as a kernel does it. */
 static void mover_run(const struct mover *mover)
@@ -45,9 +57,13 @@ static void mover_run(const struct mover *mover)
     do {
         pthread_barrier_wait(&team->barrier);
         if (first)
+            atomic_store(&team->missing, false);
+        if (first)
             team->result = step_choose(plan, team->block, &team->chunk);
         pthread_barrier_wait(&team->barrier);
         result = team->result;
+        if (result == STEP_GATHERS)
+            result = mover_votes(mover) ? STEP_MOVED : STEP_WAITS;
         if (result == STEP_MOVED) {
             step_move(plan, &team->chunk, world_body, world, mover->number, team->movers);
             pthread_barrier_wait(&team->barrier);
@@ -113,7 +129,20 @@ static void movers_join(struct mover *movers, int count, struct world *world)
         }
 }
 
-static void as_threads(const struct sample *sample, size_t slots, unsigned each)
+/* How messages travel. */
+static void settings_choose(struct world_settings *settings, int way)
+{
+    bool mixed = way == WAYS - 1;
+    if (way == 1 || mixed) /* lines */
+        settings->ll_bytes = 20;
+    settings->ll_most = mixed ? 16 : SIZE_MAX;
+    if (way == 2 || way == 3 || mixed) /* zcopy */
+        settings->zcopy_least = mixed ? 40 : 0;
+    settings->zcopy_chunk = 24;
+    settings->pushes = way == 3 || mixed;
+}
+
+static void as_threads(const struct sample *sample, size_t slots, int way, unsigned each)
 {
     struct team teams[WORLD_RANKS * 4];
     struct mover movers[THREADS_MOST];
@@ -124,6 +153,7 @@ static void as_threads(const struct sample *sample, size_t slots, unsigned each)
     struct counts *counts;
     int count = 0, teams_count = 0;
     settings.slots = slots;
+    settings_choose(&settings, way);
     sample_open(&world, sample, &counts, &settings);
     for (int r = 0; r < sample->ranks; r++) {
         uint32_t blocks = world.ranks[r].plan->block_count;
@@ -169,14 +199,16 @@ static void by_one_thread(void **state)
     (void)state;
     for (size_t s = 0; s < sizeof samples / sizeof *samples; s++)
         for (size_t i = 0; i < 3; i++)
-            as_threads(&samples[s], slots[i], 1);
+            for (int way = 0; way < WAYS; way++)
+                as_threads(&samples[s], slots[i], way, 1);
 }
 
 static void by_several(void **state)
 {
     (void)state;
     for (size_t s = 0; s < sizeof samples / sizeof *samples; s++)
-        as_threads(&samples[s], 2, WORLD_MOVERS);
+        for (int way = 0; way < WAYS; way++)
+            as_threads(&samples[s], 2, way, WORLD_MOVERS);
 }
 
 int main(void)
