@@ -1,19 +1,13 @@
 /*
  * kernels.cu - the kernels of a GPU: local operations, inputs, comparison.
  *
- * They expand the lists of reduce_element.h and input_element.h, as the host's kernels do, so
- * results are the same to the bit. No kernel waits for another thread, so they also run one thread
+ * They expand the lists of reduce_element.h (bodies.h) and input_element.h, as the host's kernels do,
+ * so results are the same to the bit. No kernel waits for another thread, so they also run one thread
  * at a time, which the tests without a GPU do.
  */
+#include "memory/cuda/bodies.h"
 #include "memory/cuda/kernels.h"
 #include "memory/cuda/work.h"
-#include "memory/reduce_element.h"
-
-#define VECTOR 16u /* bytes that a thread moves at once, where all addresses are aligned alike */
-
-template <typename T> struct alignas(VECTOR) vector {
-    T element[VECTOR / sizeof(T)];
-};
 
 /* This thread's first element, and the distance to its next one. */
 __device__ static inline size_t thread_first(void)
@@ -26,81 +20,35 @@ __device__ static inline size_t thread_step(void)
     return (size_t)gridDim.x * blockDim.x;
 }
 
-/* Elements in front of the first aligned address; all of them, if the addresses are not aligned
- * alike. */
-template <typename T>
-__device__ static inline size_t elements_before(const void *a, const void *b, const void *c,
-                                                size_t count)
-{
-    const uintptr_t x = (uintptr_t)a % VECTOR, y = (uintptr_t)b % VECTOR, z = (uintptr_t)c % VECTOR;
-    const size_t before = (VECTOR - x) % VECTOR / sizeof(T);
-    return x != y || x != z || before > count ? count : before;
-}
-
 /* Local operations. blockIdx.y: the run. */
 
 template <typename T, T (*combine)(T, T)> __global__ void reduce_runs(const struct device_work work)
 {
     const struct device_run run = work.runs[blockIdx.y];
-    T *to = (T *)run.to;
-    const T *a = (const T *)run.from, *b = (const T *)run.with;
-    const size_t before = elements_before<T>(to, a, b, run.elements);
-    const size_t per = VECTOR / sizeof(T), vectors = (run.elements - before) / per;
-    const size_t behind = before + vectors * per;
-    vector<T> *wide = (vector<T> *)(to + before);
-    const vector<T> *x = (const vector<T> *)(a + before), *y = (const vector<T> *)(b + before);
-    for (size_t i = thread_first(); i < vectors; i += thread_step()) {
-        vector<T> left = x[i];
-        const vector<T> right = y[i];
-        for (size_t e = 0; e < per; e++)
-            left.element[e] = combine(left.element[e], right.element[e]);
-        wide[i] = left;
-    }
-    for (size_t i = thread_first(); i < before; i += thread_step())
-        to[i] = combine(a[i], b[i]);
-    for (size_t i = behind + thread_first(); i < run.elements; i += thread_step())
-        to[i] = combine(a[i], b[i]);
+    reduce_part<T, combine>(run.to, run.from, run.with, run.elements, thread_first(),
+                            thread_step());
 }
-
-template <typename W> struct alignas(2 * sizeof(W)) pair {
-    W value, index;
-};
 
 template <typename W, int (*wins)(W, W, W, W)>
 __global__ void reduce_pairs(const struct device_work work)
 {
     const struct device_run run = work.runs[blockIdx.y];
-    pair<W> *to = (pair<W> *)run.to;
-    const pair<W> *a = (const pair<W> *)run.from, *b = (const pair<W> *)run.with;
-    for (size_t i = thread_first(); i < run.elements; i += thread_step()) {
-        const pair<W> x = a[i], y = b[i];
-        to[i] = wins(x.value, x.index, y.value, y.index) ? x : y;
-    }
+    reduce_pair_part<W, wins>(run.to, run.from, run.with, run.elements, thread_first(),
+                              thread_step());
 }
 
 template <typename T, typename D, T (*divide)(T, D)>
 __global__ void finish_runs(const struct device_work work)
 {
     const struct device_run run = work.runs[blockIdx.y];
-    T *to = (T *)run.to;
-    const T *from = (const T *)run.from;
-    for (size_t i = thread_first(); i < run.elements; i += thread_step())
-        to[i] = divide(from[i], (D)work.ranks);
+    finish_part<T, D, divide>(run.to, run.from, run.elements, work.ranks, thread_first(),
+                              thread_step());
 }
 
 __global__ void copy_runs(const struct device_work work)
 {
     const struct device_run run = work.runs[blockIdx.y];
-    const size_t before = elements_before<char>(run.to, run.from, run.to, run.elements);
-    const size_t vectors = (run.elements - before) / VECTOR, behind = before + vectors * VECTOR;
-    vector<char> *wide = (vector<char> *)(run.to + before);
-    const vector<char> *from = (const vector<char> *)(run.from + before);
-    for (size_t i = thread_first(); i < vectors; i += thread_step())
-        wide[i] = from[i];
-    for (size_t i = thread_first(); i < before; i += thread_step())
-        run.to[i] = run.from[i];
-    for (size_t i = behind + thread_first(); i < run.elements; i += thread_step())
-        run.to[i] = run.from[i];
+    copy_part(run.to, run.from, run.elements, thread_first(), thread_step());
 }
 
 /* Inputs, and comparison with them. */
@@ -243,30 +191,6 @@ __global__ void scan_bytes(const struct device_work work)
         atomicMin(work.least, (unsigned long long)i);
     }
 }
-
-/* All types. X(type, list of operators, name and argument of that list, element as it is made, its
- * value, element as it is finished, divisor). */
-
-#define NUMBERS(X)                                                                                 \
-    X(FLOAT, FLOATING_OPERATORS, float, float, float, float, float, float)                         \
-    X(DOUBLE, FLOATING_OPERATORS, double, double, double, double, double, double)                  \
-    X(FLOAT16, FLOATING_OPERATORS, float16, uint16_t, uint16_t, float16, uint16_t, float)          \
-    X(BFLOAT16, FLOATING_OPERATORS, bfloat16, uint16_t, uint16_t, bfloat16, uint16_t, float)       \
-    X(E4M3, FLOATING_OPERATORS, e4m3, uint8_t, uint8_t, e4m3, uint8_t, float)                      \
-    X(E5M2, FLOATING_OPERATORS, e5m2, uint8_t, uint8_t, e5m2, uint8_t, float)                      \
-    X(INT8, INTEGER_OPERATORS, int8, 8, uint8_t, integer_8, int8_t, float)                         \
-    X(INT16, INTEGER_OPERATORS, int16, 16, uint16_t, integer_16, int16_t, float)                   \
-    X(INT32, INTEGER_OPERATORS, int32, 32, uint32_t, integer_32, int32_t, double)                  \
-    X(INT64, INTEGER_OPERATORS, int64, 64, uint64_t, integer_64, int64_t, int64_t)                 \
-    X(UINT8, INTEGER_OPERATORS, uint8, 8, uint8_t, integer_8, uint8_t, float)                      \
-    X(UINT16, INTEGER_OPERATORS, uint16, 16, uint16_t, integer_16, uint16_t, float)                \
-    X(UINT32, INTEGER_OPERATORS, uint32, 32, uint32_t, integer_32, uint32_t, double)               \
-    X(UINT64, INTEGER_OPERATORS, uint64, 64, uint64_t, integer_64, uint64_t, uint64_t)
-#define PAIRS(X)                                                                                   \
-    X(FLOAT_INT32, float_int32, uint32_t)                                                          \
-    X(INT32_INT32, int32_int32, uint32_t)                                                          \
-    X(DOUBLE_INT64, double_int64, uint64_t)                                                        \
-    X(INT64_INT64, int64_int64, uint64_t)
 
 /* The types. Each is a struct of what it is made of, what the operator of a comparison makes of two
  * elements, and what finishes a result. */
