@@ -222,6 +222,15 @@ enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
     return status;
 }
 
+void memory_forget(struct memory *memory)
+{
+    if (memory->kind && memory->kind->engine_forget) {
+        memory->kind->engine_forget(memory->engine);
+        *memory = (struct memory){.kind = NULL};
+    }
+    memory_close(memory);
+}
+
 void memory_close(struct memory *memory)
 {
     if (memory->kind)

@@ -107,6 +107,9 @@ struct memory_kind {
     /* Is a device still at work on what progress() has begun? NULL: there is none. */
     bool (*engine_busy)(const struct engine *engine);
     void (*engine_close)(struct engine *engine); /* drops what is still posted; NULL is allowed */
+    /* The same, but leaves what the device has until the process ends, since to free it might wait
+     * for a kernel of another rank that never ends. NULL: engine_close() does. */
+    void (*engine_forget)(struct engine *engine);
 
     /* What the engine takes as a transfer's `reduce` and `finish` for this type and operator; NULL:
      * there is none. Only an engine of the kind may call it. */
@@ -172,6 +175,7 @@ struct memory_kind {
 enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
                         struct memory *memory);
 void memory_close(struct memory *memory);
+void memory_forget(struct memory *memory); /* the same by engine_forget() */
 
 /* Maps a region of a file, or private memory if fd is -1: whole pages, from 128 KiB on whole huge
  * pages. `protection`: as of mmap(). NULL: it failed, errno says why. */

@@ -369,6 +369,11 @@ void cuda_engine_close(struct engine *closing)
         free(engine);
 }
 
+void cuda_engine_forget(struct engine *forgotten)
+{
+    free(cuda_engine_of(forgotten));
+}
+
 enum status cuda_engine_open(enum engine_use use, const struct tick *tick, struct engine **opened)
 {
     struct cuda_engine *engine = calloc(1, sizeof *engine);

@@ -75,5 +75,6 @@ void cuda_engine_post(struct engine *posted, struct transfer *transfer);
 enum status cuda_engine_progress(struct engine *moving);
 bool cuda_engine_busy(const struct engine *asked);
 void cuda_engine_close(struct engine *closing);
+void cuda_engine_forget(struct engine *forgotten);
 
 #endif

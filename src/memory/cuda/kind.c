@@ -140,6 +140,7 @@ const struct memory_kind memory_cuda = {
     .engine_progress = cuda_engine_progress,
     .engine_busy = cuda_engine_busy,
     .engine_close = cuda_engine_close,
+    .engine_forget = cuda_engine_forget,
     .reduce = cuda_reduce,
     .finish = cuda_finish,
     .fill = cuda_fill,
