@@ -103,8 +103,8 @@ ifeq ($(cuda_found),yes)
 nvcc := $(firstword $(toolkit))
 cudart := $(word 3,$(toolkit))
 cuda_include := $(wordlist 4,99,$(toolkit))
-left_out += src/memory/cuda/absent.c src/vendor/nccl/absent.c
-kernels := $(wildcard src/memory/cuda/*.cu)
+left_out += $(wildcard src/*/cuda/absent.c) src/vendor/nccl/absent.c
+kernels := $(wildcard src/*/cuda/*.cu)
 libraries += $(cudart) -ldl -lrt -lpthread
 cuda_known := $(patsubst compute_%,%,$(shell $(nvcc) --list-gpu-arch))
 cuda_archs := $(or $(patsubst sm_%,%,$(subst $(comma), ,$(CUDA_ARCHS))),$(filter $(cuda_known),75 80 86 89 90 100 120))
@@ -125,7 +125,7 @@ else
 ifneq ($(cuda_wanted),no)
 $(info CUDA is left out, so there is no memory of GPUs: $(filter-out missing,$(toolkit)) (scripts/setup --cuda installs it))
 endif
-left_out += $(filter-out src/memory/cuda/absent.c,$(wildcard src/memory/cuda/*.c)) \
+left_out += $(filter-out %/absent.c,$(wildcard src/*/cuda/*.c)) \
     $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c))
 endif
 
@@ -140,8 +140,8 @@ over_verbs := $(verbs_programs)
 endif
 
 # A CUDA runtime for tests (tests/cuda/runtime.h), and kernels that are compiled for the CPU, by a C++ compiler.
-cuda_device := $(patsubst src/memory/cuda/%,$(BUILD)/tests/cuda/device/%.o,$(basename \
-    $(filter-out %/absent.c %/driver.c,$(wildcard src/memory/cuda/*.c src/memory/cuda/*.cu)))) \
+cuda_device := $(patsubst src/%,$(BUILD)/tests/cuda/device/%.o,$(basename \
+    $(filter-out %/absent.c %/driver.c,$(wildcard src/*/cuda/*.c src/*/cuda/*.cu)))) \
     $(patsubst src/vendor/nccl/%.c,$(BUILD)/tests/cuda/device/nccl/%.o,\
     $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c)))
 cuda_runtime := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/cuda/test_% tests/cuda/check_%,$(wildcard tests/cuda/*.c)))
@@ -217,11 +217,11 @@ $(BUILD)/tests/cuda/%.o: tests/cuda/%.cu
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(on_cpu) $@ $<
-$(BUILD)/tests/cuda/device/%.o: src/memory/cuda/%.cu
+$(BUILD)/tests/cuda/device/%.o: src/%.cu
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(on_cpu) $@ $<
-$(BUILD)/tests/cuda/device/%.o: src/memory/cuda/%.c
+$(BUILD)/tests/cuda/device/%.o: src/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<

@@ -32,6 +32,8 @@ const char *const option_group_titles[GROUPS] = {
 #define FIELD(name) .field = offsetof(struct job, name), .width = sizeof(((struct job *)0)->name)
 
 static const char *const start_words[] = {"barrier", "back-to-back", NULL};
+static const char *const executor_words[] = {"auto", "host", "device", NULL};
+static const char *const protocol_words[] = {"auto", "simple", "ll", NULL};
 static const char *const bind_words[] = {"core", "none", NULL};
 static const char *const ranks_as_words[] = {"auto", "processes", "threads", NULL};
 
@@ -103,6 +105,19 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN, .kind = &kind_transport, .standard = "auto",
      .help = "transports to use, each with its options; each pair of ranks takes the first that "
              "connects it; 'auto': any"},
+    {.name = "executor", .argument = "WHAT", .group = GROUP_LINKS,
+     .commands = FOR_RUN, .kind = &kind_words, FIELD(executor), .words = executor_words,
+     .standard = "auto",
+     .help = "what runs the schedules: the 'host', which posts each operation; the 'device' (GPU) "
+             "that has the buffers, by one kernel for each iteration; 'auto': the device where it can"},
+    {.name = "protocol", .argument = "WHAT", .group = GROUP_LINKS,
+     .commands = FOR_RUN, .kind = &kind_words, FIELD(protocol), .words = protocol_words,
+     .standard = "auto",
+     .help = "how messages of the device executor pass that no device copies from buffer to buffer: "
+             "'simple' (data, then a count), 'll' (all messages: data and flag in one word), 'auto' "
+             "(short ones by ll)"},
+    {.name = "graph", .group = GROUP_LINKS, .commands = FOR_RUN, .kind = &kind_switch, FIELD(graph),
+     .help = "capture the launch of a schedule's kernel once, as a CUDA graph, and replay it"},
     {.name = "copy", .argument = "WAY", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(copy), .words = copy_names,
      .standard = "auto",

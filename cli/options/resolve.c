@@ -190,6 +190,23 @@ static enum status settle_memory(const struct command_line *line, const struct j
                     "--device chooses GPUs, but the buffers are in %s memory: give -m cuda too, or "
                     "leave it out",
                     job->memory->name);
+    if (job->memory->host_reads && job->executor == EXECUTOR_DEVICE)
+        return fail(STATUS_USAGE,
+                    "--executor device runs schedules inside GPUs, but the buffers are in %s "
+                    "memory: give -m cuda too, or leave it out",
+                    job->memory->name);
+    bool no_device = job->memory->host_reads || job->executor == EXECUTOR_HOST;
+    if (job->protocol != PROTOCOL_AUTO && no_device)
+        return fail(STATUS_USAGE,
+                    "--protocol is about schedules that run inside GPUs: give -m cuda "
+                    "and no --executor host, or leave it out");
+    if ((job->protocol == PROTOCOL_LL && job->copy != COPY_AUTO && job->copy != COPY_LL) ||
+        (job->protocol == PROTOCOL_SIMPLE && job->copy == COPY_LL))
+        return fail(STATUS_USAGE, "--protocol %s excludes --copy %s: leave one of them out",
+                    job->protocol == PROTOCOL_LL ? "ll" : "simple", copy_names[job->copy]);
+    if (job->graph && no_device)
+        return fail(STATUS_USAGE, "--graph replays launches of kernels that run schedules: give -m "
+                                  "cuda and no --executor host, or leave it out");
     const char *why = job->memory->unavailable ? job->memory->unavailable() : NULL;
     return why ? fail(STATUS_UNAVAILABLE, "%s memory cannot be used here: %s", job->memory->name,
                       why)

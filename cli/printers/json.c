@@ -195,6 +195,12 @@ static void result_traffic(json_t *line, const struct result *result)
     json_object_set_new(line, "traffic", details);
 }
 
+static json_t *json_times(const struct statistics *times)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", times->min, "p50", times->p50, "mean",
+                     times->mean, "p90", times->p90, "p99", times->p99, "max", times->max);
+}
+
 static json_t *result_identity(const struct job *job, const struct result *result)
 {
     const struct choice *choice = &job->candidates[result->choice].choice;
@@ -319,23 +325,25 @@ static void json_result(struct report *report, const struct job *job, const stru
 {
     struct json_report *json = json_report_of(report);
     size_t ranks = json_array_size(json_object_get(json->document, "ranks"));
-    const struct statistics *time = &result->time_us;
     json_t *line = result_identity(job, result);
-    json_t *rest = json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks",
-                             (json_int_t)ranks, "bytes", (json_int_t)result->bytes, "count",
-                             (json_int_t)result->count, "in_place", job->in_place, "executor",
-                             "host", "iterations", (json_int_t)result->iterations, "checked",
-                             (json_int_t)result->checked, "wrong", (json_int_t)result->wrong,
-                             "start", job->start == START_BARRIER ? "barrier" : "back-to-back");
+    json_t *rest =
+        json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)ranks,
+                  "bytes", (json_int_t)result->bytes, "count", (json_int_t)result->count,
+                  "in_place", job->in_place, "executor", result->on_device ? "device" : "host",
+                  "iterations", (json_int_t)result->iterations, "checked",
+                  (json_int_t)result->checked, "wrong", (json_int_t)result->wrong, "start",
+                  job->start == START_BARRIER ? "barrier" : "back-to-back");
     json_object_update(line, rest);
     json_decref(rest);
+    json_object_set_new(line, "way", json_string(result->way));
+    json_object_set_new(line, "why_host",
+                        result->why_host[0] ? json_string(result->why_host) : json_null());
     result_traffic(line, result);
     json_object_set_new(line, "round_trip",
                         json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
-    json_object_set_new(line, "time_us",
-                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", time->min, "p50",
-                                  time->p50, "mean", time->mean, "p90", time->p90, "p99", time->p99,
-                                  "max", time->max));
+    json_object_set_new(line, "time_us", json_times(&result->time_us));
+    json_object_set_new(line, "device_time_us",
+                        result->device_us.max > 0 ? json_times(&result->device_us) : json_null());
     json_object_set_new(line, "algbw_GBps", json_real(result->algbw));
     json_object_set_new(line, "busbw_GBps", json_real(result->busbw));
     bool late = result->late_rank >= 0;

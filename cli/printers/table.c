@@ -34,6 +34,7 @@ struct table {
     size_t cell_count, cells_most;
     size_t wrong;
     uint64_t received[PATHS];
+    char executor[GROUP_REASON_MOST + 64];                  /* the last note about it */
     char fallbacks[FALLBACKS_MOST + 1][FALLBACK_TEXT_MOST]; /* sentences for the foot */
     int fallback_count;
 };
@@ -332,10 +333,25 @@ static int fastest_held(const struct table *table)
     return table->held_count > 1 ? best : -1;
 }
 
+/* What ran the lines of GPUs, and why it was not the device: once for all that are alike. */
+static void executor_note(struct table *table, const struct job *job, const struct result *result)
+{
+    char text[sizeof table->executor];
+    if (job->memory->host_reads || job->candidates[result->choice].choice.algorithm->vendor)
+        return;
+    snprintf(text, sizeof text, "# executor: %s (%s)%s%s", result->on_device ? "device" : "host",
+             result->way, result->why_host[0] ? "; not the device: " : "", result->why_host);
+    if (strcmp(text, table->executor) == 0)
+        return;
+    memcpy(table->executor, text, sizeof text);
+    fprintf(table->out, "%s\n", text);
+}
+
 static void release_held(struct table *table, const struct job *job)
 {
     int best = fastest_held(table);
     for (int i = 0; i < table->held_count; i++) {
+        executor_note(table, job, &table->held[i]);
         print_line(table, job, &table->held[i], i == best);
         if (table->congested[i])
             fputs(table->congested[i], table->out);

@@ -17,7 +17,7 @@ struct position {
     int operation; /* index in the schedule; -1: none */
     enum operation_kind kind;
     int peer, lane, step; /* step: STEP_VENDOR in a vendor's collective, which shows none */
-    size_t done, length; /* bytes */
+    size_t done, length;  /* bytes */
 };
 
 struct execution;
@@ -31,6 +31,8 @@ struct execution_hooks {
     /* Called now and then while nothing moves: fails if the run can no longer come to its end. */
     enum status (*check)(const struct execution *execution);
     void (*position)(const struct execution *execution, struct position *position);
+    /* How long a device took for the last run, by its own clock, ns. NULL: no device ran it. */
+    uint64_t (*device_time)(const struct execution *execution);
     /* Injects the fault into incoming message `nth` (from 0) of the next run. NULL, like the next:
      * it shows no messages. */
     void (*inject)(struct execution *execution, enum fault_kind fault, int nth);

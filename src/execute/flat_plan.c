@@ -261,6 +261,10 @@ enum status flat_plan_create(const struct flat_config *config, struct flat_plan 
     struct flat_plan sizes = {
         .block_count = flat_block_count(config->schedule, config->split),
         .element = element,
+        .datatype = config->datatype,
+        .reduction = config->reduction,
+        .ranks = config->ranks,
+        .profiles = config->profiles,
         .slots = config->slots,
         .slot_bytes = config->slot_bytes,
         .ll_bytes = config->ll_bytes,

@@ -15,6 +15,7 @@
 #include "execute/fault_kind.h"
 #include "execute/half.h"
 #include "memory/cursor.h"
+#include "memory/profile.h"
 #include "schedule/schedule.h"
 
 #define FLAT_NONE UINT32_MAX /* no operation, no epoch */
@@ -89,6 +90,7 @@ struct flat_block_progress {
     uint32_t idle;        /* steps since something moved or was granted */
     size_t moves;         /* in all runs */
     bool moved;           /* since it last said where it is */
+    bool starved;         /* in the last step, a lane had no room to send */
 };
 
 /* Where a block is when it cannot move: its earliest incomplete operation. Each word by itself is
@@ -97,6 +99,8 @@ struct whereabouts {
     size_t operation; /* FLAT_NONE: the run is complete */
     size_t done, length;
     size_t moves; /* chunks in all runs, told now and then: something moves */
+    /* Of the last run, in ticks of a clock of the block's, if the plan asks for it. */
+    size_t spent[ACTIVITIES];
 };
 
 /* Offsets are in bytes from the plan; what they count is beside them. */
@@ -109,6 +113,8 @@ struct flat_plan {
     uint32_t operation_count, epoch_count, piece_count, wait_count, lane_count, local_count;
     uint32_t block_count;
     size_t element;
+    int datatype, reduction, ranks;     /* as in struct flat_config */
+    bool profiles;                      /* likewise */
     size_t slots, slot_bytes, ll_bytes; /* of every lane, as in half_bytes() */
     /* The most bytes that a step moves, whole elements: by slots and locally; in a slot; in the
      * lines of a slot; in zcopy. */
@@ -146,9 +152,12 @@ HOST_DEVICE size_t *flat_done(struct flat_plan *plan, size_t run)
 struct flat_config {
     const struct schedule *schedule; /* not needed after that */
     size_t element;                  /* bytes */
-    char *buffer[BUFFERS];           /* addresses, for those who run the plan */
-    bool split;                      /* a block for each channel; else one for all */
-    size_t chunk;                    /* bytes of a step by slots or locally; at least an element */
+    int datatype, reduction, ranks; /* for what moves elements: enum datatype_id, enum reduction_id,
+                                        and how many ranks contribute to a result */
+    bool profiles;                  /* blocks tell what they spend their time on */
+    char *buffer[BUFFERS];          /* addresses, for those who run the plan */
+    bool split;                     /* a block for each channel; else one for all */
+    size_t chunk;                   /* bytes of a step by slots or locally; at least an element */
     size_t slots, slot_bytes, ll_bytes; /* as in half_bytes(), the same at both ends in all plans;
                                            slot_bytes and, if not 0, ll_bytes hold an element */
 

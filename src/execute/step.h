@@ -254,6 +254,9 @@ HOST_DEVICE bool step_try(struct flat_plan *plan, uint32_t index, uint32_t candi
             flat_operations(plan)[chunk->operation].path == FLAT_PASSIVE)
             return false;
         room = step_room(plan, index, lane, chunk);
+        flat_block_progress(plan)[index].starved |=
+            room == 0 && flat_lanes(plan)[lane].sends &&
+            flat_operations(plan)[chunk->operation].path != FLAT_ACTIVE;
     } else {
         chunk->operation =
             flat_open_locals(plan)[block->locals.first + candidate - block->lanes.count];
@@ -278,6 +281,7 @@ HOST_DEVICE enum step_result step_choose(struct flat_plan *plan, uint32_t index,
         if (word_load(plan->abort_word))
             return STEP_ABORTED;
     }
+    progress->starved = false;
     for (uint32_t n = 0; n < candidates && progress->left > 0; n++) {
         uint32_t candidate = (progress->turn + n) % candidates;
         if (step_try(plan, index, candidate, chunk)) {

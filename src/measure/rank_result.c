@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "run/test_case.h"
 #include "schedule/provenance.h"
 
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
@@ -19,13 +18,17 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     if (rank_result) {
         rank_result->samples = calloc(samples, sizeof *rank_result->samples);
         rank_result->late = calloc(samples, sizeof *rank_result->late);
+        if (test_case->way.on_device)
+            rank_result->device_samples = calloc(samples, sizeof *rank_result->device_samples);
     }
-    if (!rank_result || !rank_result->samples || !rank_result->late)
+    if (!rank_result || !rank_result->samples || !rank_result->late ||
+        (test_case->way.on_device && !rank_result->device_samples))
         return fail(STATUS_ERROR, "out of memory for %ld samples: ask for fewer iterations (-n)",
                     job->iterations);
     rank_result->choice = choice;
     rank_result->bytes = bytes;
     rank_result->problem = test_case->sized.problem;
+    rank_result->way = &test_case->way;
     rank_result->checked = job->checked > 0 && job->checked < test_case->schedule_count
                                ? test_case->schedule_count
                                : job->checked;
@@ -34,6 +37,11 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
         rank_result->transport[i] = endpoint->transport->name;
         rank_result->transports = i + 1;
+    }
+    for (int peer = 0; peer < runner->ranks; peer++) {
+        bool is_used = test_case->peers[peer].lanes > 0;
+        rank_result->stages |= is_used && links_stages(runner->links, peer);
+        rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
     for (int peer = 0; peer < runner->ranks; peer++)
         for (int i = 0; test_case->peers[peer].lanes > 0 && i < rank_result->transports; i++)
@@ -49,6 +57,7 @@ void rank_result_free(struct rank_result *rank_result)
         return;
     free(rank_result->samples);
     free(rank_result->late);
+    free(rank_result->device_samples);
     link_stats_free(rank_result->links);
     device_changes_free(&rank_result->changes);
     free(rank_result);

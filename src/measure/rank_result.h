@@ -7,22 +7,25 @@
 #include "check/finding.h"
 #include "measure/device_watch.h"
 #include "measure/link_stats.h"
-#include "run/runner.h"
+#include "run/test_case.h"
 
 /* One rank's part of a line. */
 struct rank_result {
     int choice;
     size_t bytes; /* as asked; the table shows what it became */
     struct problem problem;
-    long checked;           /* iterations: as asked, but with `-r all` every root at least once */
-    uint64_t *samples;      /* ns of each timed iteration on this rank */
-    uint64_t *late;         /* ns between release and beginning */
-    size_t wrong;           /* elements, over all checked iterations */
-    struct finding finding; /* of the first wrong iteration */
+    long checked;             /* iterations: as asked, but with `-r all` every root at least once */
+    uint64_t *samples;        /* ns of each timed iteration on this rank */
+    uint64_t *late;           /* ns between release and beginning */
+    uint64_t *device_samples; /* ns that a device took for each; NULL: none ran them */
+    size_t wrong;             /* elements, over all checked iterations */
+    struct finding finding;   /* of the first wrong iteration */
     struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations, by endpoint */
     double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
     const char *transport[TRANSPORTS_MOST];
     int transports;
+    const struct test_case_way *way; /* the test case's */
+    bool stages, direct; /* links to peers go through rings in memory of the host; others do not */
     bool used[TRANSPORTS_MOST];    /* endpoints that serve the line's peers */
     struct link_stats *links;      /* with each peer; NULL: not asked for */
     struct device_changes changes; /* what devices have counted; of those that this rank reads */

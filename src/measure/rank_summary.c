@@ -59,6 +59,8 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
     for (int a = 0; a < ACTIVITIES; a++)
         put_double(bytes, rank_result->shares[a]);
     finding_encode(&rank_result->finding, bytes);
+    bytes_put_u32(bytes, rank_result->stages);
+    bytes_put_u32(bytes, rank_result->direct);
     bytes_put_u32(bytes, (uint32_t)rank_result->transports);
     for (int i = 0; i < rank_result->transports; i++) {
         bytes_put_text(bytes, rank_result->transport[i]);
@@ -71,6 +73,9 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
     bytes_reserve(bytes, (iterations + 1) * sizeof *rank_result->samples);
     for (size_t i = 0; i < iterations; i++)
         bytes_put_u64(bytes, rank_result->samples[i]);
+    bytes_put_u32(bytes, rank_result->device_samples != NULL);
+    for (size_t i = 0; i < iterations && rank_result->device_samples; i++)
+        bytes_put_u64(bytes, rank_result->device_samples[i]);
     /* This sorts them, so it comes after them: rank 0 takes the slowest rank of each iteration. */
     bool asked = job->profile || job->watches;
     put_double(bytes, asked ? statistics_of(rank_result->samples, iterations).p50 : 0);
@@ -155,11 +160,18 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
         summary->shares[a] = read_double(reader);
     if (!finding_decode(reader, ranks, &summary->finding))
         return false;
+    summary->stages = read_u32(reader) != 0;
+    summary->direct = read_u32(reader) != 0;
     transports_decode(reader, summary);
     peers_decode(reader, ranks, summary);
     summary->samples = *reader;
     summary->samples.left = decoding->iterations * sizeof(uint64_t);
     read_bytes(reader, summary->samples.left);
+    if (read_u32(reader) != 0) {
+        summary->device_samples = *reader;
+        summary->device_samples.left = decoding->iterations * sizeof(uint64_t);
+        read_bytes(reader, summary->device_samples.left);
+    }
     summary->duration = read_double(reader);
     if (!device_changes_decode(&summary->changes, reader))
         return false;

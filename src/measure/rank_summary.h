@@ -20,11 +20,13 @@ struct rank_summary {
     double duration;               /* median of an iteration, us; 0: not asked for */
     double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
     struct finding finding;
+    bool stages, direct; /* as in struct rank_result */
     int transports;
     struct transport_use transport[TRANSPORTS_MOST];
     int peers;
     struct peer_stats *peer; /* of each of them: the longest awaited first */
     struct reader samples;   /* a u64 for each timed iteration, ns; they lie in the rank's blob */
+    struct reader device_samples; /* likewise, that a device took; empty: none ran them */
 };
 
 /* Of one line: of every rank. */

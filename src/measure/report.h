@@ -4,6 +4,7 @@
 #ifndef CCTEST_MEASURE_REPORT_H
 #define CCTEST_MEASURE_REPORT_H
 
+#include "execute/device_group.h"
 #include "measure/bottleneck.h"
 #include "measure/connectivity.h"
 #include "measure/device_report.h"
@@ -36,13 +37,20 @@ struct result {
     long iterations, checked;
     size_t wrong;       /* wrong elements, over all ranks and checked iterations */
     char transport[64]; /* "shm", "tcp", "shm+tcp", "self" */
+    bool on_device;     /* the device executor ran it; else the host's */
+    /* What moved the bytes: "sm" (kernels of GPUs), "ce" (their copy engines, and kernels that
+     * combine), "staged" (likewise, through memory of the host), "ce+staged", "cpu"; a vendor's
+     * library: its name. */
+    char way[16];
+    char why_host[GROUP_REASON_MOST]; /* why the device executor did not; "": not asked for */
     struct traffic
         by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
     const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
     struct statistics time_us;
-    double algbw, busbw; /* GB/s, from p50; 0 where it has no meaning */
-    int late_rank;       /* -1: none stands out */
-    double late_us;      /* its median lateness */
+    struct statistics device_us; /* that the devices took, by their own clocks; all 0: none did */
+    double algbw, busbw;         /* GB/s, from p50; 0 where it has no meaning */
+    int late_rank;               /* -1: none stands out */
+    double late_us;              /* its median lateness */
     int ranks;
     struct bottleneck bottleneck;   /* what accounts for the time */
     char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */

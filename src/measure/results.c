@@ -148,6 +148,43 @@ static void result_traffic(struct result *result, const struct rank_summaries *s
         text_add(&name, "self");
 }
 
+/* What ran the line, and what moved its bytes. */
+static void result_way(struct result *result, const struct line *line)
+{
+    const char *vendor = line->job->candidates[result->choice].choice.algorithm->vendor;
+    bool stages = false, direct = false;
+    for (int r = 0; r < line->summaries->count; r++) {
+        stages |= line->summaries->of[r].stages;
+        direct |= line->summaries->of[r].direct;
+    }
+    result->on_device = line->mine->way->on_device;
+    memcpy(result->why_host, line->mine->way->why_host, sizeof result->why_host);
+    snprintf(result->way, sizeof result->way, "%s",
+             vendor                          ? vendor
+             : result->on_device             ? "sm"
+             : line->job->memory->host_reads ? "cpu"
+             : stages && direct              ? "ce+staged"
+             : stages                        ? "staged"
+                                             : "ce");
+}
+
+/* For each iteration, the time of the slowest rank. */
+static void keep_slowest(uint64_t *slowest, size_t count, struct reader samples)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t sample = read_u64(&samples);
+        slowest[i] = sample > slowest[i] ? sample : slowest[i];
+    }
+}
+
+/* Of one trip of so many; sorts the times. */
+static struct statistics times_of(uint64_t *slowest, size_t count, uint64_t trips)
+{
+    for (size_t i = 0; i < count; i++)
+        slowest[i] /= trips;
+    return statistics_of(slowest, count);
+}
+
 /* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
 static enum status result_times(struct result *result, const struct job *job,
                                 const struct rank_summaries *summaries, uint64_t *duration,
@@ -162,18 +199,16 @@ static enum status result_times(struct result *result, const struct job *job,
         status = fail(STATUS_ERROR, "out of memory for %zu samples", count);
     } else {
         for (int r = 0; r < summaries->count; r++) {
-            struct reader samples = summaries->of[r].samples;
-            for (size_t i = 0; i < count; i++) {
-                uint64_t sample = read_u64(&samples);
-                slowest[i] = sample > slowest[i] ? sample : slowest[i];
-            }
+            keep_slowest(slowest, count, summaries->of[r].device_samples);
             late[r] = summaries->of[r].late;
         }
-        for (size_t i = 0; i < count; i++) {
+        result->device_us = times_of(slowest, count, trips);
+        memset(slowest, 0, count * sizeof *slowest);
+        for (int r = 0; r < summaries->count; r++)
+            keep_slowest(slowest, count, summaries->of[r].samples);
+        for (size_t i = 0; i < count; i++)
             *time += slowest[i];
-            slowest[i] /= trips;
-        }
-        result->time_us = statistics_of(slowest, count);
+        result->time_us = times_of(slowest, count, trips);
         result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
         result->busbw = result->algbw * collective_bus_factor(job->collective, summaries->count);
         *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
@@ -255,6 +290,7 @@ static enum status results_add_summaries(struct results *results, const struct l
         result->wrong += summaries->of[r].wrong;
     results->wrong += result->wrong;
     result_traffic(result, summaries);
+    result_way(result, line);
     const char *vendor = job->candidates[result->choice].choice.algorithm->vendor;
     if (vendor) /* it brings links of its own */
         snprintf(result->transport, sizeof result->transport, "%s", vendor);

@@ -8,6 +8,7 @@
 #include "collective/collective.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
+#include "execute/device_group.h"
 #include "memory/datatype.h"
 #include "memory/memory.h"
 #include "schedule/algorithm.h"
@@ -17,6 +18,13 @@
 enum start_mode {
     START_BARRIER,      /* a barrier before every iteration */
     START_BACK_TO_BACK, /* each iteration begins when this rank has ended the one before */
+};
+
+/* What runs schedules. */
+enum executor_choice {
+    EXECUTOR_AUTO,   /* devices where they can, line by line; else the host */
+    EXECUTOR_HOST,   /* the host's executor, over transports */
+    EXECUTOR_DEVICE, /* the devices that have the buffers, or the job fails */
 };
 
 enum bind_mode {
@@ -89,6 +97,9 @@ struct job {
     int shape_groups, shape_ranks;     /* --shape GROUPSxRANKS; 0: not given */
     long iterations, warmup, checked;
     bool in_place;
+    enum executor_choice executor;
+    enum device_protocol protocol;
+    bool graph; /* devices replay captured launches */
     enum copy_policy copy;
     size_t chunk; /* bytes; 0: whole messages; GRAIN_AUTO */
     int channels;

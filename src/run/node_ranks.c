@@ -25,3 +25,15 @@ void node_ranks_free(struct node_ranks *node)
     free(node->ranks);
     *node = (struct node_ranks){0};
 }
+
+/* Groups follow the host names of the ranks; the launcher may count its nodes in another way. */
+void node_ranks_compare(const struct node_ranks *node, const struct membership *membership,
+                        const char *host)
+{
+    if (membership->node_ranks == 0 || node->place > 0 ||
+        (membership->node_ranks == node->count && membership->node_rank == 0))
+        return;
+    say("the launcher counts this rank as number %d of %d on its node, but among the ranks on host "
+        "%s it is number 0 of %d: groups and shared memory go by hosts, groups also by --shape",
+        membership->node_rank, membership->node_ranks, host, node->count);
+}

@@ -5,6 +5,7 @@
 #define CCTEST_RUN_NODE_RANKS_H
 
 #include "base/status.h"
+#include "control/membership.h"
 #include "verdict/rank_state.h"
 
 struct node_ranks {
@@ -16,6 +17,10 @@ struct node_ranks {
 /* `members`: of all `ranks` ranks. Freed with node_ranks_free(). Error: out of memory. */
 enum status node_ranks_find(const struct member *members, int ranks, int rank,
                             struct node_ranks *node);
+/* Says so if the launcher counts the ranks of `host`, this rank's, in another way. */
+void node_ranks_compare(const struct node_ranks *node, const struct membership *membership,
+                        const char *host);
+
 void node_ranks_free(struct node_ranks *node); /* all zero is allowed */
 
 #endif

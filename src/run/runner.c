@@ -257,7 +257,7 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released)
 }
 
 enum status runner_iterate(struct runner *runner, struct execution *execution, uint64_t *released,
-                           uint64_t *late, uint64_t *duration)
+                           struct iteration_times *times)
 {
     enum status status = STATUS_OK;
     if (runner->job->start == START_BARRIER)
@@ -282,8 +282,9 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
     profile_close(profile);
     if (runner->job->watches)
         links_watch(runner->links, false);
-    *late = begun - *released;
-    *duration = ended - *released;
+    *times = (struct iteration_times){.late = begun - *released, .duration = ended - *released};
+    if (execution->hooks->device_time)
+        times->device = execution->hooks->device_time(execution);
     *released = ended;
     runner->iteration++;
     return status;

@@ -7,6 +7,7 @@
 #define CCTEST_RUN_RUNNER_H
 
 #include "control/control.h"
+#include "execute/device_group.h"
 #include "execute/executor.h"
 #include "run/buffers.h"
 #include "run/job.h"
@@ -24,7 +25,8 @@ struct runner {
     struct links *links;
     const struct vendor *vendor; /* of a candidate of the job; NULL: of none */
     struct vendor_session *vendor_session;
-    struct memory memory; /* where the buffers lie */
+    struct memory memory;        /* where the buffers lie */
+    struct device_group devices; /* that may run schedules; without a machine, none may */
     struct staging_area staging;
     size_t chunk;             /* bytes; 0: whole messages; GRAIN_AUTO */
     size_t nontemporal_least; /* as in struct executor_config */
@@ -53,11 +55,17 @@ void runner_await(struct runner *runner, int peer);
 /* The start barrier, before a series of iterations. *released: when it let this rank go on, ns. */
 enum status runner_synchronize(struct runner *runner, uint64_t *released);
 
-/* One iteration in the job's start mode, after the faults injected at its beginning. *late: ns from
- * its release to its beginning; *duration: ns from its release to its end on this rank. Iterations
- * that run back to back are released by the end of the last one: *released (ns) is read, and set to
- * the end of this one; *late is 0 then, unless faults are injected. */
+/* Of an iteration on this rank, ns. */
+struct iteration_times {
+    uint64_t late;     /* from its release to its beginning */
+    uint64_t duration; /* from its release to its end */
+    uint64_t device;   /* that a device took for it, by the device's clock; 0: none did */
+};
+
+/* One iteration in the job's start mode, after the faults injected at its beginning. Iterations that run
+ * back to back are released by the end of the last one: *released (ns) is read, and set to the end
+ * of this one; they are not late, unless faults are injected. */
 enum status runner_iterate(struct runner *runner, struct execution *execution, uint64_t *released,
-                           uint64_t *late, uint64_t *duration);
+                           struct iteration_times *times);
 
 #endif

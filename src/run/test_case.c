@@ -3,9 +3,11 @@
  */
 #include "run/test_case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "execute/device_executor.h"
 
 struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set)
 {
@@ -79,9 +81,9 @@ static bool set_is_enough(const struct buffers *set, const struct test_case *tes
     return true;
 }
 
-static enum status test_case_open_executor(struct runner *runner, const struct schedule *schedule,
-                                           const struct buffers *set, char *spare,
-                                           struct execution **execution)
+static enum status test_case_open_host(struct runner *runner, const struct schedule *schedule,
+                                       const struct buffers *set, char *spare,
+                                       struct execution **execution)
 {
     const struct job *job = runner->job;
     struct executor_config config = runner_executor_config(runner);
@@ -99,6 +101,45 @@ static enum status test_case_open_executor(struct runner *runner, const struct s
     enum status status = executor_create(&config, &executor);
     if (status == STATUS_OK)
         *execution = executor_execution(executor);
+    return status;
+}
+
+/* The schedules of the peers tell a device where their messages lie. */
+static enum status peer_schedules(const struct runner *runner, const struct test_case *test_case,
+                                  const struct problem *problem, struct schedule **peers)
+{
+    enum status status = STATUS_OK;
+    for (int r = 0; r < runner->ranks && status == STATUS_OK; r++)
+        if (test_case->peers[r].lanes > 0)
+            status = schedule_build(test_case->choice, problem, r, runner->job->channels, false,
+                                    &peers[r]);
+    return status;
+}
+
+static enum status test_case_open_device(struct runner *runner, const struct test_case *test_case,
+                                         const struct schedule *schedule,
+                                         const struct buffers *sets, int set,
+                                         struct execution **execution)
+{
+    size_t element = runner->job->datatype->size;
+    struct schedule **peers = calloc((size_t)runner->ranks, sizeof *peers);
+    struct device_executor_config config = {.group = &runner->devices,
+                                            .schedule = schedule,
+                                            .peers = (const struct schedule *const *)peers,
+                                            .set = set,
+                                            .profile =
+                                                runner->job->profile ? &runner->profile : NULL,
+                                            .element = element};
+    if (!peers)
+        return fail(STATUS_ERROR, "out of memory for the schedules of %d ranks", runner->ranks);
+    for (int b = 0; b < BUFFERS; b++)
+        config.buffer[b] = buffers_place(&sets[set], schedule, element, (enum buffer)b);
+    enum status status = peer_schedules(runner, test_case, &schedule->problem, peers);
+    if (status == STATUS_OK)
+        status = device_executor_create(&config, execution);
+    for (int r = 0; r < runner->ranks; r++)
+        schedule_free(peers[r]);
+    free(peers);
     return status;
 }
 
@@ -128,25 +169,46 @@ static void test_case_add_peers(struct test_case *test_case, long iterations)
                            test_case->peers);
 }
 
-static enum status test_case_open_executions(struct runner *runner, const struct buffers *sets,
-                                             struct test_case *test_case)
+static enum status test_case_open_execution(struct runner *runner, const struct buffers *sets,
+                                            struct test_case *test_case, int index)
 {
-    int count = test_case->schedule_count;
+    int count = test_case->schedule_count, set = index / count;
+    const struct schedule *schedule = test_case->schedules[index % count];
+    struct execution **execution = &test_case->executions[index];
+    if (test_case->choice->algorithm->vendor)
+        return test_case_open_vendor(runner, schedule, &sets[set], execution);
+    if (test_case->way.on_device)
+        return test_case_open_device(runner, test_case, schedule, sets, set, execution);
+    return test_case_open_host(runner, schedule, &sets[set], sets[0].spare, execution);
+}
+
+enum status test_case_ready(struct runner *runner, const struct buffers *sets,
+                            struct test_case *test_case)
+{
+    int count = test_case->schedule_count * test_case->sets;
     enum status status = STATUS_OK;
-    test_case->executions = calloc((size_t)count * BUFFER_SETS_MOST, sizeof *test_case->executions);
-    test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
-    if (!test_case->executions || !test_case->peers)
-        return fail(STATUS_ERROR, "out of memory for %d schedules", count);
-    test_case_add_peers(test_case, runner->job->iterations);
-    for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++) {
-        const struct schedule *schedule = test_case->schedules[i % count];
-        const struct buffers *set = &sets[i / count];
-        struct execution **execution = &test_case->executions[i];
-        status = test_case->choice->algorithm->vendor
-                     ? test_case_open_vendor(runner, schedule, set, execution)
-                     : test_case_open_executor(runner, schedule, set, sets[0].spare, execution);
-    }
+    if (test_case->way.on_device)
+        device_group_clear(&runner->devices);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        status = test_case_open_execution(runner, sets, test_case, i);
+    if (status == STATUS_OK && test_case->way.on_device)
+        status = device_group_load(&runner->devices);
     return status;
+}
+
+/* May the devices run it, as far as this rank knows? */
+static void test_case_choose_way(const struct runner *runner, struct test_case *test_case)
+{
+    const struct device_group *devices = &runner->devices;
+    struct test_case_way *way = &test_case->way;
+    bool considered = devices->links || devices->refusal[0];
+    if (!considered || test_case->choice->algorithm->vendor)
+        return;
+    snprintf(way->why_host, sizeof way->why_host, "%s", devices->refusal);
+    way->on_device = !way->why_host[0];
+    for (int peer = 0; peer < runner->ranks && way->on_device; peer++)
+        way->on_device =
+            test_case->peers[peer].lanes == 0 || device_group_reaches(devices, peer, way->why_host);
 }
 
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
@@ -155,11 +217,17 @@ enum status test_case_open(struct runner *runner, const struct choice *choice, s
     enum status status = test_case_write(runner, choice, bytes, true, test_case);
     if (status != STATUS_OK)
         return status;
+    size_t most = (size_t)test_case->schedule_count * BUFFER_SETS_MOST;
+    test_case->executions = calloc(most, sizeof *test_case->executions);
+    test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
+    if (!test_case->executions || !test_case->peers) {
+        test_case_close(test_case);
+        return fail(STATUS_ERROR, "out of memory for a test of %d ranks", runner->ranks);
+    }
     while (test_case->sets < count &&
            set_is_enough(&sets[test_case->sets], test_case, runner->job->datatype->size))
         test_case->sets++;
-    status = test_case_open_executions(runner, sets, test_case);
-    if (status != STATUS_OK)
-        test_case_close(test_case);
-    return status;
+    test_case_add_peers(test_case, runner->job->iterations);
+    test_case_choose_way(runner, test_case);
+    return STATUS_OK;
 }

@@ -8,20 +8,31 @@
 
 #define BUFFER_SETS_MOST 4 /* sets of buffers that a test case may run on */
 
+/* What runs a test case, the same at all ranks. */
+struct test_case_way {
+    bool on_device;
+    char why_host[GROUP_REASON_MOST]; /* why not on devices; "": that was not asked for */
+};
+
 struct test_case {
     const struct choice *choice;
     struct sized_problem sized; /* of the first schedule */
     int schedule_count;         /* with `-r all` each rank is the root in turn; else 1 */
     int sets;                   /* of buffers that it runs on */
+    struct test_case_way way;
     struct schedule **schedules;
     struct execution **executions; /* sets x schedules */
     struct peer_use *peers;        /* by rank: the messages of all timed iterations */
 };
 
-/* Makes the executions for as many of the `count` sets as are large enough, but at least for the
- * first, whose spare area serves all. On success the caller calls test_case_close(). */
+/* Makes the schedules, and finds how many of the `count` sets are large enough, but at least the
+ * first. test_case->way: what this rank can do. On success the caller calls test_case_close(). */
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
+/* Makes the executions for its sets of buffers, the first of which has the spare area of all. Before
+ * it the ranks have agreed on `sets` and `way`; after it they meet before any of them runs. */
+enum status test_case_ready(struct runner *runner, const struct buffers *sets,
+                            struct test_case *test_case);
 /* The schedules alone, which cannot run: what they need can be read from them. On success the
  * caller calls test_case_close(). */
 enum status test_case_outline(const struct runner *runner, const struct choice *choice,

@@ -170,12 +170,12 @@ static enum status check_run(struct checker *checker, struct check *check, uint6
     const struct job *job = checker->runner->job;
     struct execution *execution = check->execution;
     int injection = injection_for(checker, check->pattern.inputs.iteration);
-    uint64_t late, duration;
+    struct iteration_times times;
     if (injection >= 0)
         execution->hooks->inject(
             execution, job->injections[injection].kind == INJECT_DROP ? FAULT_DROP : FAULT_CORRUPT,
             0);
-    enum status status = runner_iterate(checker->runner, execution, released, &late, &duration);
+    enum status status = runner_iterate(checker->runner, execution, released, &times);
     if (injection >= 0 && status == STATUS_OK) {
         checker->struck[injection] = !execution->hooks->inject_pending(execution);
         execution->hooks->inject(execution, FAULT_NONE, 0);

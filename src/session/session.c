@@ -43,13 +43,18 @@ static void session_keep_regions(struct session *session)
 static void session_close(struct session *session, bool whole)
 {
     session_close_vendor(session);
-    if (session->watch.state != WATCH_LOST) /* else a driver that hangs may use them */
-        links_close(session->runner.links); /* first: it may hold transfers of executors */
+    bool rests = device_group_stop(&session->runner.devices);
+    if (session->watch.state != WATCH_LOST && rests) /* else a driver or a GPU may use them */
+        links_close(session->runner.links);          /* first: it may hold transfers of executors */
     if (!whole)
         session_keep_regions(session);
     start_barrier_close(&session->runner.start_barrier);
     staging_area_close(&session->runner.staging);
-    memory_close(&session->runner.memory);
+    device_group_close(&session->runner.devices, whole);
+    if (whole)
+        memory_close(&session->runner.memory);
+    else
+        memory_forget(&session->runner.memory);
     checker_close(&session->checker);
     postmortem_free(&session->postmortem);
     results_free(&session->results);

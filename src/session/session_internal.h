@@ -22,8 +22,8 @@ struct session {
     struct runner runner;
     struct checker checker; /* owns the buffers */
     struct results results;
-    struct region regions[BUFFER_SETS_MOST + 2]; /* all that transfers name, until the links close:
-                                                    of the buffers, start barrier and rings */
+    struct region regions[BUFFER_SETS_MOST + 3]; /* all that transfers name, until the links close:
+                                                    of wires, buffers, start barrier and rings */
     struct region *rings;                        /* among them; NULL: no link can need any */
     struct needs needs;                          /* of all test cases */
     struct cpu_binding *bindings;                /* by rank */

@@ -1,7 +1,7 @@
 /*
  * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
  *
- * The ranks exchange five times, and once more if no CPU reads their buffers. Each exchange needs
+ * The ranks exchange five times, and twice more if no CPU reads their buffers. Each exchange needs
  * what followed from the one before it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
@@ -17,7 +17,7 @@
  * 4. wishes: which transports reach each peer, and the peers to connect. Then it is known which
  *    links need rings: ranks whose buffers no CPU reads exchange what those take of the host's
  *    memory (ring_setup.c). Then all ranks connect; a transport may exchange parcels with its peers
- *    in it.
+ *    in it. At last, ranks whose devices may run schedules tell what these can do (device_setup.c).
  * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
  *    the report.
  */
@@ -30,6 +30,7 @@
 #include "control/exchange.h"
 #include "measure/connectivity.h"
 #include "run/memory_check.h"
+#include "session/device_setup.h"
 #include "session/ring_setup.h"
 #include "session/vendor_setup.h"
 
@@ -123,10 +124,10 @@ static enum status session_exchange_needs(struct session *session, struct host_n
         return status;
     job->memory->look(host->pools); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
-    struct rank_needs needs = {.memory = memory_request_make(
-                                   job->memory, checker_bytes(job, &session->needs), host->pools),
-                               .barrier = runner->start_barrier.offer,
-                               .watches = job->bootstrap.verbosity >= 1 || job->json};
+    struct rank_needs needs = {
+        .memory = memory_request_make(job->memory, session_memory_bytes(session), host->pools),
+        .barrier = runner->start_barrier.offer,
+        .watches = job->bootstrap.verbosity >= 1 || job->json};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
@@ -223,6 +224,8 @@ static enum status session_take(struct session *session, const struct host_needs
                                        job->watches ? session->needs.lanes : 0);
     if (status == STATUS_OK)
         status = checker_open(&session->checker, runner, &session->needs);
+    if (status == STATUS_OK)
+        status = session_open_devices(session);
     return status == STATUS_OK ? memory_open(job->memory, &runner->tick, &runner->memory) : status;
 }
 
@@ -269,7 +272,7 @@ static bool session_peer_lost(void *session, int peer)
 static int session_list_regions(struct session *session)
 {
     const struct region *barrier = &session->runner.start_barrier.region;
-    int count = 0;
+    int count = session_list_wires(session, session->regions);
     for (int i = 0; i < session->checker.set_count; i++)
         session->regions[count++] = session->checker.sets[i].region;
     if (barrier->kind)
@@ -301,6 +304,7 @@ static enum status session_open_links(struct session *session)
         .region_count = session_list_regions(session),
         .memory_bus = session->device.bus,
         .interface = job->bootstrap.interface,
+        .maps_only = job->executor == EXECUTOR_DEVICE,
         .stages = !job->memory->host_reads,
         .watches = job->watches,
         .secret = session->membership->secret,
@@ -438,20 +442,6 @@ static enum status session_shape(struct session *session)
     return status;
 }
 
-/* Groups follow the host names of the ranks; the launcher may count its nodes in another way. */
-static void session_compare_nodes(const struct session *session)
-{
-    const struct membership *membership = session->membership;
-    const struct node_ranks *node = &session->runner.node;
-    if (membership->node_ranks == 0 || node->place > 0 ||
-        (membership->node_ranks == node->count && membership->node_rank == 0))
-        return;
-    say("the launcher counts this rank as number %d of %d on its node, but among the ranks on host "
-        "%s it is number 0 of %d: groups and shared memory go by hosts, groups also by --shape",
-        membership->node_rank, membership->node_ranks,
-        control_members(session->control)[membership->rank].host, node->count);
-}
-
 static enum status session_prepare(struct session *session)
 {
     struct job *job = &session->job;
@@ -472,7 +462,8 @@ static enum status session_prepare(struct session *session)
     enum status status = node_ranks_find(control_members(session->control), runner->ranks,
                                          runner->rank, &runner->node);
     if (status == STATUS_OK)
-        session_compare_nodes(session);
+        node_ranks_compare(&runner->node, session->membership,
+                           control_members(session->control)[runner->rank].host);
     control_enter(session->control, PHASE_SETUP);
     if (status == STATUS_OK)
         status = session_shape(session);
@@ -495,6 +486,8 @@ enum status session_set_up(struct session *session)
         status = session_exchange_offers(session);
     if (status == STATUS_OK)
         status = session_connect(session);
+    if (status == STATUS_OK)
+        status = session_settle_devices(session);
     if (status == STATUS_OK)
         status = session_open_vendor(session);
     return status == STATUS_OK ? session_connected(session) : status;

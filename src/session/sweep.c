@@ -3,6 +3,8 @@
  */
 #include "session/sweep.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "control/exchange.h"
 #include "measure/rank_summary.h"
@@ -18,12 +20,13 @@ static long warmup_runs(const struct job *job, const struct test_case *test_case
 
 static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
 {
-    uint64_t released, late, duration;
+    uint64_t released;
+    struct iteration_times times;
     long runs = warmup_runs(&session->job, test_case);
     enum status status = runner_synchronize(&session->runner, &released);
     for (long i = 0; i < runs && status == STATUS_OK; i++)
         status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
-                                &late, &duration);
+                                &times);
     return status;
 }
 
@@ -31,38 +34,58 @@ static enum status test_case_time(struct session *session, const struct test_cas
                                   struct rank_result *rank_result)
 {
     uint64_t released;
+    struct iteration_times times;
     rank_result_begin(rank_result, &session->runner);
     enum status status = runner_synchronize(&session->runner, &released);
-    for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++)
+    for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++) {
         status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
-                                &rank_result->late[i], &rank_result->samples[i]);
+                                &times);
+        rank_result->late[i] = times.late;
+        rank_result->samples[i] = times.duration;
+        if (rank_result->device_samples)
+            rank_result->device_samples[i] = times.device;
+    }
     rank_result_end(rank_result, &session->runner);
     if (status == STATUS_OK) /* what the links noticed while they were busy */
         status = links_check(session->runner.links);
     return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
 }
 
-/* The number of sets on which another rank can run the test case. */
-static bool sets_decode(void *argument, int rank, struct reader *reader)
+/* On how many sets another rank can run the test case, and whether its device can. */
+static bool test_case_decode(void *argument, int rank, struct reader *reader)
 {
     struct test_case *test_case = argument;
-    uint32_t sets = read_u32(reader);
+    char why_host[GROUP_REASON_MOST];
+    uint32_t sets = read_u32(reader), on_device = read_u32(reader);
     (void)rank;
+    read_text(reader, why_host, sizeof why_host);
     if (sets < (uint32_t)test_case->sets)
         test_case->sets = (int)sets;
-    return sets >= 1 && sets <= BUFFER_SETS_MOST;
+    if (!on_device && test_case->way.on_device)
+        test_case->way = (struct test_case_way){.on_device = false};
+    if (!on_device && !test_case->way.why_host[0])
+        memcpy(test_case->way.why_host, why_host, sizeof why_host);
+    return sets >= 1 && sets <= BUFFER_SETS_MOST && on_device <= 1;
 }
 
 /* Ranks may need buffers of different sizes, but must check the same iterations together: the rank
- * with the fewest sets of buffers decides. */
+ * with the fewest sets of buffers decides. Devices run the test case if all of them can. */
 static enum status test_case_agree(struct session *session, struct test_case *test_case)
 {
     struct bytes share = {0};
-    if (session->checker.set_count == 1)
+    if (session->checker.set_count == 1 && !session->runner.devices.wires.kind)
         return STATUS_OK;
     bytes_put_u32(&share, (uint32_t)test_case->sets);
-    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "buffer", sets_decode,
-                           test_case);
+    bytes_put_u32(&share, test_case->way.on_device);
+    bytes_put_text(&share, test_case->way.why_host);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "test case",
+                                         test_case_decode, test_case);
+    if (status == STATUS_OK && session->job.executor == EXECUTOR_DEVICE &&
+        !test_case->way.on_device && !test_case->choice->algorithm->vendor)
+        return fail(STATUS_UNAVAILABLE, "--executor device cannot be had for %s %s: %s",
+                    session->job.collective->name, test_case->choice->algorithm->name,
+                    test_case->way.why_host);
+    return status;
 }
 
 /* Rank 0 adds the line to its results, and reports it. */
@@ -93,6 +116,8 @@ static enum status session_test_case(struct session *session, int choice, size_t
     if (status != STATUS_OK)
         return status;
     status = test_case_agree(session, &test_case);
+    if (status == STATUS_OK)
+        status = test_case_ready(runner, session->checker.sets, &test_case);
     if (status == STATUS_OK)
         status = rank_result_create(&session->job, &test_case, choice, bytes, runner, &rank_result);
     if (status == STATUS_OK) {

@@ -149,8 +149,11 @@ struct transport_config {
     const char *interface;                    /* address or device name to listen on; NULL: any */
     const struct transport_setting *settings; /* by index in transport->options; NULL: none is
                                                  given; valid until close() */
-    bool stages;  /* messages in memory that the endpoint does not reach go through rings */
-    bool watches; /* wait_stats() will be called */
+    bool
+        maps_only; /* devices move the messages (the device executor): channels carry none that copy
+                       policies are about */
+    bool stages;   /* messages in memory that the endpoint does not reach go through rings */
+    bool watches;  /* wait_stats() will be called */
     const unsigned char *secret; /* 32 bytes that peers must prove to know */
     double timeout;          /* seconds without progress that end the job. The transport does not
                                     count them, but fits its retries into them. */
@@ -247,6 +250,11 @@ struct transport {
 
     /* What the channel has waited for. NULL: the transport does not know. */
     void (*wait_stats)(const struct channel *channel, struct wait_stats *wait_stats);
+
+    /* Where this rank's device finds region `index` of a connected peer, among those of memory that
+     * no CPU reads, in the order of the peer's config. NULL: it is not mapped; as a hook: none is. */
+    const struct memory_mapping *(*peer_region)(const struct endpoint *endpoint, int peer,
+                                                int index);
 
     /* Called by channel_post() after it has appended a transfer to the queue. */
     void (*activate)(struct channel *channel);

@@ -115,6 +115,13 @@ static const char *pull_describe(const struct endpoint *base, int rank, uint64_t
     return peer->mapped > 0 ? peer->regions[0].words : "";
 }
 
+static const struct memory_mapping *pull_peer_region(const struct endpoint *base, int rank,
+                                                     int index)
+{
+    const struct pull_peer *peer = ((const struct pull_endpoint *)base)->peers[rank];
+    return peer && (uint32_t)index < peer->mapped ? &peer->regions[index] : NULL;
+}
+
 static void pull_activate(struct channel *base)
 {
     struct pull_channel *channel = (struct pull_channel *)base;
@@ -264,6 +271,7 @@ const struct transport transport_cuda = {
     .channel = pull_channel,
     .describe = pull_describe,
     .wait_stats = pull_wait_stats,
+    .peer_region = pull_peer_region,
     .activate = pull_activate,
     .progress = pull_progress,
     .check = pull_check,

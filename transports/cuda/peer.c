@@ -47,10 +47,11 @@ static const char *pull_peer_compare(struct pull_endpoint *endpoint,
     if (!host_id_is_valid(&address->host) || address->lent > PULL_REGIONS_MOST ||
         !memchr(address->kind, '\0', sizeof(address->kind)))
         return "its address is invalid";
-    if (endpoint->base.config.copy == COPY_BCOPY || endpoint->base.config.copy == COPY_LL) {
+    const struct transport_config *config = &endpoint->base.config;
+    if (!config->maps_only && (config->copy == COPY_BCOPY || config->copy == COPY_LL)) {
         snprintf(endpoint->reason, sizeof(endpoint->reason),
                  "it reads messages where they lie, which --copy %s excludes",
-                 copy_names[endpoint->base.config.copy]);
+                 copy_names[config->copy]);
         return endpoint->reason;
     }
     const char *difference =

@@ -1,0 +1,26 @@
+/*
+ * device_executor.h - the device executor: runs a schedule inside the devices of a group, without
+ * the host in the loop.
+ */
+#ifndef CCTEST_EXECUTE_DEVICE_EXECUTOR_H
+#define CCTEST_EXECUTE_DEVICE_EXECUTOR_H
+
+#include "execute/device_group.h"
+#include "execute/execution.h"
+
+struct device_executor_config {
+    struct device_group *group;      /* which has settled and refuses nothing */
+    const struct schedule *schedule; /* must outlive the executor; all its peers are reached */
+    /* By rank: the schedules of its peers, which need not be built to run. Only now. */
+    const struct schedule *const *peers;
+    char *buffer[BUFFERS];   /* addresses of source, destination, scratch */
+    int set;                 /* of buffers, the same at all ranks */
+    size_t element;          /* bytes */
+    struct profile *profile; /* NULL: no profile */
+};
+
+/* It runs after the next device_group_load(). */
+enum status device_executor_create(const struct device_executor_config *config,
+                                   struct execution **execution);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * device_group.c - the ranks whose devices run their schedules together.
+ */
+#include "execute/device_group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define SLOTS            4
+#define SLOT_BYTES       ((size_t)16 << 10)
+#define SLOT_BYTES_LEAST ((size_t)512)
+#define LL_MOST          ((size_t)4 << 10)
+#define WIRES_MOST       ((size_t)128 << 20) /* bytes of a rank, but for the least slots */
+
+static const struct machine_hooks *const machines[] = {&device_machine_cuda, NULL};
+
+static const struct machine_hooks *machine_of_kind(const struct memory_kind *kind)
+{
+    int i = 0;
+    while (machines[i] && machines[i]->kind != kind)
+        i++;
+    return machines[i];
+}
+
+/* Wires. */
+
+static int locals_of(const struct device_group_config *config)
+{
+    int count = 0;
+    for (int r = 0; r < config->ranks; r++)
+        count += config->members[r].node == config->members[config->rank].node;
+    return count;
+}
+
+static size_t slots_of(const struct device_group_config *config)
+{
+    return config->slots ? (size_t)config->slots : SLOTS;
+}
+
+static size_t slot_bytes_of(const struct device_group_config *config)
+{
+    size_t lanes = (size_t)locals_of(config) * (size_t)config->lanes;
+    size_t bytes = SLOT_BYTES;
+    while (bytes > SLOT_BYTES_LEAST && lanes * slots_of(config) * bytes > WIRES_MOST)
+        bytes /= 2;
+    return config->slot_bytes ? config->slot_bytes : bytes;
+}
+
+/* What the lines of a slot hold; 0: there are none. */
+static size_t ll_bytes_of(const struct device_group_config *config)
+{
+    size_t bytes = slot_bytes_of(config);
+    bool all = config->protocol == PROTOCOL_LL || config->copy == COPY_LL;
+    bool some = config->protocol == PROTOCOL_AUTO && config->copy == COPY_AUTO;
+    return !all && !some ? 0 : bytes < LL_MOST ? bytes : LL_MOST;
+}
+
+/* Bytes of both halves of a lane at one end: it sends by one and receives by the other. */
+static size_t lane_bytes(size_t slots, size_t slot_bytes, size_t ll_bytes)
+{
+    return half_bytes(true, slots, slot_bytes, ll_bytes) +
+           half_bytes(false, slots, slot_bytes, ll_bytes);
+}
+
+size_t device_group_wire_bytes(const struct device_group_config *config)
+{
+    if (!machine_of_kind(config->memory))
+        return 0;
+    return (size_t)locals_of(config) * (size_t)config->lanes *
+           lane_bytes(slots_of(config), slot_bytes_of(config), ll_bytes_of(config));
+}
+
+/* Where the half that a rank has of the lane lies in its wires. `place`: of the peer on the host. */
+static size_t half_offset(const struct device_group *group, int place, int lane, bool sends)
+{
+    size_t index = (size_t)place * (size_t)group->config.lanes + (size_t)lane;
+    return index * lane_bytes(group->slots, group->slot_bytes, group->ll_bytes) +
+           (sends ? 0 : half_bytes(true, group->slots, group->slot_bytes, group->ll_bytes));
+}
+
+void device_group_halves(const struct device_group *group, int peer, int lane, bool sends,
+                         struct flat_half **mine, struct flat_half **theirs)
+{
+    const struct memory_mapping *wires = links_peer_region(group->links, peer, 0);
+    int rank = group->config.rank;
+    char *own = group->wires.base + half_offset(group, group->place[peer], lane, sends);
+    char *other = wires->base + half_offset(group, group->place[rank], lane, !sends);
+    *mine = (struct flat_half *)(void *)own;
+    *theirs = (struct flat_half *)(void *)other;
+}
+
+void device_group_buffers(const struct device_group *group, int peer, int set, char *base[BUFFERS])
+{
+    const struct memory_mapping *region = links_peer_region(group->links, peer, 1 + set);
+    for (int b = 0; b < BUFFERS; b++)
+        base[b] = region->base + group->offers[peer].offset[set][b];
+}
+
+/* Opening. */
+
+static void group_size(struct device_group *group)
+{
+    const struct device_group_config *config = &group->config;
+    group->slots = slots_of(config);
+    group->slot_bytes = slot_bytes_of(config);
+    group->ll_bytes = ll_bytes_of(config);
+    bool all = config->protocol == PROTOCOL_LL || config->copy == COPY_LL;
+    group->ll_most = all ? SIZE_MAX : group->ll_bytes;
+    group->zcopy_least = all || config->copy == COPY_BCOPY ? SIZE_MAX
+                         : config->copy == COPY_ZCOPY      ? 0
+                                                           : group->slot_bytes;
+}
+
+static enum status group_open_machine(struct device_group *group)
+{
+    const struct device_group_config *config = &group->config;
+    struct device_offer *own = &group->offers[config->rank];
+    const struct machine_config needs = {.datatype = config->datatype,
+                                         .blocks = (uint32_t)config->channels,
+                                         .replays = config->replays,
+                                         .tick = config->tick};
+    char reason[MEMORY_REASON_MOST] = "";
+    enum status status = machine_of_kind(config->memory)->open(&needs, &group->machine, reason);
+    if (status == STATUS_UNAVAILABLE && reason[0]) {
+        snprintf(own->reason, sizeof own->reason, "%s", reason);
+        return STATUS_OK;
+    }
+    return status;
+}
+
+enum status device_group_open(const struct device_group_config *config, struct device_group *group)
+{
+    size_t ranks = (size_t)config->ranks;
+    *group = (struct device_group){.config = *config, .wires = {.fd = -1}};
+    group->end = &group->first;
+    group->offers = calloc(ranks, sizeof *group->offers);
+    group->place = calloc(ranks, sizeof *group->place);
+    if (!group->offers || !group->place)
+        return fail(STATUS_ERROR, "out of memory for the devices of %d ranks", config->ranks);
+    for (int r = 0; r < config->ranks; r++)
+        for (int before = 0; before < r; before++)
+            group->place[r] += config->members[before].node == config->members[r].node;
+    group->locals = locals_of(config);
+    group_size(group);
+    enum status status =
+        config->memory->allocate(device_group_wire_bytes(config), config->tick, &group->wires);
+    return status == STATUS_OK ? group_open_machine(group) : status;
+}
+
+void device_group_abort(const struct device_group *group)
+{
+    if (group->machine)
+        word_store(group->machine->words.abort, 1);
+}
+
+/* Offers. */
+
+void device_group_encode(struct device_group *group, const struct device_set *sets, int count,
+                         struct bytes *share)
+{
+    const struct device_group_config *config = &group->config;
+    const struct device_offer *own = &group->offers[config->rank];
+    bytes_put_text(share, own->reason);
+    bytes_put_u64(share, memory_device_identity(config->device));
+    bytes_put_u64(share, (uint64_t)getpid());
+    bytes_put_u32(share, group->machine ? group->machine->blocks_most : 0);
+    bytes_put_u32(share, group->machine ? group->machine->shares : 0);
+    bytes_put_u32(share, (uint32_t)config->lanes);
+    bytes_put_u32(share, (uint32_t)count);
+    for (int s = 0; s < count; s++)
+        for (int b = 0; b < BUFFERS; b++)
+            bytes_put_u64(share, (uint64_t)(sets[s].base[b] - sets[s].region->base));
+}
+
+bool device_group_decode(struct device_group *group, int rank, struct reader *reader)
+{
+    struct device_offer *offer = &group->offers[rank];
+    read_text(reader, offer->reason, sizeof offer->reason);
+    offer->device = read_u64(reader);
+    offer->process = (int64_t)read_u64(reader);
+    offer->blocks_most = read_u32(reader);
+    offer->shares = read_u32(reader) != 0;
+    offer->lanes = read_u32(reader);
+    offer->sets = read_u32(reader);
+    if (offer->sets > DEVICE_SETS_MOST)
+        return false;
+    for (uint32_t s = 0; s < offer->sets; s++)
+        for (int b = 0; b < BUFFERS; b++)
+            offer->offset[s][b] = read_u64(reader);
+    return !reader->bad;
+}
+
+/* Conclusions. */
+
+static bool same_device(const struct device_group *group, int a, int b)
+{
+    const struct member *members = group->config.members;
+    return members[a].node == members[b].node && group->offers[a].device == group->offers[b].device;
+}
+
+/* Can the ranks that share the device of `rank` run their kernels on it at the same time? */
+static bool device_holds(struct device_group *group, int rank)
+{
+    const struct device_group_config *config = &group->config;
+    const struct device_offer *offer = &group->offers[rank];
+    uint32_t sharing = 0, channels = (uint32_t)config->channels;
+    for (int r = 0; r < config->ranks; r++) {
+        if (!same_device(group, rank, r))
+            continue;
+        sharing++;
+        if (group->offers[r].process == offer->process || offer->shares)
+            continue;
+        snprintf(group->refusal, sizeof group->refusal,
+                 "ranks %d and %d are processes that share a GPU, which runs the kernels of one at "
+                 "a time: run them as threads (--ranks-as threads), or start MPS "
+                 "(nvidia-cuda-mps-control -d)",
+                 rank, r);
+        return false;
+    }
+    if (sharing * channels <= offer->blocks_most)
+        return true;
+    uint32_t fit = offer->blocks_most / sharing;
+    group->refused_by_use = fit > 0;
+    if (fit > 0)
+        snprintf(
+            group->refusal, sizeof group->refusal,
+            "the GPU of rank %d holds %u blocks at once, fewer than %u ranks x %u channels: give "
+            "--channels %u or fewer",
+            rank, offer->blocks_most, sharing, channels, fit);
+    else
+        snprintf(
+            group->refusal, sizeof group->refusal,
+            "the GPU of rank %d holds %u blocks at once, fewer than the %u ranks that share it: "
+            "run fewer ranks",
+            rank, offer->blocks_most, sharing);
+    return false;
+}
+
+void device_group_settle(struct device_group *group, struct links *links)
+{
+    const struct device_group_config *config = &group->config;
+    group->links = links;
+    for (int r = 0; r < config->ranks; r++) {
+        const struct device_offer *offer = &group->offers[r];
+        if (offer->reason[0]) {
+            snprintf(group->refusal, sizeof group->refusal, "rank %d: %.300s", r, offer->reason);
+            return;
+        }
+        if (offer->lanes != group->offers[0].lanes) {
+            snprintf(group->refusal, sizeof group->refusal, "rank %d uses %u lanes, and rank 0 %u",
+                     r, offer->lanes, group->offers[0].lanes);
+            return;
+        }
+        if (!device_holds(group, r))
+            return;
+    }
+}
+
+bool device_group_reaches(const struct device_group *group, int peer, char *reason)
+{
+    const struct transport *transport = links_transport(group->links, peer);
+    if (links_peer_region(group->links, peer, (int)group->offers[peer].sets))
+        return true;
+    snprintf(reason, GROUP_REASON_MOST,
+             "rank %d and rank %d are linked by %s, and do not map each other's memory",
+             group->config.rank, peer, transport ? transport->name : "nothing");
+    return false;
+}
+
+/* Plans of a line. */
+
+static void plans_drop(struct device_group *group, bool frees)
+{
+    for (struct device_plan *each; (each = group->first);) {
+        group->first = each->next;
+        if (frees)
+            group->machine->hooks->forget(group->machine, &each->run);
+        free(each->plan);
+        free(each);
+    }
+    group->end = &group->first;
+}
+
+void device_group_clear(struct device_group *group)
+{
+    plans_drop(group, true);
+}
+
+struct device_plan *device_group_add(struct device_group *group, struct flat_plan *plan)
+{
+    struct device_plan *added = calloc(1, sizeof *added);
+    if (!added)
+        return NULL;
+    added->plan = plan;
+    *group->end = added;
+    group->end = &added->next;
+    return added;
+}
+
+enum status device_group_load(struct device_group *group)
+{
+    const struct machine_hooks *hooks = group->machine->hooks;
+    size_t bytes = 0;
+    for (struct device_plan *each = group->first; each; each = each->next) {
+        each->run = (struct machine_run){.at = bytes, .blocks = each->plan->block_count};
+        bytes += (each->plan->bytes + 127) / 128 * 128;
+    }
+    enum status status = hooks->reserve(group->machine, bytes, &group->room, &group->home);
+    for (struct device_plan *each = group->first; each && status == STATUS_OK; each = each->next) {
+        memcpy(group->room + each->run.at, each->plan, each->plan->bytes);
+        free(each->plan);
+        each->plan = NULL;
+        status = hooks->prepare(group->machine, &each->run);
+    }
+    if (status == STATUS_OK && bytes > 0)
+        status = hooks->upload(group->machine, 0, bytes);
+    return status == STATUS_OK ? hooks->settle(group->machine) : status;
+}
+
+/* Closing. */
+
+bool device_group_stop(struct device_group *group)
+{
+    device_group_abort(group);
+    return !group->machine || group->machine->hooks->rest(group->machine);
+}
+
+void device_group_close(struct device_group *group, bool frees)
+{
+    if (group->machine) {
+        plans_drop(group, frees);
+        group->machine->hooks->close(group->machine, frees);
+    }
+    if (frees && group->wires.kind)
+        group->wires.kind->release(&group->wires);
+    free(group->offers);
+    free(group->place);
+    *group = (struct device_group){.wires = {.fd = -1}};
+}

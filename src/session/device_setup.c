@@ -1,0 +1,119 @@
+/*
+ * device_setup.c - whether the devices of the ranks run their schedules.
+ */
+#include "session/device_setup.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "control/exchange.h"
+
+static struct device_group_config session_group_config(const struct session *session)
+{
+    const struct job *job = &session->job;
+    const struct runner *runner = &session->runner;
+    bool drops = false;
+    for (int r = 0; r < runner->ranks; r++)
+        drops |= job_drops(job, r);
+    return (struct device_group_config){
+        .memory = job->memory,
+        .device = &session->device,
+        .datatype = job->datatype,
+        .reduction = job->collective->reduces ? job->reduction : NULL,
+        .rank = runner->rank,
+        .ranks = runner->ranks,
+        .members = control_members(session->control),
+        .channels = job->channels,
+        .lanes = session->needs.lanes,
+        .copy = job->copy,
+        .protocol = job->protocol,
+        .chunk = job->chunk,
+        .slots = job->slots,
+        .slot_bytes = job->slot_bytes,
+        .drops = drops,
+        .replays = job->graph,
+        .tick = &runner->tick,
+    };
+}
+
+/* Does a transport that is allowed map memory of peers for devices? */
+static bool job_maps(const struct job *job)
+{
+    bool maps = false;
+    for (int i = 0; job->transports[i].transport; i++)
+        maps |= job->transports[i].transport->peer_region != NULL;
+    return maps;
+}
+
+/* Of the wires; 0: no device may run schedules. */
+static size_t session_wire_bytes(const struct session *session)
+{
+    const struct device_group_config config = session_group_config(session);
+    bool asks = session->job.executor != EXECUTOR_HOST && job_maps(&session->job);
+    return asks ? device_group_wire_bytes(&config) : 0;
+}
+
+size_t session_memory_bytes(const struct session *session)
+{
+    size_t bytes;
+    return __builtin_add_overflow(checker_bytes(&session->job, &session->needs),
+                                  session_wire_bytes(session), &bytes)
+               ? SIZE_MAX
+               : bytes;
+}
+
+enum status session_open_devices(struct session *session)
+{
+    static const char maps_none[] =
+        "the transports of -x map no memory of other ranks, as cuda does";
+    const struct device_group_config config = session_group_config(session);
+    const struct job *job = &session->job;
+    struct device_group *devices = &session->runner.devices;
+    if (session_wire_bytes(session) > 0)
+        return device_group_open(&config, devices);
+    if (job->executor == EXECUTOR_DEVICE)
+        return fail(STATUS_USAGE, "--executor device cannot be had: %s: add it, or leave -x out",
+                    maps_none);
+    if (job->executor == EXECUTOR_AUTO && device_group_wire_bytes(&config) > 0)
+        snprintf(devices->refusal, sizeof devices->refusal, "%s", maps_none);
+    return STATUS_OK;
+}
+
+int session_list_wires(const struct session *session, struct region *region)
+{
+    const struct region *wires = &session->runner.devices.wires;
+    if (!wires->kind)
+        return 0;
+    *region = *wires;
+    return 1;
+}
+
+static bool devices_decode(void *devices, int rank, struct reader *reader)
+{
+    return device_group_decode(devices, rank, reader);
+}
+
+enum status session_settle_devices(struct session *session)
+{
+    struct device_group *devices = &session->runner.devices;
+    const struct checker *checker = &session->checker;
+    struct device_set sets[BUFFER_SETS_MOST];
+    struct bytes share = {0};
+    if (!devices->wires.kind)
+        return STATUS_OK;
+    for (int s = 0; s < checker->set_count; s++) {
+        sets[s].region = &checker->sets[s].region;
+        for (int b = 0; b < BUFFERS; b++)
+            sets[s].base[b] = checker->sets[s].base[b];
+    }
+    device_group_encode(devices, sets, checker->set_count, &share);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device",
+                                         devices_decode, devices);
+    if (status != STATUS_OK)
+        return status;
+    device_group_settle(devices, session->runner.links);
+    if (session->job.executor == EXECUTOR_DEVICE && devices->refusal[0])
+        return fail(devices->refused_by_use ? STATUS_USAGE : STATUS_UNAVAILABLE,
+                    "--executor device cannot be had here: %s", devices->refusal);
+    return STATUS_OK;
+}

@@ -1,0 +1,23 @@
+/*
+ * device_setup.h - whether the devices of the ranks run their schedules (execute/device_group.h).
+ */
+#ifndef CCTEST_SESSION_DEVICE_SETUP_H
+#define CCTEST_SESSION_DEVICE_SETUP_H
+
+#include "session/session_internal.h"
+
+/* Bytes of the buffers' memory that this rank takes: for its buffers, and for wires if a device may
+ * run schedules. SIZE_MAX: more than can be counted. */
+size_t session_memory_bytes(const struct session *session);
+
+/* Opens this rank's device for that, if it may. Before the transports are opened. */
+enum status session_open_devices(struct session *session);
+
+/* Lists the wires, the first of the regions, if there are any. Returns how many regions it is. */
+int session_list_wires(const struct session *session, struct region *region);
+
+/* Called by all ranks together, when they are connected: concludes whether their devices may run
+ * schedules. Fails if the user insists, and none may. */
+enum status session_settle_devices(struct session *session);
+
+#endif

@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# The device executor over the runtime for tests (tests/cuda/runtime.h), whose kernels wait for each other as those of GPUs do:
+# all collectives and algorithms, by all ways; types and operators; late ranks; injected faults; ranks that are lost or
+# silent; what keeps a line, or a job, from the device. Under sanitizers, too.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+[[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
+binary=$repository/build/tests/cuda/cctest
+[ -x "$binary" ] || skip "there is no C++ compiler for kernels"
+RUN_LIMIT=60
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+
+# over SETTINGS STATUS OPTION...: a job over the runtime for tests; JSON goes to $scratch/json. No rule is broken, and no call
+# waits for a kernel.
+over() {
+    rm -f "$scratch/json"
+    CUDA_STANDIN=strict=yes,connections=32,threads=2,$1 run "$binary" "${@:3}" --json "$scratch/json"
+    check_status "$2" "over CUDA_STANDIN=$1"
+    check_silent 'cuda stand-in: violation|Sanitizer|runtime error'
+}
+
+# device OPTION...: run by the device, and right
+device() {
+    over "$settings" 0 "$@" -m cuda --executor device
+    check_json "$scratch/json" 'd["results"]' 'all(r["executor"] == "device" and r["way"] == "sm" and r["wrong"] == 0 and
+        r["why_host"] is None and r["device_time_us"]["max"] > 0 for r in d["results"] if r["iterations"])'
+}
+
+# host SETTINGS REGEX OPTION...: run by the host, and the table says why
+host() {
+    over "$1" 0 allreduce -a ring -m cuda "${short[@]}" "${@:3}"
+    check_json "$scratch/json" 'all(r["executor"] == "host" and r["way"] != "sm" and r["why_host"] and r["device_time_us"] is None
+        for r in d["results"])'
+    check_says "^# executor: host \(.*\); not the device: $2" "$out"
+}
+
+# refused SETTINGS STATUS REGEX OPTION...
+refused() {
+    over "$1" "$2" allreduce -a ring -m cuda --executor device "${short[@]}" --timeout 5 "${@:4}"
+    check_says "$3"
+}
+
+collectives=(allreduce allgather allgatherv reduce_scatter reduce_scatterv alltoall alltoallv broadcast reduce gather
+    gatherv scatter scatterv sendrecv barrier)
+short=(-b 4K -e 64K -f 16 -n 1 -w 0 -c 1)
+
+every_algorithm() { # every_algorithm RANKS OPTION...
+    local collective
+    for collective in "${collectives[@]}"; do
+        device "$collective" -a all --np "$1" "${short[@]}" "${@:2}"
+    done
+}
+
+types_and_operators() {
+    local type operator operators
+    for type in float double float16 bfloat16 float8_e4m3 float8_e5m2 int8 int16 int32 int64 uint8 uint16 uint32 uint64 \
+        float_int32 int32_int32 double_int64 int64_int64; do
+        operators='sum prod min max avg'
+        [[ $type != *int* ]] || operators+=' land lor lxor band bor bxor'
+        [[ $type != *_*int* ]] || operators='maxloc minloc'
+        for operator in $operators; do
+            device allreduce --np 2 --ranks-as threads -d "$type" --op "$operator" -b 4080 -e 4080 -n 1 -w 0 -c 1
+        done
+    done
+}
+
+odd_jobs() {
+    device allreduce -a ring --np 13 --ranks-as threads "${short[@]}" -b 0 --channels 2
+    device alltoall -a pairwise --np 7 --ranks-as threads -b 7001 -e 70001 -i 21000 -n 2 -w 1 -c 5 -d int8 --channels 3
+    device broadcast -a all --np 5 --ranks-as threads --root all -c 6 -b 40K -e 40K -n 6 -w 0
+    device reduce -a all --np 4 --ranks-as threads --root 3 --in-place "${short[@]}" --op avg -d int32 --channels 3
+    device allgatherv -a all --np 3 --ranks-as threads --in-place --counts zipf:1.2 "${short[@]}" --start back-to-back -n 9
+    device alltoallv -a linear --np 3 --ranks-as threads --in-place "${short[@]}" --channels 4
+    device allreduce -a ring --np 3 --ranks-as threads -b 3M -e 3M -n 2 -w 1 -c 5 --slots 2 --slot-size 1000 --chunk 700
+    device allreduce -a ring,rhd --np 1 "${short[@]}"
+    device allreduce -a all --np 3 --ranks-as threads "${short[@]}" -n 3 --graph
+    over "$settings" 0 allreduce -a ring,recursive-doubling --np 3 -m cuda --ranks-as threads "${short[@]}" -v --profile
+    check_says '^# executor: device \(sm\)$' "$out"
+    local rank
+    for rank in 0 1 2; do
+        device allreduce -a ring --np 3 --ranks-as threads -b 16K -e 16K -n 0 -w 0 -c 40 --channels 2 \
+            --inject delay:rank=$rank:us=200
+    done
+}
+
+faults() {
+    local way
+    for way in auto zcopy bcopy ll; do
+        over mode=async 3 allreduce -a ring -m cuda --executor device --np 4 --ranks-as threads -b 64K -e 64K -c 4 -n 1 \
+            --copy $way --inject corrupt:rank=2:iteration=1
+        check_says "wrong data at ranks 0..3 .*corrupted on the way or in memory: .*flipped bit"
+        over mode=async 3 allreduce -a ring -m cuda --executor device --np 4 --ranks-as threads -b 64K -e 64K -c 4 -n 1 \
+            --copy $way --inject drop:rank=2:iteration=1
+        check_says "the contribution of rank 1 is missing in elements 0..4095"
+    done
+    over mode=async 3 broadcast -a chain -m cuda --executor device --np 2 --ranks-as threads -b 200K -e 200K -n 1 -w 0 -c 1 \
+        --inject drop:rank=1:iteration=0
+    check_says "wrong data at rank 1 .*: 51200 elements are wrong"
+    over mode=async 1 broadcast -a chain -m cuda --executor device --np 2 --ranks-as threads "${short[@]}" \
+        --inject drop:rank=0:iteration=0
+    check_says "found no message to drop"
+}
+
+lost_ranks() {
+    local as at
+    for as in threads processes; do
+        for at in 0 7; do
+            over mode=async,devices=3 5 allreduce -a ring -m cuda --executor device --np 3 --ranks-as $as -b 256K -e 256K -n 9 \
+                --channels 2 --inject silent:rank=1:iteration=$at --timeout 2
+            check_says "rank 1 .* has not begun its iteration and keeps 2 others waiting: .* allreduce ring, 256K, iteration $at"
+            check_says "rank 2 .* waits to receive from rank 1, [0-9]+ of [0-9]+ bytes so far"
+        done
+    done
+    CUDA_STANDIN=threads=1,mode=async,devices=3 run "$binary" allreduce -m cuda --executor device --np 3 -b 1M -e 1M -n 100000 \
+        --timeout 5 --inject kill:rank=1:iteration=5
+    check_status 5 "a killed rank"
+    check_says "rank 1 .*is gone"
+    over mode=async,hang=3 5 allreduce -a ring -m cuda --executor device --np 3 --ranks-as threads -b 64K -e 64K -n 9 -w 0 -c 0 \
+        --timeout 2
+    check_says "the GPU of rank [012] .* has not ended"
+}
+
+refusals() {
+    local gpu='GPU [012] \(0000:(1a|22|2a):00\.0\)'
+    host peer=no 'rank [01] and rank [01] are linked by shm, and do not map each other.s memory' --np 2
+    host ipc=no 'rank [01] and rank [01] are linked by shm' --np 2 --ranks-as processes
+    host mode=sync 'the transports of -x map no memory of other ranks, as cuda does' --np 2 -x tcp
+    host mode=sync 'rank [01] and rank [01] are linked by shm' --np 2 --copy bcopy
+    host devices=1 'ranks 0 and 1 are processes that share a GPU, .*--ranks-as threads.*MPS' --np 2 --ranks-as processes
+    host devices=1 'the GPU of rank 0 holds 32 blocks at once, fewer than 3 ranks x 11 channels: give --channels 10' --np 3 \
+        --channels 11
+    host cooperative=no 'rank 0: its GPU launches no kernels whose blocks all run at once' --np 2
+    over mode=sync 0 allreduce -m cuda --np 2 --executor host "${short[@]}"
+    check_says '^# executor: host \(ce\)$' "$out"
+    check_json "$scratch/json" 'all(r["executor"] == "host" and r["way"] == "ce" and r["why_host"] is None for r in d["results"])'
+    over devices=1,mps=yes,mode=async 0 allreduce -a ring -m cuda --executor device --np 2 --ranks-as processes "${short[@]}"
+
+    refused peer=no 77 '--executor device cannot be had for allreduce ring: rank [01] and rank [01] are linked by' --np 2
+    refused devices=1 77 '--executor device cannot be had here: ranks 0 and 1 are processes' --np 2 --ranks-as processes
+    refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
+    refused devices=1,sms=1 77 'holds 2 blocks at once, fewer than the 3 ranks that share it: run fewer ranks' --np 3
+    refused cooperative=no 77 'its GPU launches no kernels whose blocks all run at once' --np 2
+    refused fail=cudaLaunchCooperativeKernel:2 1 "cannot launch a kernel: $gpu" --np 2 --ranks-as threads
+    refused fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes .*where they are" --np 2 --ranks-as threads
+    refused mode=async,sticky=9 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as threads
+    refused mode=async,sticky=9 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as processes
+    over mode=sync 2 allreduce --np 2 --executor device
+    check_says '--executor device runs schedules inside GPUs, but the buffers are in host memory: give -m cuda too'
+    over mode=sync 2 allreduce -m cuda --np 2 --executor device -x tcp
+    check_says '--executor device cannot be had: the transports of -x map no memory of other ranks, as cuda does: add it'
+    over mode=sync 2 allreduce --np 2 --graph
+    check_says '--graph replays launches of kernels'
+    over mode=sync 2 allreduce -m cuda --np 2 --graph --executor host
+    over mode=sync 2 allreduce --np 2 --protocol ll
+    check_says '--protocol is about schedules that run inside GPUs'
+    over mode=sync 2 allreduce -m cuda --np 2 --protocol ll --copy zcopy
+    check_says '--protocol ll excludes --copy zcopy'
+    over mode=sync 2 allreduce -m cuda --np 2 --executor gpu
+    check_says "'gpu' is not a"
+}
+
+settings=mode=async
+every_algorithm 3 --ranks-as threads
+settings=mode=sync
+every_algorithm 4 --ranks-as threads --copy zcopy --channels 2
+settings=mode=async,devices=5
+every_algorithm 5 --ranks-as processes --copy bcopy
+settings=mode=async,devices=2
+every_algorithm 3 --ranks-as threads --protocol ll --channels 3
+settings=mode=async,devices=1,threads=3
+odd_jobs
+faults
+lost_ranks
+refusals
+settings=mode=sync,threads=1
+types_and_operators
+[ -n "${TEST_PLAIN:-}" ] && finish
+
+short=(-b 12K -e 12K -n 1 -w 0 -c 1)
+for sanitizer in address,undefined thread; do
+    ran=(make "SAN=$sanitizer")
+    make -s -C "$repository" "SAN=$sanitizer" CFLAGS='-O1 -g' -j2 over-cuda >"$out" 2>"$err"
+    status=$?
+    check_status 0 "make SAN=$sanitizer over-cuda"
+    [ $status = 0 ] || finish
+    binary=$repository/build-${sanitizer/,/-}/tests/cuda/cctest
+    settings=mode=async,devices=2
+    every_algorithm 3 --ranks-as threads --channels 2
+    device allreduce -a all --np 3 --ranks-as threads "${short[@]}" --protocol ll -c 3
+    device alltoall -a all --np 3 --ranks-as threads "${short[@]}" --copy zcopy -c 3
+    faults
+    lost_ranks
+done
+finish
