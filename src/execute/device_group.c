@@ -260,14 +260,28 @@ void device_group_settle(struct device_group *group, struct links *links)
     }
 }
 
+/* Why a transport that maps memory does not serve peers of this rank; "": not known here. */
+static const char *mapping_refusal(struct links *links)
+{
+    const struct fallbacks *fallbacks = links_fallbacks(links);
+    for (int i = 0; i < fallbacks->count; i++) {
+        const struct transport *preferred = transport_find(fallbacks->list[i].preferred);
+        if (preferred && preferred->peer_region)
+            return fallbacks->list[i].reason;
+    }
+    return "";
+}
+
 bool device_group_reaches(const struct device_group *group, int peer, char *reason)
 {
     const struct transport *transport = links_transport(group->links, peer);
+    const char *why = mapping_refusal(group->links);
     if (links_peer_region(group->links, peer, (int)group->offers[peer].sets))
         return true;
     snprintf(reason, GROUP_REASON_MOST,
-             "rank %d and rank %d are linked by %s, and do not map each other's memory",
-             group->config.rank, peer, transport ? transport->name : "nothing");
+             "ranks %d and %d are linked by %s, and do not map each other's memory%s%.200s",
+             group->config.rank, peer, transport ? transport->name : "nothing", why[0] ? ": " : "",
+             why);
     return false;
 }
 

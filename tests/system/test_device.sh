@@ -122,10 +122,10 @@ lost_ranks() {
 
 refusals() {
     local gpu='GPU [012] \(0000:(1a|22|2a):00\.0\)'
-    host peer=no 'rank [01] and rank [01] are linked by shm, and do not map each other.s memory' --np 2
-    host ipc=no 'rank [01] and rank [01] are linked by shm' --np 2 --ranks-as processes
+    host peer=no 'ranks [01] and [01] are linked by shm, and do not map each other.s memory.*: their GPUs have no peer access' --np 2
+    host ipc=no 'ranks [01] and [01] are linked by shm' --np 2 --ranks-as processes
     host mode=sync 'the transports of -x map no memory of other ranks, as cuda does' --np 2 -x tcp
-    host mode=sync 'rank [01] and rank [01] are linked by shm' --np 2 --copy bcopy
+    host mode=sync 'ranks [01] and [01] are linked by shm' --np 2 --copy bcopy
     host devices=1 'ranks 0 and 1 are processes that share a GPU, .*--ranks-as threads.*MPS' --np 2 --ranks-as processes
     host devices=1 'the GPU of rank 0 holds 32 blocks at once, fewer than 3 ranks x 11 channels: give --channels 10' --np 3 \
         --channels 11
@@ -135,7 +135,7 @@ refusals() {
     check_json "$scratch/json" 'all(r["executor"] == "host" and r["way"] == "ce" and r["why_host"] is None for r in d["results"])'
     over devices=1,mps=yes,mode=async 0 allreduce -a ring -m cuda --executor device --np 2 --ranks-as processes "${short[@]}"
 
-    refused peer=no 77 '--executor device cannot be had for allreduce ring: rank [01] and rank [01] are linked by' --np 2
+    refused peer=no 77 '--executor device cannot be had for allreduce ring: ranks [01] and [01] are linked by' --np 2
     refused devices=1 77 '--executor device cannot be had here: ranks 0 and 1 are processes' --np 2 --ranks-as processes
     refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
     refused devices=1,sms=1 77 'holds 2 blocks at once, fewer than the 3 ranks that share it: run fewer ranks' --np 3
@@ -159,6 +159,24 @@ refusals() {
     check_says "'gpu' is not a"
 }
 
+# What nvcc makes of the kernel: how words are ordered, and what its registers do not hold.
+kernel() {
+    local toolkit spilled
+    if ! toolkit=$("$repository/scripts/find-cuda" 2>/dev/null); then
+        echo "not tested: what nvcc makes of the kernel (no toolkit: scripts/setup --cuda)"
+        return
+    fi
+    run "${toolkit%% *}" -std=c++17 -O3 -fmad=false "-I$repository/src" -arch=sm_80 -Xptxas -v --keep --keep-dir "$scratch" \
+        -cubin -o "$scratch/kernel.cubin" "$repository/src/execute/cuda/step_kernel.cu"
+    check_status 0 "nvcc"
+    for words in st.release.sys.u64 ld.acquire.sys.u64 st.relaxed.sys.v2.u64 ld.relaxed.sys.v2.u64; do
+        check_says "${words//./\\.}" "$scratch/step_kernel.ptx"
+    done
+    spilled=$(cat "$out" "$err" | grep -A1 'Function properties for .*run_plan' | grep -o '[0-9]* bytes spill stores' | cut -d' ' -f1)
+    check "the kernel spills ${spilled:-?} bytes, of 64" [ "${spilled:-999}" -le 64 ]
+}
+
+kernel
 settings=mode=async
 every_algorithm 3 --ranks-as threads
 settings=mode=sync
