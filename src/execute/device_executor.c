@@ -146,8 +146,10 @@ static enum status executor_start(struct execution *execution)
     struct device_executor *executor = executor_of(execution);
     struct device_machine *machine = executor->group->machine;
     enum status status = STATUS_OK;
-    for (uint32_t b = 0; b < executor->plan->run.blocks; b++)
+    for (uint32_t b = 0; b < executor->plan->run.blocks; b++) {
         word_store(&machine->words.whereabouts[b].operation, FLAT_NONE);
+        word_store(&machine->words.whereabouts[b].begun, 0);
+    }
     if (executor->is_stale)
         status = executor_upload_operations(executor);
     executor->is_stale = false;
@@ -155,6 +157,16 @@ static enum status executor_start(struct execution *execution)
         status = machine->hooks->launch(machine, &executor->plan->run);
     executor->runs = status == STATUS_OK;
     return status;
+}
+
+bool device_executor_has_begun(const struct execution *execution)
+{
+    const struct device_executor *executor = executor_of(execution);
+    const struct whereabouts *at = executor->group->machine->words.whereabouts;
+    uint32_t b = 0;
+    while (b < executor->plan->run.blocks && word_load(&at[b].begun) != 0)
+        b++;
+    return b == executor->plan->run.blocks;
 }
 
 /* Have its blocks moved since the last call? They tell now and then. */

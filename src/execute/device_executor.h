@@ -23,4 +23,7 @@ struct device_executor_config {
 enum status device_executor_create(const struct device_executor_config *config,
                                    struct execution **execution);
 
+/* Have all blocks of the last run begun? */
+bool device_executor_has_begun(const struct execution *execution);
+
 #endif

@@ -340,7 +340,8 @@ enum status device_group_load(struct device_group *group)
 bool device_group_stop(struct device_group *group)
 {
     device_group_abort(group);
-    return !group->machine || group->machine->hooks->rest(group->machine);
+    bool rests = !group->machine || group->machine->hooks->rest(group->machine);
+    return rests && !group->is_abandoned;
 }
 
 void device_group_close(struct device_group *group, bool frees)

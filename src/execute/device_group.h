@@ -85,6 +85,8 @@ struct device_group {
     size_t slots, slot_bytes, ll_bytes, ll_most, zcopy_least; /* as in struct flat_config */
     char refusal[GROUP_REASON_MOST];  /* why no line runs there; "": any may */
     bool refused_by_use;              /* because of an option of the user */
+    bool is_tried;                    /* kernels of all ranks have run at the same time */
+    bool is_abandoned;                /* some have not, and may never end */
     char *room, *home;                /* plans of the line at hand: here, and where they run */
     struct device_plan *first, **end; /* in the order in which they were added */
 };
@@ -93,8 +95,8 @@ struct device_group {
  * offers[rank].reason says why. Free with device_group_close(), also after an error. */
 enum status device_group_open(const struct device_group_config *config, struct device_group *group);
 
-/* Ends a run that does not end by itself. False: the device still works, so that the memory of peers
- * must stay mapped. All zero is allowed, here and below. */
+/* Ends a run that does not end by itself. False: a device still works, perhaps another rank's, so
+ * that the memory of peers must stay mapped. All zero is allowed, here and below. */
 bool device_group_stop(struct device_group *group);
 
 /* It has stopped. `frees`: so have the groups of all ranks, and no rank maps the wires any more. Else

@@ -96,6 +96,7 @@ struct flat_block_progress {
 /* Where a block is when it cannot move: its earliest incomplete operation. Each word by itself is
  * true; together they are for people. */
 struct whereabouts {
+    size_t begun;     /* not 0: it has, in this run */
     size_t operation; /* FLAT_NONE: the run is complete */
     size_t done, length;
     size_t moves; /* chunks in all runs, told now and then: something moves */

@@ -97,6 +97,7 @@ HOST_DEVICE void step_start(struct flat_plan *plan, uint32_t index)
     progress->turn = 0;
     progress->idle = 0;
     progress->moved = true;
+    word_put(&plan->whereabouts[index].begun, 1);
 }
 
 /* Progress. */

@@ -157,13 +157,10 @@ static enum status runner_idle_in_run(struct runner *runner, const struct execut
     return execution->hooks->check(execution);
 }
 
-/* Runs it to its end: spins, then yields. Checks now and then whether the job has ended or
- * a peer has died, and shows in runner->progress what it waits for. */
-static enum status runner_run(struct runner *runner, struct execution *execution)
+enum status runner_complete(struct runner *runner, struct execution *execution)
 {
     const struct execution_hooks *hooks = execution->hooks;
-    /* A run that never idles long learns of the job's end only here. */
-    enum status status = control_ended(runner->control) ? STATUS_ERROR : hooks->start(execution);
+    enum status status = STATUS_OK;
     bool moved, complete = false;
     for (long idle = 0; status == STATUS_OK && !complete;) {
         status = hooks->progress(execution, &moved, &complete);
@@ -177,6 +174,14 @@ static enum status runner_run(struct runner *runner, struct execution *execution
     if (status == STATUS_OK) /* a failing rank reports the operation that it was in */
         atomic_store_explicit(&runner->progress->operation, -1, memory_order_relaxed);
     return status;
+}
+
+static enum status runner_run(struct runner *runner, struct execution *execution)
+{
+    if (control_ended(runner->control)) /* a run that never idles long learns of it only here */
+        return STATUS_ERROR;
+    enum status status = execution->hooks->start(execution);
+    return status == STATUS_OK ? runner_complete(runner, execution) : status;
 }
 
 /* Passes the barrier of this host. What this rank has sent may fail meanwhile, and the ranks that

@@ -55,6 +55,10 @@ void runner_await(struct runner *runner, int peer);
 /* The start barrier, before a series of iterations. *released: when it let this rank go on, ns. */
 enum status runner_synchronize(struct runner *runner, uint64_t *released);
 
+/* Runs to its end what has been started: spins, then yields. Checks now and then whether the job has
+ * ended or a peer has died, and shows in runner->progress what it waits for. */
+enum status runner_complete(struct runner *runner, struct execution *execution);
+
 /* Of an iteration on this rank, ns. */
 struct iteration_times {
     uint64_t late;     /* from its release to its beginning */

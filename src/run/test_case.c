@@ -55,10 +55,18 @@ enum status test_case_outline(const struct runner *runner, const struct choice *
     return test_case_write(runner, choice, bytes, false, test_case);
 }
 
+void test_case_unready(struct test_case *test_case)
+{
+    int most = test_case->schedule_count * BUFFER_SETS_MOST;
+    for (int i = 0; test_case->executions && i < most; i++) {
+        execution_destroy(test_case->executions[i]);
+        test_case->executions[i] = NULL;
+    }
+}
+
 void test_case_close(struct test_case *test_case)
 {
-    for (int i = 0; test_case->executions && i < test_case->schedule_count * BUFFER_SETS_MOST; i++)
-        execution_destroy(test_case->executions[i]);
+    test_case_unready(test_case);
     for (int i = 0; test_case->schedules && i < test_case->schedule_count; i++)
         schedule_free(test_case->schedules[i]);
     free(test_case->executions);

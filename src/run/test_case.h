@@ -37,6 +37,8 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
  * caller calls test_case_close(). */
 enum status test_case_outline(const struct runner *runner, const struct choice *choice,
                               size_t bytes, struct test_case *test_case);
+/* The executions go; test_case_ready() may make others. */
+void test_case_unready(struct test_case *test_case);
 void test_case_close(struct test_case *test_case);
 
 /* What runs for the root of an iteration. */

@@ -3,10 +3,14 @@
  */
 #include "session/device_setup.h"
 
+#include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "control/exchange.h"
+#include "execute/device_executor.h"
 
 static struct device_group_config session_group_config(const struct session *session)
 {
@@ -116,4 +120,81 @@ enum status session_settle_devices(struct session *session)
         return fail(devices->refused_by_use ? STATUS_USAGE : STATUS_UNAVAILABLE,
                     "--executor device cannot be had here: %s", devices->refusal);
     return STATUS_OK;
+}
+
+/* The trial. */
+
+#define BEGIN_NS 1000000000u /* in which the kernels of all ranks have to begin */
+
+struct trial {
+    int late; /* the first rank whose kernel has not begun; -1: none */
+};
+
+static bool trial_decode(void *argument, int rank, struct reader *reader)
+{
+    struct trial *trial = argument;
+    uint32_t begun = read_u32(reader);
+    if (!begun && trial->late < 0)
+        trial->late = rank;
+    return begun <= 1;
+}
+
+/* Begins a run. *begun: all of its blocks have, in time. */
+static enum status trial_begin(struct session *session, struct execution *execution, bool *begun)
+{
+    struct runner *runner = &session->runner;
+    uint64_t released;
+    enum status status = runner_synchronize(runner, &released);
+    if (status == STATUS_OK)
+        status = execution->hooks->start(execution);
+    uint64_t until = clock_ns() + BEGIN_NS;
+    bool moved, complete;
+    *begun = false;
+    while (status == STATUS_OK && !*begun && clock_ns() < until) {
+        status = execution->hooks->progress(execution, &moved, &complete);
+        *begun = device_executor_has_begun(execution);
+        sched_yield();
+        if (status == STATUS_OK && !tick_on(&runner->tick))
+            status = STATUS_ERROR;
+    }
+    return status;
+}
+
+/* No device runs anything from now on. */
+static enum status trial_give_up(struct session *session, int late, struct test_case *test_case)
+{
+    struct device_group *devices = &session->runner.devices;
+    devices->is_abandoned = true;
+    device_group_stop(devices);
+    snprintf(devices->refusal, sizeof devices->refusal,
+             "the kernel of rank %d had not begun after 1 s, while those of other ranks waited for "
+             "it: its GPU does not run them at the same time",
+             late);
+    if (session->job.executor == EXECUTOR_DEVICE)
+        return fail(STATUS_UNAVAILABLE, "--executor device cannot be had here: %s",
+                    devices->refusal);
+    test_case_unready(test_case);
+    test_case->way.on_device = false;
+    memcpy(test_case->way.why_host, devices->refusal, sizeof devices->refusal);
+    return test_case_ready(&session->runner, session->checker.sets, test_case);
+}
+
+enum status session_try_devices(struct session *session, struct test_case *test_case)
+{
+    struct execution *execution = test_case_execution(test_case, 0, 0);
+    struct trial trial = {.late = -1};
+    struct bytes share = {0};
+    bool begun;
+    enum status status = trial_begin(session, execution, &begun);
+    if (status != STATUS_OK)
+        return status;
+    bytes_put_u32(&share, begun);
+    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device", trial_decode,
+                             &trial);
+    if (status != STATUS_OK)
+        return status;
+    if (trial.late >= 0)
+        return trial_give_up(session, trial.late, test_case);
+    session->runner.devices.is_tried = true;
+    return runner_complete(&session->runner, execution);
 }

@@ -4,6 +4,7 @@
 #ifndef CCTEST_SESSION_DEVICE_SETUP_H
 #define CCTEST_SESSION_DEVICE_SETUP_H
 
+#include "run/test_case.h"
 #include "session/session_internal.h"
 
 /* Bytes of the buffers' memory that this rank takes: for its buffers, and for wires if a device may
@@ -19,5 +20,10 @@ int session_list_wires(const struct session *session, struct region *region);
 /* Called by all ranks together, when they are connected: concludes whether their devices may run
  * schedules. Fails if the user insists, and none may. */
 enum status session_settle_devices(struct session *session);
+
+/* Called by all ranks together, before the first line that devices run: runs it once, and finds
+ * whether the kernels of all ranks run at the same time, which CUDA does not promise. If not, the
+ * host runs this line and all that follow. */
+enum status session_try_devices(struct session *session, struct test_case *test_case);
 
 #endif

@@ -23,7 +23,8 @@ static enum status session_finish(struct session *session)
 {
     control_enter(session->control, PHASE_END);
     control_watch(session->control, NULL, NULL);
-    links_close(session->runner.links);
+    if (device_group_stop(&session->runner.devices)) /* else a GPU that hangs may use them */
+        links_close(session->runner.links);
     session->runner.links = NULL;
     return control_finish(session->control, results_status(&session->results, &session->job));
 }
@@ -113,7 +114,7 @@ enum status session_run(const struct membership *membership, void *argument)
             status = checker_check_injections(&session->checker);
         if (status == STATUS_OK) {
             status = session_finish(session);
-            whole = status_is_whole(status);
+            whole = status_is_whole(status) && device_group_stop(&session->runner.devices);
         } else {
             status = control_fail(session->control, status);
             postmortem_make(session->control, &session->watch,

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "control/exchange.h"
 #include "measure/rank_summary.h"
+#include "session/device_setup.h"
 
 /* A vendor's library connects the ranks in the first run of each root, which is not to be timed. */
 static long warmup_runs(const struct job *job, const struct test_case *test_case)
@@ -118,10 +119,14 @@ static enum status session_test_case(struct session *session, int choice, size_t
     status = test_case_agree(session, &test_case);
     if (status == STATUS_OK)
         status = test_case_ready(runner, session->checker.sets, &test_case);
+    if (status == STATUS_OK) {
+        control_enter(session->control, PHASE_WARMUP);
+        if (test_case.way.on_device && !runner->devices.is_tried)
+            status = session_try_devices(session, &test_case);
+    }
     if (status == STATUS_OK)
         status = rank_result_create(&session->job, &test_case, choice, bytes, runner, &rank_result);
     if (status == STATUS_OK) {
-        control_enter(session->control, PHASE_WARMUP);
         status = test_case_warm_up(session, &test_case);
     }
     if (status == STATUS_OK) {

@@ -115,7 +115,7 @@ lost_ranks() {
         --timeout 5 --inject kill:rank=1:iteration=5
     check_status 5 "a killed rank"
     check_says "rank 1 .*is gone"
-    over mode=async,hang=3 5 allreduce -a ring -m cuda --executor device --np 3 --ranks-as threads -b 64K -e 64K -n 9 -w 0 -c 0 \
+    over mode=async,hang=7 5 allreduce -a ring -m cuda --executor device --np 3 --ranks-as threads -b 64K -e 64K -n 9 -w 0 -c 0 \
         --timeout 2
     check_says "the GPU of rank [012] .* has not ended"
 }
@@ -129,6 +129,8 @@ refusals() {
     host devices=1 'ranks 0 and 1 are processes that share a GPU, .*--ranks-as threads.*MPS' --np 2 --ranks-as processes
     host devices=1 'the GPU of rank 0 holds 32 blocks at once, fewer than 3 ranks x 11 channels: give --channels 10' --np 3 \
         --channels 11
+    host mode=async,hang=1 'the kernel of rank [012] had not begun after 1 s, .*: its GPU does not run them at the same time' \
+        --np 3 --ranks-as threads
     host cooperative=no 'rank 0: its GPU launches no kernels whose blocks all run at once' --np 2
     over mode=sync 0 allreduce -m cuda --np 2 --executor host "${short[@]}"
     check_says '^# executor: host \(ce\)$' "$out"
@@ -139,6 +141,8 @@ refusals() {
     refused devices=1 77 '--executor device cannot be had here: ranks 0 and 1 are processes' --np 2 --ranks-as processes
     refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
     refused devices=1,sms=1 77 'holds 2 blocks at once, fewer than the 3 ranks that share it: run fewer ranks' --np 3
+    refused mode=async,hang=2 77 '--executor device cannot be had here: the kernel of rank [012] had not begun' --np 3 \
+        --ranks-as threads
     refused cooperative=no 77 'its GPU launches no kernels whose blocks all run at once' --np 2
     refused fail=cudaLaunchCooperativeKernel:2 1 "cannot launch a kernel: $gpu" --np 2 --ranks-as threads
     refused fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes .*where they are" --np 2 --ranks-as threads
