@@ -70,15 +70,18 @@ HOST_DEVICE bool line_load(const struct flat_line *line, uint32_t flag, uint64_t
     return first >> 32 == flag && second >> 32 == flag;
 }
 
-/* The next bytes at a cursor, at most a line's. */
+/* The next bytes at a cursor, at most a line's: in one load where they lie well. */
 HOST_DEVICE uint64_t line_read(struct cursor *from, size_t bytes)
 {
     uint64_t data = 0;
     char *to = (char *)&data;
     for (size_t n = 0, run; n < bytes; n += run) {
         const char *at = cursor_peek(from, bytes - n, &run);
-        for (size_t i = 0; i < run; i++)
-            to[n + i] = at[i];
+        if (run == LINE_BYTES && (uintptr_t)at % LINE_BYTES == 0)
+            memcpy(&data, __builtin_assume_aligned(at, LINE_BYTES), LINE_BYTES);
+        else
+            for (size_t i = 0; i < run; i++)
+                to[n + i] = at[i];
         cursor_advance(from, run);
     }
     return data;

@@ -106,7 +106,7 @@ static inline void world_open_buffers(struct world *world, int r)
             rank->memory[schedule->storage[b]] + schedule->base[b] * sizeof(int32_t);
 }
 
-static inline void world_open_rank(struct world *world, int r)
+static inline void world_make_plan(struct world *world, int r)
 {
     struct world_rank *rank = &world->ranks[r];
     const struct schedule *schedule = world->program.schedules[r];
@@ -130,6 +130,9 @@ static inline void world_open_rank(struct world *world, int r)
         .abort_word = &world->abort_word,
     };
     uint32_t blocks = flat_block_count(schedule, settings->split);
+    free(rank->plan);
+    free(rank->whereabouts);
+    free(rank->complete);
     memcpy(config.buffer, rank->buffer, sizeof config.buffer);
     config.whereabouts = rank->whereabouts = calloc(blocks, sizeof *rank->whereabouts);
     rank->complete = calloc(blocks, sizeof *rank->complete);
@@ -159,7 +162,17 @@ static inline void world_open(struct world *world, const struct problem *problem
     for (int r = 0; r < program->ranks; r++)
         world_open_buffers(world, r);
     for (int r = 0; r < program->ranks; r++)
-        world_open_rank(world, r);
+        world_make_plan(world, r);
+}
+
+/* Other plans on the same halves, for runs from the first. */
+static inline void world_plan_anew(struct world *world, const struct world_settings *settings)
+{
+    world->settings = *settings;
+    for (int r = 0; r < world->program.ranks; r++) {
+        world_make_plan(world, r);
+        world->ranks[r].run = 0;
+    }
 }
 
 static inline void world_close(struct world *world)
@@ -258,6 +271,27 @@ static inline bool fence_broken(const struct world_rank *rank, uint32_t block, u
     return false;
 }
 
+/* Has a passive end granted what a fence does not allow yet? */
+static inline bool grant_broken(const struct world_rank *rank, uint32_t block)
+{
+    struct flat_range lanes = flat_blocks(rank->plan)[block].lanes;
+    const size_t *done = flat_done(rank->plan, flat_block_progress(rank->plan)[block].runs);
+    for (uint32_t lane = lanes.first; lane < lanes.first + lanes.count; lane++) {
+        const struct flat_lane_run *run = &flat_lane_runs(rank->plan)[lane];
+        size_t at = flat_lanes(rank->plan)[lane].mine->progress.bytes;
+        for (uint32_t i = run->head; i != FLAT_NONE && run->granted > at;) {
+            const struct flat_operation *operation = &flat_operations(rank->plan)[i];
+            if (operation->path != FLAT_PASSIVE)
+                break;
+            if (fence_broken(rank, block, i))
+                return true;
+            at += operation->length - done[i];
+            i = operation->next;
+        }
+    }
+    return false;
+}
+
 /* One step of one block, which begins to look at a random candidate. `lazy`: also of the lazy
  * operation. */
 static inline enum step_result world_step(struct world *world, struct world_rank *rank,
@@ -271,6 +305,8 @@ static inline enum step_result world_step(struct world *world, struct world_rank
         if (--rank->blocks_left == 0)
             rank_next(rank);
     }
+    if (result != STEP_COMPLETE && grant_broken(rank, block))
+        snprintf(world->why, sizeof world->why, "rank %d granted past a fence", rank->rank);
     if (result == STEP_WAITS && flat_block_progress(rank->plan)[block].idle == 0)
         return STEP_MOVED; /* a passive end granted, or noticed what its peer moved */
     if (result != STEP_MOVED && result != STEP_GATHERS)
