@@ -292,6 +292,18 @@ static inline bool grant_broken(const struct world_rank *rank, uint32_t block)
     return false;
 }
 
+/* Lies a chunk in a slot as at its sender, modulo 16? */
+static inline bool slot_aligned(const struct world_rank *rank, const struct step_chunk *chunk)
+{
+    const struct flat_operation *operation = &flat_operations(rank->plan)[chunk->operation];
+    size_t run;
+    if (operation->path != FLAT_SLOTS || operation->kind != OPERATION_SEND)
+        return true;
+    const char *from =
+        cursor_peek(&flat_operation_progress(rank->plan)[chunk->operation].from, 1, &run);
+    return ((uintptr_t)from - (uintptr_t)chunk->slot) % 16 == 0;
+}
+
 /* One step of one block, which begins to look at a random candidate. `lazy`: also of the lazy
  * operation. */
 static inline enum step_result world_step(struct world *world, struct world_rank *rank,
@@ -317,6 +329,9 @@ static inline enum step_result world_step(struct world *world, struct world_rank
     if (fence_broken(rank, block, chunk.operation))
         snprintf(world->why, sizeof world->why, "rank %d: operation %u passed a fence", rank->rank,
                  chunk.operation);
+    if (!slot_aligned(rank, &chunk))
+        snprintf(world->why, sizeof world->why, "rank %d: operation %u lies awry in its slot",
+                 rank->rank, chunk.operation);
     for (unsigned thread = 0; thread < WORLD_MOVERS && result == STEP_GATHERS; thread++)
         if (!step_gather(&chunk, thread, WORLD_MOVERS))
             return STEP_WAITS;
