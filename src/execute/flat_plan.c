@@ -20,13 +20,6 @@ struct match {
     size_t next;                    /* where the peer's next message of this lane may stand */
 };
 
-static bool is_zcopy(const struct flat_config *config, const struct operation *operation)
-{
-    return config->peers && operation_travels(operation->kind) &&
-           operation->length * config->element >= config->zcopy_least &&
-           config->zcopy_least != SIZE_MAX;
-}
-
 static bool same_lane(const struct operation *one, const struct operation *other)
 {
     return operation_travels(one->kind) && one->peer == other->peer && one->lane == other->lane &&
@@ -44,9 +37,11 @@ static bool other_end(const struct operation *mine, int rank, const struct opera
 static enum status matches_find(const struct flat_config *config, struct match *matches)
 {
     const struct schedule *schedule = config->schedule;
+    if (!config->peers || config->zcopy_least == SIZE_MAX)
+        return STATUS_OK;
     for (uint32_t i = 0; i < schedule->count; i++) {
         const struct operation *mine = &schedule->operations[i];
-        if (!config->peers || !operation_travels(mine->kind))
+        if (!operation_travels(mine->kind))
             continue;
         const struct schedule *peer = config->peers[mine->peer];
         size_t next = 0;
@@ -60,7 +55,8 @@ static enum status matches_find(const struct flat_config *config, struct match *
         if (next == peer->count || peer->operations[next].length != mine->length)
             return fail(STATUS_ERROR, "rank %d has no counterpart of operation %u of rank %d",
                         mine->peer, i, schedule->rank);
-        matches[i].theirs = is_zcopy(config, mine) ? &peer->operations[next] : NULL;
+        if (mine->length * config->element >= config->zcopy_least)
+            matches[i].theirs = &peer->operations[next];
         matches[i].next = next + 1;
     }
     return STATUS_OK;
