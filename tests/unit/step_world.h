@@ -56,6 +56,7 @@ struct world {
     struct world_rank ranks[WORLD_RANKS];
     uint64_t random;
     long moves, moves_by[FLAT_PASSIVE]; /* by path */
+    long ahead;                         /* grants seen of messages that are no heads */
     char why[TRIAL_WHY];                /* the first thing that was wrong */
 };
 
@@ -272,7 +273,7 @@ static inline bool fence_broken(const struct world_rank *rank, uint32_t block, u
 }
 
 /* Has a passive end granted what a fence does not allow yet? */
-static inline bool grant_broken(const struct world_rank *rank, uint32_t block)
+static inline bool grant_broken(struct world_rank *rank, uint32_t block)
 {
     struct flat_range lanes = flat_blocks(rank->plan)[block].lanes;
     const size_t *done = flat_done(rank->plan, flat_block_progress(rank->plan)[block].runs);
@@ -283,6 +284,8 @@ static inline bool grant_broken(const struct world_rank *rank, uint32_t block)
             const struct flat_operation *operation = &flat_operations(rank->plan)[i];
             if (operation->path != FLAT_PASSIVE)
                 break;
+            if (i != run->head)
+                rank->world->ahead++;
             if (fence_broken(rank, block, i))
                 return true;
             at += operation->length - done[i];

@@ -14,7 +14,7 @@
 static const char *wanted = "";
 
 struct survey {
-    long number, every, built, crossing, moves, moves_by[FLAT_PASSIVE];
+    long number, every, built, crossing, moves, moves_by[FLAT_PASSIVE], ahead;
 };
 
 /* Channels. */
@@ -131,6 +131,7 @@ static bool step_trial(void *context, const struct trial *planned, long number)
                  settings.ll_most, settings.ll_bytes, settings.pushes, (unsigned long long)seed,
                  world.why);
     survey->moves += world.moves;
+    survey->ahead += world.ahead;
     for (int path = 0; path < FLAT_PASSIVE; path++)
         survey->moves_by[path] += world.moves_by[path];
     world_close(&world);
@@ -161,10 +162,11 @@ static void every_algorithm(void **state)
         }
     print_message("    %d algorithms, %ld trials, %ld moves; %ld waits across channels\n", rows,
                   survey.built, survey.moves, survey.crossing);
-    print_message("    local %ld, by slots %ld, by lines %ld, by zcopy %ld\n",
+    print_message("    local %ld, by slots %ld, by lines %ld, by zcopy %ld; granted ahead %ld\n",
                   survey.moves_by[FLAT_LOCAL], survey.moves_by[FLAT_SLOTS],
-                  survey.moves_by[FLAT_LINES], survey.moves_by[FLAT_ACTIVE]);
+                  survey.moves_by[FLAT_LINES], survey.moves_by[FLAT_ACTIVE], survey.ahead);
     assert_true(rows > 0);
+    assert_true(survey.ahead > 0 || wanted[0]);
     assert_true(survey.crossing > 0 || wanted[0]);
 }
 
