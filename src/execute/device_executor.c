@@ -71,13 +71,15 @@ static enum status executor_plan_create(const struct device_executor_config *con
     char *(*buffers)[BUFFERS] = peer_buffers(config);
     if (!buffers)
         return fail(STATUS_ERROR, "out of memory for the buffers of %d ranks", group->config.ranks);
-    size_t chunk = group->config.chunk;
+    size_t asked = group->config.chunk;
+    bool chooses = asked == 0 || asked == GRAIN_AUTO;
+    size_t chunk = asked < config->element ? config->element : asked;
     struct flat_config flat = {
         .schedule = config->schedule,
         .element = config->element,
         .split = true,
-        .chunk = chunk && chunk != GRAIN_AUTO ? chunk : CHUNK,
-        .zcopy_chunk = chunk && chunk != GRAIN_AUTO ? chunk : ZCOPY_CHUNK,
+        .chunk = chooses ? CHUNK : chunk,
+        .zcopy_chunk = chooses ? ZCOPY_CHUNK : chunk,
         .slots = group->slots,
         .slot_bytes = group->slot_bytes,
         .ll_bytes = group->ll_bytes,

@@ -14,7 +14,10 @@
 #define SLOT_BYTES       ((size_t)16 << 10)
 #define SLOT_BYTES_LEAST ((size_t)512)
 #define LL_MOST          ((size_t)4 << 10)
-#define WIRES_MOST       ((size_t)128 << 20) /* bytes of a rank, but for the least slots */
+/* A GPU has 32 hardware queues for the streams of a process, and each rank has 4 streams. */
+#define RANKS_MOST 8
+#define WIRES_AIM  ((size_t)128 << 20) /* bytes of a rank's slots, if the user chooses none */
+#define WIRES_MOST ((size_t)1 << 30)   /* bytes of a rank's wires */
 
 static const struct machine_hooks *const machines[] = {&device_machine_cuda, NULL};
 
@@ -45,7 +48,7 @@ static size_t slot_bytes_of(const struct device_group_config *config)
 {
     size_t lanes = (size_t)locals_of(config) * (size_t)config->lanes;
     size_t bytes = SLOT_BYTES;
-    while (bytes > SLOT_BYTES_LEAST && lanes * slots_of(config) * bytes > WIRES_MOST)
+    while (bytes > SLOT_BYTES_LEAST && lanes * slots_of(config) * bytes > WIRES_AIM)
         bytes /= 2;
     return config->slot_bytes ? config->slot_bytes : bytes;
 }
@@ -72,6 +75,11 @@ size_t device_group_wire_bytes(const struct device_group_config *config)
         return 0;
     return (size_t)locals_of(config) * (size_t)config->lanes *
            lane_bytes(slots_of(config), slot_bytes_of(config), ll_bytes_of(config));
+}
+
+bool device_group_wires_exceed(size_t bytes)
+{
+    return bytes > WIRES_MOST;
 }
 
 /* Where the half that a rank has of the lane lies in its wires. `place`: of the peer on the host. */
@@ -221,6 +229,13 @@ static bool device_holds(struct device_group *group, int rank)
                  rank, r);
         return false;
     }
+    if (sharing > RANKS_MOST) {
+        snprintf(group->refusal, sizeof group->refusal,
+                 "%u ranks share the GPU of rank %d: from %d on, the kernel of one may wait in a "
+                 "hardware queue behind another's",
+                 sharing, rank, RANKS_MOST + 1);
+        return false;
+    }
     if (sharing * channels <= offer->blocks_most)
         return true;
     uint32_t fit = offer->blocks_most / sharing;
@@ -276,12 +291,13 @@ bool device_group_reaches(const struct device_group *group, int peer, char *reas
 {
     const struct transport *transport = links_transport(group->links, peer);
     const char *why = mapping_refusal(group->links);
+    int rank = group->config.rank;
     if (links_peer_region(group->links, peer, (int)group->offers[peer].sets))
         return true;
     snprintf(reason, GROUP_REASON_MOST,
              "ranks %d and %d are linked by %s, and do not map each other's memory%s%.200s",
-             group->config.rank, peer, transport ? transport->name : "nothing", why[0] ? ": " : "",
-             why);
+             rank < peer ? rank : peer, rank < peer ? peer : rank,
+             transport ? transport->name : "nothing", why[0] ? ": " : "", why);
     return false;
 }
 
@@ -340,8 +356,9 @@ enum status device_group_load(struct device_group *group)
 bool device_group_stop(struct device_group *group)
 {
     device_group_abort(group);
-    bool rests = !group->machine || group->machine->hooks->rest(group->machine);
-    return rests && !group->is_abandoned;
+    if (group->machine && !group->is_abandoned)
+        group->is_abandoned = !group->machine->hooks->rest(group->machine);
+    return !group->is_abandoned;
 }
 
 void device_group_close(struct device_group *group, bool frees)

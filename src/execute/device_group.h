@@ -53,8 +53,10 @@ struct device_group_config {
     const struct tick *tick;
 };
 
-/* Bytes of its wires; 0: the group cannot be, for jobs in such memory. */
+/* Bytes of its wires; 0: the group cannot be, in jobs with such memory. */
 size_t device_group_wire_bytes(const struct device_group_config *config);
+/* Are those more than a rank may take? They follow from the user's slots then. */
+bool device_group_wires_exceed(size_t bytes);
 
 /* Where the buffers of a set lie in a region. */
 struct device_set {

@@ -49,12 +49,37 @@ static bool job_maps(const struct job *job)
     return maps;
 }
 
+static bool job_has_schedules(const struct job *job)
+{
+    bool has = false;
+    for (int c = 0; c < job->candidate_count; c++)
+        has |= job->candidates[c].choice.algorithm && !job->candidates[c].choice.algorithm->vendor;
+    return has;
+}
+
+/* Why no device may run schedules of this job, as far as its options tell; "": some may. NULL: there
+ * are none that could. */
+static const char *session_refusal(const struct session *session)
+{
+    const struct job *job = &session->job;
+    const struct device_group_config config = session_group_config(session);
+    size_t bytes = device_group_wire_bytes(&config);
+    if (job->executor == EXECUTOR_HOST || bytes == 0 || !job_has_schedules(job))
+        return NULL;
+    if (!job_maps(job))
+        return "the transports of -x map no memory of other ranks, as cuda does: add it";
+    if (device_group_wires_exceed(bytes))
+        return "the slots of all lanes would take more than 1 GiB on each rank: ask for fewer or "
+               "smaller ones (--slots, --slot-size)";
+    return "";
+}
+
 /* Of the wires; 0: no device may run schedules. */
 static size_t session_wire_bytes(const struct session *session)
 {
     const struct device_group_config config = session_group_config(session);
-    bool asks = session->job.executor != EXECUTOR_HOST && job_maps(&session->job);
-    return asks ? device_group_wire_bytes(&config) : 0;
+    const char *refusal = session_refusal(session);
+    return refusal && !refusal[0] ? device_group_wire_bytes(&config) : 0;
 }
 
 size_t session_memory_bytes(const struct session *session)
@@ -68,18 +93,16 @@ size_t session_memory_bytes(const struct session *session)
 
 enum status session_open_devices(struct session *session)
 {
-    static const char maps_none[] =
-        "the transports of -x map no memory of other ranks, as cuda does";
     const struct device_group_config config = session_group_config(session);
-    const struct job *job = &session->job;
     struct device_group *devices = &session->runner.devices;
-    if (session_wire_bytes(session) > 0)
+    const char *refusal = session_refusal(session);
+    if (!refusal)
+        return STATUS_OK;
+    if (!refusal[0])
         return device_group_open(&config, devices);
-    if (job->executor == EXECUTOR_DEVICE)
-        return fail(STATUS_USAGE, "--executor device cannot be had: %s: add it, or leave -x out",
-                    maps_none);
-    if (job->executor == EXECUTOR_AUTO && device_group_wire_bytes(&config) > 0)
-        snprintf(devices->refusal, sizeof devices->refusal, "%s", maps_none);
+    if (session->job.executor == EXECUTOR_DEVICE)
+        return fail(STATUS_USAGE, "--executor device cannot be had: %s", refusal);
+    snprintf(devices->refusal, sizeof devices->refusal, "%s", refusal);
     return STATUS_OK;
 }
 
@@ -164,8 +187,8 @@ static enum status trial_begin(struct session *session, struct execution *execut
 static enum status trial_give_up(struct session *session, int late, struct test_case *test_case)
 {
     struct device_group *devices = &session->runner.devices;
-    devices->is_abandoned = true;
     device_group_stop(devices);
+    devices->is_abandoned = true;
     snprintf(devices->refusal, sizeof devices->refusal,
              "the kernel of rank %d had not begun after 1 s, while those of other ranks waited for "
              "it: its GPU does not run them at the same time",

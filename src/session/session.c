@@ -43,8 +43,8 @@ static void session_keep_regions(struct session *session)
 /* `whole`: all ranks have closed their links. */
 static void session_close(struct session *session, bool whole)
 {
-    session_close_vendor(session);
     bool rests = device_group_stop(&session->runner.devices);
+    session_close_vendor(session);
     if (session->watch.state != WATCH_LOST && rests) /* else a driver or a GPU may use them */
         links_close(session->runner.links);          /* first: it may hold transfers of executors */
     if (!whole)

@@ -52,20 +52,19 @@ static enum status test_case_time(struct session *session, const struct test_cas
     return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
 }
 
-/* On how many sets another rank can run the test case, and whether its device can. */
+/* On how many sets a rank can run the test case, and whether its device can. The lowest rank that
+ * cannot gives the reason. */
 static bool test_case_decode(void *argument, int rank, struct reader *reader)
 {
     struct test_case *test_case = argument;
-    char why_host[GROUP_REASON_MOST];
+    struct test_case_way way = {.on_device = false};
     uint32_t sets = read_u32(reader), on_device = read_u32(reader);
     (void)rank;
-    read_text(reader, why_host, sizeof why_host);
+    read_text(reader, way.why_host, sizeof way.why_host);
     if (sets < (uint32_t)test_case->sets)
         test_case->sets = (int)sets;
     if (!on_device && test_case->way.on_device)
-        test_case->way = (struct test_case_way){.on_device = false};
-    if (!on_device && !test_case->way.why_host[0])
-        memcpy(test_case->way.why_host, why_host, sizeof why_host);
+        test_case->way = way;
     return sets >= 1 && sets <= BUFFER_SETS_MOST && on_device <= 1;
 }
 
@@ -79,6 +78,7 @@ static enum status test_case_agree(struct session *session, struct test_case *te
     bytes_put_u32(&share, (uint32_t)test_case->sets);
     bytes_put_u32(&share, test_case->way.on_device);
     bytes_put_text(&share, test_case->way.why_host);
+    test_case->way = (struct test_case_way){.on_device = true};
     enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "test case",
                                          test_case_decode, test_case);
     if (status == STATUS_OK && session->job.executor == EXECUTOR_DEVICE &&

@@ -65,7 +65,8 @@ types_and_operators() {
 }
 
 odd_jobs() {
-    device allreduce -a ring --np 13 --ranks-as threads "${short[@]}" -b 0 --channels 2
+    settings=mode=async,devices=2 device allreduce -a ring --np 13 --ranks-as threads "${short[@]}" -b 0 --channels 2
+    device allreduce -a all --np 3 --ranks-as threads -b 1000 -e 1000 -n 1 -w 0 -c 1 --chunk 1
     device alltoall -a pairwise --np 7 --ranks-as threads -b 7001 -e 70001 -i 21000 -n 2 -w 1 -c 5 -d int8 --channels 3
     device broadcast -a all --np 5 --ranks-as threads --root all -c 6 -b 40K -e 40K -n 6 -w 0
     device reduce -a all --np 4 --ranks-as threads --root 3 --in-place "${short[@]}" --op avg -d int32 --channels 3
@@ -132,6 +133,11 @@ refusals() {
     host mode=async,hang=1 'the kernel of rank [012] had not begun after 1 s, .*: its GPU does not run them at the same time' \
         --np 3 --ranks-as threads
     host cooperative=no 'rank 0: its GPU launches no kernels whose blocks all run at once' --np 2
+    host devices=1 '9 ranks share the GPU of rank 0: from 9 on' --np 9 --ranks-as threads
+    host mode=sync 'the slots of all lanes would take more than 1 GiB' --np 2 --slots 64 --slot-size 64M
+    over peer=no 0 allreduce -a ring -m cuda --np 4 "${short[@]}" -e 4K
+    check "one sentence about the executor" [ "$(grep -c '^# executor' "$out")" = 1 ]
+    check_says 'not the device: ranks 0 and 1 are linked' "$out"
     over mode=sync 0 allreduce -m cuda --np 2 --executor host "${short[@]}"
     check_says '^# executor: host \(ce\)$' "$out"
     check_json "$scratch/json" 'all(r["executor"] == "host" and r["way"] == "ce" and r["why_host"] is None for r in d["results"])'
@@ -140,6 +146,7 @@ refusals() {
     refused peer=no 77 '--executor device cannot be had for allreduce ring: ranks [01] and [01] are linked by' --np 2
     refused devices=1 77 '--executor device cannot be had here: ranks 0 and 1 are processes' --np 2 --ranks-as processes
     refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
+    refused mode=sync 2 'more than 1 GiB on each rank: ask for fewer' --np 2 --slots 64 --slot-size 64M
     refused devices=1,sms=1 77 'holds 2 blocks at once, fewer than the 3 ranks that share it: run fewer ranks' --np 3
     refused mode=async,hang=2 77 '--executor device cannot be had here: the kernel of rank [012] had not begun' --np 3 \
         --ranks-as threads

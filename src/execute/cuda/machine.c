@@ -33,6 +33,8 @@ struct cuda_machine {
     size_t *pinned;                  /* the abort word, then the whereabouts */
     char *room, *home;               /* plans: the host's copy, and the device's */
     size_t bytes;                    /* of both */
+    size_t wanted;                   /* while it changes */
+    bool is_abandoned;               /* a call that has not returned may still use the machine */
     char reason[MEMORY_REASON_MOST]; /* why it cannot be opened */
 };
 
@@ -136,29 +138,23 @@ static enum status machine_open(const struct machine_config *config, struct devi
 
 /* Plans. */
 
-struct room_call {
-    struct cuda_machine *machine;
-    size_t bytes;
-};
-
 static enum status room_change(void *changing)
 {
-    struct room_call *call = changing;
-    struct cuda_machine *machine = call->machine;
+    struct cuda_machine *machine = changing;
     void *memory = NULL;
     CUDA_TRY(cudaFree(machine->home), "cannot free memory of the GPU");
     machine->home = NULL;
     CUDA_TRY(cudaFreeHost(machine->room), "cannot free pinned memory");
     machine->room = NULL;
     machine->bytes = 0;
-    enum status status = cuda_take(call->bytes, &memory);
+    enum status status = cuda_take(machine->wanted, &memory);
     machine->home = memory;
     if (status == STATUS_OK)
-        status = machine_pin(call->bytes, &memory);
+        status = machine_pin(machine->wanted, &memory);
     if (status != STATUS_OK)
         return status;
     machine->room = memory;
-    machine->bytes = call->bytes;
+    machine->bytes = machine->wanted;
     return STATUS_OK;
 }
 
@@ -166,12 +162,11 @@ static enum status machine_reserve(struct device_machine *base, size_t bytes, ch
                                    char **home)
 {
     struct cuda_machine *machine = machine_of(base);
-    struct room_call call = {.machine = machine, .bytes = bytes + bytes / 2};
-    bool abandoned = false;
     enum status status = STATUS_OK;
+    machine->wanted = bytes + bytes / 2;
     if (bytes > machine->bytes)
-        status = cuda_wait_call(room_change, &call, machine->config.tick,
-                                "cannot allocate memory for plans", &abandoned);
+        status = cuda_wait_call(room_change, machine, machine->config.tick,
+                                "cannot allocate memory for plans", &machine->is_abandoned);
     *room = machine->room;
     *home = machine->home;
     return status;
@@ -211,7 +206,9 @@ static enum status run_capture(const struct cuda_machine *machine, const struct 
     CUDA_TRY(cudaStreamBeginCapture(machine->stream, cudaStreamCaptureModeThreadLocal),
              "cannot capture a launch");
     enum status status = kernel_launch(machine, run);
-    CUDA_TRY(cudaStreamEndCapture(machine->stream, graph), "cannot capture a launch");
+    cudaError_t error = cudaStreamEndCapture(machine->stream, graph);
+    if (status == STATUS_OK && error != cudaSuccess)
+        status = cuda_failed(error, "cannot capture a launch");
     return status;
 }
 
@@ -316,9 +313,9 @@ static void machine_close(struct device_machine *closing, bool frees)
     double until = clock_seconds() + CLOSE_SECONDS;
     const struct tick give_up = {.call = machine_give_up, .argument = &until};
     int end = 0;
-    if (frees)
+    if (frees && !machine->is_abandoned)
         end = timed_call_ticking(machine_release, machine, &give_up, CLOSE_SECONDS);
-    if (!timed_call_is_abandoned(end))
+    if (!timed_call_is_abandoned(end) && !machine->is_abandoned)
         free(machine);
 }
 

@@ -18,6 +18,8 @@ struct step_order {
     enum step_result result;
 };
 
+static_assert(sizeof(struct step_order) <= STEP_SHARED, "what the leader tells has room");
+
 #ifdef __CUDACC__
 /* The block's shared memory. */
 __device__ static inline void *device_shared(void)
@@ -29,8 +31,8 @@ __device__ static inline void *device_shared(void)
 #define __noinline__ __attribute__((noinline))
 #endif
 
-/* A run of elements. They are no inline functions, so that each is there once for all types that it
- * serves, and what it needs of registers is not added to what steps need. */
+/* A run of elements. These functions are not inline: each is there once for all types that it
+ * serves, and the registers that it needs are not added to those of a step. */
 
 template <typename T, T (*combine)(T, T)>
 __device__ static __noinline__ void reduce_run(const struct step_run *run, unsigned thread,
