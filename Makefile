@@ -146,7 +146,7 @@ cuda_device := $(patsubst src/%,$(BUILD)/tests/cuda/device/%.o,$(basename \
     $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c)))
 cuda_runtime := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/cuda/test_% tests/cuda/check_%,$(wildcard tests/cuda/*.c)))
 over_transports := $(addprefix $(BUILD)/tests/cuda/,conformance eager peers processes regions session_end)
-cuda_programs := $(addprefix $(BUILD)/tests/cuda/,cctest contents libnvidia-ml.so.1 nccl/libnccl.so.2 elements hooks share) $(over_transports)
+cuda_programs := $(addprefix $(BUILD)/tests/cuda/,cctest contents libnvidia-ml.so.1 nccl/libnccl.so.2 copy elements hooks share) $(over_transports)
 both_programs := $(BUILD)/tests/cuda/cctest-verbs
 ifneq ($(shell command -v $(CXX)),)
 tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/cuda/test_*.c))
@@ -263,8 +263,8 @@ $(BUILD)/tests/cuda/cctest-verbs: $(BUILD)/cli/main.o $(cuda_device) $(cuda_runt
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
 
 # Programs of `make check-cuda`: over that runtime, and over CUDA's.
-cuda_check := $(addprefix $(BUILD)/tests/cuda/check/,elements hooks share)
-$(addprefix $(BUILD)/tests/cuda/,elements hooks share): $(BUILD)/tests/cuda/%: $(BUILD)/tests/cuda/check/%.o $(cuda_device) $(cuda_runtime) $(library)
+cuda_check := $(addprefix $(BUILD)/tests/cuda/check/,copy elements hooks share)
+$(addprefix $(BUILD)/tests/cuda/,copy elements hooks share): $(BUILD)/tests/cuda/%: $(BUILD)/tests/cuda/check/%.o $(cuda_device) $(cuda_runtime) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
 $(cuda_check): $(BUILD)/tests/cuda/check/%: $(BUILD)/tests/cuda/check/%.o $(library)

@@ -206,7 +206,15 @@ done
 CHECK_PARTS="elements bars tables" TOOLKIT='' run "$repository/tests/cuda/check/run" "$scratch/check-cuda"
 check_status 0 "check-cuda over the stand-in"
 check_says '# 410 rows, 0 differ' "$out"
-check_says '0 parts failed, 0 bars missed, 11 unproven; the report has 4 files' "$out"
+check_says '0 parts failed, 0 bars missed, 21 unproven; the report has 4 files' "$out"
+# At 2 ranks a ring combines half of the vector and receives half; of an allgather or alltoall half is copied, and half received.
+check_says 'one GPU, device executor, allreduce of 256K: .*\(1310720 bytes read and written\)' "$out"
+check_says 'one GPU, device executor, allgather of 256K: .*\(1048576 bytes read and written\)' "$out"
+check_says 'two GPUs, device executor, alltoall of 256K: .*\(1048576 bytes read and written\), the copy engine [0-9.]+; of the ' "$out"
+CHECK_PARTS=device TOOLKIT='' run "$repository/tests/cuda/check/run" "$scratch/check-cuda"
+check_status 0 "the device executor's part of check-cuda"
+check_says '40 checked iterations of 4 ranks, each in turn 200 us late' "$out"
+check_says '45 of 45 jobs without a fault' "$out"
 over mode=async 0 "$repository/build/tests/cuda/hooks" cuda 256K 3 1
 for as in processes threads; do
     over connections=32 0 "$binary" allreduce -m cuda --np 3 "${short[@]}" --ranks-as $as

@@ -1,6 +1,5 @@
 /*
- * hooks.c - how long a kind of memory takes to fill, to make inputs, to compare a result, and to
- * copy.
+ * hooks.c - how long a kind of memory takes to fill, to make inputs and to compare a result.
  *
  * usage: hooks KIND BYTES RANKS REPEAT [TYPE]. A line for each hook: alone, one rank uses the
  * device; together, RANKS of them do at once, each with BYTES, as threads; the time is that of the
@@ -18,9 +17,9 @@
 
 #define REPEAT_MOST 32
 
-enum hook { HOOK_FILL, HOOK_MAKE, HOOK_COMPARE, HOOK_COPY, HOOKS };
+enum hook { HOOK_FILL, HOOK_MAKE, HOOK_COMPARE, HOOKS };
 
-static const char *const hook_names[HOOKS] = {"fill", "make", "compare", "copy"};
+static const char *const hook_names[HOOKS] = {"fill", "make", "compare"};
 
 struct study {
     const struct memory_kind *kind;
@@ -60,9 +59,9 @@ static void result_make(const struct study *study, struct local *local)
     }
 }
 
-/* Fills the second region, makes inputs there, or copies the first to it; or compares the first, and
- * returns what is wrong there. */
-static size_t hook_do(const struct study *study, struct local *local, enum hook hook, int rank)
+/* Fills the second region, makes inputs there, or compares the first. Returns what is wrong there. */
+static size_t hook_do(const struct study *study, const struct local *local, enum hook hook,
+                      int rank)
 {
     const struct comparison comparison = {.inputs = &study->inputs,
                                           .rank = -1,
@@ -74,15 +73,12 @@ static size_t hook_do(const struct study *study, struct local *local, enum hook 
     else if (hook == HOOK_MAKE)
         must(study->kind->make(&local->memory, &study->inputs, rank, 0, study_count(study),
                                local->regions[1].base));
-    else if (hook == HOOK_COPY)
-        local_do(local, &(struct transfer){.kind = TRANSFER_COPY, .element = 1},
-                 local->regions[1].base, local->regions[0].base, NULL, study->bytes);
     else
         must(study->kind->compare(&local->memory, &comparison, &wrong));
     return wrong;
 }
 
-static void expect_wrong(const struct study *study, struct local *local, size_t expected)
+static void expect_wrong(const struct study *study, const struct local *local, size_t expected)
 {
     size_t wrong = hook_do(study, local, HOOK_COMPARE, 0);
     if (wrong == expected)
@@ -102,7 +98,7 @@ static void result_spoil(const struct study *study, const struct local *local)
 }
 
 /* The first time of each hook is not counted. */
-static void worker_time(struct worker *worker, struct local *local)
+static void worker_time(struct worker *worker, const struct local *local)
 {
     struct study *study = worker->study;
     for (int hook = 0; hook < HOOKS; hook++)
