@@ -17,7 +17,7 @@
 /* A GPU has 32 hardware queues for the streams of a process, and each rank has 4 streams. */
 #define RANKS_MOST 8
 #define WIRES_AIM  ((size_t)128 << 20) /* bytes of a rank's slots, if the user chooses none */
-#define WIRES_MOST ((size_t)1 << 30)   /* bytes of a rank's wires */
+#define WIRES_MOST ((size_t)512 << 20) /* bytes of a rank's wires */
 
 static const struct machine_hooks *const machines[] = {&device_machine_cuda, NULL};
 
@@ -69,20 +69,19 @@ static size_t lane_bytes(size_t slots, size_t slot_bytes, size_t ll_bytes)
            half_bytes(false, slots, slot_bytes, ll_bytes);
 }
 
+bool device_group_serves(const struct memory_kind *kind)
+{
+    return machine_of_kind(kind) != NULL;
+}
+
 size_t device_group_wire_bytes(const struct device_group_config *config)
 {
-    if (!machine_of_kind(config->memory))
-        return 0;
-    return (size_t)locals_of(config) * (size_t)config->lanes *
-           lane_bytes(slots_of(config), slot_bytes_of(config), ll_bytes_of(config));
+    size_t lanes = (size_t)locals_of(config) * (size_t)config->lanes;
+    size_t bytes = lanes * lane_bytes(slots_of(config), slot_bytes_of(config), ll_bytes_of(config));
+    return bytes > WIRES_MOST ? 0 : bytes;
 }
 
-bool device_group_wires_exceed(size_t bytes)
-{
-    return bytes > WIRES_MOST;
-}
-
-/* Where the half that a rank has of the lane lies in its wires. `place`: of the peer on the host. */
+/* Where a rank's half of a lane lies in its wires. `place`: the peer's on the host. */
 static size_t half_offset(const struct device_group *group, int place, int lane, bool sends)
 {
     size_t index = (size_t)place * (size_t)group->config.lanes + (size_t)lane;
@@ -154,8 +153,18 @@ enum status device_group_open(const struct device_group_config *config, struct d
             group->place[r] += config->members[before].node == config->members[r].node;
     group->locals = locals_of(config);
     group_size(group);
-    enum status status =
-        config->memory->allocate(device_group_wire_bytes(config), config->tick, &group->wires);
+    size_t bytes = device_group_wire_bytes(config);
+    if (bytes == 0) {
+        struct device_offer *own = &group->offers[config->rank];
+        snprintf(
+            own->reason, sizeof own->reason,
+            "the slots of all its lanes would take more than %zu MiB: ask for fewer or smaller "
+            "ones (--slots, --slot-size), or for fewer --channels",
+            WIRES_MOST >> 20);
+        own->is_by_use = true;
+        return STATUS_OK;
+    }
+    enum status status = config->memory->allocate(bytes, config->tick, &group->wires);
     return status == STATUS_OK ? group_open_machine(group) : status;
 }
 
@@ -173,6 +182,7 @@ void device_group_encode(struct device_group *group, const struct device_set *se
     const struct device_group_config *config = &group->config;
     const struct device_offer *own = &group->offers[config->rank];
     bytes_put_text(share, own->reason);
+    bytes_put_u32(share, own->is_by_use);
     bytes_put_u64(share, memory_device_identity(config->device));
     bytes_put_u64(share, (uint64_t)getpid());
     bytes_put_u32(share, group->machine ? group->machine->blocks_most : 0);
@@ -188,6 +198,7 @@ bool device_group_decode(struct device_group *group, int rank, struct reader *re
 {
     struct device_offer *offer = &group->offers[rank];
     read_text(reader, offer->reason, sizeof offer->reason);
+    offer->is_by_use = read_u32(reader) != 0;
     offer->device = read_u64(reader);
     offer->process = (int64_t)read_u64(reader);
     offer->blocks_most = read_u32(reader);
@@ -263,6 +274,7 @@ void device_group_settle(struct device_group *group, struct links *links)
         const struct device_offer *offer = &group->offers[r];
         if (offer->reason[0]) {
             snprintf(group->refusal, sizeof group->refusal, "rank %d: %.300s", r, offer->reason);
+            group->refused_by_use = offer->is_by_use;
             return;
         }
         if (offer->lanes != group->offers[0].lanes) {

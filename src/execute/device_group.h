@@ -53,10 +53,11 @@ struct device_group_config {
     const struct tick *tick;
 };
 
-/* Bytes of its wires; 0: the group cannot be, in jobs with such memory. */
+/* Is there a machine for this kind of memory? */
+bool device_group_serves(const struct memory_kind *kind);
+
+/* Bytes of its wires; 0: they would be so many that this rank runs nothing on its device. */
 size_t device_group_wire_bytes(const struct device_group_config *config);
-/* Are those more than a rank may take? They follow from the user's slots then. */
-bool device_group_wires_exceed(size_t bytes);
 
 /* Where the buffers of a set lie in a region. */
 struct device_set {
@@ -67,6 +68,7 @@ struct device_set {
 /* What a rank tells the others. */
 struct device_offer {
     char reason[GROUP_REASON_MOST]; /* why its device runs no schedules; "" */
+    bool is_by_use;                 /* because of an option of the user */
     uint64_t device;                /* tells devices of a host apart */
     int64_t process;
     uint32_t blocks_most; /* that the device holds */
@@ -101,8 +103,8 @@ enum status device_group_open(const struct device_group_config *config, struct d
  * that the memory of peers must stay mapped. All zero is allowed, here and below. */
 bool device_group_stop(struct device_group *group);
 
-/* It has stopped. `frees`: so have the groups of all ranks, and no rank maps the wires any more. Else
- * what the device has is left until the process ends. */
+/* After device_group_stop(). `frees`: the groups of all ranks have stopped, and no rank maps the
+ * wires any more. Else what the device has is left until the process ends. */
 void device_group_close(struct device_group *group, bool frees);
 
 /* `sets`: those of this rank. */

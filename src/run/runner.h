@@ -55,8 +55,8 @@ void runner_await(struct runner *runner, int peer);
 /* The start barrier, before a series of iterations. *released: when it let this rank go on, ns. */
 enum status runner_synchronize(struct runner *runner, uint64_t *released);
 
-/* Runs to its end what has been started: spins, then yields. Checks now and then whether the job has
- * ended or a peer has died, and shows in runner->progress what it waits for. */
+/* Runs to its end what has been started: spins, then yields. Checks now and then whether the job
+ * has ended or a peer has died, and shows in runner->progress what it waits for. */
 enum status runner_complete(struct runner *runner, struct execution *execution);
 
 /* Of an iteration on this rank, ns. */
@@ -66,9 +66,9 @@ struct iteration_times {
     uint64_t device;   /* that a device took for it, by the device's clock; 0: none did */
 };
 
-/* One iteration in the job's start mode, after the faults injected at its beginning. Iterations that run
- * back to back are released by the end of the last one: *released (ns) is read, and set to the end
- * of this one; they are not late, unless faults are injected. */
+/* One iteration in the job's start mode, after the faults injected at its beginning. Iterations
+ * that run back to back are released by the end of the last one: *released (ns) is read, and set to
+ * the end of this one; they are not late, unless faults are injected. */
 enum status runner_iterate(struct runner *runner, struct execution *execution, uint64_t *released,
                            struct iteration_times *times);
 

@@ -29,8 +29,9 @@ struct test_case {
  * first. test_case->way: what this rank can do. On success the caller calls test_case_close(). */
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
-/* Makes the executions for its sets of buffers, the first of which has the spare area of all. Before
- * it the ranks have agreed on `sets` and `way`; after it they meet before any of them runs. */
+/* Makes the executions for its sets of buffers, the first of which has the spare area of all.
+ * Before it the ranks have agreed on `sets` and `way`; after it they meet before any of them
+ * runs. */
 enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                             struct test_case *test_case);
 /* The schedules alone, which cannot run: what they need can be read from them. On success the

@@ -57,29 +57,20 @@ static bool job_has_schedules(const struct job *job)
     return has;
 }
 
-/* Why no device may run schedules of this job, as far as its options tell; "": some may. NULL: there
- * are none that could. */
-static const char *session_refusal(const struct session *session)
+/* May devices run schedules of the job, as far as its options tell? The same on every rank. */
+static bool session_considers_devices(const struct session *session)
 {
     const struct job *job = &session->job;
-    const struct device_group_config config = session_group_config(session);
-    size_t bytes = device_group_wire_bytes(&config);
-    if (job->executor == EXECUTOR_HOST || bytes == 0 || !job_has_schedules(job))
-        return NULL;
-    if (!job_maps(job))
-        return "the transports of -x map no memory of other ranks, as cuda does: add it";
-    if (device_group_wires_exceed(bytes))
-        return "the slots of all lanes would take more than 1 GiB on each rank: ask for fewer or "
-               "smaller ones (--slots, --slot-size)";
-    return "";
+    return job->executor != EXECUTOR_HOST && device_group_serves(job->memory) &&
+           job_has_schedules(job);
 }
 
-/* Of the wires; 0: no device may run schedules. */
+/* Of the wires. */
 static size_t session_wire_bytes(const struct session *session)
 {
     const struct device_group_config config = session_group_config(session);
-    const char *refusal = session_refusal(session);
-    return refusal && !refusal[0] ? device_group_wire_bytes(&config) : 0;
+    bool asks = session_considers_devices(session) && job_maps(&session->job);
+    return asks ? device_group_wire_bytes(&config) : 0;
 }
 
 size_t session_memory_bytes(const struct session *session)
@@ -93,16 +84,17 @@ size_t session_memory_bytes(const struct session *session)
 
 enum status session_open_devices(struct session *session)
 {
+    static const char maps_none[] =
+        "the transports of -x map no memory of other ranks, as cuda does: add it";
     const struct device_group_config config = session_group_config(session);
     struct device_group *devices = &session->runner.devices;
-    const char *refusal = session_refusal(session);
-    if (!refusal)
+    if (!session_considers_devices(session))
         return STATUS_OK;
-    if (!refusal[0])
+    if (job_maps(&session->job))
         return device_group_open(&config, devices);
     if (session->job.executor == EXECUTOR_DEVICE)
-        return fail(STATUS_USAGE, "--executor device cannot be had: %s", refusal);
-    snprintf(devices->refusal, sizeof devices->refusal, "%s", refusal);
+        return fail(STATUS_USAGE, "--executor device cannot be had: %s", maps_none);
+    snprintf(devices->refusal, sizeof devices->refusal, "%s", maps_none);
     return STATUS_OK;
 }
 
@@ -126,7 +118,7 @@ enum status session_settle_devices(struct session *session)
     const struct checker *checker = &session->checker;
     struct device_set sets[BUFFER_SETS_MOST];
     struct bytes share = {0};
-    if (!devices->wires.kind)
+    if (!devices->offers)
         return STATUS_OK;
     for (int s = 0; s < checker->set_count; s++) {
         sets[s].region = &checker->sets[s].region;

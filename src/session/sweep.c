@@ -73,7 +73,7 @@ static bool test_case_decode(void *argument, int rank, struct reader *reader)
 static enum status test_case_agree(struct session *session, struct test_case *test_case)
 {
     struct bytes share = {0};
-    if (session->checker.set_count == 1 && !session->runner.devices.wires.kind)
+    if (session->checker.set_count == 1 && !session->runner.devices.offers)
         return STATUS_OK;
     bytes_put_u32(&share, (uint32_t)test_case->sets);
     bytes_put_u32(&share, test_case->way.on_device);

@@ -134,7 +134,7 @@ refusals() {
         --np 3 --ranks-as threads
     host cooperative=no 'rank 0: its GPU launches no kernels whose blocks all run at once' --np 2
     host devices=1 '9 ranks share the GPU of rank 0: from 9 on' --np 9 --ranks-as threads
-    host mode=sync 'the slots of all lanes would take more than 1 GiB' --np 2 --slots 64 --slot-size 64M
+    host mode=sync 'rank 0: the slots of all its lanes would take more than 512 MiB' --np 2 --slots 64 --slot-size 64M
     over peer=no 0 allreduce -a ring -m cuda --np 4 "${short[@]}" -e 4K
     check "one sentence about the executor" [ "$(grep -c '^# executor' "$out")" = 1 ]
     check_says 'not the device: ranks 0 and 1 are linked' "$out"
@@ -146,7 +146,7 @@ refusals() {
     refused peer=no 77 '--executor device cannot be had for allreduce ring: ranks [01] and [01] are linked by' --np 2
     refused devices=1 77 '--executor device cannot be had here: ranks 0 and 1 are processes' --np 2 --ranks-as processes
     refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
-    refused mode=sync 2 'more than 1 GiB on each rank: ask for fewer' --np 2 --slots 64 --slot-size 64M
+    refused mode=sync 2 'rank 0: the slots of all its lanes would take more than 512 MiB: ask for fewer' --np 2 --slots 64 --slot-size 64M
     refused devices=1,sms=1 77 'holds 2 blocks at once, fewer than the 3 ranks that share it: run fewer ranks' --np 3
     refused mode=async,hang=2 77 '--executor device cannot be had here: the kernel of rank [012] had not begun' --np 3 \
         --ranks-as threads

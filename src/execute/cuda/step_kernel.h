@@ -1,5 +1,5 @@
 /*
- * step_kernel.h - the kernel that runs a flat plan: one block of threads for each block of the plan.
+ * step_kernel.h - the kernel that runs a flat plan, a block of threads for each block of the plan.
  */
 #ifndef CCTEST_EXECUTE_CUDA_STEP_KERNEL_H
 #define CCTEST_EXECUTE_CUDA_STEP_KERNEL_H
@@ -14,8 +14,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* For cudaLaunchCooperativeKernel(), since every block waits for blocks of other ranks. Its argument
- * is the plan, in memory of the GPU. */
+/* For cudaLaunchCooperativeKernel(), since every block waits for blocks of other ranks. Its
+ * argument is the plan, in memory of the GPU. */
 const void *step_kernel(void);
 #ifdef __cplusplus
 }

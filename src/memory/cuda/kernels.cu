@@ -1,9 +1,9 @@
 /*
  * kernels.cu - the kernels of a GPU: local operations, inputs, comparison.
  *
- * They expand the lists of reduce_element.h (bodies.h) and input_element.h, as the host's kernels do,
- * so results are the same to the bit. No kernel waits for another thread, so they also run one thread
- * at a time, which the tests without a GPU do.
+ * They expand the lists of reduce_element.h (bodies.h) and input_element.h, as the host's kernels
+ * do, so results are the same to the bit. No kernel waits for another thread, so they also run one
+ * thread at a time, which the tests without a GPU do.
  */
 #include "memory/cuda/bodies.h"
 #include "memory/cuda/kernels.h"
