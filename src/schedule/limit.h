@@ -18,10 +18,10 @@ struct wait {
 
 /* How far an operation of `length` may go, when each earlier operation e has moved past done[e],
  * which other threads may raise meanwhile. `length` and the waits are in elements; the result and
- * done[] are in units of 1/`unit` elements. Operations from `own` on are the caller's thread's, and
- * need no ordered load. *first is the caller's cursor into the waits: 0 at the
- * start, then moved past waits that are satisfied for good. *waiting_for: the operation that holds
- * this one back (UINT32_MAX: none). */
+ * done[] are in units of 1/`unit` elements. The caller's own thread runs the
+ * operations from `own` on, so their progress needs no ordered load. *first is the caller's cursor
+ * into the waits: 0 at the start, then moved past waits that are satisfied for good. *waiting_for:
+ * the operation that holds this one back (UINT32_MAX: none). */
 HOST_DEVICE size_t limit_of_waits(size_t length, const struct wait *waits, size_t count,
                                   const size_t *done, size_t unit, uint32_t own, size_t *first,
                                   uint32_t *waiting_for)

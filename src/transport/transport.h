@@ -149,11 +149,11 @@ struct transport_config {
     const char *interface;                    /* address or device name to listen on; NULL: any */
     const struct transport_setting *settings; /* by index in transport->options; NULL: none is
                                                  given; valid until close() */
-    bool
-        maps_only; /* devices move the messages (the device executor): channels carry none that copy
-                       policies are about */
-    bool stages;   /* messages in memory that the endpoint does not reach go through rings */
-    bool watches;  /* wait_stats() will be called */
+    /* Devices move the messages (the device executor), so channels carry none that a copy policy is
+     * about. */
+    bool maps_only;
+    bool stages;  /* messages in memory that the endpoint does not reach go through rings */
+    bool watches; /* wait_stats() will be called */
     const unsigned char *secret; /* 32 bytes that peers must prove to know */
     double timeout;          /* seconds without progress that end the job. The transport does not
                                     count them, but fits its retries into them. */
