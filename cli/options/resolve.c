@@ -182,14 +182,9 @@ static enum status settle_operator(const struct job *job)
                 job->datatype->name, why);
 }
 
-/* Mistakes come first: another status than that of a machine that lacks something. */
-static enum status settle_memory(const struct command_line *line, const struct job *job)
+/* Options of the device executor. */
+static enum status settle_executor(const struct job *job)
 {
-    if (job->memory->host_reads && source_of(line, "device") == SOURCE_FLAG)
-        return fail(STATUS_USAGE,
-                    "--device chooses GPUs, but the buffers are in %s memory: give -m cuda too, or "
-                    "leave it out",
-                    job->memory->name);
     if (job->memory->host_reads && job->executor == EXECUTOR_DEVICE)
         return fail(STATUS_USAGE,
                     "--executor device runs schedules inside GPUs, but the buffers are in %s "
@@ -207,6 +202,17 @@ static enum status settle_memory(const struct command_line *line, const struct j
     if (job->graph && no_device)
         return fail(STATUS_USAGE, "--graph replays launches of kernels that run schedules: give -m "
                                   "cuda and no --executor host, or leave it out");
+    return STATUS_OK;
+}
+
+/* Mistakes come first: another status than that of a machine that lacks something. */
+static enum status settle_memory(const struct command_line *line, const struct job *job)
+{
+    if (job->memory->host_reads && source_of(line, "device") == SOURCE_FLAG)
+        return fail(STATUS_USAGE,
+                    "--device chooses GPUs, but the buffers are in %s memory: give -m cuda too, or "
+                    "leave it out",
+                    job->memory->name);
     const char *why = job->memory->unavailable ? job->memory->unavailable() : NULL;
     return why ? fail(STATUS_UNAVAILABLE, "%s memory cannot be used here: %s", job->memory->name,
                       why)
@@ -245,6 +251,8 @@ static enum status settle_run(const struct command_line *line, struct job *job)
         status = settle_outputs(job, job->csv, "csv");
     if (status == STATUS_OK)
         status = job_check_vendors(job, 0);
+    if (status == STATUS_OK)
+        status = settle_executor(job);
     if (status == STATUS_OK)
         status = settle_memory(line, job);
     if (status == STATUS_OK)

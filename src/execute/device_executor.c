@@ -41,12 +41,6 @@ static struct flat_plan *executor_plan(const struct device_executor *executor)
 
 /* Making. */
 
-static void executor_halves(void *context, int peer, int lane, bool sends, struct flat_half **mine,
-                            struct flat_half **theirs)
-{
-    device_group_halves(context, peer, lane, sends, mine, theirs);
-}
-
 /* Where this rank's device finds the buffers of each peer. NULL: out of memory. */
 static char *(*peer_buffers(const struct device_executor_config *config))[BUFFERS]
 {
@@ -88,7 +82,7 @@ static enum status executor_plan_create(const struct device_executor_config *con
         .pushes = !group->config.drops,
         .peers = config->peers,
         .peer_buffer = buffers,
-        .halves = executor_halves,
+        .halves = device_group_halves,
         .context = config->group,
         .datatype = (int)group->config.datatype->id,
         .reduction = group->config.reduction ? (int)group->config.reduction->id : 0,
@@ -104,33 +98,25 @@ static enum status executor_plan_create(const struct device_executor_config *con
     return status;
 }
 
-static enum path path_of(const struct device_group *group, size_t bytes)
-{
-    return bytes >= group->zcopy_least                      ? PATH_ZCOPY
-           : group->ll_bytes > 0 && bytes <= group->ll_most ? PATH_LL
-                                                            : PATH_BCOPY;
-}
-
 /* What a run moves, by way. */
-static void executor_count(struct device_executor *executor, size_t element)
+static struct traffic plan_traffic(struct flat_plan *plan)
 {
-    for (size_t i = 0; i < executor->schedule->count; i++) {
-        const struct operation *operation = &executor->schedule->operations[i];
-        size_t bytes = operation->length * element;
-        enum path path = path_of(executor->group, bytes);
-        if (!operation_travels(operation->kind))
+    static const enum path paths[] = {[FLAT_SLOTS] = PATH_BCOPY,
+                                      [FLAT_LINES] = PATH_LL,
+                                      [FLAT_ACTIVE] = PATH_ZCOPY,
+                                      [FLAT_PASSIVE] = PATH_ZCOPY};
+    struct traffic traffic = {.copied_sending = 0};
+    for (uint32_t i = 0; i < plan->operation_count; i++) {
+        const struct flat_operation *operation = &flat_operations(plan)[i];
+        bool sends = operation->kind == OPERATION_SEND;
+        if (operation->path == FLAT_LOCAL)
             continue;
-        if (operation->kind == OPERATION_SEND)
-            executor->traffic.sent[path] += bytes;
-        else
-            executor->traffic.received[path] += bytes;
-        if (path == PATH_ZCOPY)
-            continue;
-        if (operation->kind == OPERATION_SEND)
-            executor->traffic.copied_sending += bytes;
-        else
-            executor->traffic.copied_receiving += bytes;
+        enum path path = paths[operation->path];
+        *(sends ? &traffic.sent[path] : &traffic.received[path]) += operation->length;
+        if (path != PATH_ZCOPY)
+            *(sends ? &traffic.copied_sending : &traffic.copied_receiving) += operation->length;
     }
+    return traffic;
 }
 
 /* Running. */
@@ -300,11 +286,12 @@ enum status device_executor_create(const struct device_executor_config *config,
     executor->group = config->group;
     executor->profile = config->profile;
     executor->schedule = config->schedule;
-    executor_count(executor, config->element);
     struct flat_plan *plan = NULL;
     enum status status = executor_plan_create(config, &plan);
     if (status == STATUS_OK)
         executor->plan = device_group_add(config->group, plan);
+    if (executor->plan)
+        executor->traffic = plan_traffic(plan);
     if (status == STATUS_OK && !executor->plan) {
         free(plan);
         status = fail(STATUS_ERROR, "out of memory for an executor");

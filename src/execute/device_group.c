@@ -89,9 +89,10 @@ static size_t half_offset(const struct device_group *group, int place, int lane,
            (sends ? 0 : half_bytes(true, group->slots, group->slot_bytes, group->ll_bytes));
 }
 
-void device_group_halves(const struct device_group *group, int peer, int lane, bool sends,
-                         struct flat_half **mine, struct flat_half **theirs)
+void device_group_halves(void *context, int peer, int lane, bool sends, struct flat_half **mine,
+                         struct flat_half **theirs)
 {
+    const struct device_group *group = context;
     const struct memory_mapping *wires = links_peer_region(group->links, peer, 0);
     int rank = group->config.rank;
     char *own = group->wires.base + half_offset(group, group->place[peer], lane, sends);
@@ -126,10 +127,8 @@ static enum status group_open_machine(struct device_group *group)
 {
     const struct device_group_config *config = &group->config;
     struct device_offer *own = &group->offers[config->rank];
-    const struct machine_config needs = {.datatype = config->datatype,
-                                         .blocks = (uint32_t)config->channels,
-                                         .replays = config->replays,
-                                         .tick = config->tick};
+    const struct machine_config needs = {
+        .blocks = (uint32_t)config->channels, .replays = config->replays, .tick = config->tick};
     char reason[MEMORY_REASON_MOST] = "";
     enum status status = machine_of_kind(config->memory)->open(&needs, &group->machine, reason);
     if (status == STATUS_UNAVAILABLE && reason[0]) {
@@ -151,7 +150,6 @@ enum status device_group_open(const struct device_group_config *config, struct d
     for (int r = 0; r < config->ranks; r++)
         for (int before = 0; before < r; before++)
             group->place[r] += config->members[before].node == config->members[r].node;
-    group->locals = locals_of(config);
     group_size(group);
     size_t bytes = device_group_wire_bytes(config);
     if (bytes == 0) {
@@ -351,7 +349,7 @@ enum status device_group_load(struct device_group *group)
         each->run = (struct machine_run){.at = bytes, .blocks = each->plan->block_count};
         bytes += (each->plan->bytes + 127) / 128 * 128;
     }
-    enum status status = hooks->reserve(group->machine, bytes, &group->room, &group->home);
+    enum status status = hooks->reserve(group->machine, bytes, &group->room);
     for (struct device_plan *each = group->first; each && status == STATUS_OK; each = each->next) {
         memcpy(group->room + each->run.at, each->plan, each->plan->bytes);
         free(each->plan);

@@ -83,15 +83,14 @@ struct device_group {
     struct region wires;            /* memory of the device, for this rank's halves of its lanes */
     struct device_machine *machine; /* NULL: offers[rank].reason says why */
     struct device_offer *offers;    /* by rank */
-    int *place, locals;             /* by rank: its place among the ranks of its host; how many this
-                                       host has */
+    int *place;                     /* by rank: its place among the ranks of its host */
     struct links *links;
     size_t slots, slot_bytes, ll_bytes, ll_most, zcopy_least; /* as in struct flat_config */
     char refusal[GROUP_REASON_MOST];  /* why no line runs there; "": any may */
     bool refused_by_use;              /* because of an option of the user */
     bool is_tried;                    /* kernels of all ranks have run at the same time */
     bool is_abandoned;                /* some have not, and may never end */
-    char *room, *home;                /* plans of the line at hand: here, and where they run */
+    char *room;                       /* the machine's, with the plans of the line at hand */
     struct device_plan *first, **end; /* in the order in which they were added */
 };
 
@@ -119,9 +118,10 @@ void device_group_settle(struct device_group *group, struct links *links);
  * bytes). */
 bool device_group_reaches(const struct device_group *group, int peer, char *reason);
 
-/* Where this rank's device finds the two halves of a lane's direction. The peer is reached. */
-void device_group_halves(const struct device_group *group, int peer, int lane, bool sends,
-                         struct flat_half **mine, struct flat_half **theirs);
+/* Where this rank's device finds the two halves of a lane's direction (flat_config.halves). The peer
+ * is reached. `context`: the group. */
+void device_group_halves(void *context, int peer, int lane, bool sends, struct flat_half **mine,
+                         struct flat_half **theirs);
 
 /* Where it finds the buffers of a set of `peer`. */
 void device_group_buffers(const struct device_group *group, int peer, int set, char *base[BUFFERS]);

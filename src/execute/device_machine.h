@@ -9,13 +9,11 @@
 
 #include "base/tick.h"
 #include "execute/flat_plan.h"
-#include "memory/datatype.h"
 #include "memory/memory.h"
 
 struct device_machine;
 
 struct machine_config {
-    const struct datatype *datatype;
     uint32_t blocks; /* the most of a plan */
     bool replays;    /* launches are captured once, as a graph, and replayed */
     const struct tick *tick;
@@ -44,9 +42,8 @@ struct machine_hooks {
                         char *reason);
 
     /* Room for `bytes` bytes of plans, in place of what there was. It may wait for all work of the
-     * device, so no rank runs a plan meanwhile. *base: the pinned copy; `home`: where it will lie on
-     * the device. */
-    enum status (*reserve)(struct device_machine *machine, size_t bytes, char **base, char **home);
+     * device, so no rank runs a plan meanwhile. *room: the pinned copy. */
+    enum status (*reserve)(struct device_machine *machine, size_t bytes, char **room);
 
     /* Copies bytes [at, at + bytes) of the room to the device, before the next run. */
     enum status (*upload)(struct device_machine *machine, size_t at, size_t bytes);

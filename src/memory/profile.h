@@ -114,18 +114,17 @@ static inline void profile_close(struct profile *profile)
     if (!profile)
         return;
     profile->cycles[profile->now] += profile_clock() - profile->last;
-    double total = 0, device = 0, all = (double)(clock_ns() - profile->opened);
+    double cycles = 0, device = 0, passed = (double)(clock_ns() - profile->opened);
     for (int a = 0; a < ACTIVITIES; a++) {
-        total += (double)profile->cycles[a];
+        cycles += (double)profile->cycles[a];
         device += profile->device[a];
     }
-    all = device > all ? device : all;
-    for (int a = 0; a < ACTIVITIES && device > 0; a++)
-        profile->shares[a] += profile->device[a] / all;
     if (device > 0)
-        profile->shares[PROFILE_BOOKKEEPING] += (all - device) / all;
-    for (int a = 0; a < ACTIVITIES && total > 0 && device <= 0; a++)
-        profile->shares[a] += (double)profile->cycles[a] / total;
+        profile->device[PROFILE_BOOKKEEPING] += passed > device ? passed - device : 0;
+    double total = device <= 0 ? cycles : passed > device ? passed : device;
+    for (int a = 0; a < ACTIVITIES && total > 0; a++)
+        profile->shares[a] +=
+            (device > 0 ? profile->device[a] : (double)profile->cycles[a]) / total;
 }
 
 #endif

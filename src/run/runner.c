@@ -26,8 +26,7 @@ struct executor_config runner_executor_config(const struct runner *runner)
     };
 }
 
-/* NULL: the job does not ask for it. */
-static struct profile *runner_profile(struct runner *runner)
+struct profile *runner_profile(struct runner *runner)
 {
     return runner->job->profile ? &runner->profile : NULL;
 }

@@ -46,6 +46,9 @@ struct runner {
  * answers by the state of the job. */
 void runner_tick_open(struct runner *runner);
 
+/* This rank's profile; NULL: the job does not ask for one. */
+struct profile *runner_profile(struct runner *runner);
+
 /* What all executors of this rank have in common; the rest is zero. */
 struct executor_config runner_executor_config(const struct runner *runner);
 

@@ -103,7 +103,7 @@ static enum status test_case_open_host(struct runner *runner, const struct sched
         config.reduce = job->memory->reduce(job->datatype, job->reduction);
         config.finish = job->memory->finish(job->datatype, job->reduction);
     }
-    config.profile = runner->job->profile ? &runner->profile : NULL;
+    config.profile = runner_profile(runner);
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);
     enum status status = executor_create(&config, &executor);
@@ -124,27 +124,36 @@ static enum status peer_schedules(const struct runner *runner, const struct test
     return status;
 }
 
-static enum status test_case_open_device(struct runner *runner, const struct test_case *test_case,
-                                         const struct schedule *schedule,
+static enum status test_case_open_device(struct runner *runner, const struct schedule *schedule,
+                                         const struct schedule *const *peers,
                                          const struct buffers *sets, int set,
                                          struct execution **execution)
 {
     size_t element = runner->job->datatype->size;
-    struct schedule **peers = calloc((size_t)runner->ranks, sizeof *peers);
     struct device_executor_config config = {.group = &runner->devices,
                                             .schedule = schedule,
-                                            .peers = (const struct schedule *const *)peers,
+                                            .peers = peers,
                                             .set = set,
-                                            .profile =
-                                                runner->job->profile ? &runner->profile : NULL,
+                                            .profile = runner_profile(runner),
                                             .element = element};
-    if (!peers)
-        return fail(STATUS_ERROR, "out of memory for the schedules of %d ranks", runner->ranks);
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(&sets[set], schedule, element, (enum buffer)b);
+    return device_executor_create(&config, execution);
+}
+
+/* On all sets of buffers, for one root. */
+static enum status test_case_open_devices(struct runner *runner, const struct buffers *sets,
+                                          const struct test_case *test_case, int root)
+{
+    const struct schedule *schedule = test_case->schedules[root];
+    struct schedule **peers = calloc((size_t)runner->ranks, sizeof *peers);
+    if (!peers)
+        return fail(STATUS_ERROR, "out of memory for the schedules of %d ranks", runner->ranks);
     enum status status = peer_schedules(runner, test_case, &schedule->problem, peers);
-    if (status == STATUS_OK)
-        status = device_executor_create(&config, execution);
+    for (int set = 0; set < test_case->sets && status == STATUS_OK; set++)
+        status = test_case_open_device(
+            runner, schedule, (const struct schedule *const *)peers, sets, set,
+            &test_case->executions[set * test_case->schedule_count + root]);
     for (int r = 0; r < runner->ranks; r++)
         schedule_free(peers[r]);
     free(peers);
@@ -177,30 +186,31 @@ static void test_case_add_peers(struct test_case *test_case, long iterations)
                            test_case->peers);
 }
 
-static enum status test_case_open_execution(struct runner *runner, const struct buffers *sets,
-                                            struct test_case *test_case, int index)
+static enum status test_case_ready_device(struct runner *runner, const struct buffers *sets,
+                                          struct test_case *test_case)
 {
-    int count = test_case->schedule_count, set = index / count;
-    const struct schedule *schedule = test_case->schedules[index % count];
-    struct execution **execution = &test_case->executions[index];
-    if (test_case->choice->algorithm->vendor)
-        return test_case_open_vendor(runner, schedule, &sets[set], execution);
-    if (test_case->way.on_device)
-        return test_case_open_device(runner, test_case, schedule, sets, set, execution);
-    return test_case_open_host(runner, schedule, &sets[set], sets[0].spare, execution);
+    enum status status = STATUS_OK;
+    device_group_clear(&runner->devices);
+    for (int root = 0; root < test_case->schedule_count && status == STATUS_OK; root++)
+        status = test_case_open_devices(runner, sets, test_case, root);
+    return status == STATUS_OK ? device_group_load(&runner->devices) : status;
 }
 
 enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                             struct test_case *test_case)
 {
-    int count = test_case->schedule_count * test_case->sets;
+    int count = test_case->schedule_count;
     enum status status = STATUS_OK;
     if (test_case->way.on_device)
-        device_group_clear(&runner->devices);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = test_case_open_execution(runner, sets, test_case, i);
-    if (status == STATUS_OK && test_case->way.on_device)
-        status = device_group_load(&runner->devices);
+        return test_case_ready_device(runner, sets, test_case);
+    for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++) {
+        const struct schedule *schedule = test_case->schedules[i % count];
+        const struct buffers *set = &sets[i / count];
+        struct execution **execution = &test_case->executions[i];
+        status = test_case->choice->algorithm->vendor
+                     ? test_case_open_vendor(runner, schedule, set, execution)
+                     : test_case_open_host(runner, schedule, set, sets[0].spare, execution);
+    }
     return status;
 }
 

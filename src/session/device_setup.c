@@ -141,16 +141,13 @@ enum status session_settle_devices(struct session *session)
 
 #define BEGIN_NS 1000000000u /* in which the kernels of all ranks have to begin */
 
-struct trial {
-    int late; /* the first rank whose kernel has not begun; -1: none */
-};
-
+/* Finds the first rank whose kernel has not begun. */
 static bool trial_decode(void *argument, int rank, struct reader *reader)
 {
-    struct trial *trial = argument;
+    int *late = argument;
     uint32_t begun = read_u32(reader);
-    if (!begun && trial->late < 0)
-        trial->late = rank;
+    if (!begun && *late < 0)
+        *late = rank;
     return begun <= 1;
 }
 
@@ -197,7 +194,7 @@ static enum status trial_give_up(struct session *session, int late, struct test_
 enum status session_try_devices(struct session *session, struct test_case *test_case)
 {
     struct execution *execution = test_case_execution(test_case, 0, 0);
-    struct trial trial = {.late = -1};
+    int late = -1;
     struct bytes share = {0};
     bool begun;
     enum status status = trial_begin(session, execution, &begun);
@@ -205,11 +202,11 @@ enum status session_try_devices(struct session *session, struct test_case *test_
         return status;
     bytes_put_u32(&share, begun);
     status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device", trial_decode,
-                             &trial);
+                             &late);
     if (status != STATUS_OK)
         return status;
-    if (trial.late >= 0)
-        return trial_give_up(session, trial.late, test_case);
+    if (late >= 0)
+        return trial_give_up(session, late, test_case);
     session->runner.devices.is_tried = true;
     return runner_complete(&session->runner, execution);
 }

@@ -40,7 +40,7 @@ static void session_keep_regions(struct session *session)
     session->checker.set_count = 0;
 }
 
-/* `whole`: all ranks have closed their links. */
+/* `whole`: all ranks have closed their links, and no device works any more. */
 static void session_close(struct session *session, bool whole)
 {
     bool rests = device_group_stop(&session->runner.devices);

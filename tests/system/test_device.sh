@@ -77,6 +77,9 @@ odd_jobs() {
     device allreduce -a all --np 3 --ranks-as threads "${short[@]}" -n 3 --graph
     over "$settings" 0 allreduce -a ring,recursive-doubling --np 3 -m cuda --ranks-as threads "${short[@]}" -v --profile
     check_says '^# executor: device \(sm\)$' "$out"
+    check_json "$scratch/json" 'len(d["results"]) == 4' 'all(abs(sum(r[k] for k in ("copying", "reducing", "waiting_peer",
+        "waiting_credit", "bookkeeping")) - 1) < 0.01 and r["bookkeeping"] < 1 for l in d["results"] for r in l["profile"])' \
+        'any(r["reducing"] > 0 for l in d["results"] for r in l["profile"])'
     local rank
     for rank in 0 1 2; do
         device allreduce -a ring --np 3 --ranks-as threads -b 16K -e 16K -n 0 -w 0 -c 40 --channels 2 \

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/timed_call.h"
 #include "execute/cuda/step_kernel.h"
 #include "execute/device_machine.h"
 #include "memory/cuda/current.h"
@@ -21,7 +20,6 @@
 #include "memory/cuda/wait.h"
 
 #define ABORT_SECONDS 2.0 /* until a run has seen the abort word */
-#define CLOSE_SECONDS 5.0
 
 struct cuda_machine {
     struct device_machine base;
@@ -158,8 +156,7 @@ static enum status room_change(void *changing)
     return STATUS_OK;
 }
 
-static enum status machine_reserve(struct device_machine *base, size_t bytes, char **room,
-                                   char **home)
+static enum status machine_reserve(struct device_machine *base, size_t bytes, char **room)
 {
     struct cuda_machine *machine = machine_of(base);
     enum status status = STATUS_OK;
@@ -168,7 +165,6 @@ static enum status machine_reserve(struct device_machine *base, size_t bytes, ch
         status = cuda_wait_call(room_change, machine, machine->config.tick,
                                 "cannot allocate memory for plans", &machine->is_abandoned);
     *room = machine->room;
-    *home = machine->home;
     return status;
 }
 
@@ -287,12 +283,6 @@ static void machine_release(void *releasing)
     cudaFreeHost(machine->pinned);
 }
 
-static enum tick_answer machine_give_up(void *until, int peer)
-{
-    (void)peer;
-    return clock_seconds() < *(const double *)until ? TICK_GO_ON : TICK_ENDED;
-}
-
 static bool machine_works(const struct cuda_machine *machine)
 {
     return machine->stream && cudaStreamQuery(machine->stream) == cudaErrorNotReady;
@@ -310,12 +300,7 @@ static bool machine_rest(struct device_machine *base)
 static void machine_close(struct device_machine *closing, bool frees)
 {
     struct cuda_machine *machine = machine_of(closing);
-    double until = clock_seconds() + CLOSE_SECONDS;
-    const struct tick give_up = {.call = machine_give_up, .argument = &until};
-    int end = 0;
-    if (frees && !machine->is_abandoned)
-        end = timed_call_ticking(machine_release, machine, &give_up, CLOSE_SECONDS);
-    if (!timed_call_is_abandoned(end) && !machine->is_abandoned)
+    if (!machine->is_abandoned && (!frees || cuda_give_back(machine_release, machine)))
         free(machine);
 }
 

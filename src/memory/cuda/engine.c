@@ -10,17 +10,15 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/timed_call.h"
 #include "memory/cuda/current.h"
 #include "memory/cuda/failure.h"
 #include "memory/cuda/kernels.h"
 #include "memory/cuda/wait.h"
 
-#define THREADS       256u  /* of a block */
-#define BLOCKS_MOST   2048u /* of a launch: several rounds of the largest GPU */
-#define PER_THREAD    64u   /* bytes, at least, before there are more blocks */
-#define CLOSE_SECONDS 5.0
-#define BLOCK_COPY    ((size_t)64 << 10) /* shorter runs are copied by a kernel, several at once */
+#define THREADS     256u               /* of a block */
+#define BLOCKS_MOST 2048u              /* of a launch: several rounds of the largest GPU */
+#define PER_THREAD  64u                /* bytes, at least, before there are more blocks */
+#define BLOCK_COPY  ((size_t)64 << 10) /* shorter runs are copied by a kernel, several at once */
 
 size_t cuda_blocks(size_t bytes)
 {
@@ -349,23 +347,11 @@ static void engine_release(void *releasing)
     cudaFreeHost(engine->bits_host);
 }
 
-static enum tick_answer engine_give_up(void *until, int peer)
-{
-    (void)peer;
-    return clock_seconds() < *(const double *)until ? TICK_GO_ON : TICK_ENDED;
-}
-
 void cuda_engine_close(struct engine *closing)
 {
     struct cuda_engine *engine = cuda_engine_of(closing);
-    double until = clock_seconds() + CLOSE_SECONDS;
-    const struct tick give_up = {.call = engine_give_up, .argument = &until};
-    int end = 0;
-    /* To free memory waits for all work on the GPU, for ever if any of it hangs. That is left to
-     * the end of the process. */
-    if (engine && !engine_works(engine))
-        end = timed_call_ticking(engine_release, engine, &give_up, CLOSE_SECONDS);
-    if (!timed_call_is_abandoned(end))
+    /* What a GPU has that does not end its work is left to the end of the process. */
+    if (!engine || engine_works(engine) || cuda_give_back(engine_release, engine))
         free(engine);
 }
 

@@ -14,7 +14,8 @@
 
 #define ASK_NS 2000000 /* between two questions to the job */
 /* That a call may take: kernels are compiled for a GPU that is newer than cctest. */
-#define CALL_SECONDS 60.0
+#define CALL_SECONDS    60.0
+#define RELEASE_SECONDS 5.0
 
 enum status cuda_wait_stream(cudaStream_t stream, const struct tick *tick)
 {
@@ -89,4 +90,17 @@ enum status cuda_wait_call(enum status (*work)(void *argument), void *argument,
     if (!*abandoned)
         free(call);
     return status;
+}
+
+static enum tick_answer release_give_up(void *until, int peer)
+{
+    (void)peer;
+    return clock_seconds() < *(const double *)until ? TICK_GO_ON : TICK_ENDED;
+}
+
+bool cuda_give_back(void (*work)(void *argument), void *argument)
+{
+    double until = clock_seconds() + RELEASE_SECONDS;
+    const struct tick give_up = {.call = release_give_up, .argument = &until};
+    return !timed_call_is_abandoned(timed_call_ticking(work, argument, &give_up, RELEASE_SECONDS));
 }

@@ -19,4 +19,9 @@ enum status cuda_wait_stream(cudaStream_t stream, const struct tick *tick);
 enum status cuda_wait_call(enum status (*work)(void *argument), void *argument,
                            const struct tick *tick, const char *what, bool *abandoned);
 
+/* Runs work(argument), which gives back what a GPU has, in another thread that has no device yet,
+ * for some seconds at most: it waits for all work on the GPU, for ever if any of it hangs. False: it
+ * has not returned, so the argument must stay. */
+bool cuda_give_back(void (*work)(void *argument), void *argument);
+
 #endif
