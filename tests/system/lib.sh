@@ -153,6 +153,15 @@ build_other() {
     return $status
 }
 
+# build_sanitized SANITIZERS GOAL...: makes the goals with them, in a folder build-SANITIZERS. Ends the test if that fails.
+build_sanitized() {
+    ran=(make "SAN=$1")
+    make -s -C "$repository" "SAN=$1" CFLAGS='-O1 -g' -j2 "${@:2}" >"$out" 2>"$err"
+    status=$?
+    check_status 0 "make SAN=$1 ${*:2}"
+    [ $status = 0 ] || finish
+}
+
 # Sets $port to a free one.
 free_port() {
     # shellcheck disable=SC2034 # for the tests

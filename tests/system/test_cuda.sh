@@ -11,14 +11,6 @@ RUN_LIMIT=120
 export CCTEST_EXECUTOR=host # test_device.sh is about the other one
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 
-build() { # build SANITIZERS
-    ran=(make "SAN=$1")
-    make -s -C "$repository" "SAN=$1" CFLAGS='-O1 -g' -j2 over-cuda >"$out" 2>"$err"
-    status=$?
-    check_status 0 "make SAN=$1 over-cuda"
-    [ $status = 0 ] || finish
-}
-
 # over SETTINGS STATUS COMMAND...: runs over the runtime for tests with these settings. No rule is broken, no call blocks.
 over() {
     CUDA_STANDIN=strict=yes,threads=3,$1 run "${@:3}"
@@ -230,7 +222,7 @@ conformity sync peers
 
 short=(-b 12K -e 12K -n 1 -w 0 -c 1)
 for sanitizer in address,undefined thread; do
-    build $sanitizer
+    build_sanitized $sanitizer over-cuda
     folder=$repository/build-${sanitizer/,/-}
     binary=$folder/tests/cuda/cctest
     all_of threads async 3 tcp shm cuda

@@ -211,11 +211,7 @@ types_and_operators
 
 short=(-b 12K -e 12K -n 1 -w 0 -c 1)
 for sanitizer in address,undefined thread; do
-    ran=(make "SAN=$sanitizer")
-    make -s -C "$repository" "SAN=$sanitizer" CFLAGS='-O1 -g' -j2 over-cuda >"$out" 2>"$err"
-    status=$?
-    check_status 0 "make SAN=$sanitizer over-cuda"
-    [ $status = 0 ] || finish
+    build_sanitized "$sanitizer" over-cuda
     binary=$repository/build-${sanitizer/,/-}/tests/cuda/cctest
     settings=mode=async,devices=2
     every_algorithm 3 --ranks-as threads --channels 2

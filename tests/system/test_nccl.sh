@@ -214,10 +214,7 @@ parts_of_a_gpu
 [ -n "${TEST_PLAIN:-}" ] && finish
 
 for sanitizer in address,undefined thread; do
-    ran=(make "SAN=$sanitizer")
-    make -s -C "$repository" "SAN=$sanitizer" CFLAGS='-O1 -g' -j2 over-cuda >"$out" 2>"$err"
-    status=$?
-    check_status 0 "make SAN=$sanitizer over-cuda"
+    build_sanitized "$sanitizer" over-cuda
     build=$repository/build-${sanitizer/,/-}/tests/cuda
     binary=$build/cctest libraries=$build/nccl
     fault hangs hang=5,rank=1 allreduce --timeout 2 --ranks-as threads

@@ -22,14 +22,6 @@ RUN_LIMIT=120
 printf 'leak:%s\n' pmix_rte_init pmix_bfrops_base_value_load >"$scratch/libpmix"
 export LSAN_OPTIONS=print_suppressions=0:suppressions=$scratch/libpmix
 
-build() { # build SANITIZERS GOAL...
-    ran=(make "SAN=$1")
-    make -s -C "$repository" "SAN=$1" CFLAGS='-O1 -g' -j2 "${@:2}" >"$out" 2>"$err"
-    status=$?
-    check_status 0 "make SAN=$1"
-    [ $status = 0 ] || finish
-}
-
 # sane STATUS COMMAND...: ends with STATUS, without any report.
 sane() {
     rm -f "$scratch"/report.*
@@ -86,7 +78,7 @@ unit_tests() (
 
 began=$SECONDS
 reports_to "$scratch/runs"
-build address,undefined tests
+build_sanitized address,undefined tests
 echo "build: $((SECONDS - began)) s"
 unit_tests >"$scratch/units" 2>&1 & # about as long as all the rest
 units=$!
@@ -113,7 +105,7 @@ else
 fi
 echo "processes: $((SECONDS - began)) s"
 
-build thread all
+build_sanitized thread all
 binary=$repository/build-thread/cctest
 matrix --ranks-as threads
 faults --ranks-as threads

@@ -12,14 +12,6 @@ TRACK_SECONDS=180
 [ "$(ulimit -S -l)" != unlimited ] || ulimit -S -l 4000000 # refusals name the limit
 export TEST_SECONDS=100 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 
-build() { # build SANITIZERS
-    ran=(make "SAN=$1")
-    make -s -C "$repository" "SAN=$1" CFLAGS='-O1 -g' -j2 over-verbs >"$out" 2>"$err"
-    status=$?
-    check_status 0 "make SAN=$1 over-verbs"
-    [ $status = 0 ] || finish
-}
-
 # over MODE STATUS COMMAND...: runs over the provider with these settings. No rule is broken, and no sanitizer reports. Sets
 # $requests, and $since: the ms from the first fault to the end.
 over() {
@@ -240,8 +232,8 @@ track() { # track NAME FUNCTION...
 }
 
 began=$SECONDS
-build thread
-build address,undefined
+build_sanitized thread over-verbs
+build_sanitized address,undefined over-verbs
 echo "build: $((SECONDS - began)) s"
 began=$SECONDS
 folder=$repository/build-thread binary=$repository/build-thread/tests/verbs/cctest \
