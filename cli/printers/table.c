@@ -37,6 +37,7 @@ struct table {
     char executor[GROUP_REASON_MOST + 64];                  /* the last note about it */
     char fallbacks[FALLBACKS_MOST + 1][FALLBACK_TEXT_MOST]; /* sentences for the foot */
     int fallback_count;
+    bool on_host, on_device; /* some line ran there */
 };
 
 #define NAMES_SHOWN 8 /* algorithms in the first line; more are counted */
@@ -337,6 +338,7 @@ static int fastest_held(const struct table *table)
 static void executor_note(struct table *table, const struct job *job, const struct result *result)
 {
     char text[sizeof table->executor];
+    *(result->on_device ? &table->on_device : &table->on_host) = true;
     if (job->memory->host_reads || job->candidates[result->choice].choice.algorithm->vendor)
         return;
     snprintf(text, sizeof text, "# executor: %s (%s)%s%s", result->on_device ? "device" : "host",
@@ -430,7 +432,7 @@ static void table_end(struct report *report, const struct job *job, const struct
     }
     ranking_print(table->out, job, table->cells, table->cell_count);
     fputs("#\n", table->out);
-    for (int i = 0; i < table->fallback_count; i++)
+    for (int i = 0; i < table->fallback_count && (table->on_host || !table->on_device); i++)
         fprintf(table->out, "# %s\n", table->fallbacks[i]);
     received_print(table, job);
     fprintf(table->out, "# status: %s", status_word(end->status));

@@ -6,7 +6,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/hash.h"
 
 void host_name(char *text, size_t size)
 {
@@ -56,6 +59,24 @@ const char *host_difference(const struct host_id *own, const struct host_id *oth
                    : "it is on another host of the same name (the boot ids differ)";
     snprintf(text, size, "it is on another host (%s, not %s)", other->name, own->name);
     return text;
+}
+
+uint64_t host_identity(void)
+{
+    struct host_id id;
+    host_identify(&id);
+    uint64_t hash = hash_text(hash_text(HASH_BEGIN, id.name), id.boot);
+    return hash ? hash : 1;
+}
+
+uint64_t host_process_identity(void)
+{
+    struct stat namespace = {.st_ino = 0};
+    const int64_t pid = getpid();
+    stat("/proc/self/ns/pid", &namespace);
+    uint64_t hash = hash_bytes(host_identity(), &namespace.st_ino, sizeof namespace.st_ino);
+    hash = hash_bytes(hash, &pid, sizeof pid);
+    return hash ? hash : 1;
 }
 
 int host_open_descriptor(pid_t pid, int fd, int flags)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define HOST_NAME_BYTES 64
@@ -38,6 +39,11 @@ bool host_same(const struct host_id *a, const struct host_id *b);
 /* Why they are not, about the other, in `text` or static; NULL: they are. */
 const char *host_difference(const struct host_id *own, const struct host_id *other, char *text,
                             size_t size);
+
+/* Tells hosts apart: from name and boot id. Never 0. */
+uint64_t host_identity(void);
+/* Tells the processes of a job apart, on all hosts and in all PID namespaces. Never 0. */
+uint64_t host_process_identity(void);
 
 /* Opens the file that process `pid` of this host has open as `fd`, with open()'s flags. Returns
  * -1 with errno. The process may have opened another file as `fd` meanwhile: check before use. */

@@ -188,12 +188,9 @@ static void executor_profile(const struct device_executor *executor)
 static void executor_complete(struct device_executor *executor)
 {
     executor_profile(executor);
-    struct endpoint *endpoint;
     executor->runs = false;
     executor->fault_pending &= !executor->fault_found;
-    for (int i = 0; (endpoint = links_endpoint(executor->group->links, i)); i++)
-        if (endpoint->transport->peer_region)
-            traffic_add(&endpoint->traffic, &executor->traffic, +1);
+    traffic_add(&executor->group->traffic, &executor->traffic, +1);
 }
 
 static enum status executor_progress(struct execution *execution, bool *moved, bool *complete)

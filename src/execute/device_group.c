@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/host.h"
 #include "base/log.h"
 
 #define SLOTS            4
@@ -31,11 +31,23 @@ static const struct machine_hooks *machine_of_kind(const struct memory_kind *kin
 
 /* Wires. */
 
-static int locals_of(const struct device_group_config *config)
+/* May rank `a` map the memory of rank `b`, as far as hosts and NVLink domains tell? */
+static bool in_reach(const struct device_group_config *config, int a, int b)
+{
+    if (config->members[a].node == config->members[b].node)
+        return true;
+    if (!config->devices)
+        return config->device->domain[0];
+    const char *domain = config->devices[a].domain;
+    return domain[0] && strcmp(domain, config->devices[b].domain) == 0;
+}
+
+/* Ranks in reach of `a`, itself too, of the first so many. */
+static int reach_of(const struct device_group_config *config, int a, int ranks)
 {
     int count = 0;
-    for (int r = 0; r < config->ranks; r++)
-        count += config->members[r].node == config->members[config->rank].node;
+    for (int r = 0; r < ranks; r++)
+        count += in_reach(config, a, r);
     return count;
 }
 
@@ -46,7 +58,7 @@ static size_t slots_of(const struct device_group_config *config)
 
 static size_t slot_bytes_of(const struct device_group_config *config)
 {
-    size_t lanes = (size_t)locals_of(config) * (size_t)config->lanes;
+    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * (size_t)config->lanes;
     size_t bytes = SLOT_BYTES;
     while (bytes > SLOT_BYTES_LEAST && lanes * slots_of(config) * bytes > WIRES_AIM)
         bytes /= 2;
@@ -76,12 +88,12 @@ bool device_group_serves(const struct memory_kind *kind)
 
 size_t device_group_wire_bytes(const struct device_group_config *config)
 {
-    size_t lanes = (size_t)locals_of(config) * (size_t)config->lanes;
+    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * (size_t)config->lanes;
     size_t bytes = lanes * lane_bytes(slots_of(config), slot_bytes_of(config), ll_bytes_of(config));
     return bytes > WIRES_MOST ? 0 : bytes;
 }
 
-/* Where a rank's half of a lane lies in its wires. `place`: the peer's on the host. */
+/* Where a rank's half of a lane lies in its wires. `place`: the peer's in them. */
 static size_t half_offset(const struct device_group *group, int place, int lane, bool sends)
 {
     size_t index = (size_t)place * (size_t)group->config.lanes + (size_t)lane;
@@ -93,17 +105,16 @@ void device_group_halves(void *context, int peer, int lane, bool sends, struct f
                          struct flat_half **theirs)
 {
     const struct device_group *group = context;
-    const struct memory_mapping *wires = links_peer_region(group->links, peer, 0);
-    int rank = group->config.rank;
-    char *own = group->wires.base + half_offset(group, group->place[peer], lane, sends);
-    char *other = wires->base + half_offset(group, group->place[rank], lane, !sends);
+    const struct device_peer *to = &group->peers[peer];
+    char *own = group->wires.base + half_offset(group, to->place, lane, sends);
+    char *other = to->mappings[0].base + half_offset(group, to->own_place, lane, !sends);
     *mine = (struct flat_half *)(void *)own;
     *theirs = (struct flat_half *)(void *)other;
 }
 
 void device_group_buffers(const struct device_group *group, int peer, int set, char *base[BUFFERS])
 {
-    const struct memory_mapping *region = links_peer_region(group->links, peer, 1 + set);
+    const struct memory_mapping *region = &group->peers[peer].mappings[1 + set];
     for (int b = 0; b < BUFFERS; b++)
         base[b] = region->base + group->offers[peer].offset[set][b];
 }
@@ -144,12 +155,13 @@ enum status device_group_open(const struct device_group_config *config, struct d
     *group = (struct device_group){.config = *config, .wires = {.fd = -1}};
     group->end = &group->first;
     group->offers = calloc(ranks, sizeof *group->offers);
-    group->place = calloc(ranks, sizeof *group->place);
-    if (!group->offers || !group->place)
+    group->peers = calloc(ranks, sizeof *group->peers);
+    if (!group->offers || !group->peers)
         return fail(STATUS_ERROR, "out of memory for the devices of %d ranks", config->ranks);
-    for (int r = 0; r < config->ranks; r++)
-        for (int before = 0; before < r; before++)
-            group->place[r] += config->members[before].node == config->members[r].node;
+    for (int r = 0; r < config->ranks; r++) {
+        group->peers[r].place = reach_of(config, config->rank, r);
+        group->peers[r].own_place = reach_of(config, r, config->rank);
+    }
     group_size(group);
     size_t bytes = device_group_wire_bytes(config);
     if (bytes == 0) {
@@ -174,22 +186,27 @@ void device_group_abort(const struct device_group *group)
 
 /* Offers. */
 
-void device_group_encode(struct device_group *group, const struct device_set *sets, int count,
-                         struct bytes *share)
+enum status device_group_encode(struct device_group *group, const struct device_set *sets,
+                                int count, struct bytes *share)
 {
     const struct device_group_config *config = &group->config;
     const struct device_offer *own = &group->offers[config->rank];
+    enum status status = STATUS_OK;
     bytes_put_text(share, own->reason);
     bytes_put_u32(share, own->is_by_use);
-    bytes_put_u64(share, memory_device_identity(config->device));
-    bytes_put_u64(share, (uint64_t)getpid());
+    bytes_put_u64(share, host_process_identity());
     bytes_put_u32(share, group->machine ? group->machine->blocks_most : 0);
     bytes_put_u32(share, group->machine ? group->machine->shares : 0);
     bytes_put_u32(share, (uint32_t)config->lanes);
-    bytes_put_u32(share, (uint32_t)count);
-    for (int s = 0; s < count; s++)
-        for (int b = 0; b < BUFFERS; b++)
-            bytes_put_u64(share, (uint64_t)(sets[s].base[b] - sets[s].region->base));
+    bytes_put_u32(share, own->reason[0] ? 0 : (uint32_t)count);
+    for (int r = 0; r <= count && !own->reason[0] && status == STATUS_OK; r++) {
+        struct memory_handle handle = {{0}};
+        status = config->memory->lend(r == 0 ? &group->wires : sets[r - 1].region, &handle);
+        bytes_put(share, &handle, sizeof handle);
+        for (int b = 0; b < BUFFERS && r > 0; b++)
+            bytes_put_u64(share, (uint64_t)(sets[r - 1].base[b] - sets[r - 1].region->base));
+    }
+    return status;
 }
 
 bool device_group_decode(struct device_group *group, int rank, struct reader *reader)
@@ -197,17 +214,21 @@ bool device_group_decode(struct device_group *group, int rank, struct reader *re
     struct device_offer *offer = &group->offers[rank];
     read_text(reader, offer->reason, sizeof offer->reason);
     offer->is_by_use = read_u32(reader) != 0;
-    offer->device = read_u64(reader);
-    offer->process = (int64_t)read_u64(reader);
+    offer->process = read_u64(reader);
     offer->blocks_most = read_u32(reader);
     offer->shares = read_u32(reader) != 0;
     offer->lanes = read_u32(reader);
     offer->sets = read_u32(reader);
     if (offer->sets > DEVICE_SETS_MOST)
         return false;
-    for (uint32_t s = 0; s < offer->sets; s++)
-        for (int b = 0; b < BUFFERS; b++)
-            offer->offset[s][b] = read_u64(reader);
+    for (uint32_t r = 0; r <= offer->sets && !offer->reason[0]; r++) {
+        struct memory_handle *handle = &group->peers[rank].handles[r];
+        const unsigned char *bytes = read_bytes(reader, sizeof *handle);
+        if (bytes)
+            memcpy(handle, bytes, sizeof *handle);
+        for (int b = 0; b < BUFFERS && r > 0; b++)
+            offer->offset[r - 1][b] = read_u64(reader);
+    }
     return !reader->bad;
 }
 
@@ -215,8 +236,9 @@ bool device_group_decode(struct device_group *group, int rank, struct reader *re
 
 static bool same_device(const struct device_group *group, int a, int b)
 {
-    const struct member *members = group->config.members;
-    return members[a].node == members[b].node && group->offers[a].device == group->offers[b].device;
+    const struct device_group_config *config = &group->config;
+    return config->members[a].node == config->members[b].node &&
+           memory_device_compare(&config->devices[a], &config->devices[b]) == 0;
 }
 
 /* Can the ranks that share the device of `rank` run their kernels on it at the same time? */
@@ -264,10 +286,9 @@ static bool device_holds(struct device_group *group, int rank)
     return false;
 }
 
-void device_group_settle(struct device_group *group, struct links *links)
+void device_group_settle(struct device_group *group)
 {
     const struct device_group_config *config = &group->config;
-    group->links = links;
     for (int r = 0; r < config->ranks; r++) {
         const struct device_offer *offer = &group->offers[r];
         if (offer->reason[0]) {
@@ -285,30 +306,42 @@ void device_group_settle(struct device_group *group, struct links *links)
     }
 }
 
-/* Why a transport that maps memory does not serve peers of this rank; "": not known here. */
-static const char *mapping_refusal(struct links *links)
+/* Why no rank of one maps memory of the other. */
+static void reach_refuse(const struct device_group *group, int low, int high, char *reason)
 {
-    const struct fallbacks *fallbacks = links_fallbacks(links);
-    for (int i = 0; i < fallbacks->count; i++) {
-        const struct transport *preferred = transport_find(fallbacks->list[i].preferred);
-        if (preferred && preferred->peer_region)
-            return fallbacks->list[i].reason;
-    }
-    return "";
+    const struct memory_device *devices = group->config.devices;
+    int bare = devices[low].domain[0] ? high : low;
+    char text[MEMORY_DEVICE_TEXT];
+    if (devices[bare].domain[0])
+        snprintf(reason, GROUP_REASON_MOST,
+                 "ranks %d and %d are on different hosts, and their GPUs are in different NVLink "
+                 "domains or cliques (%s and %s)",
+                 low, high, devices[low].domain, devices[high].domain);
+    else
+        snprintf(reason, GROUP_REASON_MOST,
+                 "ranks %d and %d are on different hosts, and %s of rank %d is in no NVLink domain",
+                 low, high, memory_device_text(&devices[bare], text), bare);
 }
 
-bool device_group_reaches(const struct device_group *group, int peer, char *reason)
+enum status device_group_reach(struct device_group *group, int peer, char *reason)
 {
-    const struct transport *transport = links_transport(group->links, peer);
-    const char *why = mapping_refusal(group->links);
-    int rank = group->config.rank;
-    if (links_peer_region(group->links, peer, (int)group->offers[peer].sets))
-        return true;
-    snprintf(reason, GROUP_REASON_MOST,
-             "ranks %d and %d are linked by %s, and do not map each other's memory%s%.200s",
-             rank < peer ? rank : peer, rank < peer ? peer : rank,
-             transport ? transport->name : "nothing", why[0] ? ": " : "", why);
-    return false;
+    const struct device_group_config *config = &group->config;
+    struct device_peer *to = &group->peers[peer];
+    int low = config->rank < peer ? config->rank : peer, high = config->rank + peer - low;
+    char why[MEMORY_REASON_MOST] = "";
+    enum status status = STATUS_OK;
+    if (!in_reach(config, config->rank, peer)) {
+        reach_refuse(group, low, high, reason);
+        return STATUS_UNAVAILABLE;
+    }
+    while (status == STATUS_OK && to->mapped < 1 + (int)group->offers[peer].sets) {
+        status = config->memory->map(&to->handles[to->mapped], &to->mappings[to->mapped], why);
+        to->mapped += status == STATUS_OK;
+    }
+    if (status == STATUS_UNAVAILABLE)
+        snprintf(reason, GROUP_REASON_MOST,
+                 "ranks %d and %d do not map each other's memory: %.250s", low, high, why);
+    return status;
 }
 
 /* Plans of a line. */
@@ -363,6 +396,13 @@ enum status device_group_load(struct device_group *group)
 
 /* Closing. */
 
+void device_group_unmap(struct device_group *group)
+{
+    for (int r = 0; group->peers && r < group->config.ranks; r++)
+        while (group->peers[r].mapped > 0)
+            group->config.memory->unmap(&group->peers[r].mappings[--group->peers[r].mapped]);
+}
+
 bool device_group_stop(struct device_group *group)
 {
     device_group_abort(group);
@@ -380,6 +420,6 @@ void device_group_close(struct device_group *group, bool frees)
     if (frees && group->wires.kind)
         group->wires.kind->release(&group->wires);
     free(group->offers);
-    free(group->place);
+    free(group->peers);
     *group = (struct device_group){.wires = {.fd = -1}};
 }

@@ -3,11 +3,11 @@
  *
  * The kernel of a rank waits for kernels of other ranks. So all ranks must agree that all of them
  * run there: the ranks' kernels must fit on their devices at the same time, and each must reach the
- * memory of its peers.
+ * memory of its peers: of those of its host, and of those in its NVLink domain.
  *
- * The order of calls: device_group_open; the transports are given its `wires` and connect;
- * device_group_encode, an exchange of what it made, device_group_decode of each rank's, this one's
- * too; device_group_settle. Then, for each line, device_group_clear, an executor for each schedule
+ * The order of calls: device_group_open; device_group_encode, an exchange of what it made,
+ * device_group_decode of each rank's, this one's too; device_group_settle. Then, for each line,
+ * device_group_reach of each peer, device_group_clear, an executor for each schedule
  * (device_executor.h), device_group_load; and no rank runs one before all have come so far.
  */
 #ifndef CCTEST_EXECUTE_DEVICE_GROUP_H
@@ -15,7 +15,8 @@
 
 #include "base/bytes.h"
 #include "execute/device_machine.h"
-#include "transport/links.h"
+#include "transport/transport.h"
+#include "verdict/rank_state.h"
 
 #define DEVICE_SETS_MOST  4 /* sets of buffers */
 #define GROUP_REASON_MOST 400
@@ -36,11 +37,14 @@ enum device_protocol {
 
 struct device_group_config {
     const struct memory_kind *memory;
-    const struct memory_device *device; /* of this rank */
+    const struct memory_device *device;  /* of this rank */
+    const struct memory_device *devices; /* by rank; valid until the group is closed. NULL: those of
+                                            others are not known yet, only for wire_bytes() */
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL: none */
     int rank, ranks;
     const struct member *members; /* by rank; valid until the group is closed */
+    const char *transport;        /* by whose name reports call messages of devices; static */
     int channels;                 /* blocks of a run */
     int lanes;                    /* the most of a schedule */
     enum copy_policy copy;
@@ -56,7 +60,8 @@ struct device_group_config {
 /* Is there a machine for this kind of memory? */
 bool device_group_serves(const struct memory_kind *kind);
 
-/* Bytes of its wires; 0: they would be so many that this rank runs nothing on its device. */
+/* Bytes of its wires, or more, as long as the devices of others are not known; 0: they would be so
+ * many that this rank runs nothing on its device. */
 size_t device_group_wire_bytes(const struct device_group_config *config);
 
 /* Where the buffers of a set lie in a region. */
@@ -69,8 +74,7 @@ struct device_set {
 struct device_offer {
     char reason[GROUP_REASON_MOST]; /* why its device runs no schedules; "" */
     bool is_by_use;                 /* because of an option of the user */
-    uint64_t device;                /* tells devices of a host apart */
-    int64_t process;
+    uint64_t process;
     uint32_t blocks_most; /* that the device holds */
     bool shares;          /* the device runs kernels of several processes at once */
     uint32_t lanes;
@@ -78,13 +82,25 @@ struct device_offer {
     uint64_t offset[DEVICE_SETS_MOST][BUFFERS]; /* of buffers in the region of their set */
 };
 
+/* Regions that a rank lends: its wires, and those of its sets. */
+#define DEVICE_REGIONS_MOST (1 + DEVICE_SETS_MOST)
+
+/* A rank, as this one reaches its memory. */
+struct device_peer {
+    int place;     /* of its halves in this rank's wires */
+    int own_place; /* of this rank's halves in its wires */
+    struct memory_handle handles[DEVICE_REGIONS_MOST];
+    struct memory_mapping mappings[DEVICE_REGIONS_MOST];
+    int mapped; /* the first so many regions */
+};
+
 struct device_group {
     struct device_group_config config;
     struct region wires;            /* memory of the device, for this rank's halves of its lanes */
     struct device_machine *machine; /* NULL: offers[rank].reason says why */
     struct device_offer *offers;    /* by rank */
-    int *place;                     /* by rank: its place among the ranks of its host */
-    struct links *links;
+    struct device_peer *peers;      /* by rank */
+    struct traffic traffic;         /* of all runs so far */
     size_t slots, slot_bytes, ll_bytes, ll_most, zcopy_least; /* as in struct flat_config */
     char refusal[GROUP_REASON_MOST];  /* why no line runs there; "": any may */
     bool refused_by_use;              /* because of an option of the user */
@@ -102,21 +118,25 @@ enum status device_group_open(const struct device_group_config *config, struct d
  * that the memory of peers must stay mapped. All zero is allowed, here and below. */
 bool device_group_stop(struct device_group *group);
 
+/* Unmaps the memory of peers. Only after device_group_stop() has said that this can be done. */
+void device_group_unmap(struct device_group *group);
+
 /* After device_group_stop(). `frees`: the groups of all ranks have stopped, and no rank maps the
  * wires any more. Else what the device has is left until the process ends. */
 void device_group_close(struct device_group *group, bool frees);
 
-/* `sets`: those of this rank. */
-void device_group_encode(struct device_group *group, const struct device_set *sets, int count,
-                         struct bytes *share);
+/* `sets`: those of this rank, which lends their regions. */
+enum status device_group_encode(struct device_group *group, const struct device_set *sets,
+                                int count, struct bytes *share);
 bool device_group_decode(struct device_group *group, int rank, struct reader *reader);
 
 /* Concludes from all offers whether lines may run on the devices: the same on every rank. */
-void device_group_settle(struct device_group *group, struct links *links);
+void device_group_settle(struct device_group *group);
 
-/* Does this rank reach the memory of `peer`? Else writes why into `reason` (GROUP_REASON_MOST
- * bytes). */
-bool device_group_reaches(const struct device_group *group, int peer, char *reason);
+/* Maps the memory of `peer`, if that has not been done. No kernel runs meanwhile.
+ * STATUS_UNAVAILABLE: it cannot be mapped: writes why into `reason` (GROUP_REASON_MOST bytes), and
+ * records no failure. */
+enum status device_group_reach(struct device_group *group, int peer, char *reason);
 
 /* Where this rank's device finds the two halves of a lane's direction (flat_config.halves). The peer
  * is reached. `context`: the group. */

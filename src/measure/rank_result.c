@@ -9,6 +9,23 @@
 #include "base/log.h"
 #include "schedule/provenance.h"
 
+/* The transports that carry the line. What devices move counts as one transport's, whatever links
+ * the ranks have besides. */
+static void rank_result_carriers(struct rank_result *rank_result, struct runner *runner,
+                                 const struct peer_use *peers)
+{
+    struct endpoint *endpoint;
+    bool on_device = rank_result->way->on_device;
+    if (on_device)
+        rank_result->transport[rank_result->transports++] = runner->devices.config.transport;
+    for (int i = 0; !on_device && (endpoint = links_endpoint(runner->links, i)); i++)
+        rank_result->transport[rank_result->transports++] = endpoint->transport->name;
+    for (int peer = 0; peer < runner->ranks; peer++)
+        for (int i = 0; peers[peer].lanes > 0 && i < rank_result->transports; i++)
+            rank_result->used[i] |= on_device || links_endpoint(runner->links, i)->transport ==
+                                                     links_transport(runner->links, peer);
+}
+
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
                                size_t bytes, struct runner *runner, struct rank_result **made)
 {
@@ -32,21 +49,12 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->checked = job->checked > 0 && job->checked < test_case->schedule_count
                                ? test_case->schedule_count
                                : job->checked;
-
-    struct endpoint *endpoint;
-    for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
-        rank_result->transport[i] = endpoint->transport->name;
-        rank_result->transports = i + 1;
-    }
+    rank_result_carriers(rank_result, runner, test_case->peers);
     for (int peer = 0; peer < runner->ranks; peer++) {
         bool is_used = test_case->peers[peer].lanes > 0;
         rank_result->stages |= is_used && links_stages(runner->links, peer);
         rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
-    for (int peer = 0; peer < runner->ranks; peer++)
-        for (int i = 0; test_case->peers[peer].lanes > 0 && i < rank_result->transports; i++)
-            rank_result->used[i] |=
-                links_endpoint(runner->links, i)->transport == links_transport(runner->links, peer);
     return job->watches ? link_stats_create(job, test_case, runner, &rank_result->links)
                         : STATUS_OK;
 }
@@ -129,6 +137,10 @@ static void rank_result_traffic_add(struct rank_result *rank_result, const struc
                                     int sign)
 {
     struct endpoint *endpoint;
+    if (rank_result->way->on_device) {
+        traffic_add(&rank_result->traffic[0], &runner->devices.traffic, sign);
+        return;
+    }
     for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
         traffic_add(&rank_result->traffic[i], &endpoint->traffic, sign);
         traffic_add(&rank_result->traffic[i], &runner->start_traffic[i], -sign);

@@ -20,13 +20,13 @@ struct rank_result {
     uint64_t *device_samples; /* ns that a device took for each; NULL: none ran them */
     size_t wrong;             /* elements, over all checked iterations */
     struct finding finding;   /* of the first wrong iteration */
-    struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations, by endpoint */
+    struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations */
     double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
-    const char *transport[TRANSPORTS_MOST];
+    const char *transport[TRANSPORTS_MOST]; /* the names, static */
     int transports;
     const struct test_case_way *way; /* the test case's */
     bool stages, direct; /* links to peers go through rings in memory of the host; others do not */
-    bool used[TRANSPORTS_MOST];    /* endpoints that serve the line's peers */
+    bool used[TRANSPORTS_MOST];    /* it serves peers of the line */
     struct link_stats *links;      /* with each peer; NULL: not asked for */
     struct device_changes changes; /* what devices have counted; of those that this rank reads */
 };

@@ -23,9 +23,10 @@
 /* A piece of memory that one rank owns. */
 struct region {
     const struct memory_kind *kind;
-    char *base;   /* aligned to 256 bytes at least; memory that a CPU reads, to 4096 */
-    size_t bytes; /* as asked for */
-    int fd;       /* shared: the memfd that backs it, from offset 0; else -1 */
+    char *base;      /* aligned to 256 bytes at least; memory that a CPU reads, to 4096 */
+    size_t bytes;    /* as asked for */
+    int fd;          /* shared: the memfd that backs it, from offset 0; else -1 */
+    size_t reserved; /* cuda: bytes of addresses that it takes, if it has a fabric handle; else 0 */
 };
 
 /* How others than the owner's CPU reach a region. */
@@ -40,18 +41,19 @@ struct shared {
 
 #define MEMORY_REASON_MOST 256
 
-/* What a peer of the same host needs to map a region: bytes that travel as they are. */
-#define MEMORY_HANDLE_MOST 128
+/* What a peer needs to map a region: bytes that travel as they are. */
+#define MEMORY_HANDLE_MOST 152
 struct memory_handle {
     unsigned char bytes[MEMORY_HANDLE_MOST];
 };
 
-/* A region of another rank of this host, which engines of the thread that mapped it reach. */
+/* A region of another rank, which engines and kernels of the thread that mapped it reach. */
 struct memory_mapping {
     char *base;
     size_t bytes;
     const char *words; /* the way: a few static words */
     bool is_opened;    /* unmap() has to close it; else it is memory of this process */
+    size_t reserved;   /* as of the region */
 };
 
 struct memory_kind {
@@ -146,7 +148,8 @@ struct memory_kind {
     enum status (*share)(const struct region *region, enum share_way way, struct shared *shared,
                          char *reason);
 
-    /* For the engines of other ranks of this host; all NULL: they reach none of the kind's regions.
+    /* For the engines of other ranks: those of this host, and those with the same
+     * memory_device.domain. All NULL: they reach none of the kind's regions.
      * lend(): the handle of a whole region, which a peer may map until it is released.
      * map(): maps the region that a peer has lent. STATUS_UNAVAILABLE: it cannot be mapped here:
      *   writes why into `reason` (MEMORY_REASON_MOST bytes; one clause), and records no failure.

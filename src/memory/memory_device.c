@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "device/nvml/gpu.h"
 
 #define CHOICES_MOST 64
@@ -22,6 +23,7 @@ void memory_device_encode(const struct memory_device *device, struct bytes *shar
     bytes_put_text(share, device->bus);
     bytes_put_text(share, device->uuid);
     bytes_put_text(share, device->name);
+    bytes_put_text(share, device->domain);
 }
 
 bool memory_device_decode(struct memory_device *device, struct reader *reader)
@@ -33,6 +35,7 @@ bool memory_device_decode(struct memory_device *device, struct reader *reader)
     read_text(reader, device->bus, sizeof device->bus);
     read_text(reader, device->uuid, sizeof device->uuid);
     read_text(reader, device->name, sizeof device->name);
+    read_text(reader, device->domain, sizeof device->domain);
     return number <= INT_MAX && !reader->bad;
 }
 
@@ -51,17 +54,9 @@ int memory_device_compare(const struct memory_device *a, const struct memory_dev
     return order || known ? order : a->number - b->number;
 }
 
-/* FNV-1a. */
-static uint64_t text_hash(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 uint64_t memory_device_identity(const struct memory_device *device)
 {
-    uint64_t hash = text_hash(text_hash(0xcbf29ce484222325u, device->bus), device->uuid);
+    uint64_t hash = hash_text(hash_text(HASH_BEGIN, device->bus), device->uuid);
     if (!device->bus[0] && !device->uuid[0])
         hash += (uint64_t)device->number;
     return hash ? hash : 1;

@@ -12,10 +12,12 @@
 
 /* A device as one rank sees it. Processes of a host may count its devices in different ways. */
 struct memory_device {
-    int number;    /* as this process counts them; -1: memory of the host */
-    char bus[16];  /* PCI address as the kernel writes it, "0000:3b:00.0"; "": unknown */
-    char uuid[40]; /* tells it from other devices, and from other parts of one; "": unknown */
-    char name[64]; /* of its model */
+    int number;      /* as this process counts them; -1: memory of the host */
+    char bus[16];    /* PCI address as the kernel writes it, "0000:3b:00.0"; "": unknown */
+    char uuid[40];   /* tells it from other devices, and from other parts of one; "": unknown */
+    char name[64];   /* of its model */
+    char domain[48]; /* of its NVLinks, with the clique: devices of other hosts with the same one
+                        can reach its memory; "": it is in none, or not known */
 };
 
 void memory_device_encode(const struct memory_device *device, struct bytes *share);

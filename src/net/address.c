@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -125,25 +126,17 @@ static bool address_is_named(const struct ifaddrs *device, const struct address 
     return !strcmp(text, name) || (address->family == AF_INET6 && !strcmp(bracketed, name));
 }
 
-static void hash_add(uint64_t *hash, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        *hash = (*hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-}
-
 /* A hash of the kernel's boot id (if it is unknown, of the host's name) and of the network
  * namespace: ranks that have both in common share one loopback device. */
 static uint64_t host_hash(void)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
     struct host_id id;
     host_identify(&id);
     const char *host = id.boot[0] ? id.boot : id.name;
-    hash_add(&hash, host, strlen(host));
+    uint64_t hash = hash_text(HASH_BEGIN, host);
     char namespace[64];
     ssize_t size = readlink("/proc/self/ns/net", namespace, sizeof(namespace));
-    hash_add(&hash, namespace, size > 0 ? (size_t)size : 0);
-    return hash;
+    return hash_bytes(hash, namespace, size > 0 ? (size_t)size : 0);
 }
 
 /* "lo, eth0": the devices that have addresses, each once. */

@@ -215,18 +215,22 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
 }
 
 /* May the devices run it, as far as this rank knows? */
-static void test_case_choose_way(const struct runner *runner, struct test_case *test_case)
+static enum status test_case_choose_way(struct runner *runner, struct test_case *test_case)
 {
-    const struct device_group *devices = &runner->devices;
+    struct device_group *devices = &runner->devices;
     struct test_case_way *way = &test_case->way;
-    bool considered = devices->links || devices->refusal[0];
+    enum status status = STATUS_OK;
+    bool considered = devices->offers || devices->refusal[0];
     if (!considered || test_case->choice->algorithm->vendor)
-        return;
+        return STATUS_OK;
     snprintf(way->why_host, sizeof way->why_host, "%s", devices->refusal);
     way->on_device = !way->why_host[0];
-    for (int peer = 0; peer < runner->ranks && way->on_device; peer++)
-        way->on_device =
-            test_case->peers[peer].lanes == 0 || device_group_reaches(devices, peer, way->why_host);
+    for (int peer = 0; peer < runner->ranks && way->on_device; peer++) {
+        if (test_case->peers[peer].lanes > 0)
+            status = device_group_reach(devices, peer, way->why_host);
+        way->on_device = status == STATUS_OK;
+    }
+    return status == STATUS_UNAVAILABLE ? STATUS_OK : status;
 }
 
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
@@ -246,6 +250,8 @@ enum status test_case_open(struct runner *runner, const struct choice *choice, s
            set_is_enough(&sets[test_case->sets], test_case, runner->job->datatype->size))
         test_case->sets++;
     test_case_add_peers(test_case, runner->job->iterations);
-    test_case_choose_way(runner, test_case);
-    return STATUS_OK;
+    status = test_case_choose_way(runner, test_case);
+    if (status != STATUS_OK)
+        test_case_close(test_case);
+    return status;
 }

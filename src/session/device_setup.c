@@ -12,6 +12,16 @@
 #include "control/exchange.h"
 #include "execute/device_executor.h"
 
+/* The transport that is allowed, and whose messages devices move; NULL: there is none. */
+static const char *job_maps(const struct job *job)
+{
+    const char *name = NULL;
+    for (int i = 0; job->transports[i].transport && !name; i++)
+        if (job->transports[i].transport->maps)
+            name = job->transports[i].transport->name;
+    return name;
+}
+
 static struct device_group_config session_group_config(const struct session *session)
 {
     const struct job *job = &session->job;
@@ -22,11 +32,13 @@ static struct device_group_config session_group_config(const struct session *ses
     return (struct device_group_config){
         .memory = job->memory,
         .device = &session->device,
+        .devices = session->devices,
         .datatype = job->datatype,
         .reduction = job->collective->reduces ? job->reduction : NULL,
         .rank = runner->rank,
         .ranks = runner->ranks,
         .members = control_members(session->control),
+        .transport = job_maps(job),
         .channels = job->channels,
         .lanes = session->needs.lanes,
         .copy = job->copy,
@@ -38,15 +50,6 @@ static struct device_group_config session_group_config(const struct session *ses
         .replays = job->graph,
         .tick = &runner->tick,
     };
-}
-
-/* Does a transport that is allowed map memory of peers for devices? */
-static bool job_maps(const struct job *job)
-{
-    bool maps = false;
-    for (int i = 0; job->transports[i].transport; i++)
-        maps |= job->transports[i].transport->peer_region != NULL;
-    return maps;
 }
 
 static bool job_has_schedules(const struct job *job)
@@ -68,7 +71,8 @@ static bool session_considers_devices(const struct session *session)
 /* Of the wires. */
 static size_t session_wire_bytes(const struct session *session)
 {
-    const struct device_group_config config = session_group_config(session);
+    struct device_group_config config = session_group_config(session);
+    config.devices = NULL; /* not known yet */
     bool asks = session_considers_devices(session) && job_maps(&session->job);
     return asks ? device_group_wire_bytes(&config) : 0;
 }
@@ -98,15 +102,6 @@ enum status session_open_devices(struct session *session)
     return STATUS_OK;
 }
 
-int session_list_wires(const struct session *session, struct region *region)
-{
-    const struct region *wires = &session->runner.devices.wires;
-    if (!wires->kind)
-        return 0;
-    *region = *wires;
-    return 1;
-}
-
 static bool devices_decode(void *devices, int rank, struct reader *reader)
 {
     return device_group_decode(devices, rank, reader);
@@ -125,12 +120,16 @@ enum status session_settle_devices(struct session *session)
         for (int b = 0; b < BUFFERS; b++)
             sets[s].base[b] = checker->sets[s].base[b];
     }
-    device_group_encode(devices, sets, checker->set_count, &share);
-    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device",
-                                         devices_decode, devices);
+    enum status status = device_group_encode(devices, sets, checker->set_count, &share);
+    if (status != STATUS_OK) {
+        bytes_free(&share);
+        return status;
+    }
+    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device", devices_decode,
+                             devices);
     if (status != STATUS_OK)
         return status;
-    device_group_settle(devices, session->runner.links);
+    device_group_settle(devices);
     if (session->job.executor == EXECUTOR_DEVICE && devices->refusal[0])
         return fail(devices->refused_by_use ? STATUS_USAGE : STATUS_UNAVAILABLE,
                     "--executor device cannot be had here: %s", devices->refusal);

@@ -11,11 +11,8 @@
  * run schedules. SIZE_MAX: more than can be counted. */
 size_t session_memory_bytes(const struct session *session);
 
-/* Opens this rank's device for that, if it may. Before the transports are opened. */
+/* Opens this rank's device for that, if it may. */
 enum status session_open_devices(struct session *session);
-
-/* Lists the wires, the first of the regions, if there are any. Returns how many regions it is. */
-int session_list_wires(const struct session *session, struct region *region);
 
 /* Called by all ranks together, when they are connected: concludes whether their devices may run
  * schedules. Fails if the user insists, and none may. */

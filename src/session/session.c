@@ -15,6 +15,14 @@
 #include "session/sweep.h"
 #include "session/vendor_setup.h"
 
+/* Gives up the memory of peers, and the links to them. */
+static void session_unlink(struct session *session)
+{
+    device_group_unmap(&session->runner.devices);
+    links_close(session->runner.links);
+    session->runner.links = NULL;
+}
+
 /* The end of a rank that has not failed. No rank closes its links while another moves data: the
  * sweep ends with a gather, which returns on each rank when all ranks have moved all of theirs. No
  * rank frees its buffers while another has its links: control_finish() returns when all ranks have
@@ -24,8 +32,7 @@ static enum status session_finish(struct session *session)
     control_enter(session->control, PHASE_END);
     control_watch(session->control, NULL, NULL);
     if (device_group_stop(&session->runner.devices)) /* else a GPU that hangs may use them */
-        links_close(session->runner.links);
-    session->runner.links = NULL;
+        session_unlink(session);
     return control_finish(session->control, results_status(&session->results, &session->job));
 }
 
@@ -46,7 +53,7 @@ static void session_close(struct session *session, bool whole)
     bool rests = device_group_stop(&session->runner.devices);
     session_close_vendor(session);
     if (session->watch.state != WATCH_LOST && rests) /* else a driver or a GPU may use them */
-        links_close(session->runner.links);          /* first: it may hold transfers of executors */
+        session_unlink(session);                     /* first: it may hold transfers of executors */
     if (!whole)
         session_keep_regions(session);
     start_barrier_close(&session->runner.start_barrier);

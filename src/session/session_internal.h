@@ -22,14 +22,14 @@ struct session {
     struct runner runner;
     struct checker checker; /* owns the buffers */
     struct results results;
-    struct region regions[BUFFER_SETS_MOST + 3]; /* all that transfers name, until the links close:
+    struct region regions[BUFFER_SETS_MOST + 2]; /* all that transfers name, until the links close:
                                                     of wires, buffers, start barrier and rings */
     struct region *rings;                        /* among them; NULL: no link can need any */
     struct needs needs;                          /* of all test cases */
     struct cpu_binding *bindings;                /* by rank */
-    struct memory_device device, *devices;       /* of this rank; by rank, at rank 0 */
-    bool has_core;                               /* that no other rank runs on */
-    struct peer_exchange exchange;               /* its transports' */
+    struct memory_device device, *devices; /* of this rank; by rank, once the places are known */
+    bool has_core;                         /* that no other rank runs on */
+    struct peer_exchange exchange;         /* its transports' */
     struct peer_witness witness;
     struct connectivity connectivity; /* rank 0's, once all ranks are connected */
     struct device_watch watch;        /* of the NICs of its transports, and its GPU */

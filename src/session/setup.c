@@ -272,7 +272,7 @@ static bool session_peer_lost(void *session, int peer)
 static int session_list_regions(struct session *session)
 {
     const struct region *barrier = &session->runner.start_barrier.region;
-    int count = session_list_wires(session, session->regions);
+    int count = 0;
     for (int i = 0; i < session->checker.set_count; i++)
         session->regions[count++] = session->checker.sets[i].region;
     if (barrier->kind)
@@ -454,10 +454,10 @@ static enum status session_prepare(struct session *session)
     runner->chunk = job->chunk;
     runner_tick_open(runner);
     session->bindings = calloc((size_t)runner->ranks, sizeof *session->bindings);
-    bool lists = session->report && job->memory->settle;
-    if (lists)
+    bool has_devices = job->memory->settle;
+    if (has_devices)
         session->devices = calloc((size_t)runner->ranks, sizeof *session->devices);
-    if (!session->bindings || (lists && !session->devices))
+    if (!session->bindings || (has_devices && !session->devices))
         return fail(STATUS_ERROR, "out of memory for the places of %d ranks", runner->ranks);
     enum status status = node_ranks_find(control_members(session->control), runner->ranks,
                                          runner->rank, &runner->node);

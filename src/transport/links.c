@@ -436,14 +436,6 @@ const struct fallbacks *links_fallbacks(const struct links *links)
     return &links->fallbacks;
 }
 
-const struct memory_mapping *links_peer_region(const struct links *links, int peer, int index)
-{
-    int i = links->serves[peer];
-    if (i < 0 || !links->link[i].used || !links->link[i].transport->peer_region)
-        return NULL;
-    return links->link[i].transport->peer_region(links->link[i].endpoint, peer, index);
-}
-
 const struct transport *links_transport(const struct links *links, int peer)
 {
     return links->serves[peer] < 0 ? NULL : links->link[(int)links->serves[peer]].transport;

@@ -76,9 +76,6 @@ bool links_stages(const struct links *links, int peer);
  * the two ends of a pair, one has it. Empty before links_connect(). */
 const struct fallbacks *links_fallbacks(const struct links *links);
 
-/* As transport.peer_region(), of the transport that serves `peer`; NULL: it does not map it. */
-const struct memory_mapping *links_peer_region(const struct links *links, int peer, int index);
-
 /* The transport that serves `peer`; NULL for this rank itself. */
 const struct transport *links_transport(const struct links *links, int peer);
 

@@ -186,6 +186,9 @@ struct transport {
     const char *summary;                    /* one line for `cctest info` */
     const struct transport_option *options; /* ended by a NULL name; NULL: it has none */
     bool local; /* it connects ranks of one host alone, so it is not missed between hosts */
+    /* Devices move its messages, in memory of peers that they map: where it may be used, the device
+     * executor may be, too, whose messages count as its own. */
+    bool maps;
     /* It combines (TRANSFER_RECV_REDUCE) also in memory that no CPU reads. Else such messages are
      * received in rings, out of which the engine of the memory combines. */
     bool combines_anywhere;
@@ -250,11 +253,6 @@ struct transport {
 
     /* What the channel has waited for. NULL: the transport does not know. */
     void (*wait_stats)(const struct channel *channel, struct wait_stats *wait_stats);
-
-    /* Where this rank's device finds region `index` of a connected peer, among those of memory that
-     * no CPU reads, in the order of the peer's config. NULL: it is not mapped; as a hook: none is. */
-    const struct memory_mapping *(*peer_region)(const struct endpoint *endpoint, int peer,
-                                                int index);
 
     /* Called by channel_post() after it has appended a transfer to the queue. */
     void (*activate)(struct channel *channel);

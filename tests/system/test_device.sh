@@ -127,10 +127,10 @@ lost_ranks() {
 
 refusals() {
     local gpu='GPU [012] \(0000:(1a|22|2a):00\.0\)'
-    host peer=no 'ranks [01] and [01] are linked by shm, and do not map each other.s memory.*: their GPUs have no peer access' --np 2
-    host ipc=no 'ranks [01] and [01] are linked by shm' --np 2 --ranks-as processes
+    host peer=no "ranks 0 and 1 do not map each other's memory: their GPUs have no peer access" --np 2
+    host ipc=no "ranks 0 and 1 do not map each other's memory: its process cannot share memory of its GPU \(CUDA IPC\)" --np 2 \
+        --ranks-as processes
     host mode=sync 'the transports of -x map no memory of other ranks, as cuda does' --np 2 -x tcp
-    host mode=sync 'ranks [01] and [01] are linked by shm' --np 2 --copy bcopy
     host devices=1 'ranks 0 and 1 are processes that share a GPU, .*--ranks-as threads.*MPS' --np 2 --ranks-as processes
     host devices=1 'the GPU of rank 0 holds 32 blocks at once, fewer than 3 ranks x 11 channels: give --channels 10' --np 3 \
         --channels 11
@@ -141,13 +141,17 @@ refusals() {
     host mode=sync 'rank 0: the slots of all its lanes would take more than 512 MiB' --np 2 --slots 64 --slot-size 64M
     over peer=no 0 allreduce -a ring -m cuda --np 4 "${short[@]}" -e 4K
     check "one sentence about the executor" [ "$(grep -c '^# executor' "$out")" = 1 ]
-    check_says 'not the device: ranks 0 and 1 are linked' "$out"
+    check_says 'not the device: ranks 0 and 1 do not map' "$out"
     over mode=sync 0 allreduce -m cuda --np 2 --executor host "${short[@]}"
     check_says '^# executor: host \(ce\)$' "$out"
     check_json "$scratch/json" 'all(r["executor"] == "host" and r["way"] == "ce" and r["why_host"] is None for r in d["results"])'
+    over mode=async 0 allreduce -m cuda --np 2 --copy bcopy "${short[@]}"
+    check_says '^# executor: device \(sm\)$' "$out"
+    check_json "$scratch/json" 'all(r["executor"] == "device" and r["transport"] == "cuda" and r["bytes_by_path"]["bcopy"] > 0 for r in d["results"])'
+    check_silent 'pairs of ranks run over' "$out"
     over devices=1,mps=yes,mode=async 0 allreduce -a ring -m cuda --executor device --np 2 --ranks-as processes "${short[@]}"
 
-    refused peer=no 77 '--executor device cannot be had for allreduce ring: ranks [01] and [01] are linked by' --np 2
+    refused peer=no 77 '--executor device cannot be had for allreduce ring: ranks 0 and 1 do not map' --np 2
     refused devices=1 77 '--executor device cannot be had here: ranks 0 and 1 are processes' --np 2 --ranks-as processes
     refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
     refused mode=sync 2 'rank 0: the slots of all its lanes would take more than 512 MiB: ask for fewer' --np 2 --slots 64 --slot-size 64M

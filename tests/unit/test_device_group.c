@@ -13,10 +13,40 @@
 
 #define RANKS 4
 
+/* Memory whose handles hold the region's size, and are mapped once each; not those of 13 bytes. */
+
+static enum status lend(const struct region *region, struct memory_handle *handle)
+{
+    memcpy(handle, &region->bytes, sizeof region->bytes);
+    return STATUS_OK;
+}
+
+static int mapped;
+
+static enum status map(const struct memory_handle *handle, struct memory_mapping *mapping,
+                       char *reason)
+{
+    memcpy(&mapping->bytes, handle, sizeof mapping->bytes);
+    strcpy(reason, mapping->bytes == 13 ? "its GPU is shy" : "");
+    mapped += mapping->bytes != 13;
+    return mapping->bytes == 13 ? STATUS_UNAVAILABLE : STATUS_OK;
+}
+
+static void unmap(struct memory_mapping *mapping)
+{
+    (void)mapping;
+    mapped--;
+}
+
+static const struct memory_kind handles = {
+    .name = "test", .lend = lend, .map = map, .unmap = unmap};
+
 /* Two hosts with two ranks each, every rank a process with a GPU of its own. Devices of different
  * hosts may have the same identity. */
 struct hosts {
     struct member members[RANKS];
+    struct memory_device devices[RANKS];
+    struct device_peer peers[RANKS];
     struct device_offer offers[RANKS];
     struct device_group group;
 };
@@ -26,19 +56,24 @@ static void hosts_make(struct hosts *hosts, int channels)
     memset(hosts, 0, sizeof *hosts);
     for (int r = 0; r < RANKS; r++) {
         hosts->members[r].node = r / 2;
-        hosts->offers[r] = (struct device_offer){
-            .device = 1 + (uint64_t)(r % 2), .process = 100 + r, .blocks_most = 16, .lanes = 3};
+        hosts->offers[r] =
+            (struct device_offer){.process = 100 + (uint64_t)r, .blocks_most = 16, .lanes = 3};
+        hosts->devices[r] = (struct memory_device){.number = r % 2};
     }
-    hosts->group = (struct device_group){
-        .config = {.ranks = RANKS, .members = hosts->members, .channels = channels},
-        .offers = hosts->offers};
+    hosts->group = (struct device_group){.config = {.ranks = RANKS,
+                                                    .memory = &handles,
+                                                    .members = hosts->members,
+                                                    .devices = hosts->devices,
+                                                    .channels = channels},
+                                         .offers = hosts->offers,
+                                         .peers = hosts->peers};
 }
 
 static void settles(struct hosts *hosts, const char *refusal)
 {
     hosts->group.refusal[0] = '\0';
     hosts->group.refused_by_use = false;
-    device_group_settle(&hosts->group, NULL);
+    device_group_settle(&hosts->group);
     assert_string_equal(hosts->group.refusal, refusal);
 }
 
@@ -60,7 +95,7 @@ static void threads_that_share_a_gpu(void **state)
     struct hosts hosts;
     (void)state;
     hosts_make(&hosts, 8);
-    hosts.offers[3].device = hosts.offers[2].device;
+    hosts.devices[3] = hosts.devices[2];
     hosts.offers[3].process = hosts.offers[2].process;
     settles(&hosts, "");
     hosts.group.config.channels = 9;
@@ -80,7 +115,7 @@ static void processes_that_share_a_gpu(void **state)
     struct hosts hosts;
     (void)state;
     hosts_make(&hosts, 8);
-    hosts.offers[1].device = hosts.offers[0].device;
+    hosts.devices[1] = hosts.devices[0];
     settles(&hosts,
             "ranks 0 and 1 are processes that share a GPU, which runs the kernels of one at "
             "a time: run them as threads (--ranks-as threads), or start MPS "
@@ -106,33 +141,88 @@ static void a_rank_that_cannot(void **state)
 static void offers_travel(void **state)
 {
     struct hosts hosts;
-    struct memory_device device = {.bus = "0000:3b:00.0"};
-    char region[1000];
-    struct region whole = {.base = region, .bytes = sizeof region};
-    struct device_set sets[2] = {{&whole, {region + 1, region + 22, region + 333}},
-                                 {&whole, {region + 4, region + 5, region + 600}}};
+    char memory[1000];
+    struct region region = {.base = memory, .bytes = sizeof memory};
+    struct device_set sets[2] = {{&region, {memory + 1, memory + 22, memory + 333}},
+                                 {&region, {memory + 4, memory + 5, memory + 600}}};
     struct bytes share = {0};
+    size_t bytes;
     (void)state;
     hosts_make(&hosts, 1);
-    hosts.group.config.device = &device;
+    hosts.group.wires.bytes = 77;
     hosts.group.config.rank = 1;
     hosts.group.config.lanes = 7;
-    strcpy(hosts.offers[1].reason, "no");
-    device_group_encode(&hosts.group, sets, 2, &share);
+    assert_int_equal(device_group_encode(&hosts.group, sets, 2, &share), STATUS_OK);
     struct reader reader = {.at = share.data, .left = share.size};
     assert_true(device_group_decode(&hosts.group, 3, &reader));
     assert_int_equal(reader.left, 0);
     const struct device_offer *offer = &hosts.offers[3];
-    assert_string_equal(offer->reason, "no");
+    assert_string_equal(offer->reason, "");
     assert_int_equal(offer->lanes, 7);
     assert_int_equal(offer->sets, 2);
     assert_int_equal(offer->offset[1][BUFFER_SCRATCH], 600);
-    assert_true(offer->device == memory_device_identity(&device));
+    memcpy(&bytes, &hosts.peers[3].handles[0], sizeof bytes);
+    assert_int_equal(bytes, 77);
+    memcpy(&bytes, &hosts.peers[3].handles[2], sizeof bytes);
+    assert_int_equal(bytes, sizeof memory);
     for (size_t left = 0; left < share.size; left++) {
         reader = (struct reader){.at = share.data, .left = left};
         assert_false(device_group_decode(&hosts.group, 3, &reader));
     }
     bytes_free(&share);
+    strcpy(hosts.offers[1].reason, "no");
+    assert_int_equal(device_group_encode(&hosts.group, sets, 2, &share), STATUS_OK);
+    reader = (struct reader){.at = share.data, .left = share.size};
+    assert_true(device_group_decode(&hosts.group, 3, &reader));
+    assert_int_equal(reader.left, 0);
+    assert_string_equal(offer->reason, "no");
+    bytes_free(&share);
+}
+
+static void reaches(struct hosts *hosts, int peer, const char *refusal)
+{
+    char reason[GROUP_REASON_MOST] = "";
+    assert_int_equal(device_group_reach(&hosts->group, peer, reason),
+                     refusal[0] ? STATUS_UNAVAILABLE : STATUS_OK);
+    assert_string_equal(reason, refusal);
+}
+
+/* Ranks of a host reach each other, and ranks whose GPUs are in one NVLink domain and clique. */
+static void reach_of_ranks(void **state)
+{
+    struct hosts hosts;
+    size_t bytes;
+    (void)state;
+    hosts_make(&hosts, 1);
+    for (int r = 0; r < RANKS; r++)
+        hosts.offers[r].sets = 2;
+    reaches(&hosts, 1, "");
+    reaches(&hosts, 1, "");
+    assert_int_equal(mapped, 3); /* wires and two sets, once */
+    reaches(&hosts, 2,
+            "ranks 0 and 2 are on different hosts, and GPU 0 (PCI address unknown) of rank 0 is in "
+            "no NVLink domain");
+    strcpy(hosts.devices[0].domain, "blue.1");
+    reaches(&hosts, 3,
+            "ranks 0 and 3 are on different hosts, and GPU 1 (PCI address unknown) of rank 3 is in "
+            "no NVLink domain");
+    strcpy(hosts.devices[2].domain, "blue.2");
+    reaches(&hosts, 2,
+            "ranks 0 and 2 are on different hosts, and their GPUs are in different NVLink domains "
+            "or cliques (blue.1 and blue.2)");
+    strcpy(hosts.devices[3].domain, "blue.1");
+    bytes = 13;
+    memcpy(&hosts.peers[3].handles[1], &bytes, sizeof bytes);
+    reaches(&hosts, 3, "ranks 0 and 3 do not map each other's memory: its GPU is shy");
+    bytes = 5;
+    memcpy(&hosts.peers[3].handles[1], &bytes, sizeof bytes);
+    memcpy(&hosts.peers[3].handles[2], &bytes, sizeof bytes);
+    reaches(&hosts, 3, "");
+    assert_int_equal(mapped, 6);
+    reaches(&hosts, 3, "");
+    assert_int_equal(mapped, 6);
+    device_group_unmap(&hosts.group);
+    assert_int_equal(mapped, 0);
 }
 
 int main(void)
@@ -143,6 +233,7 @@ int main(void)
         cmocka_unit_test(processes_that_share_a_gpu),
         cmocka_unit_test(a_rank_that_cannot),
         cmocka_unit_test(offers_travel),
+        cmocka_unit_test(reach_of_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

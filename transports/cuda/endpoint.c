@@ -115,13 +115,6 @@ static const char *pull_describe(const struct endpoint *base, int rank, uint64_t
     return peer->mapped > 0 ? peer->regions[0].words : "";
 }
 
-static const struct memory_mapping *pull_peer_region(const struct endpoint *base, int rank,
-                                                     int index)
-{
-    const struct pull_peer *peer = ((const struct pull_endpoint *)base)->peers[rank];
-    return peer && (uint32_t)index < peer->mapped ? &peer->regions[index] : NULL;
-}
-
 static void pull_activate(struct channel *base)
 {
     struct pull_channel *channel = (struct pull_channel *)base;
@@ -259,6 +252,7 @@ const struct transport transport_cuda = {
     .name = "cuda",
     .summary = "GPUs of one host that map each other's memory, for --memory cuda",
     .local = true,
+    .maps = true,
     .combines_anywhere = true,
     .exchanges = PULL_EXCHANGES,
     .carries = pull_carries,
@@ -271,7 +265,6 @@ const struct transport transport_cuda = {
     .channel = pull_channel,
     .describe = pull_describe,
     .wait_stats = pull_wait_stats,
-    .peer_region = pull_peer_region,
     .activate = pull_activate,
     .progress = pull_progress,
     .check = pull_check,

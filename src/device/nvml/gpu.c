@@ -207,21 +207,48 @@ static void mig_describe(const struct gpu_look *look)
     }
 }
 
+#define FABRIC_UUID_MOST (3 * NVML_GPU_FABRIC_UUID_LEN)
+
+/* Is the GPU part of an NVLink domain? On one host alone the UUID of that is all zero. */
+static bool fabric_read(nvmlDevice_t gpu, nvmlGpuFabricInfoV_t *fabric, char uuid[FABRIC_UUID_MOST])
+{
+    *fabric = (nvmlGpuFabricInfoV_t){.version = nvmlGpuFabricInfo_v2};
+    if (nvmlDeviceGetGpuFabricInfoV(gpu, fabric) != NVML_SUCCESS ||
+        fabric->state != NVML_GPU_FABRIC_STATE_COMPLETED || fabric->status != NVML_SUCCESS)
+        return false;
+    struct text text = text_in(uuid, FABRIC_UUID_MOST);
+    bool any = false;
+    for (int i = 0; i < NVML_GPU_FABRIC_UUID_LEN; i++) {
+        text_add(&text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                 fabric->clusterUuid[i]);
+        any |= fabric->clusterUuid[i] != 0;
+    }
+    return any;
+}
+
+bool gpu_domain(const char *bus, char domain[GPU_DOMAIN_MOST])
+{
+    nvmlGpuFabricInfoV_t fabric;
+    char uuid[FABRIC_UUID_MOST];
+    const char *why;
+    nvmlDevice_t gpu = gpu_find(bus, &why);
+    domain[0] = '\0';
+    if (!gpu || !fabric_read(gpu, &fabric, uuid))
+        return false;
+    snprintf(domain, GPU_DOMAIN_MOST, "%.36s.%u", uuid, fabric.cliqueId);
+    return true;
+}
+
 static void nvlink_describe(const struct gpu_look *look)
 {
-    nvmlGpuFabricInfoV_t fabric = {.version = nvmlGpuFabricInfo_v2};
+    nvmlGpuFabricInfoV_t fabric;
+    char uuid[FABRIC_UUID_MOST];
     int links = gpu_nvlinks(look->gpu);
     if (links > 0)
         device_fact(look->list, look->device, FACT_ALL, "NVLinks up", "%d of %d",
                     gpu_nvlinks_up(look->gpu, links), links);
-    if (nvmlDeviceGetGpuFabricInfoV(look->gpu, &fabric) != NVML_SUCCESS ||
-        fabric.state != NVML_GPU_FABRIC_STATE_COMPLETED || fabric.status != NVML_SUCCESS)
+    if (!fabric_read(look->gpu, &fabric, uuid))
         return;
-    char uuid[3 * NVML_GPU_FABRIC_UUID_LEN];
-    struct text text = text_in(uuid, sizeof uuid);
-    for (int i = 0; i < NVML_GPU_FABRIC_UUID_LEN; i++)
-        text_add(&text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                 fabric.clusterUuid[i]);
     device_fact(look->list, look->device, FACT_SHOWN, "NVLink domain", "%s", uuid);
     device_fact(look->list, look->device, FACT_SHOWN, "NVLink clique", "%u", fabric.cliqueId);
 }

@@ -16,6 +16,7 @@
 #include "device/nvml/gpu.h"
 #include "memory/cuda/current.h"
 #include "memory/cuda/driver.h"
+#include "memory/cuda/fabric.h"
 #include "memory/cuda/failure.h"
 #include "memory/cuda/wait.h"
 
@@ -81,6 +82,8 @@ static enum status device_describe(int number, struct memory_device *device)
                  (unsigned char)properties.uuid.bytes[i]);
     snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1,
              properties.name);
+    if (fabric_is_supported(number))
+        gpu_domain(device->bus, device->domain); /* "": it is in none */
     return STATUS_OK;
 }
 

@@ -1,8 +1,7 @@
 /*
  * dmabuf.c - memory of a GPU that NICs write and read: exports it, and flushes what they wrote.
  *
- * Only the driver's interface exports a dmabuf. The runtime finds its functions, so nothing is
- * linked with the driver's library; cuda.h is not needed either.
+ * Only the driver's interface exports a dmabuf (entry.h); cuda.h is not needed.
  *
  * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is not set. It is for copies and memsets that return before
  * they are done although they are synchronous. All work here is asynchronous, and no link sees
@@ -13,9 +12,9 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "memory/cuda/entry.h"
 #include "memory/cuda/failure.h"
 
 /* Of cuda.h. */
@@ -31,23 +30,6 @@ struct dmabuf_calls {
                   unsigned long long flags); /* cuMemGetHandleForAddressRange */
 };
 
-/* False: the driver has no function of this name. */
-static bool entry_find(const char *name, void *function)
-{
-    void *found = NULL;
-    enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, DRIVER_VERSION_WITH_DMABUFS,
-                                                         cudaEnableDefault, &result);
-#else
-    cudaError_t error = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
-#endif
-    if (error != cudaSuccess || result != cudaDriverEntryPointSuccess)
-        found = NULL;
-    memcpy(function, &found, sizeof found);
-    return found != NULL;
-}
-
 /* Can NICs' writes into the device's memory be told to be there? */
 static bool writes_can_be_ordered(int device)
 {
@@ -62,8 +44,9 @@ static bool writes_can_be_ordered(int device)
 static const char *dmabuf_lack(int device, struct dmabuf_calls *calls)
 {
     int exports = 0;
-    if (!entry_find("cuDeviceGetAttribute", &calls->attribute) ||
-        !entry_find("cuMemGetHandleForAddressRange", &calls->export))
+    if (!cuda_entry_find("cuDeviceGetAttribute", DRIVER_VERSION_WITH_DMABUFS, &calls->attribute) ||
+        !cuda_entry_find("cuMemGetHandleForAddressRange", DRIVER_VERSION_WITH_DMABUFS,
+                         &calls->export))
         return "its driver is older than CUDA 11.7: install a newer one";
     /* The runtime numbers devices as the driver does. */
     if (calls->attribute(&exports, DRIVER_ATTRIBUTE_DMABUF, device) != DRIVER_SUCCESS || !exports)

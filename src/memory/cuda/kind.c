@@ -14,6 +14,7 @@
 #include "memory/cuda/dmabuf.h"
 #include "memory/cuda/driver.h"
 #include "memory/cuda/engine.h"
+#include "memory/cuda/fabric.h"
 #include "memory/cuda/failure.h"
 #include "memory/cuda/kernels.h"
 #include "memory/cuda/peer.h"
@@ -30,7 +31,9 @@ static void cuda_prepare(void)
 
 static void cuda_release(struct region *region)
 {
-    if (region->base)
+    if (region->reserved > 0)
+        fabric_give(region->base, region->reserved);
+    else if (region->base)
         cudaFree(region->base);
     *region = (struct region){.fd = -1};
 }
@@ -50,13 +53,27 @@ static enum status region_clear(const struct region *region, const struct tick *
     return status;
 }
 
+/* A GPU in an NVLink domain has memory that the others there can map, if it can make such. */
+static enum status region_take(struct region *region)
+{
+    const struct memory_device *device = cuda_current();
+    void *base = NULL;
+    if (device->domain[0] &&
+        fabric_take(device->number, region->bytes, &base, &region->reserved) == 0) {
+        region->base = base;
+        return STATUS_OK;
+    }
+    region->reserved = 0;
+    enum status status = cuda_take(region->bytes, &base);
+    region->base = base;
+    return status;
+}
+
 static enum status cuda_allocate(size_t bytes, const struct tick *tick, struct region *region)
 {
-    void *base = NULL;
     bool busy = false;
     *region = (struct region){.kind = &memory_cuda, .bytes = bytes, .fd = -1};
-    enum status status = cuda_take(bytes, &base);
-    region->base = base;
+    enum status status = region_take(region);
     if (status == STATUS_OK && bytes > 0)
         status = region_clear(region, tick, &busy);
     if (busy) /* to free the memory would wait for the GPU: the end of the process does */
