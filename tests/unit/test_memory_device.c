@@ -69,10 +69,10 @@ static struct memory_device sent(const struct memory_device *device)
 
 static void test_devices(void **state)
 {
-    const struct memory_device whole = {0, "0000:3b:00.0", "aa", "NVIDIA H100"},
-                               seen_as_2 = {2, "0000:3b:00.0", "aa", "NVIDIA H100"},
-                               part = {0, "0000:3b:00.0", "ab", "NVIDIA H100 MIG"},
-                               other = {0, "0000:5e:00.0", "cc", "NVIDIA H100"},
+    const struct memory_device whole = {0, "0000:3b:00.0", "aa", "NVIDIA H100", "blue.1"},
+                               seen_as_2 = {2, "0000:3b:00.0", "aa", "NVIDIA H100", ""},
+                               part = {0, "0000:3b:00.0", "ab", "NVIDIA H100 MIG", ""},
+                               other = {0, "0000:5e:00.0", "cc", "NVIDIA H100", ""},
                                nameless = {.number = 0}, nameless_1 = {.number = 1},
                                host = {.number = -1};
     char text[MEMORY_DEVICE_TEXT];
@@ -90,6 +90,7 @@ static void test_devices(void **state)
     struct memory_device back = sent(&part);
     assert_int_equal(memory_device_compare(&part, &back), 0);
     assert_string_equal(back.name, part.name);
+    assert_string_equal(sent(&whole).domain, "blue.1");
     assert_int_equal(sent(&seen_as_2).number, 2);
     assert_int_equal(sent(&host).number, -1);
     struct reader junk = {.at = (const unsigned char *)"\xff\xff\xff\xff\0\0\0\0\0\0\0\0",

@@ -62,6 +62,19 @@ static struct fabric_properties properties_of(int device)
                                       .rdma = rdma != 0};
 }
 
+/* Can its handle be opened, here at least? Else nothing but this process would reach it. */
+static int memory_prove(unsigned long long memory)
+{
+    struct fabric_handle handle;
+    unsigned long long again;
+    int error = calls.lend(handle.bytes, memory, FABRIC_HANDLE_TYPE, 0);
+    if (!error)
+        error = calls.borrow(&again, handle.bytes, FABRIC_HANDLE_TYPE);
+    if (!error)
+        error = calls.release(again);
+    return error;
+}
+
 /* Only the memory, and how much it is. */
 static int memory_create(int device, size_t bytes, unsigned long long *memory, size_t *reserved)
 {
@@ -73,7 +86,13 @@ static int memory_create(int device, size_t bytes, unsigned long long *memory, s
     if (error)
         return error;
     *reserved = (bytes / unit + (bytes % unit != 0 || bytes == 0)) * unit;
-    return calls.create(memory, *reserved, &properties, 0);
+    error = calls.create(memory, *reserved, &properties, 0);
+    if (error)
+        return error;
+    error = memory_prove(*memory);
+    if (error)
+        calls.release(*memory);
+    return error;
 }
 
 int fabric_open(int device, void *base, size_t reserved)

@@ -128,7 +128,8 @@ static void no_handle(int error, char *reason)
                  "its GPU makes no fabric handle, since its process has no IMEX channel: make "
                  "one that the user may open (" IMEX_CHANNELS "/channel0)");
     else
-        snprintf(reason, MEMORY_REASON_MOST, "its GPU makes no fabric handle: %s",
+        snprintf(reason, MEMORY_REASON_MOST,
+                 "its GPU makes no fabric handle: %s; nvidia-imex has to run on its host",
                  cudaGetErrorString((cudaError_t)error));
 }
 
