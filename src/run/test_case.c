@@ -15,6 +15,14 @@ struct execution *test_case_execution(const struct test_case *test_case, long it
     return test_case->executions[set * test_case->schedule_count + schedule];
 }
 
+/* That of a schedule. A schedule does not keep the shape of its own. */
+static struct problem problem_of(const struct test_case *test_case, int schedule)
+{
+    struct problem problem = test_case->sized.problem;
+    problem.root += schedule;
+    return problem;
+}
+
 static enum status test_case_build(const struct runner *runner, bool runs,
                                    struct test_case *test_case)
 {
@@ -25,8 +33,7 @@ static enum status test_case_build(const struct runner *runner, bool runs,
     if (!test_case->schedules)
         return fail(STATUS_ERROR, "out of memory for %d schedules", count);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
-        struct problem problem = test_case->sized.problem;
-        problem.root += i;
+        const struct problem problem = problem_of(test_case, i);
         status = schedule_build(test_case->choice, &problem, runner->rank, job->channels, runs,
                                 &test_case->schedules[i]);
     }
@@ -146,10 +153,11 @@ static enum status test_case_open_devices(struct runner *runner, const struct bu
                                           const struct test_case *test_case, int root)
 {
     const struct schedule *schedule = test_case->schedules[root];
+    const struct problem problem = problem_of(test_case, root);
     struct schedule **peers = calloc((size_t)runner->ranks, sizeof *peers);
     if (!peers)
         return fail(STATUS_ERROR, "out of memory for the schedules of %d ranks", runner->ranks);
-    enum status status = peer_schedules(runner, test_case, &schedule->problem, peers);
+    enum status status = peer_schedules(runner, test_case, &problem, peers);
     for (int set = 0; set < test_case->sets && status == STATUS_OK; set++)
         status = test_case_open_device(
             runner, schedule, (const struct schedule *const *)peers, sets, set,

@@ -19,6 +19,16 @@
     CALL(cudaDeviceSynchronize, cudaErrorLaunchFailure)                                            \
     CALL(cudaDeviceFlushGPUDirectRDMAWrites, cudaErrorNotSupported)                                \
     CALL(cuMemGetHandleForAddressRange, cudaErrorNotSupported)                                     \
+    CALL(cuMemCreate, cudaErrorMemoryAllocation)                                                   \
+    CALL(cuMemRelease, cudaErrorInvalidValue)                                                      \
+    CALL(cuMemAddressReserve, cudaErrorMemoryAllocation)                                           \
+    CALL(cuMemAddressFree, cudaErrorInvalidValue)                                                  \
+    CALL(cuMemMap, cudaErrorInvalidValue)                                                          \
+    CALL(cuMemUnmap, cudaErrorInvalidValue)                                                        \
+    CALL(cuMemSetAccess, cudaErrorInvalidDevice)                                                   \
+    CALL(cuMemRetainAllocationHandle, cudaErrorInvalidValue)                                       \
+    CALL(cuMemExportToShareableHandle, cudaErrorNotSupported)                                      \
+    CALL(cuMemImportFromShareableHandle, cudaErrorNotSupported)                                    \
     CALL(cudaMemGetInfo, cudaErrorUnknown)                                                         \
     CALL(cudaMalloc, cudaErrorMemoryAllocation)                                                    \
     CALL(cudaFree, cudaErrorLaunchFailure)                                                         \

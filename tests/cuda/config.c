@@ -37,6 +37,7 @@ static const struct standin_setting {
     {"per_sm", AT(per_sm), 2, 1, 32, {NULL}},
     {"cooperative", AT(cooperative), 1, 0, 1, {"no", "yes"}},
     {"mps", AT(mps), 0, 0, 1, {"no", "yes"}},
+    {"fabric", AT(fabric), FABRIC_NO, 0, 3, {"no", "yes", "channel", "daemon"}},
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 

@@ -81,7 +81,7 @@ void standin_kernel_launch(const void *function)
 cudaError_t standin_launch_uses(struct standin_work *work, int device, const void *address)
 {
     struct standin_block *block = standin_find(address);
-    if (block_is_device(block) && block->device != device && !standin.peers[device][block->device])
+    if (block_is_device(block) && !standin_block_serves(block, device))
         return standin_violation(cudaErrorIllegalAddress,
                                  "a kernel of GPU %d reads or writes memory of GPU %d, to which "
                                  "it has no peer access",

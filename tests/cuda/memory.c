@@ -15,7 +15,15 @@
 
 bool block_is_device(const struct standin_block *block)
 {
-    return block && (block->kind == BLOCK_DEVICE || block->kind == BLOCK_OPENED);
+    return block && (block->kind == BLOCK_DEVICE || block->kind == BLOCK_OPENED ||
+                     block->kind == BLOCK_MAPPED);
+}
+
+bool standin_block_serves(const struct standin_block *block, int device)
+{
+    return block->kind == BLOCK_MAPPED
+               ? block->access >> device & 1
+               : block->device == device || standin.peers[device][block->device];
 }
 
 struct standin_block *standin_find(const void *pointer)
@@ -63,9 +71,9 @@ cudaError_t standin_range(const void *pointer, size_t bytes, const char *what,
 static bool block_reached(const struct standin_block *block)
 {
     for (int i = 0; i < standin.config.devices; i++)
-        if (standin.open[i] > 0 && (block->device == i || standin.peers[i][block->device]))
+        if ((standin.open[i] > 0 || standin.config.async) && standin_block_serves(block, i))
             return true;
-    return standin.config.async;
+    return standin.config.async && block->kind != BLOCK_MAPPED;
 }
 
 void standin_memory_protect(void)

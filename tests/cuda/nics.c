@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "blocks.h"
+#include "memory/cuda/fabric_driver.h"
 
 #define CU_SUCCESS             0
 #define CU_ERROR_INVALID       1   /* CUDA_ERROR_INVALID_VALUE */
@@ -40,7 +41,8 @@ cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWrites
     if (!standin.config.flush)
         return standin_leave(cudaErrorNotSupported);
     for (const struct standin_block *each = standin.blocks; each; each = each->next)
-        if (provider_flush && each->kind == BLOCK_DEVICE && each->device == standin_device())
+        if (provider_flush && (each->kind == BLOCK_DEVICE || each->kind == BLOCK_MAPPED) &&
+            each->device == standin_device())
             provider_flush(each->base, each->bytes);
     return standin_leave(cudaSuccess);
 }
@@ -49,13 +51,14 @@ static int attribute_get(int *value, int attribute, int device)
 {
     standin_lock();
     bool there = device >= 0 && device < standin.config.devices;
-    int exports = standin.config.dmabuf == 1;
+    int exports = standin.config.dmabuf == 1, is_fabric = there && standin_fabric_serves(device);
     standin_unlock();
     if (!there)
         return CU_ERROR_NO_DEVICE;
-    if (attribute != CU_ATTRIBUTE_DMABUF)
+    if (attribute != CU_ATTRIBUTE_DMABUF && attribute != FABRIC_ATTRIBUTE_RDMA &&
+        attribute != FABRIC_ATTRIBUTE_HANDLES)
         return CU_ERROR_INVALID;
-    *value = exports;
+    *value = attribute == FABRIC_ATTRIBUTE_HANDLES ? is_fabric : exports;
     return CU_SUCCESS;
 }
 
@@ -63,7 +66,8 @@ static int attribute_get(int *value, int attribute, int device)
 static int range_export(int *fd, const char *begin, size_t bytes)
 {
     const struct standin_block *block = standin.blocks;
-    while (block && (block->kind != BLOCK_DEVICE || block->map != begin))
+    while (block &&
+           ((block->kind != BLOCK_DEVICE && block->kind != BLOCK_MAPPED) || block->map != begin))
         block = block->next;
     if (!standin.config.dmabuf)
         return CU_ERROR_NOT_SUPPORTED;
@@ -111,7 +115,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
         memcpy(function, &attribute, sizeof attribute);
     else if (strcmp(name, "cuMemGetHandleForAddressRange") == 0 && standin.config.dmabuf <= 1)
         memcpy(function, &handle, sizeof handle);
-    else
+    else if (!standin_fabric_entry(name, function))
         *result = cudaDriverEntryPointSymbolNotFound;
     if (*function && version < 11070)
         *result = cudaDriverEntryPointVersionNotSufficent;

@@ -42,8 +42,8 @@ static void rules_read(const char *key, char *values)
 
 static void settings_read(const char *text)
 {
-    static const char *const keys[] = {"differs", "grow", "xid",     "down", "lost",
-                                       "gone",    "mig",  "without", "hang"};
+    static const char *const keys[] = {"differs", "grow",    "xid",  "down",   "lost", "gone",
+                                       "mig",     "without", "hang", "clique", "alone"};
     char copy[1024], *rest = NULL;
     snprintf(copy, sizeof copy, "%s", text ? text : "");
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {

@@ -114,9 +114,11 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV
         nvml_violation("a version of the fabric's info that drivers do not know");
     info->state = NVML_GPU_FABRIC_STATE_COMPLETED;
     info->status = NVML_SUCCESS;
-    info->cliqueId = 7;
+    const struct nvml_rule *clique = nvml_rule_of("clique", device->gpu, NULL);
+    bool is_alone = nvml_rule_of("alone", device->gpu, NULL);
+    info->cliqueId = clique ? clique->numbers[1] : 7;
     for (int i = 0; i < NVML_GPU_FABRIC_UUID_LEN; i++)
-        info->clusterUuid[i] = (unsigned char)(0xa0 + i);
+        info->clusterUuid[i] = is_alone ? 0 : (unsigned char)(0xa0 + i);
     return NVML_SUCCESS;
 }
 

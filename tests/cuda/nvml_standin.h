@@ -23,6 +23,8 @@
  *   gone=GPU:N             from the NVLinks of the N-th reading on it is lost, and only the fields
  *                          say so
  *   mig=GPU                it has two parts
+ *   clique=GPU:N           of its NVLink domain it is in this clique (7)
+ *   alone=GPU              its NVLink domain is its host's alone
  *   without=NAME+NAME...   functions that are not supported, and fields by their numbers
  *   hang=GPU:N:NAME+...    the N-th call of this function for this GPU never returns (GPU 0, for
  *                          functions that are not called for one)

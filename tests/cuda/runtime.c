@@ -235,6 +235,9 @@ static void check(void)
                           "at the end there are %" PRIu64 " pieces of memory, %" PRIu64
                           " streams, %" PRIu64 " events and %" PRIu64 " graphs",
                           counts.blocks, counts.streams, counts.events, counts.graphs);
+    else if (standin.sticky == cudaSuccess && !hangs && standin_fabric_is_left())
+        standin_violation(cudaErrorUnknown,
+                          "at the end there are addresses or handles of memory of the driver");
 }
 
 void runtime_check(void)
@@ -257,6 +260,7 @@ void runtime_configure(const char *text)
     standin_streams_forget();
     standin_graphs_forget();
     standin_blocks_forget();
+    standin_fabric_forget();
     standin_begin(text ? text : getenv("CUDA_STANDIN"),
                   text ? NULL : getenv("CUDA_VISIBLE_DEVICES"));
     standin_unlock();

@@ -78,6 +78,10 @@
  *   cooperative=no|yes
  *                   kernels can be launched cooperatively (yes)
  *   mps=no|yes      cudaDevAttrMpsEnabled (no)
+ *   fabric=no|yes|channel|daemon
+ *                   memory of the driver (fabric.c) has handles that other processes open, on all
+ *                   hosts; channel: this process has no IMEX channel; daemon: it opens no handle of
+ *                   another host (no). Parts of a device have none
  *   violations=status|abort
  *                   after its sentence a violation aborts, or the call gives an error (abort)
  *   fail=NAME:N+NAME:N:ERROR...

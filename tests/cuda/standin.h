@@ -25,11 +25,12 @@
 #define STANDIN_SHARED_MOST (227 << 10)
 
 enum { DRIVER_NEW, DRIVER_NONE, DRIVER_OLD };
+enum { FABRIC_NO, FABRIC_YES, FABRIC_NO_CHANNEL, FABRIC_NO_DAEMON };
 enum { ORDERING_NONE, ORDERING_OWNER, ORDERING_ALL };
 
 struct standin_config {
     long devices, memory, async, seed, threads, sticky, hang, connections, strict, driver, peer,
-        ipc, dmabuf, ordering, flush, aborts, sms, per_sm, cooperative, mps;
+        ipc, dmabuf, ordering, flush, aborts, sms, per_sm, cooperative, mps, fabric;
     long delay; /* us */
     struct standin_fault {
         enum standin_call call;
@@ -48,6 +49,7 @@ struct standin_card {
 enum block_kind {
     BLOCK_DEVICE,
     BLOCK_OPENED,     /* of another process */
+    BLOCK_MAPPED,     /* of cuMemMap(), of this process or another */
     BLOCK_ALLOCATED,  /* host memory of cudaHostAlloc() */
     BLOCK_REGISTERED, /* host memory of cudaHostRegister() */
 };
@@ -64,6 +66,7 @@ struct standin_block {
     int file;         /* of device memory, with `map` at offset 0; else -1 */
     unsigned pending; /* queued work that uses it */
     unsigned opens;   /* of BLOCK_OPENED */
+    uint32_t access;  /* of BLOCK_MAPPED: the devices that reach it, a bit each */
     bool open;        /* device memory that the CPU can reach */
     dev_t file_device;
     ino_t file_number;
@@ -200,6 +203,8 @@ struct standin_block *standin_find(const void *pointer);
 cudaError_t standin_range(const void *pointer, size_t bytes, const char *what,
                           struct standin_block **block);
 bool block_is_device(const struct standin_block *block);
+/* Does the device reach this memory of a device? */
+bool standin_block_serves(const struct standin_block *block, int device);
 /* In mode=sync: a kernel of the device begins or ends. What the kernels that run reach, of their
  * devices and peers, can be reached. */
 void standin_memory_open(int device, bool open);
@@ -208,6 +213,14 @@ void standin_memory_protect(void);
 
 /* NICs of the provider of tests/verbs, if it is linked, reach device memory, or do no more. */
 void standin_nics_reach(const struct standin_block *block, bool reach);
+
+/* Has memory of the device fabric handles? */
+bool standin_fabric_serves(int device);
+/* A function of memory with fabric handles, by its name; false: there is none. */
+bool standin_fabric_entry(const char *name, void **function);
+/* Are there addresses, handles or memory? */
+bool standin_fabric_is_left(void);
+void standin_fabric_forget(void);
 
 /* The errors for a handle that is not there. */
 cudaError_t standin_stream_check(cudaStream_t stream);

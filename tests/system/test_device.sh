@@ -65,6 +65,7 @@ types_and_operators() {
 }
 
 odd_jobs() {
+    local collective
     settings=mode=async,devices=2 device allreduce -a ring --np 13 --ranks-as threads "${short[@]}" -b 0 --channels 2
     device allreduce -a all --np 3 --ranks-as threads -b 1000 -e 1000 -n 1 -w 0 -c 1 --chunk 1
     device alltoall -a pairwise --np 7 --ranks-as threads -b 7001 -e 70001 -i 21000 -n 2 -w 1 -c 5 -d int8 --channels 3
@@ -74,6 +75,10 @@ odd_jobs() {
     device alltoallv -a linear --np 3 --ranks-as threads --in-place "${short[@]}" --channels 4
     device allreduce -a ring --np 3 --ranks-as threads -b 3M -e 3M -n 2 -w 1 -c 5 --slots 2 --slot-size 1000 --chunk 700
     device allreduce -a ring,rhd --np 1 "${short[@]}"
+    for collective in allreduce allgather reduce_scatter alltoall broadcast reduce gather scatter; do
+        device "$collective" -a all --np 6 --shape 2x3 --ranks-as threads "${short[@]}"
+    done
+    device broadcast -a hier --np 4 --shape 2x2 --root all --ranks-as threads "${short[@]}" -n 4
     device allreduce -a all --np 3 --ranks-as threads "${short[@]}" -n 3 --graph
     over "$settings" 0 allreduce -a ring,recursive-doubling --np 3 -m cuda --ranks-as threads "${short[@]}" -v --profile
     check_says '^# executor: device \(sm\)$' "$out"
