@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "standin.h"
 
@@ -80,6 +81,18 @@ static cudaError_t work_check(const struct standin_work *work)
     return work->kind == WORK_RECORD ? standin_event_check(work->event) : cudaSuccess;
 }
 
+static cudaError_t graph_destroy(struct standin_graph **list, void *graph)
+{
+    cudaError_t error = graph_check(*list, graph);
+    if (error != cudaSuccess)
+        return error;
+    while ((void *)*list != graph)
+        list = &(*list)->next;
+    *list = (*list)->next;
+    graph_free(graph);
+    return cudaSuccess;
+}
+
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
     cudaError_t error = standin_enter(CALL_cudaStreamBeginCapture);
@@ -102,20 +115,38 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     return standin_leave(cudaSuccess);
 }
 
+static struct standin_graph *capture_end(struct CUstream_st *stream)
+{
+    struct standin_graph *captured = stream->capture;
+    stream->capture = NULL;
+    standin_captures(-1);
+    return captured;
+}
+
+/* A failed end ends the capture, too: there is no graph, and the stream works as before. */
+static cudaError_t capture_fail(struct CUstream_st *stream, cudaGraph_t *graph, cudaError_t error)
+{
+    *graph = NULL;
+    if (standin.pid != getpid())
+        return error;
+    standin_lock();
+    if (standin_stream_check(stream) == cudaSuccess && stream->capture)
+        graph_destroy(&standin.graphs, capture_end(stream));
+    return standin_leave(error);
+}
+
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     cudaError_t error = standin_enter(CALL_cudaStreamEndCapture);
     if (error != cudaSuccess)
-        return error;
+        return capture_fail(stream, graph, error);
     error = standin_stream_check(stream);
     if (error == cudaSuccess && !stream->capture)
         error = standin_violation(cudaErrorIllegalState,
                                   "cudaStreamEndCapture: the stream is not captured");
     if (error != cudaSuccess)
         return standin_leave(error);
-    *graph = (cudaGraph_t)(void *)stream->capture;
-    stream->capture = NULL;
-    standin_captures(-1);
+    *graph = (cudaGraph_t)(void *)capture_end(stream);
     return standin_leave(cudaSuccess);
 }
 
@@ -167,18 +198,6 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
         standin_submit(stream, work);
     }
     return standin_leave(cudaSuccess);
-}
-
-static cudaError_t graph_destroy(struct standin_graph **list, void *graph)
-{
-    cudaError_t error = graph_check(*list, graph);
-    if (error != cudaSuccess)
-        return error;
-    while ((void *)*list != graph)
-        list = &(*list)->next;
-    *list = (*list)->next;
-    graph_free(graph);
-    return cudaSuccess;
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready)

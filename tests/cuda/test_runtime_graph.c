@@ -122,6 +122,23 @@ static void refused(void **state)
     card_close(&card);
 }
 
+/* An end of a capture that fails ends it, and leaves no graph. */
+static void end_fails(void **state)
+{
+    (void)state;
+    cudaGraph_t graph;
+    card = card_open("fail=cudaStreamEndCapture:1");
+    capture_begin();
+    assert_cuda(card_add(&card, card.memory, card.memory, 1), Success);
+    assert_cuda(cudaStreamEndCapture(card.stream, &graph), ErrorIllegalState);
+    assert_null(graph);
+    assert_int_equal(runtime_counts().graphs, 0);
+    assert_cuda(cudaStreamSynchronize(card.stream), Success);
+    capture_begin();
+    assert_cuda(cudaGraphExecDestroy(capture_end()), Success);
+    card_close(&card);
+}
+
 static void capture(const char *settings)
 {
     card = card_open(settings);
@@ -278,11 +295,12 @@ static const struct rule_case rules[] = {
 
 int main(void)
 {
-    struct CMUnitTest tests[RULES + 3];
+    struct CMUnitTest tests[RULES + 4];
     for (size_t i = 0; i < RULES; i++) /* before this process has threads (ThreadSanitizer) */
         tests[i] = rule_test(&rules[i]);
     tests[RULES] = (struct CMUnitTest)cmocka_unit_test(replays);
     tests[RULES + 1] = (struct CMUnitTest)cmocka_unit_test(sticky);
     tests[RULES + 2] = (struct CMUnitTest)cmocka_unit_test(refused);
+    tests[RULES + 3] = (struct CMUnitTest)cmocka_unit_test(end_fails);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,6 +165,9 @@ refusals() {
         --ranks-as threads
     refused cooperative=no 77 'its GPU launches no kernels whose blocks all run at once' --np 2
     refused fail=cudaLaunchCooperativeKernel:2 1 "cannot launch a kernel: $gpu" --np 2 --ranks-as threads
+    refused fail=cudaStreamBeginCapture:1 1 "cannot capture a launch: $gpu" --np 2 --ranks-as threads --graph
+    refused fail=cudaStreamEndCapture:2 1 "cannot capture a launch: $gpu" --np 2 --ranks-as threads --graph
+    refused fail=cudaGraphInstantiate:1 1 "cannot make a graph of a launch: $gpu" --np 2 --ranks-as threads --graph
     refused fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes .*where they are" --np 2 --ranks-as threads
     refused mode=async,sticky=9 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as threads
     refused mode=async,sticky=9 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as processes
