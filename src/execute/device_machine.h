@@ -35,9 +35,10 @@ struct machine_run {
 struct machine_hooks {
     const struct memory_kind *kind; /* whose memory plans move */
 
-    /* Loads the kernel and allocates all that lasts. STATUS_UNAVAILABLE: the device runs no plans:
-     * writes why into `reason` (MEMORY_REASON_MOST bytes; one clause), and records no failure. On
-     * success the caller calls close(). */
+    /* Loads the kernel, lets it run once without a plan, and allocates all that lasts. No rank runs
+     * a plan meanwhile. STATUS_UNAVAILABLE: the device runs no plans: writes why into `reason`
+     * (MEMORY_REASON_MOST bytes; one clause), and records no failure. On success the caller calls
+     * close(). */
     enum status (*open)(const struct machine_config *config, struct device_machine **machine,
                         char *reason);
 
@@ -48,7 +49,7 @@ struct machine_hooks {
     /* Copies bytes [at, at + bytes) of the room to the device, before the next run. */
     enum status (*upload)(struct device_machine *machine, size_t at, size_t bytes);
 
-    /* Waits until all uploads are over, and ticks. */
+    /* Waits until all uploads and preparations are over, and ticks. */
     enum status (*settle)(struct device_machine *machine);
 
     /* What a run needs before its first launch; forget() gives it back. Like reserve(), both may

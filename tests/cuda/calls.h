@@ -65,6 +65,7 @@
     CALL(cudaStreamBeginCapture, cudaErrorIllegalState)                                            \
     CALL(cudaStreamEndCapture, cudaErrorIllegalState)                                              \
     CALL(cudaGraphInstantiate, cudaErrorMemoryAllocation)                                          \
+    CALL(cudaGraphUpload, cudaErrorMemoryAllocation)                                               \
     CALL(cudaGraphLaunch, cudaErrorLaunchFailure)                                                  \
     CALL(cudaGraphExecDestroy, cudaErrorInvalidValue)                                              \
     CALL(cudaGraphDestroy, cudaErrorInvalidValue)

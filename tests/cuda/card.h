@@ -39,15 +39,21 @@ static inline struct card card_open(const char *settings)
     return card;
 }
 
-static inline void card_close(struct card *card)
+/* Its stream has done all. */
+static inline void card_free(struct card *card)
 {
-    assert_cuda(cudaStreamSynchronize(card->stream), Success);
     assert_cuda(cudaFree(card->memory), Success);
     assert_cuda(cudaFree(card->other), Success);
     assert_cuda(cudaFreeHost(card->pinned), Success);
     assert_cuda(cudaEventDestroy(card->event), Success);
     assert_cuda(cudaStreamDestroy(card->stream), Success);
     runtime_check();
+}
+
+static inline void card_close(struct card *card)
+{
+    assert_cuda(cudaStreamSynchronize(card->stream), Success);
+    card_free(card);
 }
 
 static inline cudaError_t card_launch(void (*kernel)(struct device_work), dim3 grid, dim3 block,

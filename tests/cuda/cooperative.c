@@ -248,7 +248,7 @@ void standin_cooperative_run(struct CUstream_st *stream, struct standin_work *wo
     while (standin.resident[device] + blocks > room && standin.sticky == cudaSuccess)
         pthread_cond_wait(&standin.finished, &standin.lock);
     if (standin.sticky == cudaSuccess)
-        standin.sticky = memory_uses(work, device);
+        standin.sticky = work->pointer ? memory_uses(work, device) : cudaSuccess;
     if (standin.sticky != cudaSuccess)
         return;
     standin.resident[device] += blocks;
@@ -269,6 +269,20 @@ cudaError_t standin_kernels_await(const char *call, int device, bool waits)
     return waits ? standin.sticky : cudaSuccess;
 }
 
+/* Without an argument it has nothing to wait for. */
+bool standin_kernel_waits(const struct standin_work *work)
+{
+    return work->cooperative && work->pointer;
+}
+
+cudaError_t standin_kernel_begin(const struct standin_work *work, int device)
+{
+    const void *kernel = (const void *)(uintptr_t)work->cooperative;
+    if (!kernel || standin_kernel_find(device, kernel)->has_run)
+        return cudaSuccess;
+    return standin_kernels_await("the first launch of a kernel", device, false);
+}
+
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
                                                           int threads, size_t shared)
 {
@@ -279,7 +293,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
         return standin_leave(cudaErrorInvalidDeviceFunction);
     if (threads <= 0)
         return standin_leave(cudaErrorInvalidValue);
-    bool fits = threads <= 1024 && shared <= standin_kernel_find(function)->shared_most;
+    bool fits =
+        threads <= 1024 && shared <= standin_kernel_find(standin_device(), function)->shared_most;
     *blocks = fits ? (int)standin.config.per_sm : 0;
     return standin_leave(cudaSuccess);
 }
@@ -294,8 +309,7 @@ static dim3 block_of(dim3 asked)
 /* The lock is held. */
 static cudaError_t cooperative_submit(cudaStream_t stream, const struct standin_work *values)
 {
-    const struct standin_block *block = standin_find(values->pointer);
-    if (!block_is_device(block))
+    if (values->pointer && !block_is_device(standin_find(values->pointer)))
         return standin_violation(cudaErrorInvalidValue,
                                  "cudaLaunchCooperativeKernel: the argument %p is the address of "
                                  "no device memory",
@@ -303,6 +317,8 @@ static cudaError_t cooperative_submit(cudaStream_t stream, const struct standin_
     struct standin_work *work = standin_allocate(sizeof *work);
     *work = *values;
     cudaError_t error = standin_launch_uses(work, stream->device, work->pointer);
+    if (error == cudaSuccess && !stream->capture)
+        error = standin_kernel_begin(work, stream->device);
     if (error == cudaSuccess)
         standin_submit(stream, work);
     else
@@ -320,7 +336,8 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
     if (error == cudaSuccess && !standin.config.cooperative)
         error = cudaErrorNotSupported;
     if (error == cudaSuccess &&
-        (!arguments || !arguments[0] || shared > standin_kernel_find(function)->shared_most))
+        (!arguments || !arguments[0] ||
+         shared > standin_kernel_find(standin_device(), function)->shared_most))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess &&
         volume(grid) > (uint64_t)(standin.config.sms * standin.config.per_sm))

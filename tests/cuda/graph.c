@@ -172,23 +172,49 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph,
     return standin_leave(cudaSuccess);
 }
 
+/* Sets the graph if it may go to the device of the stream. The first to do so, an upload or a
+ * launch, allocates memory of the device. */
+static cudaError_t graph_upload(const char *call, cudaGraphExec_t ready, cudaStream_t stream,
+                                struct standin_graph **graph)
+{
+    *graph = (struct standin_graph *)(void *)ready;
+    cudaError_t error = standin_stream_check(stream);
+    if (error == cudaSuccess)
+        error = graph_check(standin.ready_graphs, ready);
+    if (error == cudaSuccess && (*graph)->device != stream->device)
+        error = standin_violation(cudaErrorInvalidResourceHandle,
+                                  "%s on a stream of another device", call);
+    if (error == cudaSuccess && !(*graph)->uploaded)
+        error = standin_kernels_await("the upload of a graph", stream->device, false);
+    if (error == cudaSuccess)
+        (*graph)->uploaded = true;
+    return error;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t ready, cudaStream_t stream)
+{
+    struct standin_graph *graph;
+    cudaError_t error = standin_enter(CALL_cudaGraphUpload);
+    return error == cudaSuccess
+               ? standin_leave(graph_upload("cudaGraphUpload", ready, stream, &graph))
+               : error;
+}
+
 cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
 {
+    struct standin_graph *graph;
     cudaError_t error = standin_enter(CALL_cudaGraphLaunch);
     if (error != cudaSuccess)
         return error;
-    error = standin_stream_check(stream);
-    if (error == cudaSuccess)
-        error = graph_check(standin.ready_graphs, ready);
+    error = graph_upload("cudaGraphLaunch", ready, stream, &graph);
     if (error != cudaSuccess)
         return standin_leave(error);
-    const struct standin_graph *graph = (const struct standin_graph *)(const void *)ready;
-    if (graph->device != stream->device)
-        error = standin_violation(cudaErrorInvalidResourceHandle,
-                                  "cudaGraphLaunch on a stream of another device");
     for (const struct standin_work *each = graph->first; each && error == cudaSuccess;
-         each = each->next)
+         each = each->next) {
         error = work_check(each);
+        if (error == cudaSuccess)
+            error = standin_kernel_begin(each, stream->device);
+    }
     if (error != cudaSuccess)
         return standin_leave(error);
     for (const struct standin_work *each = graph->first; each; each = each->next) {

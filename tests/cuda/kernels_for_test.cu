@@ -70,6 +70,8 @@ static __device__ __forceinline__ uint32_t word_at(uint64_t address)
 __global__ void kernel_meet(void *argument)
 {
     const test_meeting *meeting = (const test_meeting *)argument;
+    if (!argument)
+        return;
     __threadfence_system();
     __atomic_store_n((uint32_t *)meeting->to, (uint32_t)meeting->value, __ATOMIC_RELEASE);
     while (word_at(meeting->from) != (uint32_t)meeting->value)

@@ -52,9 +52,9 @@ static bool launch_fits(dim3 grid, dim3 block)
            block.y <= 1024 && block.z <= 64 && block.x * block.y * block.z <= 1024;
 }
 
-struct standin_kernel *standin_kernel_find(const void *function)
+struct standin_kernel *standin_kernel_find(int device, const void *function)
 {
-    struct standin_kernel *kernels = standin.kernels[standin_device()];
+    struct standin_kernel *kernels = standin.kernels[device];
     int i = 0;
     while (i < STANDIN_KERNELS && kernels[i].function && kernels[i].function != function)
         i++;
@@ -68,7 +68,7 @@ struct standin_kernel *standin_kernel_find(const void *function)
 /* Code that is loaded by its first launch waits for kernels that run. */
 void standin_kernel_launch(const void *function)
 {
-    struct standin_kernel *found = standin_kernel_find(function);
+    struct standin_kernel *found = standin_kernel_find(standin_device(), function);
     bool loaded = found->loaded;
     found->loaded = true;
     if (loaded)
@@ -112,7 +112,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         return error;
     if (!function)
         return standin_leave(cudaErrorInvalidDeviceFunction);
-    struct standin_kernel *found = standin_kernel_find(function);
+    struct standin_kernel *found = standin_kernel_find(standin_device(), function);
     found->loaded = true;
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = 1024;
@@ -132,7 +132,7 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
         value > STANDIN_SHARED_MOST)
         return standin_leave(cudaErrorInvalidValue);
-    standin_kernel_find(function)->shared_most = (size_t)value;
+    standin_kernel_find(standin_device(), function)->shared_most = (size_t)value;
     return standin_leave(cudaSuccess);
 }
 
@@ -158,7 +158,8 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
         return error;
     error = standin_launch_check("cudaLaunchKernel", stream, function, grid, block);
     if (error == cudaSuccess &&
-        (!arguments || !arguments[0] || shared > standin_kernel_find(function)->shared_most))
+        (!arguments || !arguments[0] ||
+         shared > standin_kernel_find(standin_device(), function)->shared_most))
         error = cudaErrorInvalidValue;
     if (error != cudaSuccess)
         return standin_leave(error);

@@ -16,13 +16,13 @@
  * In both modes each block of device memory begins with garbage, ends at an inaccessible page
  * (after at most 255 bytes), is aligned to 256 bytes and no more, and its address is never used
  * again.
- * A cooperative kernel takes one `void *`, to device memory. Each of its threads is a thread of
- * this process, so that they and other kernels can wait for each other. A device has room for
- * sms * per_sm blocks of this process, and a kernel begins when all of its blocks have room. A
- * block has at most 4 threads, whatever the launch says, or as many as `threads` says; blockDim is
- * what runs. A kernel uses the block of memory that its argument lies in. From its beginning on it
- * uses each block that an aligned word between the argument and the end of that memory has an
- * address of.
+ * A cooperative kernel takes one `void *`, to device memory, or NULL: then it waits for no other
+ * kernel. Each of its threads is a thread of this process, so that they and other kernels can wait
+ * for each other. A device has room for sms * per_sm blocks of this process, and a kernel begins
+ * when all of its blocks have room. A block has at most 4 threads, whatever the launch says, or as
+ * many as `threads` says; blockDim is what runs. A kernel uses the block of memory that its
+ * argument lies in. From its beginning on it uses each block that an aligned word between the
+ * argument and the end of that memory has an address of.
  * A stream captures cooperative and other launches, memsets, copies from and to memory that is not
  * pageable, and records with cudaEventRecordExternal (others record nothing in CUDA, either). A
  * launch of the graph queues them in order, as if they were called then.
@@ -60,9 +60,11 @@
  *   strict=no|yes   violations are: calls that wait for a stream, or copy from or to pageable
  *                   memory, launches of kernels that cudaFuncGetAttributes() has not loaded on that
  *                   device, with several devices calls in a thread that has chosen none, and
- *                   cudaMalloc(), cudaFree(), cudaHostAlloc(), cudaFreeHost() and
- *                   cudaGraphInstantiate() of a device where a cooperative kernel is not done: they
- *                   may wait for it (no). Without strict=yes only cudaFree() waits
+ *                   what may wait for a cooperative kernel of the device that is not done:
+ *                   cudaMalloc(), cudaFree(), cudaHostAlloc(), cudaFreeHost(),
+ *                   cudaGraphInstantiate(), cudaGraphUpload(), the launch of a graph that was not
+ *                   uploaded, and that of a cooperative kernel of which no launch on the device is
+ *                   done (no). Without strict=yes only cudaFree() waits
  *   driver=new|none|old
  *                   none and old: cudaErrorInsufficientDriver everywhere (new)
  *   peer=no|yes     devices reach each other's memory (yes)

@@ -123,17 +123,20 @@ struct standin_work {
     struct standin_work *next;
 };
 
-/* Work in order: a cudaGraph_t, or a cudaGraphExec_t. */
+/* Work in order: a cudaGraph_t, or a cudaGraphExec_t, which is uploaded once. */
 struct standin_graph {
     struct standin_work *first, *last; /* which own what they own, and use no memory */
     int device;
+    bool uploaded; /* a launch need not do it */
     struct standin_graph *next;
 };
 
-/* A kernel that is loaded on a device, or has an attribute set. */
+/* A kernel that is loaded on a device, or has an attribute set. Its first launch may allocate
+ * memory of the device, such as the stacks of its threads. */
 struct standin_kernel {
     const void *function;
     bool loaded;
+    bool has_run; /* a cooperative launch of it is done */
     size_t shared_most;
 };
 
@@ -154,7 +157,7 @@ struct standin {
     struct standin_graph *graphs, *ready_graphs; /* those that are instantiated */
     struct standin_kernel kernels[STANDIN_DEVICES][STANDIN_KERNELS];
     unsigned open[STANDIN_DEVICES];        /* kernels that reach memory in mode=sync */
-    unsigned cooperative[STANDIN_DEVICES]; /* cooperative kernels that are launched and not done */
+    unsigned cooperative[STANDIN_DEVICES]; /* launches that may wait for others and are not done */
     uint64_t resident[STANDIN_DEVICES];    /* their blocks that run */
     struct runtime_counts counts;
 };
@@ -248,11 +251,17 @@ cudaError_t standin_kernels_await(const char *call, int device, bool waits);
 /* A stream that is of the thread's device, a kernel, and numbers that a device allows? */
 cudaError_t standin_launch_check(const char *call, cudaStream_t stream, const void *function,
                                  dim3 grid, dim3 block);
-/* What the thread's device knows of the kernel, and whether its first launch must load it. */
-struct standin_kernel *standin_kernel_find(const void *function);
+/* What a device knows of the kernel, and whether its first launch must load it. */
+struct standin_kernel *standin_kernel_find(int device, const void *function);
 void standin_kernel_launch(const void *function);
 /* The work uses the block that has the address, if there is one, which the device must reach. */
 cudaError_t standin_launch_uses(struct standin_work *work, int device, const void *address);
+
+/* Does the work run a cooperative kernel that may wait for others? */
+bool standin_kernel_waits(const struct standin_work *work);
+/* A cooperative launch begins on the device: a violation if strict=yes, and the kernel has not run
+ * there, and another one is not done. */
+cudaError_t standin_kernel_begin(const struct standin_work *work, int device);
 
 /* Without the lock in mode=async. */
 void standin_kernel_run(const struct standin_work *work);

@@ -72,6 +72,9 @@ static void work_finish(struct CUstream_st *stream, struct standin_work *work)
         work->event->at = standin_now();
     }
     if (work->cooperative)
+        standin_kernel_find(stream->device, (const void *)(uintptr_t)work->cooperative)->has_run =
+            true;
+    if (standin_kernel_waits(work))
         standin.cooperative[stream->device]--;
     stream->done++;
     standin_work_free(work);
@@ -176,7 +179,7 @@ void standin_submit(cudaStream_t stream, struct standin_work *work)
         standin.counts.copies++;
         standin.counts.bytes += work->copy.width * work->copy.height;
     }
-    if (work->cooperative)
+    if (standin_kernel_waits(work))
         standin.cooperative[stream->device]++;
     stream->queued++;
     if (!stream->threaded && work_waits(work))

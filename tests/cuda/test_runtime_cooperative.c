@@ -279,6 +279,34 @@ static void free_waits(void **state)
     }
 }
 
+/* A launch without an argument waits for none, so strict=yes lets others wait for it. A kernel that
+ * has run begins beside one that waits. */
+static void without_argument(void **state)
+{
+    (void)state;
+    struct card card = card_open("strict=yes");
+    cudaStream_t stream;
+    void *nothing = NULL, *arguments[] = {&nothing}, *memory;
+    assert_cuda(kernel_loaded(kernel_meet), Success);
+    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), Success);
+    for (int i = 0; i < 2; i++)
+        assert_cuda(cudaLaunchCooperativeKernel((const void *)(uintptr_t)kernel_meet,
+                                                (dim3){2, 1, 1}, (dim3){2, 1, 1}, arguments, 0,
+                                                i ? stream : card.stream),
+                    Success);
+    assert_cuda(cudaMalloc(&memory, 100), Success);
+    assert_cuda(cudaFree(memory), Success);
+    while (cudaStreamQuery(card.stream) == cudaErrorNotReady)
+        usleep(100);
+    for (int i = 0; i < 2; i++)
+        assert_cuda(gate_launch(&card, 1), Success);
+    gate_open(&card);
+    assert_cuda(cudaStreamDestroy(stream), Success);
+    while (cudaStreamQuery(card.stream) == cudaErrorNotReady)
+        usleep(100);
+    card_free(&card);
+}
+
 /* sticky= counts cooperative launches, too: this one does nothing. */
 static void sticky(void **state)
 {
@@ -318,10 +346,17 @@ static void hang(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hang),          cmocka_unit_test(meetings), cmocka_unit_test(barriers),
-        cmocka_unit_test(shared_memory), cmocka_unit_test(threads),  cmocka_unit_test(room),
-        cmocka_unit_test(attributes),    cmocka_unit_test(order),    cmocka_unit_test(free_waits),
+        cmocka_unit_test(hang),
+        cmocka_unit_test(meetings),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(shared_memory),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(room),
+        cmocka_unit_test(attributes),
+        cmocka_unit_test(order),
+        cmocka_unit_test(free_waits),
         cmocka_unit_test(sticky),
+        cmocka_unit_test(without_argument),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,23 @@ static void strict_free_host(void)
     cudaFreeHost(memory);
 }
 
+/* A kernel that waits runs, and another one begins on the device for the first time. */
+static void strict_first(void)
+{
+    gate_shut("strict=yes");
+    kernel_loaded(kernel_divide);
+    meeting_launch(kernel_divide, 1, 1, 0, card.other, (struct test_meeting){0}, card.stream);
+}
+
+/* The one that waits is of this kernel, too, and no launch of it is done. */
+static void strict_second(void)
+{
+    cudaStream_t stream;
+    gate_shut("strict=yes");
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    meeting_launch(kernel_meet, 1, 1, 0, card.other, (struct test_meeting){0}, stream);
+}
+
 /* What follows ends without a sentence: while the kernel runs its memory can be reached, and no
  * more when it has ended. */
 static void closed_again(void)
@@ -179,6 +196,8 @@ static const struct rule_case rules[] = {
     {"strict_free", strict_free, "cudaFree waits for a kernel that waits"},
     {"strict_host_alloc", strict_host_alloc, "cudaHostAlloc waits for a kernel that waits"},
     {"strict_free_host", strict_free_host, "cudaFreeHost waits for a kernel that waits"},
+    {"strict_first", strict_first, "the first launch of a kernel waits for a kernel"},
+    {"strict_second", strict_second, "the first launch of a kernel waits for a kernel"},
     {"closed_again", closed_again, NULL},
     {"kernel_beyond", kernel_beyond, NULL},
 };

@@ -122,6 +122,32 @@ static void refused(void **state)
     card_close(&card);
 }
 
+/* Beside a kernel that waits, a graph is launched that was uploaded, or launched, before. */
+static void uploaded(void **state)
+{
+    (void)state;
+    for (int launches = 0; launches < 2; launches++) {
+        cudaStream_t stream;
+        card = card_open("strict=yes");
+        assert_cuda(kernel_loaded(kernel_meet), Success);
+        assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), Success);
+        capture_begin();
+        assert_cuda(cudaMemsetAsync(card.other, 7, 4, card.stream), Success);
+        cudaGraphExec_t ready = capture_end();
+        assert_cuda(launches ? cudaGraphLaunch(ready, card.stream)
+                             : cudaGraphUpload(ready, card.stream),
+                    Success);
+        assert_cuda(gate_launch(&card, 1), Success);
+        assert_cuda(cudaGraphLaunch(ready, stream), Success);
+        gate_open(&card);
+        while (cudaStreamQuery(card.stream) == cudaErrorNotReady)
+            usleep(100);
+        assert_cuda(cudaGraphExecDestroy(ready), Success);
+        assert_cuda(cudaStreamDestroy(stream), Success);
+        card_free(&card);
+    }
+}
+
 /* An end of a capture that fails ends it, and leaves no graph. */
 static void end_fails(void **state)
 {
@@ -242,6 +268,16 @@ static void launched_elsewhere(void)
     cudaGraphLaunch(ready, other);
 }
 
+static void uploaded_elsewhere(void)
+{
+    cudaStream_t other;
+    capture("");
+    cudaGraphExec_t ready = capture_end();
+    cudaSetDevice(1);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaGraphUpload(ready, other);
+}
+
 static void memory_in_use(void)
 {
     capture("");
@@ -253,18 +289,44 @@ static void memory_in_use(void)
     cudaFree(card.memory);
 }
 
+static cudaStream_t strict_stream;
+static cudaGraph_t strict_graph;
+
+/* There is a graph of a memset. */
+static void strict_capture(void)
+{
+    card = card_open("strict=yes");
+    cudaStreamCreateWithFlags(&strict_stream, cudaStreamNonBlocking);
+    kernel_loaded(kernel_meet);
+    cudaStreamBeginCapture(strict_stream, cudaStreamCaptureModeThreadLocal);
+    cudaMemsetAsync(card.other, 7, 4, strict_stream);
+    cudaStreamEndCapture(strict_stream, &strict_graph);
+}
+
 static void strict_instantiates(void)
 {
-    cudaGraph_t graph;
     cudaGraphExec_t ready;
-    cudaStream_t other;
-    card = card_open("strict=yes");
-    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
-    cudaStreamBeginCapture(other, cudaStreamCaptureModeThreadLocal);
-    cudaStreamEndCapture(other, &graph);
-    kernel_loaded(kernel_meet);
+    strict_capture();
     gate_launch(&card, 1);
-    cudaGraphInstantiate(&ready, graph, 0);
+    cudaGraphInstantiate(&ready, strict_graph, 0);
+}
+
+static void strict_uploads(void)
+{
+    cudaGraphExec_t ready;
+    strict_capture();
+    cudaGraphInstantiate(&ready, strict_graph, 0);
+    gate_launch(&card, 1);
+    cudaGraphUpload(ready, strict_stream);
+}
+
+static void strict_not_uploaded(void)
+{
+    cudaGraphExec_t ready;
+    strict_capture();
+    cudaGraphInstantiate(&ready, strict_graph, 0);
+    gate_launch(&card, 1);
+    cudaGraphLaunch(ready, strict_stream);
 }
 
 static void left_graph(void)
@@ -289,18 +351,22 @@ static const struct rule_case rules[] = {
     {"launched_elsewhere", launched_elsewhere, "cudaGraphLaunch on a stream of another device"},
     {"memory_in_use", memory_in_use, "cudaFree: queued work uses the memory"},
     {"strict_instantiates", strict_instantiates, "cudaGraphInstantiate waits for a kernel"},
+    {"strict_uploads", strict_uploads, "the upload of a graph waits for a kernel"},
+    {"strict_not_uploaded", strict_not_uploaded, "the upload of a graph waits for a kernel"},
+    {"uploaded_elsewhere", uploaded_elsewhere, "cudaGraphUpload on a stream of another device"},
     {"left_graph", left_graph, "0 events and 1 graphs"},
 };
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 
 int main(void)
 {
-    struct CMUnitTest tests[RULES + 4];
+    struct CMUnitTest tests[RULES + 5];
     for (size_t i = 0; i < RULES; i++) /* before this process has threads (ThreadSanitizer) */
         tests[i] = rule_test(&rules[i]);
     tests[RULES] = (struct CMUnitTest)cmocka_unit_test(replays);
     tests[RULES + 1] = (struct CMUnitTest)cmocka_unit_test(sticky);
     tests[RULES + 2] = (struct CMUnitTest)cmocka_unit_test(refused);
-    tests[RULES + 3] = (struct CMUnitTest)cmocka_unit_test(end_fails);
+    tests[RULES + 3] = (struct CMUnitTest)cmocka_unit_test(uploaded);
+    tests[RULES + 4] = (struct CMUnitTest)cmocka_unit_test(end_fails);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ lost_ranks() {
     check_status 5 "a killed rank"
     check_says "rank 1 .*is gone"
     # What a GPU that hangs may still use is not given back.
-    ASAN_OPTIONS=detect_leaks=0 over mode=async,hang=7 5 allreduce -a ring -m cuda --executor device --np 3 --ranks-as threads -b 64K -e 64K -n 9 -w 0 -c 0 \
+    ASAN_OPTIONS=detect_leaks=0 over mode=async,hang=10 5 allreduce -a ring -m cuda --executor device --np 3 --ranks-as threads -b 64K -e 64K -n 9 -w 0 -c 0 \
         --timeout 2
     check_says "the GPU of rank [012] .* has not ended"
 }
@@ -139,7 +139,7 @@ refusals() {
     host devices=1 'ranks 0 and 1 are processes that share a GPU, .*--ranks-as threads.*MPS' --np 2 --ranks-as processes
     host devices=1 'the GPU of rank 0 holds 32 blocks at once, fewer than 3 ranks x 11 channels: give --channels 10' --np 3 \
         --channels 11
-    host mode=async,hang=1 'the kernel of rank [012] had not begun after 1 s, .*: its GPU does not run them at the same time' \
+    host mode=async,hang=4 'the kernel of rank [012] had not begun after 1 s, .*: its GPU does not run them at the same time' \
         --np 3 --ranks-as threads
     host cooperative=no 'rank 0: its GPU launches no kernels whose blocks all run at once' --np 2
     host devices=1 '9 ranks share the GPU of rank 0: from 9 on' --np 9 --ranks-as threads
@@ -161,16 +161,20 @@ refusals() {
     refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
     refused mode=sync 2 'rank 0: the slots of all its lanes would take more than 512 MiB: ask for fewer' --np 2 --slots 64 --slot-size 64M
     refused devices=1,sms=1 77 'holds 2 blocks at once, fewer than the 3 ranks that share it: run fewer ranks' --np 3
-    refused mode=async,hang=2 77 '--executor device cannot be had here: the kernel of rank [012] had not begun' --np 3 \
+    refused mode=async,hang=5 77 '--executor device cannot be had here: the kernel of rank [012] had not begun' --np 3 \
         --ranks-as threads
     refused cooperative=no 77 'its GPU launches no kernels whose blocks all run at once' --np 2
+    # Each rank launches the kernel once before there are plans.
+    refused mode=async,hang=1 5 "$gpu has not ended a kernel|rank [01] .*stuck in phase setup" --np 2 --ranks-as threads --timeout 2
     refused fail=cudaLaunchCooperativeKernel:2 1 "cannot launch a kernel: $gpu" --np 2 --ranks-as threads
+    refused fail=cudaLaunchCooperativeKernel:3 1 "cannot launch a kernel: $gpu" --np 2 --ranks-as threads
     refused fail=cudaStreamBeginCapture:1 1 "cannot capture a launch: $gpu" --np 2 --ranks-as threads --graph
     refused fail=cudaStreamEndCapture:2 1 "cannot capture a launch: $gpu" --np 2 --ranks-as threads --graph
     refused fail=cudaGraphInstantiate:1 1 "cannot make a graph of a launch: $gpu" --np 2 --ranks-as threads --graph
+    refused fail=cudaGraphUpload:2 1 "cannot copy a graph to the GPU: $gpu" --np 2 --ranks-as threads --graph
     refused fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes .*where they are" --np 2 --ranks-as threads
-    refused mode=async,sticky=9 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as threads
-    refused mode=async,sticky=9 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as processes
+    refused mode=async,sticky=11 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as threads
+    refused mode=async,sticky=10 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as processes
     over mode=sync 2 allreduce --np 2 --executor device
     check_says '--executor device runs schedules inside GPUs, but the buffers are in host memory: give -m cuda too'
     over mode=sync 2 allreduce -m cuda --np 2 --executor device -x tcp

@@ -51,6 +51,22 @@ static enum status machine_pin(size_t bytes, void **memory)
     return error == cudaSuccess ? STATUS_OK : cuda_pin_failed(error, bytes, pinned_use);
 }
 
+/* `plan`: in memory of the device; NULL: the kernel does nothing. */
+static enum status kernel_launch(const struct cuda_machine *machine, char *plan, uint32_t blocks)
+{
+    void *arguments[] = {&plan};
+    const dim3 grid = {blocks, 1, 1}, block = {STEP_THREADS, 1, 1};
+    CUDA_TRY(cudaLaunchCooperativeKernel(machine->kernel, grid, block, arguments, STEP_SHARED,
+                                         machine->stream),
+             "cannot launch a kernel");
+    return STATUS_OK;
+}
+
+static bool machine_works(const struct cuda_machine *machine)
+{
+    return machine->stream && cudaStreamQuery(machine->stream) == cudaErrorNotReady;
+}
+
 /* Opening. */
 
 static enum status machine_refuse(struct cuda_machine *machine, const char *why)
@@ -87,6 +103,14 @@ static enum status machine_survey(struct cuda_machine *machine)
     return STATUS_OK;
 }
 
+/* The first launch of a kernel allocates the stacks of its threads, and may wait for all work of
+ * the device. So it comes before any kernel waits for another. */
+static enum status machine_warm(const struct cuda_machine *machine)
+{
+    uint32_t blocks = machine->config.blocks;
+    return blocks <= machine->base.blocks_most ? kernel_launch(machine, NULL, blocks) : STATUS_OK;
+}
+
 static enum status machine_prepare(void *preparing)
 {
     struct cuda_machine *machine = preparing;
@@ -106,7 +130,7 @@ static enum status machine_prepare(void *preparing)
              "cannot make a stream");
     CUDA_TRY(cudaEventCreateWithFlags(&machine->begun, cudaEventDefault), "cannot make an event");
     CUDA_TRY(cudaEventCreateWithFlags(&machine->ended, cudaEventDefault), "cannot make an event");
-    return STATUS_OK;
+    return machine_warm(machine);
 }
 
 static void machine_close(struct device_machine *closing, bool frees);
@@ -126,11 +150,13 @@ static enum status machine_open(const struct machine_config *config, struct devi
     enum status status =
         cuda_wait_call(machine_prepare, machine, config->tick, "cannot load kernels", &abandoned);
     if (status == STATUS_OK)
+        status = cuda_wait_stream(machine->stream, config->tick);
+    if (status == STATUS_OK)
         *opened = &machine->base;
     if (status == STATUS_UNAVAILABLE)
         memcpy(reason, machine->reason, sizeof machine->reason);
     if (status != STATUS_OK && !abandoned)
-        machine_close(&machine->base, true);
+        machine_close(&machine->base, !machine_works(machine));
     return status;
 }
 
@@ -185,15 +211,9 @@ static enum status machine_settle(struct device_machine *base)
 
 /* Runs. */
 
-static enum status kernel_launch(const struct cuda_machine *machine, const struct machine_run *run)
+static enum status run_launch(const struct cuda_machine *machine, const struct machine_run *run)
 {
-    void *plan = machine->home + run->at;
-    void *arguments[] = {&plan};
-    const dim3 grid = {run->blocks, 1, 1}, block = {STEP_THREADS, 1, 1};
-    CUDA_TRY(cudaLaunchCooperativeKernel(machine->kernel, grid, block, arguments, STEP_SHARED,
-                                         machine->stream),
-             "cannot launch a kernel");
-    return STATUS_OK;
+    return kernel_launch(machine, machine->home + run->at, run->blocks);
 }
 
 static enum status run_capture(const struct cuda_machine *machine, const struct machine_run *run,
@@ -201,11 +221,18 @@ static enum status run_capture(const struct cuda_machine *machine, const struct 
 {
     CUDA_TRY(cudaStreamBeginCapture(machine->stream, cudaStreamCaptureModeThreadLocal),
              "cannot capture a launch");
-    enum status status = kernel_launch(machine, run);
+    enum status status = run_launch(machine, run);
     cudaError_t error = cudaStreamEndCapture(machine->stream, graph);
     if (status == STATUS_OK && error != cudaSuccess)
         status = cuda_failed(error, "cannot capture a launch");
     return status;
+}
+
+/* Else the first launch does it, and may wait for kernels that wait for this one. */
+static enum status graph_upload(const struct cuda_machine *machine, cudaGraphExec_t ready)
+{
+    CUDA_TRY(cudaGraphUpload(ready, machine->stream), "cannot copy a graph to the GPU");
+    return STATUS_OK;
 }
 
 static enum status machine_prepare_run(struct device_machine *base, struct machine_run *run)
@@ -221,6 +248,8 @@ static enum status machine_prepare_run(struct device_machine *base, struct machi
         status = error == cudaSuccess ? STATUS_OK
                                       : cuda_failed(error, "cannot make a graph of a launch");
     }
+    if (status == STATUS_OK)
+        status = graph_upload(machine, ready);
     if (graph)
         cudaGraphDestroy(graph);
     run->graph = ready;
@@ -243,7 +272,7 @@ static enum status machine_launch(struct device_machine *base, const struct mach
     if (run->graph)
         CUDA_TRY(cudaGraphLaunch(run->graph, machine->stream), "cannot replay a launch");
     else
-        status = kernel_launch(machine, run);
+        status = run_launch(machine, run);
     if (status == STATUS_OK)
         CUDA_TRY(cudaEventRecord(machine->ended, machine->stream), "cannot record an event");
     return status;
@@ -281,11 +310,6 @@ static void machine_release(void *releasing)
     cudaFree(machine->home);
     cudaFreeHost(machine->room);
     cudaFreeHost(machine->pinned);
-}
-
-static bool machine_works(const struct cuda_machine *machine)
-{
-    return machine->stream && cudaStreamQuery(machine->stream) == cudaErrorNotReady;
 }
 
 static bool machine_rest(struct device_machine *base)

@@ -155,6 +155,8 @@ __global__ void __launch_bounds__(STEP_THREADS, 1) run_plan(struct flat_plan *pl
     const bool leads = threadIdx.x == 0;
     struct stopwatch watch = {clock64(), {0}};
     enum step_result result;
+    if (!plan)
+        return;
     if (leads)
         step_start(plan, blockIdx.x);
     do {

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 /* For cudaLaunchCooperativeKernel(), since every block waits for blocks of other ranks. Its
- * argument is the plan, in memory of the GPU. */
+ * argument is the plan, in memory of the GPU. NULL: it does nothing. */
 const void *step_kernel(void);
 #ifdef __cplusplus
 }
