@@ -173,6 +173,10 @@ refusals() {
     refused fail=cudaGraphInstantiate:1 1 "cannot make a graph of a launch: $gpu" --np 2 --ranks-as threads --graph
     refused fail=cudaGraphUpload:2 1 "cannot copy a graph to the GPU: $gpu" --np 2 --ranks-as threads --graph
     refused fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes .*where they are" --np 2 --ranks-as threads
+    # Plans: each rank has allocated twice and four times before.
+    refused fail=cudaHostAlloc:7 1 'cannot pin [0-9]+ bytes .*from which its GPU copies schedules: run fewer' --np 2 --ranks-as threads
+    refused fail=cudaMalloc:9 1 "cannot allocate [0-9]+ MiB on $gpu: .*run fewer" --np 2 --ranks-as threads
+    check_says '^#       size' "$out"
     refused mode=async,sticky=11 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as threads
     refused mode=async,sticky=10 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as processes
     over mode=sync 2 allreduce --np 2 --executor device

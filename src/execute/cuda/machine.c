@@ -41,14 +41,14 @@ static struct cuda_machine *machine_of(struct device_machine *machine)
     return (struct cuda_machine *)(void *)machine;
 }
 
-static const char pinned_use[] =
-    "through which its kernels and the host tell each other where they "
-    "are: run fewer ranks here";
+static const char words_use[] =
+    "through which its kernels and the host tell each other where they are: run fewer ranks here";
+static const char plans_use[] = "from which its GPU copies schedules: run fewer ranks here";
 
-static enum status machine_pin(size_t bytes, void **memory)
+static enum status machine_pin(size_t bytes, const char *use, void **memory)
 {
     cudaError_t error = cudaHostAlloc(memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
-    return error == cudaSuccess ? STATUS_OK : cuda_pin_failed(error, bytes, pinned_use);
+    return error == cudaSuccess ? STATUS_OK : cuda_pin_failed(error, bytes, use);
 }
 
 /* `plan`: in memory of the device; NULL: the kernel does nothing. */
@@ -119,7 +119,7 @@ static enum status machine_prepare(void *preparing)
     if (status != STATUS_OK)
         return status;
     size_t places = machine->config.blocks * sizeof *machine->base.words.whereabouts;
-    status = machine_pin(128 + places, &memory);
+    status = machine_pin(128 + places, words_use, &memory);
     if (status != STATUS_OK)
         return status;
     machine->pinned = memory;
@@ -174,7 +174,7 @@ static enum status room_change(void *changing)
     enum status status = cuda_take(machine->wanted, &memory);
     machine->home = memory;
     if (status == STATUS_OK)
-        status = machine_pin(machine->wanted, &memory);
+        status = machine_pin(machine->wanted, plans_use, &memory);
     if (status != STATUS_OK)
         return status;
     machine->room = memory;
