@@ -30,6 +30,8 @@ static void meet(const char *settings, int peer)
     assert_cuda(cudaEventRecord(ends[1], card.stream), Success);
     assert_cuda(cudaMemcpyAsync(card.pinned, card.memory, 8, cudaMemcpyDefault, card.stream),
                 Success);
+    while (cudaEventQuery(ends[0]) == cudaErrorNotReady)
+        usleep(100);
     usleep(20000);
     assert_cuda(cudaStreamQuery(card.stream), ErrorNotReady);
     assert_cuda(cudaEventQuery(ends[1]), ErrorNotReady);
