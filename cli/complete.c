@@ -228,7 +228,7 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer_transports(*word);
     else if (kind == &kind_root)
         offer(word, "all", "");
-    else if (kind == &kind_chunk)
+    else if (kind == &kind_chunk || kind == &kind_channels)
         offer(word, "auto", "");
     else if (kind == &kind_counts)
         offer_all(word, counts, "");

@@ -128,8 +128,10 @@ const struct option_row option_table[] = {
      .help = "grain of pipelining, in bytes; 'auto': a quarter of the message, 128K to 1M; 0: no "
              "pipelining"},
     {.name = "channels", .argument = "N", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_whole, FIELD(channels), .least = 1, .most = 64,
-     .standard = "1", .help = "lanes for each pair of ranks; each carries a slice of every block"},
+     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_channels, FIELD(channels), .least = 1,
+     .most = CHANNELS_MOST, .standard = "auto",
+     .help = "lanes for each pair of ranks; each carries a slice of every block; 'auto': 1; where "
+             "devices run the schedules, 1 to 64 by size"},
     {.name = "slots", .argument = "N", .group = GROUP_LINKS,
      .commands = FOR_RUN, .kind = &kind_whole, FIELD(slots), .least = 1, .most = SLOTS_MOST,
      .standard_note = "the transport's choice",

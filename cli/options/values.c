@@ -110,8 +110,8 @@ static enum status whole_read(const struct argument *argument, struct job *job)
     const char *why = whole_parse(argument->text, option->least, option->most, &value);
     if (why) {
         char advice[96];
-        snprintf(advice, sizeof advice, "give a whole number from %lld to %lld", option->least,
-                 option->most);
+        snprintf(advice, sizeof advice, "give a whole number from %lld to %lld%s", option->least,
+                 option->most, option->kind == &kind_channels ? ", or 'auto'" : "");
         return argument_refuse(argument, why, advice);
     }
     field_store(option, job, value);
@@ -252,6 +252,17 @@ static json_t *chunk_show(const struct option_row *option, const struct job *job
     return job->chunk == GRAIN_AUTO ? json_string("auto") : whole_show(option, job);
 }
 
+static enum status channels_read(const struct argument *argument, struct job *job)
+{
+    job->channels = CHANNELS_AUTO;
+    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : whole_read(argument, job);
+}
+
+static json_t *channels_show(const struct option_row *option, const struct job *job)
+{
+    return job->channels == CHANNELS_AUTO ? json_string("auto") : whole_show(option, job);
+}
+
 /* Text. */
 
 static enum status text_read(const struct argument *argument, struct job *job)
@@ -318,6 +329,7 @@ const struct option_kind kind_device = {.parse = text_read, .show = text_show};
 const struct option_kind kind_file = {.parse = file_read, .show = text_show};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
 const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
+const struct option_kind kind_channels = {.parse = channels_read, .show = channels_show};
 const struct option_kind kind_root = {.parse = root_read, .show = root_show};
 const struct option_kind kind_address = {.parse = address_read, .show = text_show};
 const struct option_kind kind_memory_devices = {.parse = memory_devices_read, .show = text_show};

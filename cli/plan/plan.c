@@ -12,6 +12,7 @@
 #include "cli/plan/show.h"
 #include "cli/plan/svg.h"
 #include "cli/printers/output.h"
+#include "run/channel_count.h"
 
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512
@@ -22,7 +23,7 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
 {
     if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
         return job->smallest;
-    return (size_t)ranks * (size_t)job->channels * job->datatype->size;
+    return (size_t)ranks * (size_t)channel_count_host(job) * job->datatype->size;
 }
 
 static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
@@ -69,7 +70,7 @@ static json_t *choice_json(const struct job *job, const struct problem *problem,
                      (json_int_t)problem->count, "bytes",
                      (json_int_t)collective_bytes(problem, job->datatype->size), "datatype",
                      job->datatype->name, "root", problem->root, "in_place", problem->in_place,
-                     "channels", job->channels, "schedules");
+                     "channels", channel_count_host(job), "schedules");
 }
 
 /* One algorithm: all ranks, or the one of --rank. `plans`: an array for the JSON, or NULL. */
@@ -94,7 +95,7 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     for (int rank = first; rank <= last; rank++) {
         struct schedule *schedule;
         enum status status = schedule_build(&job->candidates[index].choice, problem, rank,
-                                            job->channels, true, &schedule);
+                                            channel_count_host(job), true, &schedule);
         if (status != STATUS_OK)
             return status;
         if (text)
@@ -113,8 +114,8 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
     struct schedule *schedules[PICTURE_RANKS_MOST] = {NULL};
     enum status status = STATUS_OK;
     for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
-        status = schedule_build(&job->candidates[0].choice, problem, rank, job->channels, true,
-                                &schedules[rank]);
+        status = schedule_build(&job->candidates[0].choice, problem, rank, channel_count_host(job),
+                                true, &schedules[rank]);
     head_write(job, problem, job->candidates[0].text, head);
     if (status == STATUS_OK)
         status = plan_draw((const struct schedule *const *)schedules, problem, job->bootstrap.rank,

@@ -335,6 +335,8 @@ static void json_result(struct report *report, const struct job *job, const stru
                   job->start == START_BARRIER ? "barrier" : "back-to-back");
     json_object_update(line, rest);
     json_decref(rest);
+    json_object_set_new(line, "channels",
+                        result->channels ? json_integer(result->channels) : json_null());
     json_object_set_new(line, "way", json_string(result->way));
     json_object_set_new(line, "why_host",
                         result->why_host[0] ? json_string(result->why_host) : json_null());

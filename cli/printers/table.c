@@ -173,6 +173,10 @@ static void table_begin(struct report *report, const struct job *job,
     fprintf(out, " (bootstrap %s%s); memory %s; transport %s", participants->bootstrap,
             job->bootstrap.ranks_as == RANKS_THREADS ? ", as threads" : "", job->memory->name,
             job->transports_text);
+    if (job->channels != CHANNELS_AUTO)
+        fprintf(out, "; channels %d", job->channels);
+    else if (job_considers_devices(job))
+        fputs("; channels auto", out);
     if (collective->sized)
         fprintf(out, "; %s%s%s; %s", job->datatype->name, job->reduction ? " " : "",
                 job->reduction ? job->reduction->name : "",

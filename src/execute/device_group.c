@@ -16,7 +16,7 @@
 #define LL_MOST          ((size_t)4 << 10)
 /* A GPU has 32 hardware queues for the streams of a process, and each rank has 4 streams. */
 #define RANKS_MOST 8
-#define WIRES_AIM  ((size_t)128 << 20) /* bytes of a rank's slots, if the user chooses none */
+#define WIRES_AIM  ((size_t)256 << 20) /* bytes of a rank's slots, if the user chooses none */
 #define WIRES_MOST ((size_t)512 << 20) /* bytes of a rank's wires */
 
 static const struct machine_hooks *const machines[] = {&device_machine_cuda, NULL};
@@ -56,9 +56,26 @@ static size_t slots_of(const struct device_group_config *config)
     return config->slots ? (size_t)config->slots : SLOTS;
 }
 
+/* The most channels of a line: where there is a choice, no more than leave slots their size. All
+ * ranks conclude the same, whatever each has in reach. */
+static int channels_of(const struct device_group_config *config)
+{
+    size_t slot_bytes = config->slot_bytes ? config->slot_bytes : SLOT_BYTES;
+    size_t each = (size_t)config->ranks * (size_t)config->lanes * slots_of(config) * slot_bytes;
+    int channels = config->channels;
+    while (config->fits_channels && channels > 1 && each * (size_t)channels > WIRES_AIM)
+        channels /= 2;
+    return channels;
+}
+
+static size_t lanes_of(const struct device_group_config *config)
+{
+    return (size_t)config->lanes * (size_t)channels_of(config);
+}
+
 static size_t slot_bytes_of(const struct device_group_config *config)
 {
-    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * (size_t)config->lanes;
+    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * lanes_of(config);
     size_t bytes = SLOT_BYTES;
     while (bytes > SLOT_BYTES_LEAST && lanes * slots_of(config) * bytes > WIRES_AIM)
         bytes /= 2;
@@ -88,7 +105,7 @@ bool device_group_serves(const struct memory_kind *kind)
 
 size_t device_group_wire_bytes(const struct device_group_config *config)
 {
-    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * (size_t)config->lanes;
+    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * lanes_of(config);
     size_t bytes = lanes * lane_bytes(slots_of(config), slot_bytes_of(config), ll_bytes_of(config));
     return bytes > WIRES_MOST ? 0 : bytes;
 }
@@ -96,7 +113,7 @@ size_t device_group_wire_bytes(const struct device_group_config *config)
 /* Where a rank's half of a lane lies in its wires. `place`: the peer's in them. */
 static size_t half_offset(const struct device_group *group, int place, int lane, bool sends)
 {
-    size_t index = (size_t)place * (size_t)group->config.lanes + (size_t)lane;
+    size_t index = (size_t)place * lanes_of(&group->config) + (size_t)lane;
     return index * lane_bytes(group->slots, group->slot_bytes, group->ll_bytes) +
            (sends ? 0 : half_bytes(true, group->slots, group->slot_bytes, group->ll_bytes));
 }
@@ -139,7 +156,7 @@ static enum status group_open_machine(struct device_group *group)
     const struct device_group_config *config = &group->config;
     struct device_offer *own = &group->offers[config->rank];
     const struct machine_config needs = {
-        .blocks = (uint32_t)config->channels, .replays = config->replays, .tick = config->tick};
+        .blocks = (uint32_t)channels_of(config), .replays = config->replays, .tick = config->tick};
     char reason[MEMORY_REASON_MOST] = "";
     enum status status = machine_of_kind(config->memory)->open(&needs, &group->machine, reason);
     if (status == STATUS_UNAVAILABLE && reason[0]) {
@@ -197,7 +214,7 @@ enum status device_group_encode(struct device_group *group, const struct device_
     bytes_put_u64(share, host_process_identity());
     bytes_put_u32(share, group->machine ? group->machine->blocks_most : 0);
     bytes_put_u32(share, group->machine ? group->machine->shares : 0);
-    bytes_put_u32(share, (uint32_t)config->lanes);
+    bytes_put_u32(share, (uint32_t)lanes_of(config));
     bytes_put_u32(share, own->reason[0] ? 0 : (uint32_t)count);
     for (int r = 0; r <= count && !own->reason[0] && status == STATUS_OK; r++) {
         struct memory_handle handle = {{0}};
@@ -246,7 +263,7 @@ static bool device_holds(struct device_group *group, int rank)
 {
     const struct device_group_config *config = &group->config;
     const struct device_offer *offer = &group->offers[rank];
-    uint32_t sharing = 0, channels = (uint32_t)config->channels;
+    uint32_t sharing = 0, channels = (uint32_t)group->channels;
     for (int r = 0; r < config->ranks; r++) {
         if (!same_device(group, rank, r))
             continue;
@@ -267,9 +284,11 @@ static bool device_holds(struct device_group *group, int rank)
                  sharing, rank, RANKS_MOST + 1);
         return false;
     }
-    if (sharing * channels <= offer->blocks_most)
-        return true;
     uint32_t fit = offer->blocks_most / sharing;
+    while (config->fits_channels && group->channels > 1 && (uint32_t)group->channels > fit)
+        group->channels /= 2;
+    if ((uint32_t)group->channels <= fit)
+        return true;
     group->refused_by_use = fit > 0;
     if (fit > 0)
         snprintf(
@@ -289,6 +308,7 @@ static bool device_holds(struct device_group *group, int rank)
 void device_group_settle(struct device_group *group)
 {
     const struct device_group_config *config = &group->config;
+    group->channels = channels_of(config);
     for (int r = 0; r < config->ranks; r++) {
         const struct device_offer *offer = &group->offers[r];
         if (offer->reason[0]) {

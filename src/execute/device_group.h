@@ -45,8 +45,9 @@ struct device_group_config {
     int rank, ranks;
     const struct member *members; /* by rank; valid until the group is closed */
     const char *transport;        /* by whose name reports call messages of devices; static */
-    int channels;                 /* blocks of a run */
-    int lanes;                    /* the most of a schedule */
+    int channels;                 /* the most blocks of a run */
+    bool fits_channels;           /* fewer will do, where devices or wires hold no more */
+    int lanes;                    /* the most of a schedule, for each of its channels */
     enum copy_policy copy;
     enum device_protocol protocol;
     size_t chunk;      /* --chunk: bytes; 0 or GRAIN_AUTO: the group's choice */
@@ -104,6 +105,7 @@ struct device_group {
     size_t slots, slot_bytes, ll_bytes, ll_most, zcopy_least; /* as in struct flat_config */
     char refusal[GROUP_REASON_MOST];  /* why no line runs there; "": any may */
     bool refused_by_use;              /* because of an option of the user */
+    int channels;                     /* the most blocks of a run, once settled */
     bool is_tried;                    /* kernels of all ranks have run at the same time */
     bool is_abandoned;                /* some have not, and may never end */
     char *room;                       /* the machine's, with the plans of the line at hand */

@@ -21,15 +21,16 @@ enum status link_stats_create(const struct job *job, const struct test_case *tes
         stats->peers = calloc((size_t)runner->ranks, sizeof *stats->peers);
     for (int r = 0; stats && stats->peers && r < runner->ranks; r++) {
         const struct peer_use *use = &test_case->peers[r];
+        int lanes = test_case->way.on_device ? 0 : use->lanes; /* of a transport */
         if (use->lanes == 0)
             continue;
         stats->peers[stats->count++] =
             (struct peer_stats){.peer = r,
-                                .lanes = use->lanes,
+                                .lanes = lanes,
                                 .sent = use->sent * element,
                                 .received = use->received * element,
                                 .counted = use->shortest * element >= WAIT_STATS_LEAST};
-        channels += 2 * (size_t)use->lanes;
+        channels += 2 * (size_t)lanes;
     }
     if (stats)
         stats->before = calloc(channels + 1, sizeof *stats->before);

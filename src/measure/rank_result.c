@@ -45,6 +45,7 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->choice = choice;
     rank_result->bytes = bytes;
     rank_result->problem = test_case->sized.problem;
+    rank_result->channels = test_case->choice->algorithm->vendor ? 0 : test_case->channels;
     rank_result->way = &test_case->way;
     rank_result->checked = job->checked > 0 && job->checked < test_case->schedule_count
                                ? test_case->schedule_count

@@ -14,6 +14,7 @@ struct rank_result {
     int choice;
     size_t bytes; /* as asked; the table shows what it became */
     struct problem problem;
+    int channels;             /* 0: a vendor's library has its own */
     long checked;             /* iterations: as asked, but with `-r all` every root at least once */
     uint64_t *samples;        /* ns of each timed iteration on this rank */
     uint64_t *late;           /* ns between release and beginning */

@@ -34,6 +34,7 @@ struct result {
     size_t asked; /* bytes, of the sweep */
     size_t count, bytes;
     int root;
+    int channels; /* 0: a vendor's library has its own */
     long iterations, checked;
     size_t wrong;       /* wrong elements, over all ranks and checked iterations */
     char transport[64]; /* "shm", "tcp", "shm+tcp", "self" */

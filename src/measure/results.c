@@ -279,6 +279,7 @@ static enum status results_add_summaries(struct results *results, const struct l
         .choice = mine->choice,
         .asked = mine->bytes,
         .count = mine->problem.count,
+        .channels = mine->channels,
         .bytes = collective_bytes(&mine->problem, job->datatype->size),
         .root = job->root,
         .iterations = job->iterations,

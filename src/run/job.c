@@ -91,7 +91,7 @@ static const char *schedule_option(const struct job *job)
     for (int i = 0; i < job->injection_count; i++)
         if (injection_takes_message(&job->injections[i]))
             return "--inject corrupt or drop";
-    return job->channels != 1         ? "--channels"
+    return job->channels > 1          ? "--channels"
            : job->chunk != GRAIN_AUTO ? "--chunk"
            : job->copy != COPY_AUTO   ? "--copy"
            : job->slots               ? "--slots"
@@ -132,6 +132,20 @@ enum status job_check_vendors(const struct job *job, int ranks)
                     option, vendor->title);
     return why ? fail(STATUS_USAGE, "%s %s: %s", job->collective->name, vendor->name, why)
                : STATUS_OK;
+}
+
+static bool job_has_schedules(const struct job *job)
+{
+    bool has = false;
+    for (int c = 0; c < job->candidate_count; c++)
+        has |= job->candidates[c].choice.algorithm && !job->candidates[c].choice.algorithm->vendor;
+    return has;
+}
+
+bool job_considers_devices(const struct job *job)
+{
+    return job->executor != EXECUTOR_HOST && device_group_serves(job->memory) &&
+           job_has_schedules(job);
 }
 
 bool job_drops(const struct job *job, int rank)

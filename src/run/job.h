@@ -67,6 +67,8 @@ static inline bool injection_takes_process(const struct injection *injection)
 #define TRANSPORTS_MOST     8
 #define TRANSPORT_LIST_MOST 1024 /* bytes of -x */
 #define ROOT_ALL            (-1)
+#define CHANNELS_MOST       64
+#define CHANNELS_AUTO       0
 
 /* An algorithm that the job is to run. */
 struct candidate {
@@ -101,8 +103,8 @@ struct job {
     enum device_protocol protocol;
     bool graph; /* devices replay captured launches */
     enum copy_policy copy;
-    size_t chunk; /* bytes; 0: whole messages; GRAIN_AUTO */
-    int channels;
+    size_t chunk;      /* bytes; 0: whole messages; GRAIN_AUTO */
+    int channels;      /* --channels; CHANNELS_AUTO: by who runs a line (run/channel_count.h) */
     int slots;         /* of one lane, at its receiver; 0: the transport's choice */
     size_t slot_bytes; /* payload of one slot; 0: the transport's choice */
     double min_busbw;  /* GB/s; 0: no limit */
@@ -138,6 +140,9 @@ enum status job_check_vendors(const struct job *job, int ranks);
 
 /* The vendor whose library one of the candidates runs; NULL: none does. */
 const struct vendor *job_vendor(const struct job *job);
+
+/* May devices run schedules of the job, as far as its options tell? The same on every rank. */
+bool job_considers_devices(const struct job *job);
 
 /* Does an injected fault drop a message of this rank? */
 bool job_drops(const struct job *job, int rank);

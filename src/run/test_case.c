@@ -5,9 +5,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "execute/device_executor.h"
+#include "run/channel_count.h"
 
 struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set)
 {
@@ -23,25 +25,43 @@ static struct problem problem_of(const struct test_case *test_case, int schedule
     return problem;
 }
 
-static enum status test_case_build(const struct runner *runner, bool runs,
+int test_case_device_channels(const struct job *job, const struct test_case *test_case, int most)
+{
+    size_t bytes = collective_bytes(&test_case->sized.problem, job->datatype->size);
+    bool may = job_considers_devices(job) && !test_case->choice->algorithm->vendor;
+    return may ? channel_count_device(job, bytes, most) : channel_count_host(job);
+}
+
+static void test_case_drop_schedules(struct test_case *test_case)
+{
+    for (int i = 0; test_case->schedules && i < test_case->schedule_count; i++)
+        schedule_free(test_case->schedules[i]);
+    free(test_case->schedules);
+    test_case->schedules = NULL;
+}
+
+/* In place of those that there are. */
+static enum status test_case_build(const struct runner *runner, int channels, bool runs,
                                    struct test_case *test_case)
 {
-    const struct job *job = runner->job;
     int count = test_case->schedule_count;
     enum status status = STATUS_OK;
+    test_case_drop_schedules(test_case);
+    test_case->channels = channels;
     test_case->schedules = calloc((size_t)count, sizeof *test_case->schedules);
     if (!test_case->schedules)
         return fail(STATUS_ERROR, "out of memory for %d schedules", count);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const struct problem problem = problem_of(test_case, i);
-        status = schedule_build(test_case->choice, &problem, runner->rank, job->channels, runs,
+        status = schedule_build(test_case->choice, &problem, runner->rank, channels, runs,
                                 &test_case->schedules[i]);
     }
     return status;
 }
 
 static enum status test_case_write(const struct runner *runner, const struct choice *choice,
-                                   size_t bytes, bool runs, struct test_case *test_case)
+                                   size_t bytes, int channels, bool runs,
+                                   struct test_case *test_case)
 {
     const struct job *job = runner->job;
     bool each_root = job->collective->rooted && job->root == ROOT_ALL;
@@ -50,16 +70,16 @@ static enum status test_case_write(const struct runner *runner, const struct cho
     enum status status =
         job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
     if (status == STATUS_OK)
-        status = test_case_build(runner, runs, test_case);
+        status = test_case_build(runner, channels, runs, test_case);
     if (status != STATUS_OK)
         test_case_close(test_case);
     return status;
 }
 
 enum status test_case_outline(const struct runner *runner, const struct choice *choice,
-                              size_t bytes, struct test_case *test_case)
+                              size_t bytes, int channels, struct test_case *test_case)
 {
-    return test_case_write(runner, choice, bytes, false, test_case);
+    return test_case_write(runner, choice, bytes, channels, false, test_case);
 }
 
 void test_case_unready(struct test_case *test_case)
@@ -74,10 +94,8 @@ void test_case_unready(struct test_case *test_case)
 void test_case_close(struct test_case *test_case)
 {
     test_case_unready(test_case);
-    for (int i = 0; test_case->schedules && i < test_case->schedule_count; i++)
-        schedule_free(test_case->schedules[i]);
+    test_case_drop_schedules(test_case);
     free(test_case->executions);
-    free(test_case->schedules);
     free(test_case->peers);
     counts_free(test_case->sized.counts);
     *test_case = (struct test_case){0};
@@ -126,7 +144,7 @@ static enum status peer_schedules(const struct runner *runner, const struct test
     enum status status = STATUS_OK;
     for (int r = 0; r < runner->ranks && status == STATUS_OK; r++)
         if (test_case->peers[r].lanes > 0)
-            status = schedule_build(test_case->choice, problem, r, runner->job->channels, false,
+            status = schedule_build(test_case->choice, problem, r, test_case->channels, false,
                                     &peers[r]);
     return status;
 }
@@ -185,9 +203,10 @@ static enum status test_case_open_vendor(struct runner *runner, const struct sch
 }
 
 /* The messages of all timed iterations: the roots take turns. */
-static void test_case_add_peers(struct test_case *test_case, long iterations)
+static void test_case_count_peers(struct test_case *test_case, int ranks, long iterations)
 {
     int count = test_case->schedule_count;
+    memset(test_case->peers, 0, (size_t)ranks * sizeof *test_case->peers);
     for (int i = 0; i < count; i++)
         schedule_add_peers(test_case->schedules[i],
                            (uint64_t)(iterations / count + (i < iterations % count)),
@@ -204,12 +223,27 @@ static enum status test_case_ready_device(struct runner *runner, const struct bu
     return status == STATUS_OK ? device_group_load(&runner->devices) : status;
 }
 
+/* Gives it the channels of what runs it. */
+static enum status test_case_split(struct runner *runner, struct test_case *test_case)
+{
+    const struct job *job = runner->job;
+    int channels = test_case->way.on_device
+                       ? test_case_device_channels(job, test_case, runner->devices.channels)
+                       : channel_count_host(job);
+    if (channels == test_case->channels)
+        return STATUS_OK;
+    enum status status = test_case_build(runner, channels, true, test_case);
+    if (status == STATUS_OK)
+        test_case_count_peers(test_case, runner->ranks, job->iterations);
+    return status;
+}
+
 enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                             struct test_case *test_case)
 {
     int count = test_case->schedule_count;
-    enum status status = STATUS_OK;
-    if (test_case->way.on_device)
+    enum status status = test_case_split(runner, test_case);
+    if (status == STATUS_OK && test_case->way.on_device)
         return test_case_ready_device(runner, sets, test_case);
     for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++) {
         const struct schedule *schedule = test_case->schedules[i % count];
@@ -220,6 +254,16 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                      : test_case_open_host(runner, schedule, set, sets[0].spare, execution);
     }
     return status;
+}
+
+/* Sets of buffers that are not large enough, the first excepted, are left out. */
+static void test_case_fit_sets(const struct buffers *sets, size_t element,
+                               struct test_case *test_case)
+{
+    int enough = 1;
+    while (enough < test_case->sets && set_is_enough(&sets[enough], test_case, element))
+        enough++;
+    test_case->sets = enough;
 }
 
 /* May the devices run it, as far as this rank knows? */
@@ -244,7 +288,9 @@ static enum status test_case_choose_way(struct runner *runner, struct test_case 
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case)
 {
-    enum status status = test_case_write(runner, choice, bytes, true, test_case);
+    size_t element = runner->job->datatype->size;
+    enum status status =
+        test_case_write(runner, choice, bytes, channel_count_host(runner->job), true, test_case);
     if (status != STATUS_OK)
         return status;
     size_t most = (size_t)test_case->schedule_count * BUFFER_SETS_MOST;
@@ -254,12 +300,15 @@ enum status test_case_open(struct runner *runner, const struct choice *choice, s
         test_case_close(test_case);
         return fail(STATUS_ERROR, "out of memory for a test of %d ranks", runner->ranks);
     }
-    while (test_case->sets < count &&
-           set_is_enough(&sets[test_case->sets], test_case, runner->job->datatype->size))
-        test_case->sets++;
-    test_case_add_peers(test_case, runner->job->iterations);
+    test_case->sets = count;
+    test_case_fit_sets(sets, element, test_case);
+    test_case_count_peers(test_case, runner->ranks, runner->job->iterations);
     status = test_case_choose_way(runner, test_case);
-    if (status != STATUS_OK)
+    if (status == STATUS_OK)
+        status = test_case_split(runner, test_case);
+    if (status == STATUS_OK)
+        test_case_fit_sets(sets, element, test_case); /* the host may yet have to run it */
+    else
         test_case_close(test_case);
     return status;
 }

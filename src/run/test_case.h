@@ -17,6 +17,7 @@ struct test_case_way {
 struct test_case {
     const struct choice *choice;
     struct sized_problem sized; /* of the first schedule */
+    int channels;               /* of each schedule */
     int schedule_count;         /* with `-r all` each rank is the root in turn; else 1 */
     int sets;                   /* of buffers that it runs on */
     struct test_case_way way;
@@ -37,7 +38,10 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
 /* The schedules alone, which cannot run: what they need can be read from them. On success the
  * caller calls test_case_close(). */
 enum status test_case_outline(const struct runner *runner, const struct choice *choice,
-                              size_t bytes, struct test_case *test_case);
+                              size_t bytes, int channels, struct test_case *test_case);
+/* The channels that it has if devices run it, which hold `most` (channel_count.h). Where none may,
+ * those of the host. */
+int test_case_device_channels(const struct job *job, const struct test_case *test_case, int most);
 /* The executions go; test_case_ready() may make others. */
 void test_case_unready(struct test_case *test_case);
 void test_case_close(struct test_case *test_case);

@@ -39,8 +39,9 @@ static struct device_group_config session_group_config(const struct session *ses
         .ranks = runner->ranks,
         .members = control_members(session->control),
         .transport = job_maps(job),
-        .channels = job->channels,
-        .lanes = session->needs.lanes,
+        .channels = session->needs.device_channels,
+        .fits_channels = job->channels == CHANNELS_AUTO,
+        .lanes = session->needs.device_lanes,
         .copy = job->copy,
         .protocol = job->protocol,
         .chunk = job->chunk,
@@ -52,28 +53,12 @@ static struct device_group_config session_group_config(const struct session *ses
     };
 }
 
-static bool job_has_schedules(const struct job *job)
-{
-    bool has = false;
-    for (int c = 0; c < job->candidate_count; c++)
-        has |= job->candidates[c].choice.algorithm && !job->candidates[c].choice.algorithm->vendor;
-    return has;
-}
-
-/* May devices run schedules of the job, as far as its options tell? The same on every rank. */
-static bool session_considers_devices(const struct session *session)
-{
-    const struct job *job = &session->job;
-    return job->executor != EXECUTOR_HOST && device_group_serves(job->memory) &&
-           job_has_schedules(job);
-}
-
 /* Of the wires. */
 static size_t session_wire_bytes(const struct session *session)
 {
     struct device_group_config config = session_group_config(session);
     config.devices = NULL; /* not known yet */
-    bool asks = session_considers_devices(session) && job_maps(&session->job);
+    bool asks = job_considers_devices(&session->job) && job_maps(&session->job);
     return asks ? device_group_wire_bytes(&config) : 0;
 }
 
@@ -92,7 +77,7 @@ enum status session_open_devices(struct session *session)
         "the transports of -x map no memory of other ranks, as cuda does: add it";
     const struct device_group_config config = session_group_config(session);
     struct device_group *devices = &session->runner.devices;
-    if (!session_considers_devices(session))
+    if (!job_considers_devices(&session->job))
         return STATUS_OK;
     if (job_maps(&session->job))
         return device_group_open(&config, devices);

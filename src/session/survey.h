@@ -10,7 +10,9 @@ struct needs {
     size_t bytes[BUFFERS];  /* the most of any test case */
     size_t dropped;         /* bytes of the longest message that --inject may drop; 0: none */
     struct peer_use *peers; /* by rank: of all test cases together */
-    int lanes;              /* the most of any test case */
+    int lanes;              /* the most of any test case that the host runs */
+    int device_channels;    /* the most, if devices run all that they may */
+    int device_lanes;       /* likewise, for each channel */
 };
 
 /* Every size of the sweep is looked at: where blocks are cut to nothing at one size, another may

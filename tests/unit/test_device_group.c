@@ -83,6 +83,7 @@ static void ranks_with_gpus_of_their_own(void **state)
     (void)state;
     hosts_make(&hosts, 16);
     settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 16);
     hosts_make(&hosts, 17);
     settles(&hosts,
             "the GPU of rank 0 holds 16 blocks at once, fewer than 1 ranks x 17 channels: give "
@@ -108,6 +109,62 @@ static void threads_that_share_a_gpu(void **state)
             "the GPU of rank 2 holds 1 blocks at once, fewer than the 2 ranks that share it: "
             "run fewer ranks");
     assert_false(hosts.group.refused_by_use);
+}
+
+/* Without a number of --channels, each device lowers it to what all of them hold. */
+static void channels_that_fit(void **state)
+{
+    struct hosts hosts;
+    (void)state;
+    hosts_make(&hosts, 64);
+    hosts.group.config.fits_channels = true;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 16);
+    hosts.devices[3] = hosts.devices[2];
+    hosts.offers[3].process = hosts.offers[2].process;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 8);
+    hosts.offers[1].blocks_most = 7;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 4);
+    hosts.group.config.channels = 2; /* no line asks for more */
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 2);
+    hosts.offers[2].blocks_most = hosts.offers[3].blocks_most = 2;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 1);
+    hosts.offers[2].blocks_most = hosts.offers[3].blocks_most = 1;
+    settles(&hosts,
+            "the GPU of rank 2 holds 1 blocks at once, fewer than the 2 ranks that share it: "
+            "run fewer ranks");
+    assert_false(hosts.group.refused_by_use);
+}
+
+/* Nor does it grow until the wires of all ranks take more than 256 MiB, or their slots shrink. */
+static void channels_with_wires(void **state)
+{
+    struct hosts hosts;
+    (void)state;
+    hosts_make(&hosts, 64);
+    struct device_group_config *config = &hosts.group.config;
+    for (int r = 0; r < RANKS; r++)
+        hosts.offers[r].blocks_most = 64;
+    config->fits_channels = true;
+    config->lanes = 16;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 64);
+    config->lanes = 17;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 32);
+    size_t bytes = device_group_wire_bytes(config);
+    assert_in_range(bytes, 2 * 17 * 32 * 4 * (16 << 10), 2 * 17 * 32 * 4 * (28 << 10));
+    config->slot_bytes = 1 << 20;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 1);
+    config->fits_channels = false;
+    settles(&hosts, "");
+    assert_int_equal(hosts.group.channels, 64);
+    assert_int_equal(device_group_wire_bytes(config), 0);
 }
 
 static void processes_that_share_a_gpu(void **state)
@@ -230,6 +287,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_with_gpus_of_their_own),
         cmocka_unit_test(threads_that_share_a_gpu),
+        cmocka_unit_test(channels_that_fit),
+        cmocka_unit_test(channels_with_wires),
         cmocka_unit_test(processes_that_share_a_gpu),
         cmocka_unit_test(a_rank_that_cannot),
         cmocka_unit_test(offers_travel),

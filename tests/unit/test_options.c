@@ -85,7 +85,7 @@ static void defaults_are_the_tables(void **state)
     assert_false(o.job.in_place);
     assert_int_equal(o.job.copy, COPY_AUTO);
     assert_true(o.job.chunk == GRAIN_AUTO);
-    assert_int_equal(o.job.channels, 1);
+    assert_int_equal(o.job.channels, CHANNELS_AUTO);
     assert_int_equal(o.job.slots, 0);
     assert_int_equal(o.job.slot_bytes, 0);
     assert_true(o.job.bootstrap.timeout == 30);
@@ -270,7 +270,7 @@ static const struct {
     {"alltoall --copy zcpy", "did you mean 'zcopy'?"},
     {"alltoall --start never", "valid are barrier, back-to-back"},
     {"alltoall --chunk 1.5K", "has a fraction"},
-    {"alltoall --channels 65", "is too large"},
+    {"alltoall --channels 65", "give a whole number from 1 to 64, or 'auto'"},
     {"alltoall --rendezvous host", "is not HOST:PORT"},
     {"alltoall --rendezvous host:0", "no valid port"},
     {"alltoall --json -v", "looks like an option"},

@@ -109,7 +109,7 @@ static void options_that_differ_are_refused(void **state)
         {"graph", "allreduce", "'--graph' there, 'nothing' at rank 0"}, /* likewise */
         {"copy", "allreduce --copy zcopy", "'--copy zcopy' there, '--copy auto' at rank 0"},
         {"chunk", "allreduce --chunk 64K", "'--chunk 65536' there, '--chunk auto' at rank 0"},
-        {"channels", "allreduce --channels 2", "'--channels 2' there, '--channels 1' at rank 0"},
+        {"channels", "allreduce --channels 2", "'--channels 2' there, '--channels auto' at rank 0"},
         {"slots", "allreduce --slots 8", "'--slots 8' there, 'nothing' at rank 0"},
         {"slot-size", "allreduce --slot-size 4K", "'--slot-size 4096' there"},
         {"bind", "allreduce --bind none", "'--bind none' there, '--bind core' at rank 0"},
