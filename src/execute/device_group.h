@@ -106,7 +106,7 @@ struct device_group {
     char refusal[GROUP_REASON_MOST];  /* why no line runs there; "": any may */
     bool refused_by_use;              /* because of an option of the user */
     int channels;                     /* the most blocks of a run, once settled */
-    bool is_tried;                    /* kernels of all ranks have run at the same time */
+    int tried;                        /* blocks of each rank that have run at the same time */
     bool is_abandoned;                /* some have not, and may never end */
     char *room;                       /* the machine's, with the plans of the line at hand */
     struct device_plan *first, **end; /* in the order in which they were added */

@@ -191,6 +191,6 @@ enum status session_try_devices(struct session *session, struct test_case *test_
         return status;
     if (late >= 0)
         return trial_give_up(session, late, test_case);
-    session->runner.devices.is_tried = true;
+    session->runner.devices.tried = test_case->channels;
     return runner_complete(&session->runner, execution);
 }

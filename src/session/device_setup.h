@@ -18,9 +18,9 @@ enum status session_open_devices(struct session *session);
  * schedules. Fails if the user insists, and none may. */
 enum status session_settle_devices(struct session *session);
 
-/* Called by all ranks together, before the first line that devices run: runs it once, and finds
- * whether the kernels of all ranks run at the same time, which CUDA does not promise. If not, the
- * host runs this line and all that follow. */
+/* Called by all ranks together, before the first line that devices run, and before one with more
+ * channels than any before it: runs it once, and finds whether the kernels of all ranks run at the
+ * same time, which CUDA does not promise. If not, the host runs this line and all that follow. */
 enum status session_try_devices(struct session *session, struct test_case *test_case);
 
 #endif

@@ -121,7 +121,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
         status = test_case_ready(runner, session->checker.sets, &test_case);
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_WARMUP);
-        if (test_case.way.on_device && !runner->devices.is_tried)
+        if (test_case.way.on_device && runner->devices.tried < test_case.channels)
             status = session_try_devices(session, &test_case);
     }
     if (status == STATUS_OK)

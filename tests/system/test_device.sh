@@ -99,11 +99,11 @@ faults() {
             --copy $way --inject corrupt:rank=2:iteration=1
         check_says "wrong data at ranks 0..3 .*corrupted on the way or in memory: .*flipped bit"
         over mode=async 3 allreduce -a ring -m cuda --executor device --np 4 --ranks-as threads -b 64K -e 64K -c 4 -n 1 \
-            --copy $way --inject drop:rank=2:iteration=1
+            --channels 1 --copy $way --inject drop:rank=2:iteration=1
         check_says "the contribution of rank 1 is missing in elements 0..4095"
     done
-    over mode=async 3 broadcast -a chain -m cuda --executor device --np 2 --ranks-as threads -b 200K -e 200K -n 1 -w 0 -c 1 \
-        --inject drop:rank=1:iteration=0
+    over mode=async 3 broadcast -a chain -m cuda --executor device --np 2 --ranks-as threads --channels 1 -b 200K -e 200K -n 1 -w 0 \
+        -c 1 --inject drop:rank=1:iteration=0
     check_says "wrong data at rank 1 .*: 51200 elements are wrong"
     over mode=async 1 broadcast -a chain -m cuda --executor device --np 2 --ranks-as threads "${short[@]}" \
         --inject drop:rank=0:iteration=0
@@ -194,6 +194,47 @@ refusals() {
     check_says "'gpu' is not a"
 }
 
+# counted SETTINGS NUMBERS OPTION...: the channels of 32K, 128K, 512K and 2M
+counted() {
+    over "$1" 0 allreduce -a ring -m cuda -b 32K -e 2M -f 4 -n 1 -w 0 -c 1 "${@:3}"
+    check_json "$scratch/json" "[r['channels'] for r in d['results']] == [$2]" 'all(r["wrong"] == 0 for r in d["results"])'
+}
+
+# Without a number of --channels: by size, and no more than the GPUs hold; all algorithms.
+channels_by_default() {
+    counted mode=sync,devices=2,sms=70 '1, 4, 16, 64' --np 2 --executor device
+    check_says '; channels auto; float sum' "$out"
+    check_json "$scratch/json" 'd["options"]["channels"] == "auto"'
+    counted mode=sync,devices=1 '1, 4, 16, 16' --np 2 --ranks-as threads --executor device --profile
+    check_json "$scratch/json" 'all(abs(sum(r[k] for k in ("copying", "reducing", "waiting_peer",
+        "waiting_credit", "bookkeeping")) - 1) < 0.01 for l in d["results"] for r in l["profile"])'
+    counted mode=async,devices=1,sms=5,per_sm=3 '1, 4, 4, 4' --np 2 --ranks-as threads --executor device --graph
+    counted mode=async,devices=2,sms=3,per_sm=1 '1, 1, 1, 1' --np 3 --ranks-as threads --executor device
+    # Fewer where the wires of 64 would be too large; a number that is given stays.
+    counted mode=sync,devices=2,sms=70 '1, 2, 2, 2' --np 2 --executor device --slots 4 --slot-size 9M
+    counted mode=sync,devices=2,sms=70 '3, 3, 3, 3' --np 2 --executor device --channels 3
+    check_says '; channels 3; float sum' "$out"
+    counted mode=sync,devices=2,sms=70 '1, 1, 1, 1' --np 2 --executor device --channels 1
+    # The host has one, also where the device was to run the line.
+    counted mode=sync,devices=2 '1, 1, 1, 1' --np 2 --executor host
+    check_silent '; channels' "$out"
+    counted mode=sync,devices=2,peer=no '1, 1, 1, 1' --np 2 -v
+    check_says '^# executor: host .*not the device: ranks [01] and [01] do not map' "$out"
+    # A number larger than those before it is tried before it is timed.
+    over mode=sync,hang=8 0 allreduce -a ring -m cuda --np 3 --ranks-as threads -b 4K -e 64K -f 16 -n 1 -w 0 -c 0 --timeout 5
+    check_json "$scratch/json" '[(r["executor"], r["channels"]) for r in d["results"]] == [("device", 1), ("host", 1)]' \
+        '"had not begun after 1 s" in d["results"][1]["why_host"]'
+    local short=(-b 256K -e 256K -n 1 -w 0 -c 1)
+    settings=mode=sync,devices=2
+    every_algorithm 2 --ranks-as threads
+    settings=mode=async,devices=3
+    every_algorithm 3 --ranks-as processes
+    settings=mode=async,devices=2
+    every_algorithm 4 --ranks-as threads -d double
+    settings=mode=async,devices=1,sms=20
+    every_algorithm 5 --ranks-as threads
+}
+
 # What nvcc makes of the kernel: how words are ordered, and what its registers do not hold.
 kernel() {
     local toolkit spilled
@@ -225,6 +266,7 @@ odd_jobs
 faults
 lost_ranks
 refusals
+channels_by_default
 settings=mode=sync,threads=1
 types_and_operators
 [ -n "${TEST_PLAIN:-}" ] && finish
