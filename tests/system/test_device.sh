@@ -220,6 +220,8 @@ channels_by_default() {
     check_silent '; channels' "$out"
     counted mode=sync,devices=2,peer=no '1, 1, 1, 1' --np 2 -v
     check_says '^# executor: host .*not the device: ranks [01] and [01] do not map' "$out"
+    over mode=sync,devices=2,peer=no,fail=cudaHostRegister:1 1 allreduce -a ring -m cuda --np 2 --ranks-as processes -b 2M -e 2M
+    check_says "cannot pin 8388608 bytes of this host's memory, through which messages are staged" # rings of 4 MiB for one lane
     # A number larger than those before it is tried before it is timed.
     over mode=sync,hang=8 0 allreduce -a ring -m cuda --np 3 --ranks-as threads -b 4K -e 64K -f 16 -n 1 -w 0 -c 0 --timeout 5
     check_json "$scratch/json" '[(r["executor"], r["channels"]) for r in d["results"]] == [("device", 1), ("host", 1)]' \
