@@ -52,7 +52,7 @@ job() {
     seconds=$(left)
     words=("$5" -a "$8" -m cuda --np "$2" --device 0 --ranks-as "$3" -d "$6" -b 4K -e 64K -f 16 -n 1 -w 0 -c 1)
     if [ "$4" = device ]; then
-        words+=(--executor device --channels $((1 + $1 % 4)) --copy "$(printf '%s\n' auto zcopy bcopy | sed -n $((1 + $1 % 3))p)")
+        words+=(--executor device --channels "$(printf '%s\n' auto 2 3 4 | sed -n $((1 + $1 % 4))p)" --copy "$(printf '%s\n' auto zcopy bcopy | sed -n $((1 + $1 % 3))p)")
     else
         words+=(--executor host -x "$4")
     fi

@@ -52,22 +52,35 @@ memory_bars() {
         tee -a "$report/report.txt"
 }
 
-# channels_most GPUS: how many channels two ranks on these GPUs can have, at most 64. Status 1: the device executor cannot be had.
-channels_most() {
-    limited 30 "$cctest" allreduce -a ring -m cuda --np 2 --ranks-as threads --device "$1" --executor device --channels 64 \
-        -b 64K -e 64K -n 1 -w 0 -c 0 && echo 64 && return
-    grep -Eo 'give --channels [0-9]+' "$scratch/err" | head -1 | grep -Eo '[0-9]+'
+# channels_row GPUS WHERE CHANNELS: busbw by size of two ranks on these GPUs, with so many channels
+channels_row() {
+    local range=(-b 64K -e 256M -f 16 -n 10)
+    [ -n "$gpu" ] || range=(-b 64K -e 256K -f 4 -n 2 -w 1)
+    limited 40 "$cctest" allreduce -a ring -m cuda --np 2 --ranks-as threads --device "$1" --executor device --channels "$3" \
+        -c 1 "${range[@]}" --json "$scratch/json"
+    case $? in
+    0) ;;
+    2) note "$2, --channels $3: $(grep -o 'the GPU of rank [^;]*' "$scratch/err" | head -1)" && return ;;
+    *) fault "$2, --channels $3: no busbw" "$scratch/err" && return ;;
+    esac
+    cat "$scratch/out" >>"$report/bars.txt"
+    note "$2, --channels $3, GB/s: $(python3 -c 'import json, sys
+print(*("%.1f at %d KiB%s" % (r["busbw_GBps"], r["bytes"] >> 10, " by %d" % r["channels"] if sys.argv[2] == "auto" else "")
+        for r in json.load(open(sys.argv[1]))["results"]), sep=", ")' "$scratch/json" "$3")"
+}
+
+# What the number that cctest chooses costs, beside others.
+channels_rows() {
+    local channels
+    for channels in auto 1 8 32 64; do channels_row "$@" $channels; done
 }
 
 # rate_bars GPUS MEMORY LINK WHERE: busbw of two ranks on these GPUs (--device), whose memory reads and writes MEMORY GB/s
 # together. LINK: GB/s of the copy engine between them; 0: it is one GPU.
 rate_bars() {
-    local each collective algorithm size sizes='256M 1G' turn turns=2 channels options=(-n 10 -w 3)
-    channels=$(channels_most "$1") || fault "the device executor cannot be had on GPU $1" "$scratch/err"
-    note "$4: at most ${channels:-?} channels fit"
-    [ -n "$channels" ] || channels=1
+    local each collective algorithm size sizes='256M 1G' turn turns=2 options=(-n 10 -w 3)
     if [ -z "$gpu" ]; then
-        sizes='64K 256K' turns=1 channels=2 options=(-n 3 -w 1)
+        sizes='64K 256K' turns=1 options=(-n 3 -w 1)
     elif [ "$(free_memory)" -lt 24576 ]; then
         sizes=256M
         note "1G is left out: less than 24 GiB of a GPU's memory are free"
@@ -77,7 +90,7 @@ rate_bars() {
         rm -f "$scratch"/rate.*
         for ((turn = 0; turn < turns; turn++)); do
             limited 40 "$cctest" "$collective" -a "$algorithm" -m cuda --np 2 --ranks-as threads --device "$1" --executor device \
-                --copy zcopy --channels "$channels" -b "${sizes% *}" -e "${sizes#* }" -f 4 -c 1 "${options[@]}" \
+                --copy zcopy -b "${sizes% *}" -e "${sizes#* }" -f 4 -c 1 "${options[@]}" \
                 --json "$scratch/rate.$turn" || {
                 fault "$4, $collective: status $?" "$scratch/err"
                 rm -f "$scratch/rate.$turn"
@@ -92,10 +105,10 @@ free_memory() { # MiB of the GPU that has least
     timeout 20 nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits 2>/dev/null | sort -n | head -1 | grep -E '^[0-9]+$' || echo 0
 }
 
-# rate_bar GPUS MEMORY LINK WHERE, of rate_bars' collective, algorithm, channels and size: beside the lower of both limits
+# rate_bar GPUS MEMORY LINK WHERE, of rate_bars' collective, algorithm and size: beside the lower of both limits
 rate_bar() {
     local busbw='' memory='' link='' moved='' ratio='' limit=memory least=0.8
-    "$cctest" plan "$collective" -a "$algorithm" --np 2 -b "$size" --channels "$channels" --json "$scratch/plan" >/dev/null 2>&1
+    "$cctest" plan "$collective" -a "$algorithm" --np 2 -b "$size" --json "$scratch/plan" >/dev/null 2>&1
     read -r busbw memory link moved < <("$root/tests/cuda/check/limit.py" "$scratch/plan" "$2" "$3" "$scratch"/rate.* 2>"$scratch/err")
     [ -n "$moved" ] || fault "$4, $collective of $size: no limit" "$scratch/err"
     if [ "$3" != 0 ] && [ -n "$link" ] && awk "BEGIN { exit !($link < $memory) }"; then
@@ -137,6 +150,7 @@ device_bars() {
     rate=$(awk '$2 == $3 { print 2 * $4 }' "$scratch/copies")
     [ -n "$rate" ] || return
     note "a copy by the runtime within GPU 0: $rate GB/s read and written"
+    channels_rows 0 "one GPU"
     rate_bars 0 "$rate" 0 "one GPU"
     latency_bar 2 15 0 "one GPU"
     latency_bar 8 25 0 "one GPU"
@@ -148,6 +162,7 @@ device_bars() {
         return
     fi
     note "a copy by the runtime between GPUs $pair: $between GB/s, in the slower direction"
+    channels_rows "$pair" "two GPUs"
     rate_bars "$pair" "$(awk "BEGIN { print 2 * $rate }")" "$between" "two GPUs"
     latency_bar 2 15 "$pair" "two GPUs"
 }
