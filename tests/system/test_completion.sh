@@ -106,6 +106,7 @@ read -ra words <<<"$(valid --copy)"
 offers "cctest allreduce --copy=" "${words[@]}"
 offers "cctest broadcast -r a" all
 offers "cctest broadcast --chunk a" auto
+offers "cctest broadcast --channels a" auto
 offers "cctest alltoallv --counts z" zipf:
 offers "cctest alltoallv --counts c" "counts one.txt" counts2.txt
 offers "cctest alltoall --json c" "counts one.txt" counts2.txt
