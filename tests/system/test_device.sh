@@ -223,18 +223,14 @@ channels_by_default() {
     over mode=sync,devices=2,peer=no,fail=cudaHostRegister:1 1 allreduce -a ring -m cuda --np 2 --ranks-as processes -b 2M -e 2M
     check_says "cannot pin 8388608 bytes of this host's memory, through which messages are staged" # rings of 4 MiB for one lane
     # A number larger than those before it is tried before it is timed.
-    over mode=sync,hang=8 0 allreduce -a ring -m cuda --np 3 --ranks-as threads -b 4K -e 64K -f 16 -n 1 -w 0 -c 0 --timeout 5
+    over mode=sync,hang=11 0 allreduce -a ring -m cuda --np 3 --ranks-as threads -b 4K -e 64K -f 16 -n 1 -w 0 -c 0 --timeout 5
     check_json "$scratch/json" '[(r["executor"], r["channels"]) for r in d["results"]] == [("device", 1), ("host", 1)]' \
         '"had not begun after 1 s" in d["results"][1]["why_host"]'
     local short=(-b 256K -e 256K -n 1 -w 0 -c 1)
-    settings=mode=sync,devices=2
-    every_algorithm 2 --ranks-as threads
     settings=mode=async,devices=3
     every_algorithm 3 --ranks-as processes
-    settings=mode=async,devices=2
-    every_algorithm 4 --ranks-as threads -d double
     settings=mode=async,devices=1,sms=20
-    every_algorithm 5 --ranks-as threads
+    every_algorithm 5 --ranks-as threads -d double
 }
 
 # What nvcc makes of the kernel: how words are ordered, and what its registers do not hold.

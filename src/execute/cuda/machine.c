@@ -107,8 +107,10 @@ static enum status machine_survey(struct cuda_machine *machine)
  * the device. So it comes before any kernel waits for another. */
 static enum status machine_warm(const struct cuda_machine *machine)
 {
-    uint32_t blocks = machine->config.blocks;
-    return blocks <= machine->base.blocks_most ? kernel_launch(machine, NULL, blocks) : STATUS_OK;
+    uint32_t blocks = machine->config.blocks, most = machine->base.blocks_most;
+    if (blocks > most)
+        blocks = most;
+    return blocks > 0 ? kernel_launch(machine, NULL, blocks) : STATUS_OK;
 }
 
 static enum status machine_prepare(void *preparing)
