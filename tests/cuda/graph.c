@@ -127,7 +127,7 @@ static struct standin_graph *capture_end(struct CUstream_st *stream)
 static cudaError_t capture_fail(struct CUstream_st *stream, cudaGraph_t *graph, cudaError_t error)
 {
     *graph = NULL;
-    if (standin.pid != getpid())
+    if (__atomic_load_n(&standin.pid, __ATOMIC_ACQUIRE) != getpid())
         return error;
     standin_lock();
     if (standin_stream_check(stream) == cudaSuccess && stream->capture)
