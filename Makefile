@@ -274,7 +274,7 @@ $(cuda_check): $(BUILD)/tests/cuda/check/%: $(BUILD)/tests/cuda/check/%.o $(libr
 cuda_headers := $(firstword $(filter-out -isystem,$(cuda_include)))
 nvml_header := $(if $(cuda_headers),$(shell grep -ls 'define NVML_API_VERSION *1[3-9]' $(cuda_headers)/nvml.h))
 # The runtime for tests defines what NVIDIA's header declares, and our nvml.h is a part of NVIDIA's, where these are.
-$(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runtime_api.h $(wildcard tests/cuda/*.[ch] src/device/nvml/nvml.[ch] \
+$(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runtime_api.h src/memory/cuda/fabric_driver.h $(wildcard tests/cuda/*.[ch] src/device/nvml/nvml.[ch] \
     $(cuda_headers)/cuda_runtime_api.h) $(nvml_header)
 	$(Q)mkdir -p $(@D)
 	$(Q)for api in tests/cuda/include $(cuda_headers); do \

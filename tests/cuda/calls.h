@@ -19,6 +19,7 @@
     CALL(cudaDeviceSynchronize, cudaErrorLaunchFailure)                                            \
     CALL(cudaDeviceFlushGPUDirectRDMAWrites, cudaErrorNotSupported)                                \
     CALL(cuMemGetHandleForAddressRange, cudaErrorNotSupported)                                     \
+    CALL(cuMemGetAllocationGranularity, cudaErrorInvalidValue)                                     \
     CALL(cuMemCreate, cudaErrorMemoryAllocation)                                                   \
     CALL(cuMemRelease, cudaErrorInvalidValue)                                                      \
     CALL(cuMemAddressReserve, cudaErrorMemoryAllocation)                                           \

@@ -6,6 +6,13 @@
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 
+#include "memory/cuda/fabric_driver.h"
+
+/* Of the same toolkit. */
+#if defined(__CUDA_RUNTIME_API_H__) && __has_include(<cuda.h>)
+#include <cuda.h>
+#endif
+
 #define IS(name, value) _Static_assert((long)(name) == (value), #name)
 
 IS(cudaSuccess, 0);
@@ -170,3 +177,37 @@ IS(offsetof(struct cudaDeviceProp, totalGlobalMem), 288);
 IS(sizeof(dim3), 12);
 IS(sizeof(uint3), 12);
 IS(sizeof(cudaIpcMemHandle_t), 64);
+
+/* Memory with fabric handles, which only the driver's header has. */
+#if defined(CUDA_VERSION) && CUDA_VERSION >= 12040
+IS(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, FABRIC_ATTRIBUTE_RDMA);
+IS(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, FABRIC_ATTRIBUTE_HANDLES);
+IS(CU_MEM_HANDLE_TYPE_FABRIC, FABRIC_HANDLE_TYPE);
+IS(sizeof(CUmemFabricHandle), FABRIC_HANDLE_BYTES);
+IS(CU_MEM_ALLOCATION_TYPE_PINNED, FABRIC_PINNED);
+IS(CU_MEM_LOCATION_TYPE_DEVICE, FABRIC_ON_DEVICE);
+IS(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, FABRIC_READ_WRITE);
+IS(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, FABRIC_GRANULARITY);
+IS(sizeof(CUmemLocation), sizeof(struct fabric_location));
+IS(offsetof(CUmemLocation, type), offsetof(struct fabric_location, type));
+IS(offsetof(CUmemLocation, id), offsetof(struct fabric_location, device));
+IS(sizeof(CUmemAllocationProp), sizeof(struct fabric_properties));
+#define SAME(name, own)                                                                            \
+    IS(offsetof(CUmemAllocationProp, name), offsetof(struct fabric_properties, own))
+SAME(type, type);
+SAME(requestedHandleTypes, handle_types);
+SAME(location, location);
+SAME(win32HandleMetaData, unused);
+SAME(allocFlags.compressionType, compression);
+SAME(allocFlags.gpuDirectRDMACapable, rdma);
+SAME(allocFlags.usage, usage);
+SAME(allocFlags.reserved, reserved);
+IS(sizeof(CUmemAccessDesc), sizeof(struct fabric_access));
+IS(offsetof(CUmemAccessDesc, location), offsetof(struct fabric_access, location));
+IS(offsetof(CUmemAccessDesc, flags), offsetof(struct fabric_access, flags));
+IS(sizeof(CUmemGenericAllocationHandle), sizeof(unsigned long long));
+IS(sizeof(CUdeviceptr), sizeof(unsigned long long));
+IS(sizeof(CUresult), sizeof(int));
+IS(CUDA_ERROR_NOT_PERMITTED, cudaErrorNotPermitted);
+IS(CUDA_ERROR_NOT_SUPPORTED, cudaErrorNotSupported);
+#endif

@@ -37,6 +37,17 @@ static void copy_stage(struct standin_work *work)
     work->copy.from_pitch = width;
 }
 
+/* Copies between devices need no peer access, but mapped memory is there for those alone to which it
+ * was given. */
+static cudaError_t copy_reaches(const struct standin_block *block, int device, const char *what)
+{
+    if (!block || block->kind != BLOCK_MAPPED || standin_block_serves(block, device))
+        return cudaSuccess;
+    return standin_violation(cudaErrorIllegalAddress,
+                             "%s of GPU %d uses mapped memory at %p, to which it has no access",
+                             what, device, (void *)block->base);
+}
+
 struct copy {
     void *to;
     const void *from;
@@ -61,6 +72,10 @@ static cudaError_t copy_submit(const struct copy *copy, cudaStream_t stream)
         error = standin_range(copy->from, from_bytes, "the source of a copy", &from);
     if (error == cudaSuccess)
         error = copy_direction(copy->kind, block_is_device(to), block_is_device(from));
+    if (error == cudaSuccess)
+        error = copy_reaches(to, stream->device, "a copy");
+    if (error == cudaSuccess)
+        error = copy_reaches(from, stream->device, "a copy");
     if (error != cudaSuccess)
         return error;
     const char *to_at = copy->to, *from_at = copy->from;
@@ -131,6 +146,8 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
                                   "cudaMemsetAsync on a stream of another device");
     if (error == cudaSuccess && bytes > 0)
         error = standin_range(to, bytes, "the target of a memset", &block);
+    if (error == cudaSuccess && bytes > 0)
+        error = copy_reaches(block, stream->device, "a memset");
     if (error != cudaSuccess || bytes == 0)
         return standin_leave(error);
     if (!block)

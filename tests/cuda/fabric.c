@@ -32,8 +32,10 @@ struct memory {
     size_t bytes;
     int file;
     bool is_own;
-    unsigned handles; /* that are not released */
-    bool is_mapped;
+    bool has_nics;
+    unsigned handles, mappings; /* that are not released, not unmapped */
+    dev_t file_device;
+    ino_t file_number;
     struct memory *next;
 };
 
@@ -53,8 +55,8 @@ static unsigned long long last_handle = 0x7000;
 
 /* What a handle holds for other processes. */
 struct shareable {
-    char path[32];
-    uint64_t bytes, host;
+    uint64_t bytes, host, file_device, file_number;
+    int32_t process, file; /* whose number of the file this is */
     uint32_t magic;
 };
 _Static_assert(sizeof(struct shareable) <= FABRIC_HANDLE_BYTES, "a handle has room");
@@ -84,7 +86,11 @@ static struct addresses *addresses_find(unsigned long long at, size_t bytes)
 static struct memory *memory_add(const struct memory *values)
 {
     struct memory *memory = standin_allocate(sizeof *memory);
+    struct stat stat;
+    if (fstat(values->file, &stat) != 0)
+        abort();
     *memory = *values;
+    memory->file_device = stat.st_dev, memory->file_number = stat.st_ino;
     memory->handle = ++last_handle;
     memory->handles = 1;
     memory->next = memories;
@@ -96,7 +102,7 @@ static struct memory *memory_add(const struct memory *values)
 static void memory_settle(struct memory *memory)
 {
     struct memory **link = &memories;
-    if (memory->handles > 0 || memory->is_mapped)
+    if (memory->handles + memory->mappings > 0)
         return;
     while (*link != memory)
         link = &(*link)->next;
@@ -115,8 +121,7 @@ void standin_fabric_forget(void)
         reserved = next;
     }
     while (memories) {
-        memories->handles = 0;
-        memories->is_mapped = false;
+        memories->handles = memories->mappings = 0;
         memory_settle(memories);
     }
 }
@@ -131,16 +136,25 @@ bool standin_fabric_serves(int device)
     return standin.config.fabric != FABRIC_NO && standin.cards[device].part == 0;
 }
 
-static int cu_granularity(size_t *bytes, const struct fabric_properties *properties, int option)
+static bool properties_fit(const struct fabric_properties *properties)
 {
-    (void)properties;
-    if (option > 1)
-        return CU_INVALID;
+    static const struct fabric_properties none;
+    return properties->type == FABRIC_PINNED && properties->handle_types == FABRIC_HANDLE_TYPE &&
+           properties->location.type == FABRIC_ON_DEVICE && !properties->unused &&
+           !properties->compression && properties->rdma <= 1 && !properties->usage &&
+           memcmp(properties->reserved, none.reserved, sizeof none.reserved) == 0;
+}
+
+static int cu_granularity_locked(size_t *bytes, const struct fabric_properties *properties,
+                                 int option)
+{
+    if (!properties_fit(properties) || option < 0 || option > FABRIC_GRANULARITY)
+        return violation("cuMemGetAllocationGranularity", "it is not for fabric handles");
     *bytes = UNIT;
     return CU_SUCCESS;
 }
 
-static int memory_make(unsigned long long *handle, size_t bytes, int device)
+static int memory_make(unsigned long long *handle, size_t bytes, int device, bool has_nics)
 {
     int file = memfd_create("cuda-standin", MFD_CLOEXEC);
     if (bytes > (size_t)standin.config.memory ||
@@ -156,9 +170,12 @@ static int memory_make(unsigned long long *handle, size_t bytes, int device)
     memset(view, STANDIN_GARBAGE, bytes);
     munmap(view, bytes);
     standin.used[device] += bytes;
-    *handle =
-        memory_add(&(struct memory){.device = device, .bytes = bytes, .file = file, .is_own = true})
-            ->handle;
+    *handle = memory_add(&(struct memory){.device = device,
+                                          .bytes = bytes,
+                                          .file = file,
+                                          .is_own = true,
+                                          .has_nics = has_nics})
+                  ->handle;
     return CU_SUCCESS;
 }
 
@@ -167,10 +184,7 @@ static int cu_create_locked(unsigned long long *handle, size_t bytes,
                             const struct fabric_properties *properties, unsigned long long flags)
 {
     int device = properties->location.device;
-    if (flags || properties->type != FABRIC_PINNED ||
-        properties->handle_types != FABRIC_HANDLE_TYPE ||
-        properties->location.type != FABRIC_ON_DEVICE || properties->unused ||
-        properties->compression || properties->usage)
+    if (flags || !properties_fit(properties))
         return violation("cuMemCreate", "these properties are not for fabric handles");
     if (device < 0 || device >= standin.config.devices)
         return CU_NO_DEVICE;
@@ -180,8 +194,9 @@ static int cu_create_locked(unsigned long long *handle, size_t bytes,
         return CU_INVALID;
     if (!standin_fabric_serves(device))
         return CU_NOT_SUPPORTED;
-    return standin.config.fabric == FABRIC_NO_CHANNEL ? CU_NOT_PERMITTED
-                                                      : memory_make(handle, bytes, device);
+    return standin.config.fabric == FABRIC_NO_CHANNEL
+               ? CU_NOT_PERMITTED
+               : memory_make(handle, bytes, device, properties->rdma);
 }
 
 static int cu_release_locked(unsigned long long handle)
@@ -189,6 +204,8 @@ static int cu_release_locked(unsigned long long handle)
     struct memory *memory = memory_find(handle);
     if (!memory)
         return violation("cuMemRelease", "there is no such handle, or it is released");
+    if (standin_kernels_await("cuMemRelease", memory->device, false) != cudaSuccess)
+        return CU_INVALID;
     memory->handles--;
     memory_settle(memory);
     return CU_SUCCESS;
@@ -230,14 +247,13 @@ static int cu_map_locked(unsigned long long at, size_t bytes, size_t offset,
 {
     struct memory *memory = memory_find(handle);
     struct addresses *addresses = addresses_find(at, bytes);
-    struct stat stat;
     if (!memory || !addresses || addresses->memory || bytes != memory->bytes || offset || flags)
         return violation("cuMemMap", "a handle and free addresses of its size are wanted");
     if (standin_kernels_await("cuMemMap", memory->device, false) != cudaSuccess)
         return CU_INVALID;
     int file = dup(memory->file);
     char *view = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (file < 0 || fstat(file, &stat) != 0 || view == MAP_FAILED ||
+    if (file < 0 || view == MAP_FAILED ||
         mmap(addresses->base, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
         abort();
     const struct standin_block *block =
@@ -249,13 +265,24 @@ static int cu_map_locked(unsigned long long at, size_t bytes, size_t offset,
                                           .map = addresses->base,
                                           .map_bytes = bytes + BLOCK_PAGE,
                                           .file = file,
-                                          .file_device = stat.st_dev,
-                                          .file_number = stat.st_ino});
-    if (memory->is_own)
+                                          .file_device = memory->file_device,
+                                          .file_number = memory->file_number});
+    if (memory->has_nics)
         standin_nics_reach(block, true);
-    memory->is_mapped = true;
+    memory->mappings++;
     addresses->memory = memory;
     return CU_SUCCESS;
+}
+
+/* Waits for the kernels of the devices that reach it. */
+static cudaError_t kernels_await(const struct standin_block *block, const char *call)
+{
+    const uint32_t devices = block->access;
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; error == cudaSuccess && i < standin.config.devices; i++)
+        if (devices >> i & 1)
+            error = standin_kernels_await(call, i, true);
+    return error;
 }
 
 static int cu_unmap_locked(unsigned long long at, size_t bytes)
@@ -266,13 +293,14 @@ static int cu_unmap_locked(unsigned long long at, size_t bytes)
         return violation("cuMemUnmap", "nothing is mapped there as a whole");
     struct memory *memory = addresses->memory;
     struct standin_block *block = block_take(addresses->base, BLOCK_MAPPED, "cuMemUnmap", &error);
-    if (!block || standin_kernels_await("cuMemUnmap", memory->device, true) != cudaSuccess)
+    if (!block || kernels_await(block, "cuMemUnmap") != cudaSuccess ||
+        !block_take(addresses->base, BLOCK_MAPPED, "cuMemUnmap", &error))
         return CU_INVALID;
-    if (memory->is_own)
+    if (memory->has_nics)
         standin_nics_reach(block, false);
     block_drop(block);
     addresses->memory = NULL;
-    memory->is_mapped = false;
+    memory->mappings--;
     memory_settle(memory);
     return CU_SUCCESS;
 }
@@ -305,12 +333,13 @@ static int cu_access_locked(unsigned long long at, size_t bytes, const struct fa
 static int cu_retain_locked(unsigned long long *handle, const void *pointer)
 {
     for (struct addresses *each = reserved; each; each = each->next)
-        if (each->base == pointer && each->memory) {
+        if (each->memory && (const char *)pointer >= each->base &&
+            (const char *)pointer < each->base + each->bytes) {
             each->memory->handles++;
             *handle = each->memory->handle;
             return CU_SUCCESS;
         }
-    return violation("cuMemRetainAllocationHandle", "no mapped memory begins there");
+    return violation("cuMemRetainAllocationHandle", "no memory is mapped there");
 }
 
 static int cu_lend_locked(void *handle, unsigned long long of, int type, unsigned long long flags)
@@ -318,9 +347,13 @@ static int cu_lend_locked(void *handle, unsigned long long of, int type, unsigne
     const struct memory *memory = memory_find(of);
     if (!memory || type != FABRIC_HANDLE_TYPE || flags)
         return violation("cuMemExportToShareableHandle", "a handle of memory is wanted");
-    struct shareable values = {
-        .bytes = memory->bytes, .host = host_identity(), .magic = FABRIC_MAGIC};
-    snprintf(values.path, sizeof values.path, "/proc/%d/fd/%d", getpid(), memory->file);
+    struct shareable values = {.bytes = memory->bytes,
+                               .host = host_identity(),
+                               .file_device = memory->file_device,
+                               .file_number = memory->file_number,
+                               .process = getpid(),
+                               .file = memory->file,
+                               .magic = FABRIC_MAGIC};
     memset(handle, 0, FABRIC_HANDLE_BYTES);
     memcpy(handle, &values, sizeof values);
     return CU_SUCCESS;
@@ -331,18 +364,31 @@ static int cu_borrow_locked(unsigned long long *handle, const void *shareable, i
     struct shareable values;
     struct stat stat;
     memcpy(&values, shareable, sizeof values);
-    if (type != FABRIC_HANDLE_TYPE || values.magic != FABRIC_MAGIC)
-        return violation("cuMemImportFromShareableHandle", "this is no handle");
+    if (!standin_fabric_serves(standin_device()))
+        return CU_NOT_SUPPORTED;
     if (standin.config.fabric == FABRIC_NO_CHANNEL)
         return CU_NOT_PERMITTED;
-    if (!standin_fabric_serves(standin_device()) ||
-        (standin.config.fabric == FABRIC_NO_DAEMON && values.host != host_identity()))
+    if (type != FABRIC_HANDLE_TYPE || values.magic != FABRIC_MAGIC)
+        return violation("cuMemImportFromShareableHandle", "this is no handle");
+    if (standin.config.fabric == FABRIC_NO_DAEMON && values.host != host_identity())
         return CU_NOT_SUPPORTED;
-    int file = open(values.path, O_RDWR | O_CLOEXEC);
-    if (file < 0 || fstat(file, &stat) != 0 || (uint64_t)stat.st_size != values.bytes) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", values.process, values.file);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0 || fstat(file, &stat) != 0 || stat.st_dev != values.file_device ||
+        stat.st_ino != values.file_number) {
         if (file >= 0)
             close(file);
         return CU_INVALID;
+    }
+    struct memory *known = memories; /* of this process, too */
+    while (known && (known->file_device != stat.st_dev || known->file_number != stat.st_ino))
+        known = known->next;
+    if (known) {
+        close(file);
+        known->handles++;
+        *handle = known->handle;
+        return CU_SUCCESS;
     }
     *handle = memory_add(
                   &(struct memory){.device = standin_device(), .bytes = values.bytes, .file = file})
@@ -362,6 +408,9 @@ static int cu_borrow_locked(unsigned long long *handle, const void *shareable, i
         return result;                                                                             \
     }
 
+CALL(cuMemGetAllocationGranularity, cu_granularity,
+     (size_t * bytes, const struct fabric_properties *properties, int option),
+     (bytes, properties, option))
 CALL(cuMemCreate, cu_create,
      (unsigned long long *handle, size_t bytes, const struct fabric_properties *properties,
       unsigned long long flags),

@@ -58,7 +58,9 @@ static int attribute_get(int *value, int attribute, int device)
     if (attribute != CU_ATTRIBUTE_DMABUF && attribute != FABRIC_ATTRIBUTE_RDMA &&
         attribute != FABRIC_ATTRIBUTE_HANDLES)
         return CU_ERROR_INVALID;
-    *value = attribute == FABRIC_ATTRIBUTE_HANDLES ? is_fabric : exports;
+    *value = attribute == FABRIC_ATTRIBUTE_HANDLES ? is_fabric
+             : attribute == FABRIC_ATTRIBUTE_RDMA  ? 1
+                                                   : exports;
     return CU_SUCCESS;
 }
 

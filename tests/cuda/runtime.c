@@ -253,6 +253,7 @@ void runtime_configure(const char *text)
         pthread_mutex_init(&standin.lock, NULL);
         pthread_cond_init(&standin.finished, NULL);
         standin.blocks = NULL, standin.streams = standin.old_streams = NULL;
+        standin_fabric_forget();
         standin.events = NULL, standin.graphs = standin.ready_graphs = NULL;
     }
     standin_lock();

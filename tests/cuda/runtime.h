@@ -35,6 +35,12 @@
  * device to which its own has no peer access, a barrier or shared memory in a kernel that is not
  * cooperative, threads of a block at different barriers, __trap(), other calls of a thread
  * that captures a stream, a graph that uses what is no more, and whatever is left at exit(0).
+ * Memory of cuMemCreate() comes in multiples of 2 MiB, and is mapped as a whole to all addresses of
+ * one reservation. It counts until its own process has released and unmapped it; other processes
+ * keep what they have imported. NICs reach what was made for them. Violations are other sizes,
+ * handles and addresses that are not there or were given back before, unmapping what queued work
+ * uses, freeing addresses where memory is mapped, and a kernel, copy or memset of a device to which
+ * cuMemSetAccess() gave no access.
  * A kernel that is not cooperative uses the blocks that its argument has addresses of. NICs of the
  * provider of tests/verbs, where that is linked, reach device memory by a dmabuf, or by their peer
  * memory module. What they write may be seen only after cudaDeviceFlushGPUDirectRDMAWrites()
@@ -62,9 +68,10 @@
  *                   device, with several devices calls in a thread that has chosen none, and
  *                   what may wait for a cooperative kernel of the device that is not done:
  *                   cudaMalloc(), cudaFree(), cudaHostAlloc(), cudaFreeHost(),
- *                   cudaGraphInstantiate(), cudaGraphUpload(), the launch of a graph that was not
- *                   uploaded, and that of a cooperative kernel of which no launch on the device is
- *                   done (no). Without strict=yes only cudaFree() waits
+ *                   cudaGraphInstantiate(), cudaGraphUpload(), cuMemCreate(), cuMemMap(),
+ *                   cuMemSetAccess(), cuMemUnmap(), cuMemRelease(), the launch of a graph that was
+ *                   not uploaded, and that of a cooperative kernel of which no launch on the device
+ *                   is done (no). Without strict=yes only cudaFree() and cuMemUnmap() wait
  *   driver=new|none|old
  *                   none and old: cudaErrorInsufficientDriver everywhere (new)
  *   peer=no|yes     devices reach each other's memory (yes)
