@@ -110,13 +110,20 @@ static void lent(void **state)
         assert_int_equal(calls.lend(lent, handle, FABRIC_HANDLE_TYPE, 0), 0);
         assert_int_equal(calls.borrow(&again, lent, FABRIC_HANDLE_TYPE), 0); /* also here */
         assert_int_equal(calls.release(handle), 0);
+        size_t left, total, before;
+        assert_cuda(cudaMemGetInfo(&before, &total), Success);
         uint32_t *base = place(again, UNIT);
         assert_int_equal(calls.release(again), 0);
         words_fill(runtime_view(base), 100);
         assert_int_equal(write(ends[0], lent, sizeof lent), sizeof lent);
         assert_int_equal(read(ends[0], &answer, 1), 1);
         take_away(base, UNIT);
+        assert_cuda(cudaMemGetInfo(&left, &total), Success);
+        assert_int_equal(left, before + UNIT); /* it was this memory that counted */
+        /* Nor by what has the number of its file now. */
+        assert_int_equal(create(0, UNIT, &handle), 0);
         assert_int_equal(calls.borrow(&again, lent, FABRIC_HANDLE_TYPE), cudaErrorInvalidValue);
+        assert_int_equal(calls.release(handle), 0);
         assert_int_equal(write(ends[0], "", 1), 1);
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);

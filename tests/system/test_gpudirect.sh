@@ -54,6 +54,12 @@ all order=0,flush=1 mode=async staged verbs:gdr=staged
 over order=0,flush=1,overlap=4 mode=async 0 allreduce -a all -x verbs -b 4K -e 256K -f 64 --channels 2
 over iwarp=1,flush=1 mode=async 0 alltoall -a all -x verbs -b 64K -e 64K --chunk 8K
 
+# Memory with fabric handles: NICs reach it by each way, if it was made for them, and TCP stages it.
+all order=1,flush=1,peermem=1 mode=sync,fabric=yes dmabuf verbs:gdr=dmabuf
+way peermem order=1,flush=1,dmabuf=0,peermem=1 mode=sync,fabric=yes ''
+way staged order=1 mode=async,fabric=yes,dmabuf=no ''
+over order=1 mode=async,fabric=yes 0 allreduce -a all -x tcp -b 4K -e 256K -f 64
+
 # What gdr=auto takes, and why no other.
 way dmabuf order=1,flush=1,peermem=1 mode=async ''
 way peermem order=1,flush=1,dmabuf=0,peermem=1 mode=async 'not dmabuf: NIC strict0:1 cannot import GPU memory'
