@@ -31,24 +31,13 @@ static const struct machine_hooks *machine_of_kind(const struct memory_kind *kin
 
 /* Wires. */
 
-/* May rank `a` map the memory of rank `b`, as far as hosts and NVLink domains tell? */
-static bool in_reach(const struct device_group_config *config, int a, int b)
+/* Are all ranks on one host? */
+static bool is_one_host(const struct device_group_config *config)
 {
-    if (config->members[a].node == config->members[b].node)
-        return true;
-    if (!config->devices)
-        return config->device->domain[0];
-    const char *domain = config->devices[a].domain;
-    return domain[0] && strcmp(domain, config->devices[b].domain) == 0;
-}
-
-/* Ranks in reach of `a`, itself too, of the first so many. */
-static int reach_of(const struct device_group_config *config, int a, int ranks)
-{
-    int count = 0;
-    for (int r = 0; r < ranks; r++)
-        count += in_reach(config, a, r);
-    return count;
+    int same = 1;
+    while (same < config->ranks && config->members[same].node == config->members[0].node)
+        same++;
+    return same >= config->ranks;
 }
 
 static size_t slots_of(const struct device_group_config *config)
@@ -75,7 +64,7 @@ static size_t lanes_of(const struct device_group_config *config)
 
 static size_t slot_bytes_of(const struct device_group_config *config)
 {
-    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * lanes_of(config);
+    size_t lanes = (size_t)config->ranks * lanes_of(config);
     size_t bytes = SLOT_BYTES;
     while (bytes > SLOT_BYTES_LEAST && lanes * slots_of(config) * bytes > WIRES_AIM)
         bytes /= 2;
@@ -105,15 +94,17 @@ bool device_group_serves(const struct memory_kind *kind)
 
 size_t device_group_wire_bytes(const struct device_group_config *config)
 {
-    size_t lanes = (size_t)reach_of(config, config->rank, config->ranks) * lanes_of(config);
+    size_t lanes = (size_t)config->ranks * lanes_of(config);
+    if (!is_one_host(config) && !config->device->domain[0])
+        return 0;
     size_t bytes = lanes * lane_bytes(slots_of(config), slot_bytes_of(config), ll_bytes_of(config));
     return bytes > WIRES_MOST ? 0 : bytes;
 }
 
-/* Where a rank's half of a lane lies in its wires. `place`: the peer's in them. */
-static size_t half_offset(const struct device_group *group, int place, int lane, bool sends)
+/* Where a rank's half of a lane to `peer` lies in its wires. */
+static size_t half_offset(const struct device_group *group, int peer, int lane, bool sends)
 {
-    size_t index = (size_t)place * lanes_of(&group->config) + (size_t)lane;
+    size_t index = (size_t)peer * lanes_of(&group->config) + (size_t)lane;
     return index * lane_bytes(group->slots, group->slot_bytes, group->ll_bytes) +
            (sends ? 0 : half_bytes(true, group->slots, group->slot_bytes, group->ll_bytes));
 }
@@ -122,9 +113,9 @@ void device_group_halves(void *context, int peer, int lane, bool sends, struct f
                          struct flat_half **theirs)
 {
     const struct device_group *group = context;
-    const struct device_peer *to = &group->peers[peer];
-    char *own = group->wires.base + half_offset(group, to->place, lane, sends);
-    char *other = to->mappings[0].base + half_offset(group, to->own_place, lane, !sends);
+    const struct memory_mapping *wires = &group->peers[peer].mappings[0];
+    char *own = group->wires.base + half_offset(group, peer, lane, sends);
+    char *other = wires->base + half_offset(group, group->config.rank, lane, !sends);
     *mine = (struct flat_half *)(void *)own;
     *theirs = (struct flat_half *)(void *)other;
 }
@@ -166,6 +157,31 @@ static enum status group_open_machine(struct device_group *group)
     return status;
 }
 
+/* No rank of one host maps memory of another, unless their devices are in one NVLink domain. */
+static bool group_is_apart(struct device_group *group)
+{
+    const struct device_group_config *config = &group->config;
+    const struct memory_device *devices = config->devices;
+    char text[MEMORY_DEVICE_TEXT];
+    int other = 1;
+    while (other < config->ranks && devices[0].domain[0] &&
+           strcmp(devices[other].domain, devices[0].domain) == 0)
+        other++;
+    if (is_one_host(config) || other == config->ranks)
+        return false;
+    int bare = devices[0].domain[0] ? other : 0;
+    if (devices[bare].domain[0])
+        snprintf(group->refusal, sizeof group->refusal,
+                 "the ranks are on several hosts, and the GPUs of ranks 0 and %d are in different "
+                 "NVLink domains or cliques (%s and %s)",
+                 other, devices[0].domain, devices[other].domain);
+    else
+        snprintf(group->refusal, sizeof group->refusal,
+                 "the ranks are on several hosts, and %s of rank %d is in no NVLink domain",
+                 memory_device_text(&devices[bare], text), bare);
+    return true;
+}
+
 enum status device_group_open(const struct device_group_config *config, struct device_group *group)
 {
     size_t ranks = (size_t)config->ranks;
@@ -175,10 +191,8 @@ enum status device_group_open(const struct device_group_config *config, struct d
     group->peers = calloc(ranks, sizeof *group->peers);
     if (!group->offers || !group->peers)
         return fail(STATUS_ERROR, "out of memory for the devices of %d ranks", config->ranks);
-    for (int r = 0; r < config->ranks; r++) {
-        group->peers[r].place = reach_of(config, config->rank, r);
-        group->peers[r].own_place = reach_of(config, r, config->rank);
-    }
+    if (group_is_apart(group))
+        return STATUS_OK;
     group_size(group);
     size_t bytes = device_group_wire_bytes(config);
     if (bytes == 0) {
@@ -326,23 +340,6 @@ void device_group_settle(struct device_group *group)
     }
 }
 
-/* Why no rank of one maps memory of the other. */
-static void reach_refuse(const struct device_group *group, int low, int high, char *reason)
-{
-    const struct memory_device *devices = group->config.devices;
-    int bare = devices[low].domain[0] ? high : low;
-    char text[MEMORY_DEVICE_TEXT];
-    if (devices[bare].domain[0])
-        snprintf(reason, GROUP_REASON_MOST,
-                 "ranks %d and %d are on different hosts, and their GPUs are in different NVLink "
-                 "domains or cliques (%s and %s)",
-                 low, high, devices[low].domain, devices[high].domain);
-    else
-        snprintf(reason, GROUP_REASON_MOST,
-                 "ranks %d and %d are on different hosts, and %s of rank %d is in no NVLink domain",
-                 low, high, memory_device_text(&devices[bare], text), bare);
-}
-
 enum status device_group_reach(struct device_group *group, int peer, char *reason)
 {
     const struct device_group_config *config = &group->config;
@@ -350,10 +347,6 @@ enum status device_group_reach(struct device_group *group, int peer, char *reaso
     int low = config->rank < peer ? config->rank : peer, high = config->rank + peer - low;
     char why[MEMORY_REASON_MOST] = "";
     enum status status = STATUS_OK;
-    if (!in_reach(config, config->rank, peer)) {
-        reach_refuse(group, low, high, reason);
-        return STATUS_UNAVAILABLE;
-    }
     while (status == STATUS_OK && to->mapped < 1 + (int)group->offers[peer].sets) {
         status = config->memory->map(&to->handles[to->mapped], &to->mappings[to->mapped], why);
         to->mapped += status == STATUS_OK;

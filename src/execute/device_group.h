@@ -3,7 +3,7 @@
  *
  * The kernel of a rank waits for kernels of other ranks. So all ranks must agree that all of them
  * run there: the ranks' kernels must fit on their devices at the same time, and each must reach the
- * memory of its peers: of those of its host, and of those in its NVLink domain.
+ * memory of its peers: they are on one host, or all devices in one NVLink domain.
  *
  * The order of calls: device_group_open; device_group_encode, an exchange of what it made,
  * device_group_decode of each rank's, this one's too; device_group_settle. Then, for each line,
@@ -61,8 +61,8 @@ struct device_group_config {
 /* Is there a machine for this kind of memory? */
 bool device_group_serves(const struct memory_kind *kind);
 
-/* Bytes of its wires, or more, as long as the devices of others are not known; 0: they would be so
- * many that this rank runs nothing on its device. */
+/* Bytes of its wires, as far as it needs any; 0: none, or so many that this rank runs nothing on its
+ * device. */
 size_t device_group_wire_bytes(const struct device_group_config *config);
 
 /* Where the buffers of a set lie in a region. */
@@ -88,8 +88,6 @@ struct device_offer {
 
 /* A rank, as this one reaches its memory. */
 struct device_peer {
-    int place;     /* of its halves in this rank's wires */
-    int own_place; /* of this rank's halves in its wires */
     struct memory_handle handles[DEVICE_REGIONS_MOST];
     struct memory_mapping mappings[DEVICE_REGIONS_MOST];
     int mapped; /* the first so many regions */
@@ -113,7 +111,8 @@ struct device_group {
 };
 
 /* Opens the machine and allocates the wires. That the device runs no schedules is no error:
- * offers[rank].reason says why. Free with device_group_close(), also after an error. */
+ * offers[rank].reason says why, or, on all ranks alike, `refusal`: then what follows is left out.
+ * Free with device_group_close(), also after an error. */
 enum status device_group_open(const struct device_group_config *config, struct device_group *group);
 
 /* Ends a run that does not end by itself. False: a device still works, perhaps another rank's, so

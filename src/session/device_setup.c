@@ -92,6 +92,16 @@ static bool devices_decode(void *devices, int rank, struct reader *reader)
     return device_group_decode(devices, rank, reader);
 }
 
+/* Fails if the user insists on devices that run no line. */
+static enum status session_insist(const struct session *session)
+{
+    const struct device_group *devices = &session->runner.devices;
+    if (session->job.executor != EXECUTOR_DEVICE || !devices->refusal[0])
+        return STATUS_OK;
+    return fail(devices->refused_by_use ? STATUS_USAGE : STATUS_UNAVAILABLE,
+                "--executor device cannot be had here: %s", devices->refusal);
+}
+
 enum status session_settle_devices(struct session *session)
 {
     struct device_group *devices = &session->runner.devices;
@@ -100,6 +110,8 @@ enum status session_settle_devices(struct session *session)
     struct bytes share = {0};
     if (!devices->offers)
         return STATUS_OK;
+    if (devices->refusal[0])
+        return session_insist(session);
     for (int s = 0; s < checker->set_count; s++) {
         sets[s].region = &checker->sets[s].region;
         for (int b = 0; b < BUFFERS; b++)
@@ -115,10 +127,7 @@ enum status session_settle_devices(struct session *session)
     if (status != STATUS_OK)
         return status;
     device_group_settle(devices);
-    if (session->job.executor == EXECUTOR_DEVICE && devices->refusal[0])
-        return fail(devices->refused_by_use ? STATUS_USAGE : STATUS_UNAVAILABLE,
-                    "--executor device cannot be had here: %s", devices->refusal);
-    return STATUS_OK;
+    return session_insist(session);
 }
 
 /* The trial. */

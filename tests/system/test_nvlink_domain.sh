@@ -50,14 +50,14 @@ check_status 0 "copy engines over fabric handles"
 check_says 'links: .* by cuda, fabric handle' "$out"
 
 # What is missing.
-host mode=sync,fabric=no '1 2' 'ranks 0 and 1 are on different hosts, and GPU 0 \(0000:1a:00.0\) of rank 0 is in no NVLink domain'
+host mode=sync,fabric=no '1 2' 'the ranks are on several hosts, and GPU 0 \(0000:1a:00.0\) of rank 0 is in no NVLink domain'
 host mode=sync,fabric=channel '1 2' "ranks 0 and 1 do not map each other's memory: its GPU makes no fabric handle, since its process has no IMEX channel: make one"
 host mode=sync,fabric=daemon '1 2' "ranks 0 and 1 do not map each other's memory: memory of its GPU cannot be mapped \(fabric handle\): .*nvidia-imex has to run"
-NVML_STANDIN=alone=0+alone=1 host mode=sync,fabric=yes '1 2' 'ranks 0 and 1 are on different hosts, and GPU 0 .* is in no NVLink domain'
-NVML_STANDIN=without=nvmlDeviceGetGpuFabricInfoV host mode=sync,fabric=yes '1 2' 'ranks 0 and 1 are on different hosts, and GPU 0 .* is in no'
+NVML_STANDIN=alone=0+alone=1 host mode=sync,fabric=yes '1 2' 'the ranks are on several hosts, and GPU 0 .* is in no NVLink domain'
+NVML_STANDIN=without=nvmlDeviceGetGpuFabricInfoV host mode=sync,fabric=yes '1 2' 'the ranks are on several hosts, and GPU 0 .* is in no'
 # On each host the two GPUs are in different cliques.
 NVML_STANDIN=clique=1:8 host mode=sync,fabric=yes '1 1 2 2' \
-    'ranks 0 and 3 are on different hosts, and their GPUs are in different NVLink domains or cliques \(a0a1.*-.*\.7 and .*\.8\)'
+    'the ranks are on several hosts, and the GPUs of ranks 0 and 1 are in different NVLink domains or cliques \(a0a1.*-.*\.7 and .*\.8\)'
 
 # A rank of another host that does not begin, or dies.
 export CUDA_STANDIN=strict=yes,connections=32,threads=2,mode=async,fabric=yes

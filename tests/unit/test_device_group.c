@@ -63,7 +63,9 @@ static void hosts_make(struct hosts *hosts, int channels)
     hosts->group = (struct device_group){.config = {.ranks = RANKS,
                                                     .memory = &handles,
                                                     .members = hosts->members,
+                                                    .device = &hosts->devices[0],
                                                     .devices = hosts->devices,
+                                                    .lanes = 3,
                                                     .channels = channels},
                                          .offers = hosts->offers,
                                          .peers = hosts->peers};
@@ -149,6 +151,7 @@ static void channels_with_wires(void **state)
     struct device_group_config *config = &hosts.group.config;
     for (int r = 0; r < RANKS; r++)
         hosts.offers[r].blocks_most = 64;
+    strcpy(hosts.devices[0].domain, "blue.1");
     config->fits_channels = true;
     config->lanes = 16;
     settles(&hosts, "");
@@ -157,7 +160,7 @@ static void channels_with_wires(void **state)
     settles(&hosts, "");
     assert_int_equal(hosts.group.channels, 32);
     size_t bytes = device_group_wire_bytes(config);
-    assert_in_range(bytes, 2 * 17 * 32 * 4 * (16 << 10), 2 * 17 * 32 * 4 * (28 << 10));
+    assert_in_range(bytes, 4 * 17 * 32 * 4 * (16 << 10), 4 * 17 * 32 * 4 * (28 << 10));
     config->slot_bytes = 1 << 20;
     settles(&hosts, "");
     assert_int_equal(hosts.group.channels, 1);
@@ -244,42 +247,54 @@ static void reaches(struct hosts *hosts, int peer, const char *refusal)
     assert_string_equal(reason, refusal);
 }
 
-/* Ranks of a host reach each other, and ranks whose GPUs are in one NVLink domain and clique. */
 static void reach_of_ranks(void **state)
 {
     struct hosts hosts;
-    size_t bytes;
+    size_t bytes = 13;
     (void)state;
     hosts_make(&hosts, 1);
     for (int r = 0; r < RANKS; r++)
         hosts.offers[r].sets = 2;
     reaches(&hosts, 1, "");
+    assert_int_equal(mapped, 3); /* wires and two sets */
     reaches(&hosts, 1, "");
-    assert_int_equal(mapped, 3); /* wires and two sets, once */
-    reaches(&hosts, 2,
-            "ranks 0 and 2 are on different hosts, and GPU 0 (PCI address unknown) of rank 0 is in "
-            "no NVLink domain");
-    strcpy(hosts.devices[0].domain, "blue.1");
-    reaches(&hosts, 3,
-            "ranks 0 and 3 are on different hosts, and GPU 1 (PCI address unknown) of rank 3 is in "
-            "no NVLink domain");
-    strcpy(hosts.devices[2].domain, "blue.2");
-    reaches(&hosts, 2,
-            "ranks 0 and 2 are on different hosts, and their GPUs are in different NVLink domains "
-            "or cliques (blue.1 and blue.2)");
-    strcpy(hosts.devices[3].domain, "blue.1");
-    bytes = 13;
+    assert_int_equal(mapped, 3);
     memcpy(&hosts.peers[3].handles[1], &bytes, sizeof bytes);
     reaches(&hosts, 3, "ranks 0 and 3 do not map each other's memory: its GPU is shy");
     bytes = 5;
     memcpy(&hosts.peers[3].handles[1], &bytes, sizeof bytes);
-    memcpy(&hosts.peers[3].handles[2], &bytes, sizeof bytes);
-    reaches(&hosts, 3, "");
-    assert_int_equal(mapped, 6);
     reaches(&hosts, 3, "");
     assert_int_equal(mapped, 6);
     device_group_unmap(&hosts.group);
     assert_int_equal(mapped, 0);
+}
+
+static void apart(const struct hosts *hosts, const char *refusal)
+{
+    struct device_group group;
+    assert_int_equal(device_group_open(&hosts->group.config, &group), STATUS_OK);
+    assert_string_equal(group.refusal, refusal);
+    assert_null(group.wires.kind);
+    device_group_close(&group, true);
+}
+
+/* On several hosts all GPUs must be in one NVLink domain and clique. */
+static void ranks_of_several_hosts(void **state)
+{
+    struct hosts hosts;
+    (void)state;
+    hosts_make(&hosts, 1);
+    apart(&hosts, "the ranks are on several hosts, and GPU 0 (PCI address unknown) of rank 0 is in "
+                  "no NVLink domain");
+    assert_int_equal(device_group_wire_bytes(&hosts.group.config), 0);
+    for (int r = 0; r < 3; r++)
+        strcpy(hosts.devices[r].domain, "blue.1");
+    apart(&hosts, "the ranks are on several hosts, and GPU 1 (PCI address unknown) of rank 3 is in "
+                  "no NVLink domain");
+    assert_int_not_equal(device_group_wire_bytes(&hosts.group.config), 0);
+    strcpy(hosts.devices[3].domain, "blue.2");
+    apart(&hosts, "the ranks are on several hosts, and the GPUs of ranks 0 and 3 are in different "
+                  "NVLink domains or cliques (blue.1 and blue.2)");
 }
 
 int main(void)
@@ -293,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_cannot),
         cmocka_unit_test(offers_travel),
         cmocka_unit_test(reach_of_ranks),
+        cmocka_unit_test(ranks_of_several_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
