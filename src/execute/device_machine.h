@@ -14,7 +14,7 @@
 struct device_machine;
 
 struct machine_config {
-    uint32_t blocks; /* the most of a plan */
+    uint32_t blocks; /* the most of a plan, if the device holds so many */
     bool replays;    /* launches are captured once, as a graph, and replayed */
     const struct tick *tick;
 };
