@@ -4,6 +4,7 @@
 #include "base/host.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,12 +62,21 @@ const char *host_difference(const struct host_id *own, const struct host_id *oth
     return text;
 }
 
-uint64_t host_identity(void)
+static uint64_t identity;
+
+static void identity_find(void)
 {
     struct host_id id;
     host_identify(&id);
     uint64_t hash = hash_text(hash_text(HASH_BEGIN, id.name), id.boot);
-    return hash ? hash : 1;
+    identity = hash ? hash : 1;
+}
+
+uint64_t host_identity(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, identity_find);
+    return identity;
 }
 
 uint64_t host_process_identity(void)

@@ -16,7 +16,7 @@
 #define LL_MOST          ((size_t)4 << 10)
 /* A GPU has 32 hardware queues for the streams of a process, and each rank has 4 streams. */
 #define RANKS_MOST 8
-#define WIRES_AIM  ((size_t)256 << 20) /* bytes of a rank's slots, if the user chooses none */
+#define WIRES_AIM  ((size_t)128 << 20) /* bytes of a rank's slots, if the user chooses none */
 #define WIRES_MOST ((size_t)512 << 20) /* bytes of a rank's wires */
 
 static const struct machine_hooks *const machines[] = {&device_machine_cuda, NULL};
@@ -45,9 +45,7 @@ static size_t slots_of(const struct device_group_config *config)
     return config->slots ? (size_t)config->slots : SLOTS;
 }
 
-/* The most channels of a line: where there is a choice, no more than leave slots their size. All
- * ranks conclude the same, whatever each has in reach. */
-static int channels_of(const struct device_group_config *config)
+int device_group_channels_most(const struct device_group_config *config)
 {
     size_t slot_bytes = config->slot_bytes ? config->slot_bytes : SLOT_BYTES;
     size_t each = (size_t)config->ranks * (size_t)config->lanes * slots_of(config) * slot_bytes;
@@ -59,7 +57,7 @@ static int channels_of(const struct device_group_config *config)
 
 static size_t lanes_of(const struct device_group_config *config)
 {
-    return (size_t)config->lanes * (size_t)channels_of(config);
+    return (size_t)config->lanes * (size_t)device_group_channels_most(config);
 }
 
 static size_t slot_bytes_of(const struct device_group_config *config)
@@ -146,8 +144,9 @@ static enum status group_open_machine(struct device_group *group)
 {
     const struct device_group_config *config = &group->config;
     struct device_offer *own = &group->offers[config->rank];
-    const struct machine_config needs = {
-        .blocks = (uint32_t)channels_of(config), .replays = config->replays, .tick = config->tick};
+    const struct machine_config needs = {.blocks = (uint32_t)device_group_channels_most(config),
+                                         .replays = config->replays,
+                                         .tick = config->tick};
     char reason[MEMORY_REASON_MOST] = "";
     enum status status = machine_of_kind(config->memory)->open(&needs, &group->machine, reason);
     if (status == STATUS_UNAVAILABLE && reason[0]) {
@@ -177,9 +176,27 @@ static bool group_is_apart(struct device_group *group)
                  other, devices[0].domain, devices[other].domain);
     else
         snprintf(group->refusal, sizeof group->refusal,
-                 "the ranks are on several hosts, and %s of rank %d is in no NVLink domain",
+                 "the ranks are on several hosts, and %s of rank %d is in no NVLink domain that "
+                 "its driver and NVML tell of",
                  memory_device_text(&devices[bare], text), bare);
     return true;
+}
+
+/* `bytes`: of the wires; 0: too many. */
+static void wires_refuse(size_t bytes, struct device_offer *own)
+{
+    static const char advice[] =
+        "ask for fewer or smaller ones (--slots, --slot-size), or for fewer --channels";
+    if (bytes == 0)
+        snprintf(own->reason, sizeof own->reason,
+                 "the slots of all its lanes would take more than %zu MiB: %s", WIRES_MOST >> 20,
+                 advice);
+    else
+        snprintf(own->reason, sizeof own->reason,
+                 "its GPU has no room beside the buffers for the slots of all its lanes, %zu MiB "
+                 "for each rank: %s",
+                 (bytes + (1 << 20) - 1) >> 20, advice);
+    own->is_by_use = true;
 }
 
 enum status device_group_open(const struct device_group_config *config, struct device_group *group)
@@ -195,14 +212,8 @@ enum status device_group_open(const struct device_group_config *config, struct d
         return STATUS_OK;
     group_size(group);
     size_t bytes = device_group_wire_bytes(config);
-    if (bytes == 0) {
-        struct device_offer *own = &group->offers[config->rank];
-        snprintf(
-            own->reason, sizeof own->reason,
-            "the slots of all its lanes would take more than %zu MiB: ask for fewer or smaller "
-            "ones (--slots, --slot-size), or for fewer --channels",
-            WIRES_MOST >> 20);
-        own->is_by_use = true;
+    if (bytes == 0 || !config->has_room) {
+        wires_refuse(bytes, &group->offers[config->rank]);
         return STATUS_OK;
     }
     enum status status = config->memory->allocate(bytes, config->tick, &group->wires);
@@ -307,9 +318,9 @@ static bool device_holds(struct device_group *group, int rank)
     if (fit > 0)
         snprintf(
             group->refusal, sizeof group->refusal,
-            "the GPU of rank %d holds %u blocks at once, fewer than %u ranks x %u channels: give "
+            "the GPU of rank %d holds %u blocks at once, fewer than %u rank%s x %u channels: give "
             "--channels %u or fewer",
-            rank, offer->blocks_most, sharing, channels, fit);
+            rank, offer->blocks_most, sharing, sharing == 1 ? "" : "s", channels, fit);
     else
         snprintf(
             group->refusal, sizeof group->refusal,
@@ -322,7 +333,7 @@ static bool device_holds(struct device_group *group, int rank)
 void device_group_settle(struct device_group *group)
 {
     const struct device_group_config *config = &group->config;
-    group->channels = channels_of(config);
+    group->channels = device_group_channels_most(config);
     for (int r = 0; r < config->ranks; r++) {
         const struct device_offer *offer = &group->offers[r];
         if (offer->reason[0]) {

@@ -55,11 +55,16 @@ struct device_group_config {
     size_t slot_bytes; /* likewise */
     bool drops;        /* some rank may drop a message (an injected fault) */
     bool replays;      /* --graph */
+    bool has_room;     /* the device has memory for the wires of all its ranks */
     const struct tick *tick;
 };
 
 /* Is there a machine for this kind of memory? */
 bool device_group_serves(const struct memory_kind *kind);
+
+/* The most channels of a line: `channels`, or fewer (fits_channels) that leave slots their size. The
+ * same on all ranks. */
+int device_group_channels_most(const struct device_group_config *config);
 
 /* Bytes of its wires, as far as it needs any; 0: none, or so many that this rank runs nothing on its
  * device. */

@@ -85,19 +85,31 @@ static const char *choice_refusal(const struct job *job, const struct choice *ch
     return choice_refuses(choice, &problem, why, size);
 }
 
+static bool job_has_schedules(const struct job *job)
+{
+    bool has = false;
+    for (int c = 0; c < job->candidate_count; c++)
+        has |= job->candidates[c].choice.algorithm && !job->candidates[c].choice.algorithm->vendor;
+    return has;
+}
+
 /* What acts on schedules only. */
 static const char *schedule_option(const struct job *job)
 {
     for (int i = 0; i < job->injection_count; i++)
         if (injection_takes_message(&job->injections[i]))
             return "--inject corrupt or drop";
-    return job->channels > 1          ? "--channels"
-           : job->chunk != GRAIN_AUTO ? "--chunk"
-           : job->copy != COPY_AUTO   ? "--copy"
-           : job->slots               ? "--slots"
-           : job->slot_bytes          ? "--slot-size"
-           : job->profile             ? "--profile"
-                                      : NULL;
+    return job->channels > 1                  ? "--channels"
+           : job->chunk != GRAIN_AUTO         ? "--chunk"
+           : job->copy != COPY_AUTO           ? "--copy"
+           : job->slots                       ? "--slots"
+           : job->slot_bytes                  ? "--slot-size"
+           : job->profile                     ? "--profile"
+           : job_has_schedules(job)           ? NULL
+           : job->executor == EXECUTOR_DEVICE ? "--executor device"
+           : job->graph                       ? "--graph"
+           : job->protocol != PROTOCOL_AUTO   ? "--protocol"
+                                              : NULL;
 }
 
 const struct vendor *job_vendor(const struct job *job)
@@ -132,14 +144,6 @@ enum status job_check_vendors(const struct job *job, int ranks)
                     option, vendor->title);
     return why ? fail(STATUS_USAGE, "%s %s: %s", job->collective->name, vendor->name, why)
                : STATUS_OK;
-}
-
-static bool job_has_schedules(const struct job *job)
-{
-    bool has = false;
-    for (int c = 0; c < job->candidate_count; c++)
-        has |= job->candidates[c].choice.algorithm && !job->candidates[c].choice.algorithm->vendor;
-    return has;
 }
 
 bool job_considers_devices(const struct job *job)

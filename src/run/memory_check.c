@@ -12,6 +12,7 @@
 void memory_request_encode(const struct memory_request *request, struct bytes *share)
 {
     bytes_put_u64(share, request->bytes);
+    bytes_put_u64(share, request->spare);
     for (int i = 0; i < MEMORY_POOLS; i++) {
         bytes_put_u64(share, request->pools[i].which);
         bytes_put_u64(share, request->pools[i].left);
@@ -21,6 +22,7 @@ void memory_request_encode(const struct memory_request *request, struct bytes *s
 void memory_request_decode(struct memory_request *request, struct reader *reader)
 {
     request->bytes = read_u64(reader);
+    request->spare = read_u64(reader);
     for (int i = 0; i < MEMORY_POOLS; i++) {
         request->pools[i].which = read_u64(reader);
         request->pools[i].left = read_u64(reader);
@@ -28,9 +30,9 @@ void memory_request_decode(struct memory_request *request, struct reader *reader
 }
 
 struct memory_request memory_request_make(const struct memory_kind *memory, size_t bytes,
-                                          const struct memory_pool *pools)
+                                          size_t spare, const struct memory_pool *pools)
 {
-    struct memory_request request;
+    struct memory_request request = {.spare = spare};
     if (__builtin_add_overflow((uint64_t)bytes, memory->engine_bytes, &request.bytes))
         request.bytes = UINT64_MAX;
     for (int i = 0; i < MEMORY_POOLS; i++) {
@@ -40,16 +42,22 @@ struct memory_request memory_request_make(const struct memory_kind *memory, size
     return request;
 }
 
-/* Adds what a rank takes from the pool to the sum; false: nothing. Reduces *left to what it has
+static void add(uint64_t *sum, uint64_t bytes)
+{
+    if (__builtin_add_overflow(*sum, bytes, sum))
+        *sum = UINT64_MAX;
+}
+
+/* Adds what a rank takes from the pool to the sums; false: nothing. Reduces *left to what it has
  * seen there: contexts of a GPU, which take memory, come one after the other. */
 static bool request_add(const struct memory_request *request, const struct memory_pool *pool,
-                        uint64_t *bytes, uint64_t *left)
+                        uint64_t *bytes, uint64_t *spare, uint64_t *left)
 {
     for (int i = 0; i < MEMORY_POOLS; i++) {
         if (request->pools[i].which != pool->which)
             continue;
-        if (__builtin_add_overflow(*bytes, request->bytes, bytes))
-            *bytes = UINT64_MAX;
+        add(bytes, request->bytes);
+        add(spare, request->spare);
         *left = request->pools[i].left < *left ? request->pools[i].left : *left;
         return true;
     }
@@ -67,10 +75,10 @@ static enum status pool_check(const struct memory_kind *memory, enum memory_use 
                               const struct memory_pool *pool, const struct memory_request *requests,
                               int count)
 {
-    uint64_t bytes = 0, left = pool->left;
+    uint64_t bytes = 0, spare = 0, left = pool->left;
     int ranks = 0;
     for (int i = 0; i < count; i++)
-        ranks += request_add(&requests[i], pool, &bytes, &left);
+        ranks += request_add(&requests[i], pool, &bytes, &spare, &left);
     if ((ranks < 2 && !pool->is_exact) || bytes <= left)
         return STATUS_OK;
     return fail(STATUS_ERROR,
@@ -90,4 +98,18 @@ enum status memory_check_host(const struct memory_kind *memory, enum memory_use 
         if (pools[i].which)
             status = pool_check(memory, use, &pools[i], requests, count);
     return status;
+}
+
+bool memory_has_spare(const struct memory_pool *pools, const struct memory_request *requests,
+                      int count)
+{
+    bool has = true;
+    for (int p = 0; p < MEMORY_POOLS && has; p++) {
+        uint64_t bytes = 0, spare = 0, left = pools[p].left;
+        for (int i = 0; i < count && pools[p].which; i++)
+            request_add(&requests[i], &pools[p], &bytes, &spare, &left);
+        add(&bytes, spare);
+        has = !pools[p].which || spare == 0 || bytes <= left;
+    }
+    return has;
 }

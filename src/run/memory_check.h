@@ -16,15 +16,16 @@ enum memory_use {
 /* What a rank is going to take, as the other ranks of its host must know. */
 struct memory_request {
     uint64_t bytes;
+    uint64_t spare; /* and so many more, if they are there: it can do without */
     struct {
         uint64_t which, left; /* as in struct memory_pool */
     } pools[MEMORY_POOLS];
 };
 
-/* Of a rank that takes `bytes` bytes, and which has seen these pools. `memory`: its engine counts,
- * too. */
+/* Of a rank that takes `bytes` bytes, with `spare` more if it can, and which has seen these pools.
+ * `memory`: its engine counts, too. */
 struct memory_request memory_request_make(const struct memory_kind *memory, size_t bytes,
-                                          const struct memory_pool *pools);
+                                          size_t spare, const struct memory_pool *pools);
 void memory_request_encode(const struct memory_request *request, struct bytes *share);
 void memory_request_decode(struct memory_request *request, struct reader *reader);
 
@@ -35,5 +36,9 @@ void memory_request_decode(struct memory_request *request, struct reader *reader
 enum status memory_check_host(const struct memory_kind *memory, enum memory_use use,
                               const struct memory_pool *pools,
                               const struct memory_request *requests, int count);
+
+/* Is there memory for what they can do without, too? The same for all ranks of a pool. */
+bool memory_has_spare(const struct memory_pool *pools, const struct memory_request *requests,
+                      int count);
 
 #endif

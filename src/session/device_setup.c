@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "control/exchange.h"
 #include "execute/device_executor.h"
 
@@ -53,8 +54,7 @@ static struct device_group_config session_group_config(const struct session *ses
     };
 }
 
-/* Of the wires. */
-static size_t session_wire_bytes(const struct session *session)
+size_t session_wire_bytes(const struct session *session)
 {
     struct device_group_config config = session_group_config(session);
     config.devices = NULL; /* not known yet */
@@ -62,21 +62,13 @@ static size_t session_wire_bytes(const struct session *session)
     return asks ? device_group_wire_bytes(&config) : 0;
 }
 
-size_t session_memory_bytes(const struct session *session)
-{
-    size_t bytes;
-    return __builtin_add_overflow(checker_bytes(&session->job, &session->needs),
-                                  session_wire_bytes(session), &bytes)
-               ? SIZE_MAX
-               : bytes;
-}
-
-enum status session_open_devices(struct session *session)
+enum status session_open_devices(struct session *session, bool has_room)
 {
     static const char maps_none[] =
         "the transports of -x map no memory of other ranks, as cuda does: add it";
-    const struct device_group_config config = session_group_config(session);
+    struct device_group_config config = session_group_config(session);
     struct device_group *devices = &session->runner.devices;
+    config.has_room = has_room;
     if (!job_considers_devices(&session->job))
         return STATUS_OK;
     if (job_maps(&session->job))
@@ -171,10 +163,15 @@ static enum status trial_give_up(struct session *session, int late, struct test_
     struct device_group *devices = &session->runner.devices;
     device_group_stop(devices);
     devices->is_abandoned = true;
-    snprintf(devices->refusal, sizeof devices->refusal,
+    struct text why = text_in(devices->refusal, sizeof devices->refusal);
+    text_add(&why,
              "the kernel of rank %d had not begun after 1 s, while those of other ranks waited for "
              "it: its GPU does not run them at the same time",
              late);
+    if (devices->tried > 0)
+        text_add(&why, " with %d channels, as it did with %d: give --channels %d",
+                 test_case->channels, devices->tried, devices->tried);
+
     if (session->job.executor == EXECUTOR_DEVICE)
         return fail(STATUS_UNAVAILABLE, "--executor device cannot be had here: %s",
                     devices->refusal);

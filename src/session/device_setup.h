@@ -7,12 +7,12 @@
 #include "run/test_case.h"
 #include "session/session_internal.h"
 
-/* Bytes of the buffers' memory that this rank takes: for its buffers, and for wires if a device may
- * run schedules. SIZE_MAX: more than can be counted. */
-size_t session_memory_bytes(const struct session *session);
+/* Bytes of the buffers' memory that this rank takes beside its buffers, for wires, if a device may
+ * run schedules. */
+size_t session_wire_bytes(const struct session *session);
 
-/* Opens this rank's device for that, if it may. */
-enum status session_open_devices(struct session *session);
+/* Opens this rank's device for that, if it may. `has_room`: there is memory for wires. */
+enum status session_open_devices(struct session *session, bool has_room);
 
 /* Called by all ranks together, when they are connected: concludes whether their devices may run
  * schedules. Fails if the user insists, and none may. */

@@ -67,7 +67,7 @@ static enum status session_check_rings(struct session *session, int channels)
         return fail(STATUS_ERROR, "out of memory for %d ranks", node->count);
     memory->look(pools); /* no rank allocates before all have looked */
     const struct memory_request request =
-        memory_request_make(memory, staging_area_bytes(channels), pools);
+        memory_request_make(memory, staging_area_bytes(channels), 0, pools);
     memory_request_encode(&request, &share);
     enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "ring",
                                          ring_requests_decode, &host);

@@ -125,7 +125,8 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     job->memory->look(host->pools); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
     struct rank_needs needs = {
-        .memory = memory_request_make(job->memory, session_memory_bytes(session), host->pools),
+        .memory = memory_request_make(job->memory, checker_bytes(job, &session->needs),
+                                      session_wire_bytes(session), host->pools),
         .barrier = runner->start_barrier.offer,
         .watches = job->bootstrap.verbosity >= 1 || job->json};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
@@ -225,7 +226,8 @@ static enum status session_take(struct session *session, const struct host_needs
     if (status == STATUS_OK)
         status = checker_open(&session->checker, runner, &session->needs);
     if (status == STATUS_OK)
-        status = session_open_devices(session);
+        status = session_open_devices(
+            session, memory_has_spare(host->pools, host->memory, runner->node.count));
     return status == STATUS_OK ? memory_open(job->memory, &runner->tick, &runner->memory) : status;
 }
 

@@ -57,7 +57,14 @@ static enum status survey_test_case(const struct runner *runner, const struct ch
         if (job_drops(job, runner->rank))
             needs_add_dropped(needs, test_case.schedules[i], job->datatype->size);
     }
-    *most = test_case_device_channels(job, &test_case, CHANNELS_MOST);
+    /* Wires bound them, too, by the lanes that are known so far. */
+    const struct device_group_config group = {.ranks = runner->ranks,
+                                              .channels = CHANNELS_MOST,
+                                              .fits_channels = true,
+                                              .lanes = needs->device_lanes,
+                                              .slots = job->slots,
+                                              .slot_bytes = job->slot_bytes};
+    *most = test_case_device_channels(job, &test_case, device_group_channels_most(&group));
     test_case_close(&test_case);
     return STATUS_OK;
 }

@@ -144,6 +144,8 @@ refusals() {
     host cooperative=no 'rank 0: its GPU launches no kernels whose blocks all run at once' --np 2
     host devices=1 '9 ranks share the GPU of rank 0: from 9 on' --np 9 --ranks-as threads
     host mode=sync 'rank 0: the slots of all its lanes would take more than 512 MiB' --np 2 --slots 64 --slot-size 64M
+    host devices=1,per_sm=1 'rank 0: its GPU has no room beside the buffers for the slots of all its lanes, 43 MiB for each rank: ask' \
+        --np 7 --channels 64
     over peer=no 0 allreduce -a ring -m cuda --np 4 "${short[@]}" -e 4K
     check "one sentence about the executor" [ "$(grep -c '^# executor' "$out")" = 1 ]
     check_says 'not the device: ranks 0 and 1 do not map' "$out"
@@ -160,6 +162,7 @@ refusals() {
     refused devices=1 77 '--executor device cannot be had here: ranks 0 and 1 are processes' --np 2 --ranks-as processes
     refused devices=1 2 'fewer than 3 ranks x 11 channels: give --channels 10 or fewer' --np 3 --channels 11
     refused mode=sync 2 'rank 0: the slots of all its lanes would take more than 512 MiB: ask for fewer' --np 2 --slots 64 --slot-size 64M
+    refused devices=1,memory=30000000 2 'its GPU has no room beside the buffers for the slots' --np 3 --slots 64 --slot-size 64K
     refused devices=1,sms=1 77 'holds 2 blocks at once, fewer than the 3 ranks that share it: run fewer ranks' --np 3
     refused mode=async,hang=5 77 '--executor device cannot be had here: the kernel of rank [012] had not begun' --np 3 \
         --ranks-as threads
@@ -211,7 +214,7 @@ channels_by_default() {
     counted mode=async,devices=1,sms=5,per_sm=3 '1, 4, 4, 4' --np 2 --ranks-as threads --executor device --graph
     counted mode=async,devices=2,sms=3,per_sm=1 '1, 1, 1, 1' --np 3 --ranks-as threads --executor device
     # Fewer where the wires of 64 would be too large; a number that is given stays.
-    counted mode=sync,devices=2,sms=70 '1, 2, 2, 2' --np 2 --executor device --slots 4 --slot-size 9M
+    counted mode=sync,devices=2,sms=70 '1, 4, 4, 4' --np 2 --executor device --slots 4 --slot-size 4M
     counted mode=sync,devices=2,sms=70 '3, 3, 3, 3' --np 2 --executor device --channels 3
     check_says '; channels 3; float sum' "$out"
     counted mode=sync,devices=2,sms=70 '1, 1, 1, 1' --np 2 --executor device --channels 1

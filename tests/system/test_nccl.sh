@@ -154,6 +154,10 @@ refusals() {
         # shellcheck disable=SC2086 # an option and its value
         refused 2 "^cctest: ${option%% *}.* acts on cctest's own algorithms, and NCCL" "" allreduce -a ring,nccl "${cuda[@]}" $option
     done
+    for option in '--executor device' --graph '--protocol ll'; do # beside another algorithm they are about that
+        # shellcheck disable=SC2086 # a word each
+        refused 2 "^cctest: ${option%% *}.* acts on cctest's own algorithms, and NCCL" "" allreduce -a nccl "${cuda[@]}" $option
+    done
     refused 2 "NCCL runs steps of its own" "" plan allreduce -a nccl
     refused 2 "'nccl' is not an algorithm for intra" "" allreduce -a hier:intra=nccl "${cuda[@]}"
     refused 77 'libnccl\.so\.2 is NCCL 2\.13\.4: install 2\.14 or newer' version=21304 allreduce -a nccl "${cuda[@]}"

@@ -49,6 +49,13 @@ CUDA_STANDIN=strict=yes,connections=32,fabric=yes run "$CCTEST" allreduce "${sho
 check_status 0 "copy engines over fabric handles"
 check_says 'links: .* by cuda, fabric handle' "$out"
 
+# A call of the driver that fails: the memory is made, or mapped, in another way, and nothing is left.
+for call in cuMemCreate:1 cuMemCreate:3 cuMemMap:4 cuMemSetAccess:4 cuMemExportToShareableHandle:4 cuMemImportFromShareableHandle:4; do
+    over "mode=sync,fabric=yes,fail=$call" '1 1' allreduce -a ring "${short[@]}"
+    check_json "$hosts_json" 'all(r["wrong"] == 0 for r in d["results"])'
+done
+host mode=sync,fabric=yes,fail=cuMemCreate:2 '1 2' "ranks 0 and 1 do not map each other's memory: its GPU has no room for memory with a fabric handle"
+
 # What is missing.
 host mode=sync,fabric=no '1 2' 'the ranks are on several hosts, and GPU 0 \(0000:1a:00.0\) of rank 0 is in no NVLink domain'
 host mode=sync,fabric=channel '1 2' "ranks 0 and 1 do not map each other's memory: its GPU makes no fabric handle, since its process has no IMEX channel: make one"

@@ -88,7 +88,7 @@ static void ranks_with_gpus_of_their_own(void **state)
     assert_int_equal(hosts.group.channels, 16);
     hosts_make(&hosts, 17);
     settles(&hosts,
-            "the GPU of rank 0 holds 16 blocks at once, fewer than 1 ranks x 17 channels: give "
+            "the GPU of rank 0 holds 16 blocks at once, fewer than 1 rank x 17 channels: give "
             "--channels 16 or fewer");
     assert_true(hosts.group.refused_by_use);
 }
@@ -153,14 +153,14 @@ static void channels_with_wires(void **state)
         hosts.offers[r].blocks_most = 64;
     strcpy(hosts.devices[0].domain, "blue.1");
     config->fits_channels = true;
-    config->lanes = 16;
+    config->lanes = 8;
     settles(&hosts, "");
     assert_int_equal(hosts.group.channels, 64);
-    config->lanes = 17;
+    config->lanes = 9;
     settles(&hosts, "");
     assert_int_equal(hosts.group.channels, 32);
     size_t bytes = device_group_wire_bytes(config);
-    assert_in_range(bytes, 4 * 17 * 32 * 4 * (16 << 10), 4 * 17 * 32 * 4 * (28 << 10));
+    assert_in_range(bytes, 4 * 9 * 32 * 4 * (16 << 10), 4 * 9 * 32 * 4 * (28 << 10));
     config->slot_bytes = 1 << 20;
     settles(&hosts, "");
     assert_int_equal(hosts.group.channels, 1);
@@ -285,12 +285,12 @@ static void ranks_of_several_hosts(void **state)
     (void)state;
     hosts_make(&hosts, 1);
     apart(&hosts, "the ranks are on several hosts, and GPU 0 (PCI address unknown) of rank 0 is in "
-                  "no NVLink domain");
+                  "no NVLink domain that its driver and NVML tell of");
     assert_int_equal(device_group_wire_bytes(&hosts.group.config), 0);
     for (int r = 0; r < 3; r++)
         strcpy(hosts.devices[r].domain, "blue.1");
     apart(&hosts, "the ranks are on several hosts, and GPU 1 (PCI address unknown) of rank 3 is in "
-                  "no NVLink domain");
+                  "no NVLink domain that its driver and NVML tell of");
     assert_int_not_equal(device_group_wire_bytes(&hosts.group.config), 0);
     strcpy(hosts.devices[3].domain, "blue.2");
     apart(&hosts, "the ranks are on several hosts, and the GPUs of ranks 0 and 3 are in different "

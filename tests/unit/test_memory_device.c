@@ -98,8 +98,10 @@ static void test_devices(void **state)
     assert_false(memory_device_decode(&back, &junk));
 }
 
+static bool has_spare; /* of checked() */
+
 /* The failure of a rank of two GPUs: three ranks take 10, 20 and 30 MiB of GPU 7, a fourth 1000 of
- * another one. `left`: MiB that the ranks see there. NULL: none. */
+ * another one. The three can use 5 MiB more each. `left`: MiB that the ranks see there. NULL: none. */
 static const char *checked(const size_t left[3], bool is_exact, int ranks)
 {
     static struct log log;
@@ -110,13 +112,15 @@ static const char *checked(const size_t left[3], bool is_exact, int ranks)
     log_attach(&log);
     for (int i = 0; i < 3; i++) {
         pools[0].left = left[i] << 20;
-        requests[i + 1] = memory_request_make(&kind, (size_t)(10 * (i + 1) - 1) << 20, pools);
+        requests[i + 1] =
+            memory_request_make(&kind, (size_t)(10 * (i + 1) - 1) << 20, (size_t)5 << 20, pools);
     }
     pools[0].which = 9;
-    requests[0] = memory_request_make(&kind, (size_t)1000 << 20, pools);
+    requests[0] = memory_request_make(&kind, (size_t)1000 << 20, 0, pools);
     pools[0].which = 7;
     pools[0].left = left[0] << 20;
     enum status status = memory_check_host(&kind, MEMORY_BUFFERS, pools, requests, ranks + 1);
+    has_spare = memory_has_spare(pools, requests, ranks + 1);
     log_attach(NULL);
     return status == STATUS_OK ? NULL : log.failure.text;
 }
@@ -124,6 +128,10 @@ static const char *checked(const size_t left[3], bool is_exact, int ranks)
 static void test_sum(void **state)
 {
     (void)state;
+    assert_null(checked((const size_t[]){75, 75, 75}, true, 3));
+    assert_true(has_spare);
+    assert_null(checked((const size_t[]){75, 74, 75}, true, 3));
+    assert_false(has_spare);
     assert_null(checked((const size_t[]){60, 60, 60}, true, 3));
     assert_string_equal(checked((const size_t[]){59, 59, 59}, true, 3),
                         "cannot allocate 60 MiB of cuda memory for 3 ranks on GPU 7: 59 MiB are "
@@ -140,7 +148,7 @@ static void test_overflow(void **state)
     const struct memory_kind kind = {.name = "cuda", .engine_bytes = 1 << 20};
     const struct memory_pool pools[MEMORY_POOLS] = {{.which = 7, .left = 5}};
     (void)state;
-    struct memory_request request = memory_request_make(&kind, SIZE_MAX, pools);
+    struct memory_request request = memory_request_make(&kind, SIZE_MAX, 9, pools);
     assert_true(request.bytes == UINT64_MAX);
     struct bytes share = {0};
     memory_request_encode(&request, &share);

@@ -127,9 +127,14 @@ static void no_handle(int error, char *reason)
         snprintf(reason, MEMORY_REASON_MOST,
                  "its GPU makes no fabric handle, since its process has no IMEX channel: make "
                  "one that the user may open (" IMEX_CHANNELS "/channel0)");
+    else if (error == cudaErrorMemoryAllocation)
+        snprintf(reason, MEMORY_REASON_MOST,
+                 "its GPU has no room for memory with a fabric handle, which comes in units of 2 "
+                 "MiB: ask for smaller sizes (-e)");
     else
         snprintf(reason, MEMORY_REASON_MOST,
-                 "its GPU makes no fabric handle: %s; nvidia-imex has to run on its host",
+                 "its GPU makes no fabric handle that can be opened: %s; nvidia-imex has to run on "
+                 "its host",
                  cudaGetErrorString((cudaError_t)error));
 }
 
@@ -144,9 +149,11 @@ static enum status map_fabric(const struct cuda_handle *lent, int device, void *
                  "the user the same one on all hosts (" IMEX_CHANNELS "/channel0)");
     else
         snprintf(reason, MEMORY_REASON_MOST,
-                 "memory of its GPU cannot be mapped (fabric handle): %s; nvidia-imex has to run "
-                 "on both hosts, and to know both (nvidia-imex-ctl -N)",
-                 cudaGetErrorString((cudaError_t)error));
+                 "memory of its GPU cannot be mapped (fabric handle): %s%s",
+                 cudaGetErrorString((cudaError_t)error),
+                 lent->host == host_identity() ? ""
+                                               : "; nvidia-imex has to run on both hosts, and to "
+                                                 "know both (nvidia-imex-ctl -N)");
     return STATUS_UNAVAILABLE;
 }
 
