@@ -16,7 +16,8 @@
 #define LL_MOST          ((size_t)4 << 10)
 /* A GPU has 32 hardware queues for the streams of a process, and each rank has 4 streams. */
 #define RANKS_MOST 8
-#define WIRES_AIM  ((size_t)128 << 20) /* bytes of a rank's slots, if the user chooses none */
+#define WIRES_AIM                                                                                  \
+    ((size_t)128 << 20) /* bytes of a rank's slots, where they or channels can be fewer */
 #define WIRES_MOST ((size_t)512 << 20) /* bytes of a rank's wires */
 
 static const struct machine_hooks *const machines[] = {&device_machine_cuda, NULL};

@@ -38,8 +38,7 @@ enum device_protocol {
 struct device_group_config {
     const struct memory_kind *memory;
     const struct memory_device *device;  /* of this rank */
-    const struct memory_device *devices; /* by rank; valid until the group is closed. NULL: those of
-                                            others are not known yet, only for wire_bytes() */
+    const struct memory_device *devices; /* by rank, from open() on until the group is closed */
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL: none */
     int rank, ranks;
@@ -62,12 +61,12 @@ struct device_group_config {
 /* Is there a machine for this kind of memory? */
 bool device_group_serves(const struct memory_kind *kind);
 
-/* The most channels of a line: `channels`, or fewer (fits_channels) that leave slots their size. The
- * same on all ranks. */
+/* The most channels of a line: `channels`, or fewer (fits_channels) that leave slots their size.
+ * The same on all ranks. */
 int device_group_channels_most(const struct device_group_config *config);
 
-/* Bytes of its wires, as far as it needs any; 0: none, or so many that this rank runs nothing on its
- * device. */
+/* Bytes of its wires, as far as it needs any; 0: none, or so many that this rank runs nothing on
+ * its device. Asks for no device but this rank's. */
 size_t device_group_wire_bytes(const struct device_group_config *config);
 
 /* Where the buffers of a set lie in a region. */
@@ -144,8 +143,8 @@ void device_group_settle(struct device_group *group);
  * records no failure. */
 enum status device_group_reach(struct device_group *group, int peer, char *reason);
 
-/* Where this rank's device finds the two halves of a lane's direction (flat_config.halves). The peer
- * is reached. `context`: the group. */
+/* Where this rank's device finds the two halves of a lane's direction (flat_config.halves). The
+ * peer is reached. `context`: the group. */
 void device_group_halves(void *context, int peer, int lane, bool sends, struct flat_half **mine,
                          struct flat_half **theirs);
 

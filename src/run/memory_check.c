@@ -48,20 +48,31 @@ static void add(uint64_t *sum, uint64_t bytes)
         *sum = UINT64_MAX;
 }
 
-/* Adds what a rank takes from the pool to the sums; false: nothing. Reduces *left to what it has
- * seen there: contexts of a GPU, which take memory, come one after the other. */
-static bool request_add(const struct memory_request *request, const struct memory_pool *pool,
-                        uint64_t *bytes, uint64_t *spare, uint64_t *left)
+/* What ranks take from a pool together. */
+struct pool_sum {
+    uint64_t bytes, spare;
+    uint64_t
+        left; /* the least that one of them has seen: contexts of a GPU, which take memory, come
+                      one after the other */
+    int ranks;
+};
+
+static struct pool_sum pool_add_up(const struct memory_pool *pool,
+                                   const struct memory_request *requests, int count)
 {
-    for (int i = 0; i < MEMORY_POOLS; i++) {
-        if (request->pools[i].which != pool->which)
+    struct pool_sum sum = {.left = pool->left};
+    for (int r = 0; r < count; r++) {
+        int i = 0;
+        while (i < MEMORY_POOLS && requests[r].pools[i].which != pool->which)
+            i++;
+        if (i == MEMORY_POOLS)
             continue;
-        add(bytes, request->bytes);
-        add(spare, request->spare);
-        *left = request->pools[i].left < *left ? request->pools[i].left : *left;
-        return true;
+        add(&sum.bytes, requests[r].bytes);
+        add(&sum.spare, requests[r].spare);
+        sum.left = requests[r].pools[i].left < sum.left ? requests[r].pools[i].left : sum.left;
+        sum.ranks++;
     }
-    return false;
+    return sum;
 }
 
 static const struct {
@@ -75,18 +86,16 @@ static enum status pool_check(const struct memory_kind *memory, enum memory_use 
                               const struct memory_pool *pool, const struct memory_request *requests,
                               int count)
 {
-    uint64_t bytes = 0, spare = 0, left = pool->left;
-    int ranks = 0;
-    for (int i = 0; i < count; i++)
-        ranks += request_add(&requests[i], pool, &bytes, &spare, &left);
-    if ((ranks < 2 && !pool->is_exact) || bytes <= left)
+    const struct pool_sum sum = pool_add_up(pool, requests, count);
+    if ((sum.ranks < 2 && !pool->is_exact) || sum.bytes <= sum.left)
         return STATUS_OK;
     return fail(STATUS_ERROR,
                 "cannot allocate %zu MiB of %s memory for %s%d rank%s on %s: %s%zu MiB are "
                 "available; %s%s",
-                (size_t)(bytes >> 20), memory->name, uses[use].taker, ranks, ranks == 1 ? "" : "s",
-                pool->where, pool->is_exact ? "" : "about ", (size_t)(left >> 20), uses[use].advice,
-                ranks == 1 ? "" : " or run fewer ranks on it");
+                (size_t)(sum.bytes >> 20), memory->name, uses[use].taker, sum.ranks,
+                sum.ranks == 1 ? "" : "s", pool->where, pool->is_exact ? "" : "about ",
+                (size_t)(sum.left >> 20), uses[use].advice,
+                sum.ranks == 1 ? "" : " or run fewer ranks on it");
 }
 
 enum status memory_check_host(const struct memory_kind *memory, enum memory_use use,
@@ -104,12 +113,10 @@ bool memory_has_spare(const struct memory_pool *pools, const struct memory_reque
                       int count)
 {
     bool has = true;
-    for (int p = 0; p < MEMORY_POOLS && has; p++) {
-        uint64_t bytes = 0, spare = 0, left = pools[p].left;
-        for (int i = 0; i < count && pools[p].which; i++)
-            request_add(&requests[i], &pools[p], &bytes, &spare, &left);
-        add(&bytes, spare);
-        has = !pools[p].which || spare == 0 || bytes <= left;
+    for (int i = 0; i < MEMORY_POOLS; i++) {
+        struct pool_sum sum = pool_add_up(&pools[i], requests, count);
+        add(&sum.bytes, sum.spare);
+        has &= !pools[i].which || sum.spare == 0 || sum.bytes <= sum.left;
     }
     return has;
 }

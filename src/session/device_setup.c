@@ -56,8 +56,7 @@ static struct device_group_config session_group_config(const struct session *ses
 
 size_t session_wire_bytes(const struct session *session)
 {
-    struct device_group_config config = session_group_config(session);
-    config.devices = NULL; /* not known yet */
+    const struct device_group_config config = session_group_config(session);
     bool asks = job_considers_devices(&session->job) && job_maps(&session->job);
     return asks ? device_group_wire_bytes(&config) : 0;
 }
@@ -171,7 +170,6 @@ static enum status trial_give_up(struct session *session, int late, struct test_
     if (devices->tried > 0)
         text_add(&why, " with %d channels, as it did with %d: give --channels %d",
                  test_case->channels, devices->tried, devices->tried);
-
     if (session->job.executor == EXECUTOR_DEVICE)
         return fail(STATUS_UNAVAILABLE, "--executor device cannot be had here: %s",
                     devices->refusal);

@@ -37,8 +37,8 @@ static void copy_stage(struct standin_work *work)
     work->copy.from_pitch = width;
 }
 
-/* Copies between devices need no peer access, but mapped memory is there for those alone to which it
- * was given. */
+/* Copies between devices need no peer access, but mapped memory is there for those alone to which
+ * it was given. */
 static cudaError_t copy_reaches(const struct standin_block *block, int device, const char *what)
 {
     if (!block || block->kind != BLOCK_MAPPED || standin_block_serves(block, device))

@@ -450,22 +450,11 @@ bool standin_fabric_entry(const char *name, void **function)
                                               .retain = cu_retain,
                                               .lend = cu_lend,
                                               .borrow = cu_borrow};
+#define ENTRY(name, member) {name, &calls.member},
     const struct {
         const char *name;
         const void *function;
-    } entries[] = {
-        {"cuMemGetAllocationGranularity", &calls.granularity},
-        {"cuMemCreate", &calls.create},
-        {"cuMemRelease", &calls.release},
-        {"cuMemAddressReserve", &calls.reserve},
-        {"cuMemAddressFree", &calls.unreserve},
-        {"cuMemMap", &calls.map},
-        {"cuMemUnmap", &calls.unmap},
-        {"cuMemSetAccess", &calls.access},
-        {"cuMemRetainAllocationHandle", &calls.retain},
-        {"cuMemExportToShareableHandle", &calls.lend},
-        {"cuMemImportFromShareableHandle", &calls.borrow},
-    };
+    } entries[] = {FABRIC_ENTRIES(ENTRY)};
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
         if (strcmp(entries[i].name, name) == 0) {
             memcpy(function, entries[i].function, sizeof *function);

@@ -22,23 +22,11 @@ static inline void *entry(const char *name, unsigned version,
 
 static inline void calls_find(void)
 {
+#define ENTRY(name, member) {name, &calls.member},
     const struct {
         const char *name;
         void *function;
-    } entries[] = {
-        {"cuDeviceGetAttribute", &calls.attribute},
-        {"cuMemGetAllocationGranularity", &calls.granularity},
-        {"cuMemCreate", &calls.create},
-        {"cuMemRelease", &calls.release},
-        {"cuMemAddressReserve", &calls.reserve},
-        {"cuMemAddressFree", &calls.unreserve},
-        {"cuMemMap", &calls.map},
-        {"cuMemUnmap", &calls.unmap},
-        {"cuMemSetAccess", &calls.access},
-        {"cuMemRetainAllocationHandle", &calls.retain},
-        {"cuMemExportToShareableHandle", &calls.lend},
-        {"cuMemImportFromShareableHandle", &calls.borrow},
-    };
+    } entries[] = {FABRIC_ENTRIES(ENTRY)};
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         enum cudaDriverEntryPointQueryResult result;
         void *found = entry(entries[i].name, FABRIC_DRIVER_VERSION, &result);

@@ -1,6 +1,6 @@
 /*
- * test_runtime_fabric_rules.c - rules of the stand-in for memory with fabric handles, each with what
- * breaks it and the sentence that ends it.
+ * test_runtime_fabric_rules.c - rules of the stand-in for memory with fabric handles, each with
+ * what breaks it and the sentence that ends it.
  */
 #include "fabric_card.h"
 #include "meeting.h"

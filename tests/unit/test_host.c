@@ -1,10 +1,13 @@
 /*
  * test_host.c - hosts are told apart by name and by boot id; a boot id that is unknown equals any.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/host.h"
 
@@ -42,9 +45,55 @@ static void test_own(void **state)
     assert_true(host_same(&one, &other));
 }
 
+/* Tells `to` what the first process of a PID namespace of its own finds. The namespace is there
+ * until all others have closed `until`. Tells nothing if this user may make none. */
+static pid_t elsewhere(int to, const int until[2])
+{
+    char byte;
+    pid_t maker = fork();
+    if (maker != 0)
+        return maker;
+    close(until[1]);
+    if (unshare(CLONE_NEWPID) == 0 && fork() == 0) {
+        uint64_t identity = host_process_identity();
+        _exit(write(to, &identity, sizeof identity) < 0 || read(until[0], &byte, 1) != 0);
+    }
+    close(to);
+    wait(NULL);
+    _exit(0);
+}
+
+/* Processes with the same number in their namespaces, such as containers, are told apart. */
+static void test_processes(void **state)
+{
+    int found[2], until[2];
+    uint64_t identity[2];
+    (void)state;
+    assert_true(host_identity() && host_identity() == host_identity());
+    assert_true(host_process_identity() == host_process_identity());
+    assert_true(host_process_identity() != host_identity());
+    assert_int_equal(pipe(found) + pipe(until), 0);
+    pid_t makers[2] = {elsewhere(found[1], until), elsewhere(found[1], until)};
+    close(found[1]);
+    bool both = true;
+    for (int i = 0; i < 2; i++)
+        both &= read(found[0], &identity[i], sizeof *identity) == sizeof *identity;
+    close(until[1]);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(waitpid(makers[i], NULL, 0), makers[i]);
+    close(found[0]);
+    close(until[0]);
+    if (!both) {
+        print_message("not tested: PID namespaces, which this user may not make\n");
+        skip();
+    }
+    assert_true(identity[0] != identity[1] && identity[0] != host_process_identity());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same), cmocka_unit_test(test_order),
-                                       cmocka_unit_test(test_own)};
+                                       cmocka_unit_test(test_own),
+                                       cmocka_unit_test(test_processes)};
     return cmocka_run_group_tests_name("host", tests, NULL, NULL);
 }

@@ -226,17 +226,15 @@ static bool fabric_read(nvmlDevice_t gpu, nvmlGpuFabricInfoV_t *fabric, char uui
     return any;
 }
 
-bool gpu_domain(const char *bus, char domain[GPU_DOMAIN_MOST])
+void gpu_domain(const char *bus, char domain[GPU_DOMAIN_MOST])
 {
     nvmlGpuFabricInfoV_t fabric;
     char uuid[FABRIC_UUID_MOST];
     const char *why;
     nvmlDevice_t gpu = gpu_find(bus, &why);
     domain[0] = '\0';
-    if (!gpu || !fabric_read(gpu, &fabric, uuid))
-        return false;
-    snprintf(domain, GPU_DOMAIN_MOST, "%.36s.%u", uuid, fabric.cliqueId);
-    return true;
+    if (gpu && fabric_read(gpu, &fabric, uuid))
+        snprintf(domain, GPU_DOMAIN_MOST, "%.36s.%u", uuid, fabric.cliqueId);
 }
 
 static void nvlink_describe(const struct gpu_look *look)

@@ -25,9 +25,9 @@ bool gpu_bus(const char *text, char bus[GPU_BUS_MOST]);
 /* NVML's handle; NULL: it has none, and *why says why (static). */
 struct nvmlDevice_st *gpu_find(const char *bus, const char **why);
 
-/* The NVLink domain that reaches beyond the GPU's host, and the clique in it, "UUID.7". False, and
- * "": it is in none, or NVML does not tell. */
-bool gpu_domain(const char *bus, char domain[GPU_DOMAIN_MOST]);
+/* The NVLink domain that reaches beyond the GPU's host, and the clique in it, "UUID.7". "": it is
+ * in none, or NVML does not tell. */
+void gpu_domain(const char *bus, char domain[GPU_DOMAIN_MOST]);
 
 /* What nvmlDeviceGetFieldValues() has filled in. False: the field is not supported, or has no
  * number that counts. */

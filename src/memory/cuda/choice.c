@@ -83,7 +83,7 @@ static enum status device_describe(int number, struct memory_device *device)
     snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1,
              properties.name);
     if (fabric_is_supported(number))
-        gpu_domain(device->bus, device->domain); /* "": it is in none */
+        gpu_domain(device->bus, device->domain);
     return STATUS_OK;
 }
 

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* Writes the address of the driver's function of this name, as of CUDA `version` (12040: 12.4), into
- * the function pointer that `function` points to; or NULL, and false: the driver is older. */
+/* Writes the address of the driver's function of this name, as of CUDA `version` (12040: 12.4),
+ * into the function pointer that `function` points to; or NULL, and false: the driver is older. */
 bool cuda_entry_find(const char *name, unsigned version, void *function);
 
 #endif

@@ -14,23 +14,11 @@ static bool has_calls;
 
 static void calls_find(void)
 {
+#define ENTRY(name, member) {name, &calls.member},
     const struct {
         const char *name;
         void *function;
-    } entries[] = {
-        {"cuDeviceGetAttribute", &calls.attribute},
-        {"cuMemGetAllocationGranularity", &calls.granularity},
-        {"cuMemCreate", &calls.create},
-        {"cuMemRelease", &calls.release},
-        {"cuMemAddressReserve", &calls.reserve},
-        {"cuMemAddressFree", &calls.unreserve},
-        {"cuMemMap", &calls.map},
-        {"cuMemUnmap", &calls.unmap},
-        {"cuMemSetAccess", &calls.access},
-        {"cuMemRetainAllocationHandle", &calls.retain},
-        {"cuMemExportToShareableHandle", &calls.lend},
-        {"cuMemImportFromShareableHandle", &calls.borrow},
-    };
+    } entries[] = {FABRIC_ENTRIES(ENTRY)};
     has_calls = true;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
         has_calls &= cuda_entry_find(entries[i].name, FABRIC_DRIVER_VERSION, entries[i].function);

@@ -26,8 +26,8 @@ bool fabric_is_supported(int device);
 /* Allocates at least `bytes` bytes, *reserved in fact, which the device reaches. */
 int fabric_take(int device, size_t bytes, void **base, size_t *reserved);
 
-/* Frees, or unmaps, what fabric_take() or fabric_map() has made. Other processes keep what they have
- * mapped. */
+/* Frees, or unmaps, what fabric_take() or fabric_map() has made. Other processes keep what they
+ * have mapped. */
 void fabric_give(void *base, size_t reserved);
 
 /* The handle of memory of fabric_take(). */

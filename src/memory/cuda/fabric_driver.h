@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-#define FABRIC_ATTRIBUTE_RDMA    110 /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED */
+/* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED */
+#define FABRIC_ATTRIBUTE_RDMA    110
 #define FABRIC_ATTRIBUTE_HANDLES 128 /* CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED */
 #define FABRIC_HANDLE_TYPE       8   /* CU_MEM_HANDLE_TYPE_FABRIC */
 #define FABRIC_HANDLE_BYTES      64  /* sizeof(CUmemFabricHandle) */
@@ -64,5 +65,20 @@ struct fabric_calls {
     int (*borrow)(unsigned long long *memory, void *handle,
                   int type); /* cuMemImportFromShareableHandle */
 };
+
+/* The driver's name of each, and the member. */
+#define FABRIC_ENTRIES(ENTRY)                                                                      \
+    ENTRY("cuDeviceGetAttribute", attribute)                                                       \
+    ENTRY("cuMemGetAllocationGranularity", granularity)                                            \
+    ENTRY("cuMemCreate", create)                                                                   \
+    ENTRY("cuMemRelease", release)                                                                 \
+    ENTRY("cuMemAddressReserve", reserve)                                                          \
+    ENTRY("cuMemAddressFree", unreserve)                                                           \
+    ENTRY("cuMemMap", map)                                                                         \
+    ENTRY("cuMemUnmap", unmap)                                                                     \
+    ENTRY("cuMemSetAccess", access)                                                                \
+    ENTRY("cuMemRetainAllocationHandle", retain)                                                   \
+    ENTRY("cuMemExportToShareableHandle", lend)                                                    \
+    ENTRY("cuMemImportFromShareableHandle", borrow)
 
 #endif
