@@ -17,12 +17,12 @@
 #include "session/session.h"
 
 /* The table comes last: it must not say "ok" if the other files could not be written. */
-enum printer { PRINTER_CSV, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
+enum printer { PRINTER_CSV, PRINTER_SAMPLES, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
 
 /* All printers behind one report. */
 struct printers {
     struct report report;
-    struct report *each[PRINTERS];     /* CSV, JSON: NULL unless asked for */
+    struct report *each[PRINTERS];     /* all but the table: NULL unless asked for */
     const char *destination[PRINTERS]; /* for sentences */
     struct outcome *outcome;           /* shared with child processes */
 };
@@ -60,6 +60,17 @@ static void printers_connected(struct report *report, const struct job *job,
         if (each && each->connected)
             each->connected(each, job, connectivity);
     }
+    printers_done(printers);
+}
+
+static void printers_samples(struct report *report, const struct job *job,
+                             const struct line_name *line, const struct sample_row *rows,
+                             size_t count)
+{
+    struct printers *printers = (struct printers *)report;
+    struct report *samples = printers_turn(printers, PRINTER_SAMPLES);
+    if (samples)
+        samples->samples(samples, job, line, rows, count);
     printers_done(printers);
 }
 
@@ -103,15 +114,17 @@ static const char *destination_name(const char *path)
 /* `announces`: this process or its child is rank 0, so it tests the paths now. */
 static enum status printers_open(struct printers *printers, const struct job *job, bool announces)
 {
-    bool table_aside = is_stdout(job->json) || is_stdout(job->csv);
+    bool table_aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples);
     *printers =
         (struct printers){.report = {.begin = printers_begin,
                                      .connected = printers_connected,
+                                     .samples = printers_samples,
                                      .result = printers_result,
                                      .end = printers_end},
                           .destination = {[PRINTER_TABLE] = table_aside ? "its standard error"
                                                                         : destination_name("-"),
                                           [PRINTER_CSV] = destination_name(job->csv),
+                                          [PRINTER_SAMPLES] = destination_name(job->samples),
                                           [PRINTER_JSON] = destination_name(job->json)}};
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -124,11 +137,16 @@ static enum status printers_open(struct printers *printers, const struct job *jo
         return STATUS_ERROR;
     if (job->csv && !(each[PRINTER_CSV] = csv_open(job->csv, printers->outcome)))
         return STATUS_ERROR;
+    if (job->samples &&
+        !(each[PRINTER_SAMPLES] = csv_open_samples(job->samples, printers->outcome)))
+        return STATUS_ERROR;
     if (job->json && !(each[PRINTER_JSON] = json_open(job->json, printers->outcome)))
         return STATUS_ERROR;
     enum status status = STATUS_OK;
     if (announces && each[PRINTER_CSV])
         status = csv_announce(each[PRINTER_CSV]);
+    if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)
+        status = csv_announce(each[PRINTER_SAMPLES]);
     if (announces && each[PRINTER_JSON] && status == STATUS_OK)
         status = json_announce(each[PRINTER_JSON], job);
     return status;
@@ -138,6 +156,7 @@ static void printers_close(struct printers *printers)
 {
     table_close(printers->each[PRINTER_TABLE]);
     csv_close(printers->each[PRINTER_CSV]);
+    csv_close(printers->each[PRINTER_SAMPLES]);
     json_close(printers->each[PRINTER_JSON]);
     if (printers->outcome)
         munmap(printers->outcome, sizeof *printers->outcome);

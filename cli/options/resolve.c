@@ -156,21 +156,38 @@ static enum status settle_injections(const struct job *job)
     return STATUS_OK;
 }
 
-/* Refuses JSON and another output (of option `name`) to the same place. */
-static enum status settle_outputs(const struct job *job, const char *other, const char *name)
+/* An option that names a file of results, and the file; NULL: none. */
+struct output {
+    const char *option, *path;
+};
+
+static enum status settle_two_outputs(const struct output *one, const struct output *other)
 {
-    if (!job->json || !other)
+    if (!one->path || !other->path || strcmp(one->path, other->path) != 0)
         return STATUS_OK;
-    if (strcmp(job->json, "-") == 0 && strcmp(other, "-") == 0)
+    if (strcmp(one->path, "-") == 0)
         return fail(STATUS_USAGE,
-                    "--json and --%s cannot both go to standard output: give one of them a file",
-                    name);
+                    "--%s and --%s cannot both go to standard output: give one of them a file",
+                    one->option, other->option);
     struct stat file;
-    bool device = stat(job->json, &file) == 0 && !S_ISREG(file.st_mode);
-    if (strcmp(job->json, other) == 0 && !device)
-        return fail(STATUS_USAGE, "--json and --%s name the same file: give each a file of its own",
-                    name);
+    bool device = stat(one->path, &file) == 0 && !S_ISREG(file.st_mode);
+    if (!device)
+        return fail(STATUS_USAGE, "--%s and --%s name the same file: give each a file of its own",
+                    one->option, other->option);
     return STATUS_OK;
+}
+
+/* Refuses two outputs to the same place. */
+static enum status settle_outputs(const struct job *job)
+{
+    const struct output outputs[] = {
+        {"json", job->json}, {"csv", job->csv}, {"samples", job->samples}, {"svg", job->svg}};
+    const int count = sizeof outputs / sizeof outputs[0];
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        for (int k = i + 1; k < count && status == STATUS_OK; k++)
+            status = settle_two_outputs(&outputs[i], &outputs[k]);
+    return status;
 }
 
 static enum status settle_operator(const struct job *job)
@@ -248,7 +265,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status == STATUS_OK)
         status = settle_injections(job);
     if (status == STATUS_OK)
-        status = settle_outputs(job, job->csv, "csv");
+        status = settle_outputs(job);
     if (status == STATUS_OK)
         status = job_check_vendors(job, 0);
     if (status == STATUS_OK)
@@ -296,7 +313,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         if (status == STATUS_OK)
             status = settle_operator(job);
         if (status == STATUS_OK)
-            status = settle_outputs(job, job->svg, "svg");
+            status = settle_outputs(job);
     }
     if (status == STATUS_OK && line->command->bit == FOR_INFO) {
         settle_ranks(line, job);

@@ -1,9 +1,11 @@
 /*
- * csv.c - prints a run as comma-separated values, one line a result, for spreadsheets and plots.
+ * csv.c - prints a run as comma-separated values, one line a result or a sample, for spreadsheets and
+ * plots.
  */
 #include "cli/printers/csv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +17,9 @@ struct csv_report {
     const char *path;
     FILE *file;
     struct outcome *outcome;
+    const char *columns;
     int ranks;
+    long line; /* of the table, from 0 */
 };
 
 static struct csv_report *csv_report_of(struct report *report)
@@ -58,10 +62,7 @@ static void csv_begin(struct report *report, const struct job *job,
         csv_complain(csv);
         return;
     }
-    fputs("collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,in_place,"
-          "iterations,checked,wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,max_us,algbw_GBps,"
-          "busbw_GBps\n",
-          csv->file);
+    fputs(csv->columns, csv->file);
     csv_flush(csv);
 }
 
@@ -91,17 +92,60 @@ static void csv_end(struct report *report, const struct job *job, const struct j
     csv_flush(csv_report_of(report));
 }
 
-struct report *csv_open(const char *path, struct outcome *outcome)
+static void csv_samples(struct report *report, const struct job *job, const struct line_name *line,
+                        const struct sample_row *rows, size_t count)
+{
+    struct csv_report *csv = csv_report_of(report);
+    for (const struct sample_row *row = rows; row < rows + count; row++)
+        fprintf(csv->file, "%ld,%s,%s,%zu,%d,%ld,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", csv->line,
+                job->collective->name, job->candidates[line->choice].text, line->bytes, row->rank,
+                row->iteration, row->duration, row->late, row->device);
+    csv_flush(csv);
+}
+
+static void csv_next_line(struct report *report, const struct job *job, const struct result *result)
+{
+    (void)job;
+    (void)result;
+    csv_report_of(report)->line++;
+}
+
+static struct report *csv_create(const char *path, struct outcome *outcome, const char *columns)
 {
     struct csv_report *csv = calloc(1, sizeof *csv);
     if (!csv) {
         fail(STATUS_ERROR, "not enough memory for the CSV report: free some");
         return NULL;
     }
-    csv->report = (struct report){.begin = csv_begin, .result = csv_result, .end = csv_end};
+    csv->report = (struct report){.begin = csv_begin, .end = csv_end};
     csv->path = path;
     csv->outcome = outcome;
+    csv->columns = columns;
     return &csv->report;
+}
+
+struct report *csv_open(const char *path, struct outcome *outcome)
+{
+    struct report *report =
+        csv_create(path, outcome,
+                   "collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,"
+                   "in_place,iterations,checked,wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,"
+                   "max_us,algbw_GBps,busbw_GBps\n");
+    if (report)
+        report->result = csv_result;
+    return report;
+}
+
+struct report *csv_open_samples(const char *path, struct outcome *outcome)
+{
+    struct report *report = csv_create(
+        path, outcome,
+        "line,collective,algorithm,bytes,rank,iteration,duration_ns,late_ns,device_ns\n");
+    if (report) {
+        report->samples = csv_samples;
+        report->result = csv_next_line;
+    }
+    return report;
 }
 
 void csv_close(struct report *report)

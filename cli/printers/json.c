@@ -348,6 +348,11 @@ static void json_result(struct report *report, const struct job *job, const stru
                         result->device_us.max > 0 ? json_times(&result->device_us) : json_null());
     json_object_set_new(line, "algbw_GBps", json_real(result->algbw));
     json_object_set_new(line, "busbw_GBps", json_real(result->busbw));
+    json_object_set_new(line, "slowest",
+                        result->slowest_rank < 0
+                            ? json_null()
+                            : json_pack("{s:i, s:I}", "rank", result->slowest_rank, "iterations",
+                                        (json_int_t)result->slowest_times));
     bool late = result->late_rank >= 0;
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());

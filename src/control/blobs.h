@@ -15,7 +15,8 @@
 enum exchange {
     EXCHANGE_ALLGATHER,
     EXCHANGE_GATHER,
-    EXCHANGE_PEERS, /* each rank gets what is addressed to it, and nothing else */
+    EXCHANGE_PEERS,   /* each rank gets what is addressed to it, and nothing else */
+    EXCHANGE_MAXIMUM, /* control_maximum() */
     EXCHANGES
 };
 

@@ -21,6 +21,7 @@
 #include "control/find_root.h"
 #include "control/frame.h"
 #include "control/mailbox.h"
+#include "control/maxima.h"
 #include "control/messages.h"
 #include "control/relay.h"
 #include "control/root.h"
@@ -39,33 +40,11 @@ static void *helper_main(void *argument)
     return NULL;
 }
 
-/* Queues a frame for the helper; takes it. NULL is allowed: out of memory. */
-static enum status post(struct control *control, struct queued_frame *queued)
-{
-    if (!queued)
-        return fail(STATUS_ERROR, "out of memory for a message to rank 0");
-    pthread_mutex_lock(&control->mailbox.lock);
-    *control->mailbox.outbox_end = queued;
-    control->mailbox.outbox_end = &queued->next;
-    pthread_mutex_unlock(&control->mailbox.lock);
-    eventfd_write(control->wake, 1);
-    return STATUS_OK;
-}
-
-/* Takes `bytes`. Returns NULL if memory ran out. */
-static struct queued_frame *frame_of_bytes(int type, struct bytes *bytes)
-{
-    struct queued_frame *queued =
-        bytes->failed ? NULL : queued_frame_create(type, bytes->data, bytes->size);
-    bytes_free(bytes);
-    return queued;
-}
-
 static enum status post_failure(struct control *control, const struct failure *failure)
 {
     struct bytes bytes = {0};
     failure_encode(failure, &bytes);
-    return post(control, frame_of_bytes(FRAME_FAILED, &bytes));
+    return control_post(control, queued_frame_take(FRAME_FAILED, &bytes));
 }
 
 /* Runs the helper's loop in the main thread until rank 0 has reported the failure for all: the
@@ -104,14 +83,6 @@ static enum status helper_start(struct control *control)
     control->helper_place = HELPER_IN_THREAD;
     int error = pthread_create(&control->thread, NULL, helper_main, control);
     return error ? helper_refused(control, error) : STATUS_OK;
-}
-
-/* Marks that the main thread knows how the job ended. Called with the lock held. */
-static enum status verdict_noticed(struct control *control)
-{
-    if (control->mailbox.main == MAIN_ACTIVE)
-        control->mailbox.main = MAIN_INFORMED;
-    return control->mailbox.status;
 }
 
 /* A short deadline must not pass between two signs of life of a healthy rank. */
@@ -189,7 +160,7 @@ enum status control_join(const struct membership *membership, const struct contr
         while (!job_begun(control) && !job_ended(control))
             pthread_cond_wait(&control->mailbox.changed, &control->mailbox.lock);
         if (!job_begun(control))
-            status = verdict_noticed(control);
+            status = control_notice_end(control);
         pthread_mutex_unlock(&control->mailbox.lock);
     }
     if (status == STATUS_OK && fit != STATUS_OK) {
@@ -310,7 +281,7 @@ static bool await_verdict(struct control *control, double seconds, enum status *
                             : pthread_cond_wait(&control->mailbox.changed, &control->mailbox.lock);
     bool ended = job_ended(control);
     if (ended)
-        *status = verdict_noticed(control);
+        *status = control_notice_end(control);
     pthread_mutex_unlock(&control->mailbox.lock);
     return ended;
 }
@@ -340,7 +311,7 @@ enum status control_finish(struct control *control, enum status status)
     struct bytes bytes = {0};
     notice_encode(&(struct notice){.status = status}, &bytes);
     progress_count(control);
-    if (post(control, frame_of_bytes(FRAME_FINISHED, &bytes)) != STATUS_OK)
+    if (control_post(control, queued_frame_take(FRAME_FINISHED, &bytes)) != STATUS_OK)
         return control_fail(control, STATUS_ERROR);
     await_verdict(control, 0, &status);
     return status;
@@ -349,7 +320,7 @@ enum status control_finish(struct control *control, enum status status)
 void control_send_postmortem(struct control *control, struct bytes *share)
 {
     if (share->size <= POSTMORTEM_MOST && control_rank(control) > 0)
-        post(control, frame_of_bytes(FRAME_POSTMORTEM, share));
+        control_post(control, queued_frame_take(FRAME_POSTMORTEM, share));
     bytes_free(share);
 }
 
@@ -405,7 +376,7 @@ static enum status await_answer(struct control *control, struct queued_frame **r
     while (status == STATUS_OK && !control->mailbox.answer && !job_ended(control))
         status = await_change(control);
     if (job_ended(control)) {
-        status = verdict_noticed(control);
+        status = control_notice_end(control);
         /* A job that has ended well exchanges nothing any more. */
         status = status == STATUS_OK ? STATUS_ERROR : status;
     } else if (status == STATUS_OK) {
@@ -413,6 +384,21 @@ static enum status await_answer(struct control *control, struct queued_frame **r
         control->mailbox.answer = NULL;
     }
     pthread_mutex_unlock(&control->mailbox.lock);
+    return status;
+}
+
+/* A frame goes out, the result of exchange `number` comes back. Takes the frame. */
+static enum status exchange(struct control *control, struct queued_frame *queued, uint32_t number,
+                            struct queued_frame **result)
+{
+    progress_count(control);
+    pthread_mutex_lock(&control->mailbox.lock);
+    control->mailbox.awaited = number;
+    pthread_mutex_unlock(&control->mailbox.lock);
+    enum status status = control_post(control, queued);
+    if (status == STATUS_OK)
+        status = await_answer(control, result);
+    progress_count(control);
     return status;
 }
 
@@ -426,16 +412,7 @@ static enum status share_exchange(struct control *control, enum exchange kind,
     struct bytes bytes = {0};
     const struct share share = {kind, control->exchanges++, own->data, own->size};
     share_encode(&share, &bytes);
-    struct queued_frame *queued = frame_of_bytes(FRAME_SHARE, &bytes);
-    progress_count(control);
-    pthread_mutex_lock(&control->mailbox.lock);
-    control->mailbox.awaited = share.number;
-    pthread_mutex_unlock(&control->mailbox.lock);
-    enum status status = post(control, queued);
-    if (status == STATUS_OK)
-        status = await_answer(control, result);
-    progress_count(control);
-    return status;
+    return exchange(control, queued_frame_take(FRAME_SHARE, &bytes), share.number, result);
 }
 
 enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
@@ -454,6 +431,28 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
         blobs_free(blobs);
         status = fail(STATUS_ERROR, "could not read what the ranks exchanged: out of memory, or "
                                     "rank 0 sent what it should not");
+    }
+    free(result);
+    return status;
+}
+
+enum status control_maximum(struct control *control, uint64_t *words, size_t count,
+                            const char *what)
+{
+    struct queued_frame *result = NULL;
+    struct bytes bytes = {0};
+    uint32_t number = control->exchanges++;
+    maxima_encode(number, control_rank(control), words, count, &bytes);
+    if (bytes.failed || count > CONTROL_WORDS_MOST) {
+        bytes_free(&bytes);
+        return fail(STATUS_ERROR, "out of memory for %zu %s words", count, what);
+    }
+    enum status status =
+        exchange(control, queued_frame_take(FRAME_MAXIMA, &bytes), number, &result);
+    if (status == STATUS_OK && control_rank(control) == 0) {
+        struct reader reader = {.at = result->data, .left = result->size};
+        for (size_t i = 0; i < count; i++)
+            words[i] = read_u64(&reader);
     }
     free(result);
     return status;

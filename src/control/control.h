@@ -50,6 +50,14 @@ const struct member *control_members(const struct control *control); /* control_
 enum status control_exchange(struct control *control, enum exchange kind, struct bytes *share,
                              const char *what, struct blobs *blobs);
 
+/* At rank 0 each word becomes the greatest that any rank has in its place; the others keep theirs.
+ * All ranks have equally many words: at most CONTROL_WORDS_MOST. The ranks between a rank and rank
+ * 0 reduce them on the way, so no rank holds the words of many. Called and ended as
+ * control_exchange(). */
+#define CONTROL_WORDS_MOST 4000000
+enum status control_maximum(struct control *control, uint64_t *words, size_t count,
+                            const char *what);
+
 /* From now on an exchange that waits calls watch(argument) every 20 ms. If that fails, with fail(),
  * the exchange returns its status at once. NULL: no longer. */
 void control_watch(struct control *control, enum status (*watch)(void *argument), void *argument);

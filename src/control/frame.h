@@ -30,9 +30,10 @@ enum frame_type {
     FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
     FRAME_RETURNED,    /* to rank 0: my parent speaks again; you may close this connection */
     FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
-    FRAME_LATE = 16, /* from rank 0: no rank has progressed for the timeout; the verdict follows */
-    FRAME_DELIVERY,  /* from rank 0, to one rank: what the exchange gave for it alone */
+    FRAME_LATE = 16,  /* from rank 0: no rank has progressed for the timeout; the verdict follows */
+    FRAME_DELIVERY,   /* from rank 0, to one rank: what the exchange gave for it alone */
     FRAME_POSTMORTEM, /* to rank 0, after the job has failed: what I can add */
+    FRAME_MAXIMA,     /* to rank 0: the part of some ranks in an exchange of maxima */
     FRAME_TYPES
 };
 

@@ -241,3 +241,32 @@ void progress_read(struct progress *progress, struct progress_snapshot *snapshot
     };
 #undef READ
 }
+
+/* ---- the main thread ---- */
+
+enum status control_post(struct control *control, struct queued_frame *queued)
+{
+    if (!queued)
+        return fail(STATUS_ERROR, "out of memory for a message to rank 0");
+    pthread_mutex_lock(&control->mailbox.lock);
+    *control->mailbox.outbox_end = queued;
+    control->mailbox.outbox_end = &queued->next;
+    pthread_mutex_unlock(&control->mailbox.lock);
+    eventfd_write(control->wake, 1);
+    return STATUS_OK;
+}
+
+struct queued_frame *queued_frame_take(int type, struct bytes *bytes)
+{
+    struct queued_frame *queued =
+        bytes->failed ? NULL : queued_frame_create(type, bytes->data, bytes->size);
+    bytes_free(bytes);
+    return queued;
+}
+
+enum status control_notice_end(struct control *control)
+{
+    if (control->mailbox.main == MAIN_ACTIVE)
+        control->mailbox.main = MAIN_INFORMED;
+    return control->mailbox.status;
+}

@@ -4,7 +4,7 @@
  *
  * It passes frames of its children up, each with the rank that it comes from, and frames of rank 0
  * down to all of them. Of its children's frames it reads no more than it needs to know when they
- * have gone. When rank 0 is silent for too long, the rank ends by itself.
+ * have gone, and their maxima, which it reduces to one. When rank 0 is silent for too long, the rank ends by itself.
  */
 #include "control/relay.h"
 
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/relay_maxima.h"
 #include "control/uplink.h"
 
 #define REPORTED_SECONDS  0.5 /* for rank 0 to report a failed job before this rank ends */
@@ -231,6 +232,8 @@ static bool relay_received(void *argument, struct child_link *child, const struc
         child->state = LINK_THROUGH;
     if (frame->type == FRAME_SHARE)
         relay->behind[frame->rank] = child->rank;
+    if (frame->type == FRAME_MAXIMA)
+        return relay_take_maxima(relay, frame->data, frame->size);
     relay_send(relay, frame->rank, frame->type, frame->data, frame->size);
     return true;
 }
@@ -326,9 +329,13 @@ static void relay_tend(struct relay *relay)
         relay_heartbeat(relay, queued != NULL);
     for (; queued; queued = next) {
         next = queued->next;
-        relay_send_own(relay, queued->type, queued->data, queued->size);
+        if (queued->type == FRAME_MAXIMA)
+            relay_take_maxima(relay, queued->data, queued->size);
+        else
+            relay_send_own(relay, queued->type, queued->data, queued->size);
         free(queued);
     }
+    relay_tend_maxima(relay);
     relay_tend_rank_acceptor(relay);
     if (relay->leave == LEAVE_DUE &&
         child_links_through(&relay->children, control->helper.now, DEAF_SECONDS))
@@ -423,7 +430,8 @@ void relay_run(struct control *control)
     relay.behind = calloc((size_t)control->membership.ranks, sizeof *relay.behind);
     bool open = rank_acceptor_open(&relay.rank_acceptor, control, relay_admit, &relay);
     control_advance_clock(control);
-    if (!open || !relay.polls || !relay.behind) {
+    if (!open || !relay.polls || !relay.behind ||
+        !maxima_open(&relay.maxima, control->membership.ranks)) {
         fail(STATUS_ERROR, "out of memory for the control plane");
         control_conclude(control, STATUS_ERROR);
     } else {
@@ -443,4 +451,5 @@ void relay_run(struct control *control)
     rank_acceptor_close(&relay.rank_acceptor);
     free(relay.polls);
     free(relay.behind);
+    maxima_close(&relay.maxima);
 }

@@ -87,6 +87,9 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     case FRAME_SHARE:
         root->progressed = root->control->helper.now;
         return job_begun(root->control) && root_take_share(root, rank, data, size);
+    case FRAME_MAXIMA:
+        root->progressed = root->control->helper.now;
+        return job_begun(root->control) && root_take_maxima(root, rank, data, size);
     case FRAME_FINISHED:
         if (!job_begun(root->control) || !notice_decode(data, size, &notice))
             return false;
@@ -363,7 +366,8 @@ static bool root_create(struct root *root, struct control *control)
     root->causes = calloc(ranks, sizeof *root->causes);
     root->order = calloc(ranks, sizeof *root->order);
     bool open = rank_acceptor_open(&root->rank_acceptor, control, root_admit, root);
-    if (!open || !root->peers || !root->standings || !root->causes || !root->order)
+    if (!open || !root->peers || !root->standings || !root->causes || !root->order ||
+        !maxima_open(&root->maxima, root->ranks))
         return false;
     for (size_t rank = 0; rank < ranks; rank++)
         progress_read(&control->progress, &root->peers[rank].standing.snapshot); /* as all begin */
@@ -374,6 +378,7 @@ static void root_destroy(struct root *root)
 {
     for (int rank = 0; root->peers && rank < root->ranks; rank++)
         free(root->peers[rank].share);
+    maxima_close(&root->maxima);
     child_links_close(&root->children);
     rank_acceptor_close(&root->rank_acceptor);
     free(root->peers);

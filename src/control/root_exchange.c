@@ -17,6 +17,7 @@ static const char *const exchange_names[EXCHANGES] = {
     [EXCHANGE_ALLGATHER] = "an allgather of the control plane",
     [EXCHANGE_GATHER] = "a gather of the control plane",
     [EXCHANGE_PEERS] = "an exchange with its peers over the control plane",
+    [EXCHANGE_MAXIMUM] = "a maximum over the control plane",
 };
 
 static void share_drop(struct peer *peer)
@@ -144,6 +145,20 @@ static void send_results(struct root *root, uint32_t kind)
     bytes_free(&all);
 }
 
+/* To rank 0 alone. */
+static void send_maxima(struct root *root)
+{
+    struct bytes words = {0};
+    bytes_reserve(&words, root->maxima.count * sizeof *root->maxima.words);
+    for (size_t i = 0; i < root->maxima.count; i++)
+        bytes_put_u64(&words, root->maxima.words[i]);
+    if (words.failed)
+        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
+    else
+        send_result(root, false, words.data, words.size);
+    bytes_free(&words);
+}
+
 /* Are all ranks in the same one? */
 static bool shares_agree(struct root *root)
 {
@@ -168,13 +183,39 @@ static void exchange_complete(struct root *root)
     bool agree = shares_agree(root);
     if (agree && kind == EXCHANGE_PEERS)
         send_parcels(root);
+    else if (agree && kind == EXCHANGE_MAXIMUM)
+        send_maxima(root);
     else if (agree)
         send_results(root, kind);
     root->shares = 0;
+    maxima_drop(&root->maxima);
     for (int rank = 0; rank < root->ranks; rank++) {
         share_drop(&root->peers[rank]);
         root->peers[rank].standing.exchange = NULL;
     }
+}
+
+/* A rank's part of an exchange has come: which, by its own count. */
+static void share_note(struct root *root, int rank, enum exchange kind, uint32_t number)
+{
+    struct peer *peer = &root->peers[rank];
+    peer->shares_taken = number + 1;
+    peer->share_kind = kind;
+    peer->share_number = number;
+    peer->standing.exchange = exchange_names[kind];
+    root->shares++;
+}
+
+/* Has it come before, on another way? */
+static bool share_is_old(const struct peer *peer, uint32_t number)
+{
+    return number < peer->shares_taken;
+}
+
+/* A rank is in one exchange at a time, and in none after its end. */
+static bool share_may_come(const struct peer *peer)
+{
+    return !peer->standing.exchange && !peer->standing.finished;
 }
 
 bool root_take_share(struct root *root, int rank, const unsigned char *data, size_t size)
@@ -182,18 +223,15 @@ bool root_take_share(struct root *root, int rank, const unsigned char *data, siz
     struct peer *peer = &root->peers[rank];
     struct share share;
     struct parcels parcels;
-    if (!share_decode(data, size, &share) || share.kind >= EXCHANGES)
+    if (!share_decode(data, size, &share) || share.kind >= EXCHANGE_MAXIMUM)
         return false;
     if (share.kind == EXCHANGE_PEERS &&
         !parcels_decode(share.data, share.size, rank, root->ranks, &parcels))
         return false;
-    if (share.number < peer->shares_taken)
-        return true; /* it came on two ways */
-    if (peer->standing.exchange || peer->standing.finished)
+    if (share_is_old(peer, share.number))
+        return true;
+    if (!share_may_come(peer))
         return false;
-    peer->shares_taken = share.number + 1;
-    peer->share_kind = share.kind;
-    peer->share_number = share.number;
     peer->share_size = share.size;
     peer->share = malloc(share.size ? share.size : 1);
     if (!peer->share) {
@@ -203,8 +241,50 @@ bool root_take_share(struct root *root, int rank, const unsigned char *data, siz
     }
     if (share.size > 0)
         memcpy(peer->share, share.data, share.size);
-    peer->standing.exchange = exchange_names[share.kind];
-    if (++root->shares == root->ranks)
+    share_note(root, rank, share.kind, share.number);
+    if (root->shares == root->ranks)
+        exchange_complete(root);
+    return true;
+}
+
+/* Of how many of these ranks is the part new? -1: one of them may not send it now. */
+static int maxima_news(const struct root *root, const struct maxima_message *message)
+{
+    int news = 0;
+    for (struct reader list = message->rank; list.left > 0;) {
+        const struct peer *peer = &root->peers[read_u32(&list)];
+        if (share_is_old(peer, message->number))
+            continue;
+        if (!share_may_come(peer))
+            return -1;
+        news++;
+    }
+    return news;
+}
+
+bool root_take_maxima(struct root *root, int rank, const unsigned char *data, size_t size)
+{
+    struct maxima_message message;
+    if (!maxima_decode(data, size, root->ranks, &message))
+        return false;
+    int news = maxima_news(root, &message);
+    if (news <= 0)
+        return news == 0;
+    enum maxima_fit fit = maxima_take(&root->maxima, &message);
+    if (fit == MAXIMA_NO_MEMORY)
+        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
+    else if (fit == MAXIMA_DIFFER)
+        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
+                   "its part of a maximum is of another exchange than the others', or has another "
+                   "number of words: check that all ranks run the same version of cctest");
+    if (fit != MAXIMA_TAKEN)
+        return true;
+    for (struct reader list = message.rank; list.left > 0;) {
+        int of = (int)read_u32(&list);
+        if (!share_is_old(&root->peers[of], message.number))
+            share_note(root, of, EXCHANGE_MAXIMUM, message.number);
+    }
+    if (root->shares == root->ranks)
         exchange_complete(root);
     return true;
 }

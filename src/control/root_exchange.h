@@ -9,4 +9,7 @@
 /* Takes a rank's share, and sends the result when it was the last; false: it is malformed. */
 bool root_take_share(struct root *root, int rank, const unsigned char *data, size_t size);
 
+/* The same for a part of EXCHANGE_MAXIMUM, of some ranks, which `rank` sends. */
+bool root_take_maxima(struct root *root, int rank, const unsigned char *data, size_t size);
+
 #endif

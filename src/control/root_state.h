@@ -9,6 +9,7 @@
 #include "control/children.h"
 #include "control/join_request.h"
 #include "control/mailbox.h"
+#include "control/maxima.h"
 #include "control/messages.h"
 #include "control/rank_acceptor.h"
 #include "verdict/verdict.h"
@@ -56,6 +57,7 @@ struct root {
     int ordered, parents; /* how many, and the first that may have a free place */
     int joined;           /* ranks that have joined, or that know why they cannot */
     int shares;           /* ranks whose share of the exchange is here */
+    struct maxima maxima; /* of EXCHANGE_MAXIMUM, so far */
     int finished;         /* ranks that have finished, */
     enum status status;   /* and the gravest of their statuses */
     bool interrupted;

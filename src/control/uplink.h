@@ -9,6 +9,7 @@
 #include "control/children.h"
 #include "control/connector.h"
 #include "control/mailbox.h"
+#include "control/maxima.h"
 #include "control/rank_acceptor.h"
 
 /* Where a rank stands on its way to rank 0. The state says which connections it has; only
@@ -59,7 +60,9 @@ struct relay {
     struct child_links children;
     struct rank_acceptor rank_acceptor;
     struct pollfd *polls;
-    int *behind; /* by rank: the child through which its last share came; 0: none did */
+    int *behind;          /* by rank: the child through which its last share came; 0: none did */
+    struct maxima maxima; /* of ranks behind this one, and of itself; they wait for the others */
+    double maxima_since;  /* when the first of them came */
 
     enum uplink_state uplink;
     struct wire up;                              /* fd -1: what is sent waits until there is one */

@@ -70,13 +70,6 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
     bytes_put_u32(bytes, (uint32_t)peers);
     for (int i = 0; i < peers; i++)
         peer_encode(&rank_result->links->peers[i], bytes);
-    bytes_reserve(bytes, (iterations + 1) * sizeof *rank_result->samples);
-    for (size_t i = 0; i < iterations; i++)
-        bytes_put_u64(bytes, rank_result->samples[i]);
-    bytes_put_u32(bytes, rank_result->device_samples != NULL);
-    for (size_t i = 0; i < iterations && rank_result->device_samples; i++)
-        bytes_put_u64(bytes, rank_result->device_samples[i]);
-    /* This sorts them, so it comes after them: rank 0 takes the slowest rank of each iteration. */
     bool asked = job->profile || job->watches;
     put_double(bytes, asked ? statistics_of(rank_result->samples, iterations).p50 : 0);
     device_changes_encode(&rank_result->changes, job->watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
@@ -144,16 +137,11 @@ static void peers_decode(struct reader *reader, int ranks, struct rank_summary *
     }
 }
 
-struct decoding {
-    struct rank_summaries *summaries;
-    size_t iterations;
-};
-
 static bool summary_decode(void *argument, int rank, struct reader *reader)
 {
-    struct decoding *decoding = argument;
-    int ranks = decoding->summaries->count;
-    struct rank_summary *summary = &decoding->summaries->of[rank];
+    struct rank_summaries *summaries = argument;
+    int ranks = summaries->count;
+    struct rank_summary *summary = &summaries->of[rank];
     summary->wrong = read_u64(reader);
     summary->late = read_u64(reader);
     for (int a = 0; a < ACTIVITIES; a++)
@@ -164,29 +152,19 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
     summary->direct = read_u32(reader) != 0;
     transports_decode(reader, summary);
     peers_decode(reader, ranks, summary);
-    summary->samples = *reader;
-    summary->samples.left = decoding->iterations * sizeof(uint64_t);
-    read_bytes(reader, summary->samples.left);
-    if (read_u32(reader) != 0) {
-        summary->device_samples = *reader;
-        summary->device_samples.left = decoding->iterations * sizeof(uint64_t);
-        read_bytes(reader, summary->device_samples.left);
-    }
     summary->duration = read_double(reader);
     if (!device_changes_decode(&summary->changes, reader))
         return false;
     return (summary->wrong > 0) == (summary->finding.kind != FINDING_NONE);
 }
 
-enum status rank_summaries_decode(const struct blobs *blobs, const struct job *job,
-                                  struct rank_summaries *summaries)
+enum status rank_summaries_decode(const struct blobs *blobs, struct rank_summaries *summaries)
 {
-    struct decoding decoding = {.summaries = summaries, .iterations = (size_t)job->iterations};
     *summaries = (struct rank_summaries){.of = calloc((size_t)blobs->count, sizeof *summaries->of)};
     if (!summaries->of)
         return fail(STATUS_ERROR, "out of memory for the results of %d ranks", blobs->count);
     summaries->count = blobs->count;
-    return blobs_read(blobs, 0, "result", summary_decode, &decoding);
+    return blobs_read(blobs, 0, "result", summary_decode, summaries);
 }
 
 void rank_summaries_free(struct rank_summaries *summaries)

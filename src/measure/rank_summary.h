@@ -25,8 +25,6 @@ struct rank_summary {
     struct transport_use transport[TRANSPORTS_MOST];
     int peers;
     struct peer_stats *peer; /* of each of them: the longest awaited first */
-    struct reader samples;   /* a u64 for each timed iteration, ns; they lie in the rank's blob */
-    struct reader device_samples; /* likewise, that a device took; empty: none ran them */
 };
 
 /* Of one line: of every rank. */
@@ -35,14 +33,13 @@ struct rank_summaries {
     struct rank_summary *of;
 };
 
-/* Sorts the samples of `rank_result`. Out of memory: bytes->failed. */
+/* Sorts the samples and the late times of `rank_result`. Out of memory: bytes->failed. */
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
                          struct bytes *bytes);
 
-/* Reads what all ranks sent, and checks it. The blobs must outlive the summaries, which are
- * given back with rank_summaries_free() also after an error. */
-enum status rank_summaries_decode(const struct blobs *blobs, const struct job *job,
-                                  struct rank_summaries *summaries);
+/* Reads what all ranks sent, and checks it. The summaries are given back with
+ * rank_summaries_free() also after an error. */
+enum status rank_summaries_decode(const struct blobs *blobs, struct rank_summaries *summaries);
 void rank_summaries_free(struct rank_summaries *summaries);
 
 #endif

@@ -50,6 +50,8 @@ struct result {
     struct statistics time_us;
     struct statistics device_us; /* that the devices took, by their own clocks; all 0: none did */
     double algbw, busbw;         /* GB/s, from p50; 0 where it has no meaning */
+    int slowest_rank;            /* the slowest most often; -1: none was timed */
+    long slowest_times;          /* iterations in which it was */
     int late_rank;               /* -1: none stands out */
     double late_us;              /* its median lateness */
     int ranks;
@@ -60,6 +62,21 @@ struct result {
     struct device_readings devices; /* likewise: what devices have counted. Without -v or JSON only
                                        what a healthy network does not count */
     struct rank_profile *profile;   /* of each rank; the results free it; NULL: not asked for */
+};
+
+/* A raw sample. */
+struct sample_row {
+    int rank;
+    long iteration;    /* timed ones of the line, from 0 */
+    uint64_t duration; /* from its release to its end on that rank, ns */
+    uint64_t late;     /* from its release to its beginning, ns */
+    uint64_t device;   /* that a device took for it, ns; 0: none ran it */
+};
+
+/* The line that samples belong to. */
+struct line_name {
+    int choice;   /* index in job->candidates */
+    size_t bytes; /* actual */
 };
 
 struct participants {
@@ -89,6 +106,10 @@ struct report {
     /* When the ranks are connected. NULL is allowed. */
     void (*connected)(struct report *report, const struct job *job,
                       const struct connectivity *connectivity);
+    /* Before the result of a line, in parts: its samples, ascending by iteration and then rank.
+     * NULL is allowed. */
+    void (*samples)(struct report *report, const struct job *job, const struct line_name *line,
+                    const struct sample_row *rows, size_t count);
     void (*result)(struct report *report, const struct job *job, const struct result *result);
     /* Always called, at last, also after errors. */
     void (*end)(struct report *report, const struct job *job, const struct job_end *end);

@@ -34,6 +34,7 @@ struct line {
     const struct rank_result *mine;
     const struct member *members;
     const struct rank_summaries *summaries;
+    struct slowest *slowest;
     struct diagnosis_context context;
 };
 
@@ -168,15 +169,6 @@ static void result_way(struct result *result, const struct line *line)
                                              : "ce");
 }
 
-/* For each iteration, the time of the slowest rank. */
-static void keep_slowest(uint64_t *slowest, size_t count, struct reader samples)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t sample = read_u64(&samples);
-        slowest[i] = sample > slowest[i] ? sample : slowest[i];
-    }
-}
-
 /* Of one trip of so many; sorts the times. */
 static struct statistics times_of(uint64_t *slowest, size_t count, uint64_t trips)
 {
@@ -186,38 +178,32 @@ static struct statistics times_of(uint64_t *slowest, size_t count, uint64_t trip
 }
 
 /* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
-static enum status result_times(struct result *result, const struct job *job,
-                                const struct rank_summaries *summaries, uint64_t *duration,
+static enum status result_times(struct result *result, const struct line *line, uint64_t *duration,
                                 uint64_t *time)
 {
-    size_t count = (size_t)result->iterations;
+    const struct job *job = line->job;
+    const struct rank_summaries *summaries = line->summaries;
+    const struct slowest *slowest = line->slowest;
     uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
-    uint64_t *slowest = calloc(count + 1, sizeof *slowest);
     uint64_t *late = calloc((size_t)summaries->count, sizeof *late);
-    enum status status = STATUS_OK;
-    if (!slowest || !late) {
-        status = fail(STATUS_ERROR, "out of memory for %zu samples", count);
-    } else {
-        for (int r = 0; r < summaries->count; r++) {
-            keep_slowest(slowest, count, summaries->of[r].device_samples);
-            late[r] = summaries->of[r].late;
-        }
-        result->device_us = times_of(slowest, count, trips);
-        memset(slowest, 0, count * sizeof *slowest);
-        for (int r = 0; r < summaries->count; r++)
-            keep_slowest(slowest, count, summaries->of[r].samples);
-        for (size_t i = 0; i < count; i++)
-            *time += slowest[i];
-        result->time_us = times_of(slowest, count, trips);
-        result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
-        result->busbw = result->algbw * collective_bus_factor(job->collective, summaries->count);
-        *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
-        result->late_rank = statistics_late_rank(late, summaries->count, *duration);
-        result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
-    }
-    free(slowest);
+    if (!late)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", summaries->count);
+    for (int r = 0; r < summaries->count; r++)
+        late[r] = summaries->of[r].late;
+    for (size_t i = 0; i < slowest->count; i++)
+        *time += slowest->duration[i];
+    if (slowest->device)
+        result->device_us = times_of(slowest->device, slowest->count, trips);
+    result->time_us = times_of(slowest->duration, slowest->count, trips);
+    result->slowest_rank = slowest->rank;
+    result->slowest_times = slowest->times;
+    result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
+    result->busbw = result->algbw * collective_bus_factor(job->collective, summaries->count);
+    *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
+    result->late_rank = statistics_late_rank(late, summaries->count, *duration);
+    result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     free(late);
-    return status;
+    return STATUS_OK;
 }
 
 /* Each rank's time by activity, if it was asked for and iterations were timed. */
@@ -296,7 +282,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     if (vendor) /* it brings links of its own */
         snprintf(result->transport, sizeof result->transport, "%s", vendor);
     uint64_t duration = 0, time = 0;
-    enum status status = result_times(result, job, summaries, &duration, &time);
+    enum status status = result_times(result, line, &duration, &time);
     if (status == STATUS_OK && job->watches && result->iterations > 0)
         status = bottleneck_report(result, line->members, summaries, duration, time);
     if (status == STATUS_OK)
@@ -314,15 +300,17 @@ static enum status results_add_summaries(struct results *results, const struct l
 
 enum status results_add_line(struct results *results, const struct rank_result *mine,
                              const struct job *job, const struct member *members,
-                             const struct blobs *blobs, struct report *report)
+                             const struct blobs *blobs, struct slowest *slowest,
+                             struct report *report)
 {
     struct rank_summaries summaries;
-    enum status status = rank_summaries_decode(blobs, job, &summaries);
+    enum status status = rank_summaries_decode(blobs, &summaries);
     const struct line line = {
         .job = job,
         .mine = mine,
         .members = members,
         .summaries = &summaries,
+        .slowest = slowest,
         .context = {.collective = job->collective,
                     .datatype = job->datatype,
                     .reduction = job->collective->reduces ? job->reduction : NULL,

@@ -6,6 +6,7 @@
 
 #include "control/blobs.h"
 #include "measure/report.h"
+#include "measure/slowest.h"
 #include "verdict/rank_state.h"
 
 struct rank_result;
@@ -24,10 +25,12 @@ struct results {
 enum status results_watch(struct results *results, const struct device_table *table);
 
 /* Adds a line, reports it, and says on stderr which ranks hold wrong data and why. `mine`: rank 0's
- * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. */
+ * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. `slowest`: its times are
+ * sorted. */
 enum status results_add_line(struct results *results, const struct rank_result *mine,
                              const struct job *job, const struct member *members,
-                             const struct blobs *blobs, struct report *report);
+                             const struct blobs *blobs, struct slowest *slowest,
+                             struct report *report);
 
 /* Adds the errors of the control plane. */
 void results_add_errors(struct results *results, const struct job_error *errors, int count);

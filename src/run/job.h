@@ -115,9 +115,10 @@ struct job {
     enum bind_mode bind;
     struct bootstrap_options bootstrap;
     /* Where results go. */
-    const char *json, *csv, *svg; /* file, "-" for stdout, or NULL */
-    bool profile;                 /* results say where each rank's time goes */
-    bool watches;                 /* rank 0 reports the links' waiting times: -v or --json */
+    const char *json, *csv, *samples, *svg; /* file, "-" for stdout, or NULL */
+    bool profile;                           /* results say where each rank's time goes */
+    bool watches;         /* rank 0 reports the links' waiting times: -v or --json */
+    bool gathers_samples; /* rank 0 reports the samples of all ranks: --samples */
 };
 
 /* The size after `bytes` in the job's sweep; 0: there is none. */

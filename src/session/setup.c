@@ -11,11 +11,11 @@
  *    barrier's memory. Then the report begins: it names each rank's core and GPU even if the job
  *    fails in the next step. That step checks that a host has memory for all of its ranks, writes
  *    the schedule of the barrier between hosts, and allocates the buffers.
- * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
- *    before. With them go the names of its devices (NICs, a GPU): one rank of a host reads a
- *    device's counters. Then each rank tries to reach its peers.
- * 4. wishes: which transports reach each peer, and the peers to connect. Then it is known which
- *    links need rings: ranks whose buffers no CPU reads exchange what those take of the host's
+ * 3. offers (link_setup.c): the addresses of a rank's transports. They name its buffers, so they
+ *    cannot travel before. With them go the names of its devices (NICs, a GPU): one rank of a host
+ *    reads a device's counters. Then each rank tries to reach its peers.
+ * 4. reach, with each peer that is to be connected: which transports reach it. Then it is known
+ *    which links need rings: ranks whose buffers no CPU reads exchange what those take of the host's
  *    memory (ring_setup.c). Then all ranks connect; a transport may exchange parcels with its peers
  *    in it. At last, ranks whose devices may run schedules tell what these can do (device_setup.c).
  * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
@@ -31,7 +31,7 @@
 #include "measure/connectivity.h"
 #include "run/memory_check.h"
 #include "session/device_setup.h"
-#include "session/ring_setup.h"
+#include "session/link_setup.h"
 #include "session/vendor_setup.h"
 
 #define SPINS_ALONE  300                /* a core for each rank, if no other program uses it */
@@ -44,7 +44,8 @@ struct rank_needs {
     cpu_set_t cpus;
     struct memory_request memory;
     struct barrier_offer barrier;
-    bool watches; /* rank 0: it reports what the links wait for */
+    bool watches; /* rank 0: it reports what the links wait for, */
+    bool samples; /* and all samples */
 };
 
 static void rank_needs_encode(const struct rank_needs *needs, struct bytes *share)
@@ -53,6 +54,7 @@ static void rank_needs_encode(const struct rank_needs *needs, struct bytes *shar
     memory_request_encode(&needs->memory, share);
     barrier_offer_encode(&needs->barrier, share);
     bytes_put_u32(share, needs->watches);
+    bytes_put_u32(share, needs->samples);
 }
 
 static bool rank_needs_decode(struct rank_needs *needs, struct reader *reader)
@@ -60,9 +62,10 @@ static bool rank_needs_decode(struct rank_needs *needs, struct reader *reader)
     bool good = cpu_set_decode(&needs->cpus, reader);
     memory_request_decode(&needs->memory, reader);
     good &= barrier_offer_decode(&needs->barrier, reader);
-    uint32_t watches = read_u32(reader);
+    uint32_t watches = read_u32(reader), samples = read_u32(reader);
     needs->watches = watches != 0;
-    return good && watches <= 1;
+    needs->samples = samples != 0;
+    return good && watches <= 1 && samples <= 1;
 }
 
 /* The needs of this host's ranks, in their order. */
@@ -82,8 +85,10 @@ static bool host_needs_decode(void *argument, int rank, struct reader *reader)
     struct rank_needs needs;
     if (!rank_needs_decode(&needs, reader))
         return false;
-    if (rank == 0)
+    if (rank == 0) {
         host->session->job.watches = needs.watches;
+        host->session->job.gathers_samples = needs.samples;
+    }
     if (host->count < node->count && node->ranks[host->count] == rank) {
         if (host->count == 0)
             host->barrier = needs.barrier;
@@ -128,7 +133,8 @@ static enum status session_exchange_needs(struct session *session, struct host_n
         .memory = memory_request_make(job->memory, checker_bytes(job, &session->needs),
                                       session_wire_bytes(session), host->pools),
         .barrier = runner->start_barrier.offer,
-        .watches = job->bootstrap.verbosity >= 1 || job->json};
+        .watches = job->bootstrap.verbosity >= 1 || job->json,
+        .samples = job->samples};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
@@ -256,163 +262,7 @@ static enum status session_place(struct session *session)
     return status;
 }
 
-/* 3. Offers. */
-
-static enum status session_exchange_peers(void *session, const int *peers, int count,
-                                          const void *mine, size_t each, void *theirs)
-{
-    return exchange_with_peers(((struct session *)session)->control, peers, count, mine, each,
-                               theirs, "link");
-}
-
-static bool session_peer_lost(void *session, int peer)
-{
-    return control_lost(((struct session *)session)->control, peer);
-}
-
-/* Lists all memory that transfers will name. Returns how many regions it is. */
-static int session_list_regions(struct session *session)
-{
-    const struct region *barrier = &session->runner.start_barrier.region;
-    int count = 0;
-    for (int i = 0; i < session->checker.set_count; i++)
-        session->regions[count++] = session->checker.sets[i].region;
-    if (barrier->kind)
-        session->regions[count++] = *barrier;
-    count += session_plan_rings(session, &session->regions[count]);
-    return count;
-}
-
-static enum status session_open_links(struct session *session)
-{
-    const struct job *job = &session->job;
-    struct runner *runner = &session->runner;
-    session->exchange = (struct peer_exchange){.call = session_exchange_peers, .argument = session};
-    session->witness = (struct peer_witness){.lost = session_peer_lost, .argument = session};
-    struct transport_config config = {
-        .rank = runner->rank,
-        .ranks = runner->ranks,
-        .local_ranks = runner->node.count,
-        .local_rank = runner->node.place,
-        .process_ranks = job->bootstrap.ranks_as == RANKS_THREADS ? runner->node.count : 1,
-        .has_core = session->has_core,
-        .is_bound = session->bindings[runner->rank].core >= 0,
-        .copy = job->copy,
-        .combines = job->collective->reduces,
-        .one_way = job->collective->rooted,
-        .slots = job->slots,
-        .slot_bytes = job->slot_bytes,
-        .regions = session->regions,
-        .region_count = session_list_regions(session),
-        .memory_bus = session->device.bus,
-        .interface = job->bootstrap.interface,
-        .maps_only = job->executor == EXECUTOR_DEVICE,
-        .stages = !job->memory->host_reads,
-        .watches = job->watches,
-        .secret = session->membership->secret,
-        .timeout = job->bootstrap.timeout,
-        .tick = &runner->tick,
-        .exchange = &session->exchange,
-        .witness = &session->witness,
-    };
-    return links_open(job->transports, &config, &runner->links);
-}
-
-static bool offers_decode(void *argument, int rank, struct reader *reader)
-{
-    struct session *session = argument;
-    const struct member *members = control_members(session->control);
-    int own = session->runner.rank;
-    bool precedes = rank < own && members[rank].node == members[own].node;
-    return links_decode_offers(session->runner.links, rank, reader) &&
-           device_watch_decode(&session->watch, precedes, reader);
-}
-
-static enum status session_open_watch(struct session *session)
-{
-    const struct watch_config config = {
-        .links = session->runner.links,
-        .memory = session->job.memory,
-        .device = &session->device,
-        .host = control_members(session->control)[session->runner.rank].host,
-        .tick = &session->runner.tick,
-    };
-    return device_watch_open(&session->watch, &config);
-}
-
-static enum status session_exchange_offers(struct session *session)
-{
-    struct bytes share = {0};
-    control_enter(session->control, PHASE_CONNECT);
-    enum status status = session_open_links(session);
-    if (status == STATUS_OK)
-        status = session_open_watch(session);
-    if (status != STATUS_OK)
-        return status;
-    links_encode_offers(session->runner.links, &share);
-    device_watch_encode(&session->watch, &share);
-    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
-                           session);
-}
-
-/* 4. Wishes. */
-
-/* As for links_encode_wishes(); NULL: out of memory. Where the report shows what the links wait
- * for, the start barrier has a lane of its own: the collective's waits are reported, not the
- * barrier's. */
-static unsigned char *session_wishes(const struct session *session)
-{
-    const struct runner *runner = &session->runner;
-    const struct schedule *start = runner->start_barrier.schedule;
-    unsigned char *wishes = calloc((size_t)runner->ranks, 1);
-    for (int r = 0; wishes && r < runner->ranks; r++)
-        wishes[r] = session->needs.peers[r].lanes > 0 ? LINKS_WISHED : 0;
-    for (size_t i = 0; wishes && start && i < start->count; i++)
-        if (start->operations[i].peer >= 0)
-            wishes[start->operations[i].peer] |=
-                session->job.watches ? LINKS_ONE_MORE : LINKS_WISHED;
-    return wishes;
-}
-
-static bool wishes_decode(void *links, int rank, struct reader *reader)
-{
-    return links_decode_wishes(links, rank, reader);
-}
-
-static enum status session_watch(void *links)
-{
-    return links_check(links);
-}
-
-static enum status session_connect(struct session *session)
-{
-    struct runner *runner = &session->runner;
-    struct bytes share = {0};
-    unsigned char *wishes = session_wishes(session);
-    if (!wishes)
-        return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
-    links_attach(runner->links);
-    links_encode_wishes(runner->links, wishes, session->needs.lanes, &share);
-    free(wishes);
-    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "connection",
-                                         wishes_decode, runner->links);
-    if (status == STATUS_OK)
-        status = links_choose(runner->links, control_members(session->control));
-    if (status == STATUS_OK)
-        status = session_open_rings(session);
-    if (status == STATUS_OK)
-        status = links_connect(runner->links, control_members(session->control));
-    if (status != STATUS_OK)
-        return status;
-    runner_await(runner, -1);
-    /* A rank that has ended its part waits for the others in an exchange. What it has sent may fail
-     * meanwhile. */
-    control_watch(session->control, session_watch, runner->links);
-    struct executor_config shared = runner_executor_config(runner);
-    return start_barrier_link(&runner->start_barrier, &shared);
-}
-
-/* 5. Links. */
+/* 5. Links. (3 and 4: link_setup.c) */
 
 static enum status session_connected(struct session *session)
 {

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "control/exchange.h"
 #include "measure/rank_summary.h"
+#include "measure/sample_rows.h"
+#include "measure/slowest.h"
 #include "session/device_setup.h"
 
 /* A vendor's library connects the ranks in the first run of each root, which is not to be timed. */
@@ -92,14 +94,24 @@ static enum status test_case_agree(struct session *session, struct test_case *te
 /* Rank 0 adds the line to its results, and reports it. */
 static enum status session_gather(struct session *session, struct rank_result *rank_result)
 {
+    const struct job *job = &session->job;
     struct bytes bytes = {0};
-    struct blobs blobs;
-    rank_summary_encode(rank_result, &session->job, &bytes);
-    enum status status =
-        control_exchange(session->control, EXCHANGE_GATHER, &bytes, "result", &blobs);
+    struct blobs blobs = {0};
+    struct slowest slowest = {0};
+    enum status status = job->gathers_samples ? sample_rows_report(session->control, job,
+                                                                   rank_result, session->report)
+                                              : STATUS_OK;
+    if (status == STATUS_OK)
+        status = slowest_reduce(session->control, rank_result, (size_t)job->iterations, &slowest);
+    if (status == STATUS_OK) {
+        rank_summary_encode(rank_result, job, &bytes);
+        status = control_exchange(session->control, EXCHANGE_GATHER, &bytes, "result", &blobs);
+    }
     if (status == STATUS_OK && blobs.count && session->report)
-        status = results_add_line(&session->results, rank_result, &session->job,
-                                  control_members(session->control), &blobs, session->report);
+        status =
+            results_add_line(&session->results, rank_result, job, control_members(session->control),
+                             &blobs, &slowest, session->report);
+    slowest_free(&slowest);
     blobs_free(&blobs);
     return status;
 }

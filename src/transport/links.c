@@ -1,8 +1,9 @@
 /*
  * links.c - one rank's links to all others: which transport serves which peer.
  *
- * Both ends of a pair must choose the same transport. So all ranks exchange their addresses, then
- * the peers that each transport reaches; both ends take the first transport that works both ways. A
+ * Both ends of a pair must choose the same transport. So all ranks exchange their addresses. The
+ * ends of each pair that is to be connected exchange which transports reach the other, and take the
+ * first that works both ways. A
  * transport that one rank cannot use at all is no failure while another reaches its peers.
  */
 #include "transport/links.h"
@@ -34,10 +35,10 @@ struct links {
     int lanes;         /* the most that any rank asks for */
     unsigned wishes;   /* of any rank of any other: the bits together */
     const struct peer_exchange *exchange;
-    signed char *serves;   /* for each peer: which link; -1: none (this rank itself) */
+    signed char *serves;   /* for each peer: which link; -1: none (it is not connected) */
     unsigned char *here;   /* for each peer: a bit for each transport that reaches it from here */
     unsigned char *back;   /* and for each that reaches this rank from there */
-    unsigned char *wanted; /* for each peer: the wishes of both ends */
+    unsigned char *wanted; /* for each peer: the wishes */
     char **reasons;        /* for each peer and transport: why it is not here; NULL: it is */
     struct transport_offer *offers; /* `count` of each rank, until all are connected */
     struct fallbacks fallbacks;     /* those that this rank reports, once all are connected */
@@ -133,8 +134,18 @@ enum status links_open(const struct transport_choice *allowed,
 
 /* Offers. */
 
+void links_wish(struct links *links, const unsigned char *wishes, int lanes)
+{
+    links->lanes = lanes;
+    memcpy(links->wanted, wishes, (size_t)links->ranks);
+    for (int peer = 0; peer < links->ranks; peer++)
+        links->wishes |= wishes[peer];
+}
+
 void links_encode_offers(const struct links *links, struct bytes *share)
 {
+    bytes_put_u32(share, (uint32_t)links->lanes);
+    bytes_put_u32(share, links->wishes);
     bytes_put_u32(share, (uint32_t)links->count);
     for (int i = 0; i < links->count; i++)
         offer_encode(&offers_of(links, links->rank)[i], share);
@@ -143,8 +154,12 @@ void links_encode_offers(const struct links *links, struct bytes *share)
 /* The offers of a rank that allows another number of transports are read, and not used. */
 bool links_decode_offers(struct links *links, int rank, struct reader *reader)
 {
-    uint32_t count = read_u32(reader);
-    bool good = count <= LINKS_TRANSPORTS_MOST;
+    uint32_t lanes = read_u32(reader), wishes = read_u32(reader), count = read_u32(reader);
+    bool good = lanes <= LINKS_LANES_MOST && wishes <= (LINKS_WISHED | LINKS_ONE_MORE) &&
+                count <= LINKS_TRANSPORTS_MOST;
+    if (good && (int)lanes > links->lanes)
+        links->lanes = (int)lanes;
+    links->wishes |= wishes;
     for (uint32_t i = 0; good && i < count; i++) {
         struct transport_offer unused;
         bool used = count == (uint32_t)links->count && rank != links->rank;
@@ -153,7 +168,7 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
     return good;
 }
 
-/* Wishes. */
+/* Reach. */
 
 /* Can this rank reach `peer` by link `i`? NULL: yes; else why not, valid until the next call. */
 static const char *link_attach(struct links *links, int i, int peer, char text[REASON_MOST])
@@ -184,7 +199,7 @@ void links_attach(struct links *links)
 {
     char text[REASON_MOST];
     for (int peer = 0; peer < links->ranks; peer++)
-        for (int i = 0; i < links->count && peer != links->rank; i++) {
+        for (int i = 0; i < links->count && links->wanted[peer]; i++) {
             const char *reason = link_attach(links, i, peer, text);
             if (reason)
                 links->reasons[(size_t)peer * (size_t)links->count + (size_t)i] = strdup(reason);
@@ -193,31 +208,23 @@ void links_attach(struct links *links)
         }
 }
 
-void links_encode_wishes(const struct links *links, const unsigned char *wishes, int lanes,
-                         struct bytes *share)
+int links_encode_reach(const struct links *links, int *peers, unsigned char *reach)
 {
-    bytes_put_u32(share, (uint32_t)lanes);
-    bytes_put(share, links->here, (size_t)links->ranks);
-    bytes_put(share, wishes, (size_t)links->ranks);
+    int count = 0;
+    for (int peer = 0; peer < links->ranks; peer++) {
+        if (!links->wanted[peer])
+            continue;
+        reach[count] = links->here[peer];
+        peers[count++] = peer;
+    }
+    return count;
 }
 
-bool links_decode_wishes(struct links *links, int rank, struct reader *reader)
+void links_decode_reach(struct links *links, const int *peers, int count,
+                        const unsigned char *reach)
 {
-    uint32_t lanes = read_u32(reader);
-    const unsigned char *reaches = read_bytes(reader, (size_t)links->ranks);
-    const unsigned char *wishes = read_bytes(reader, (size_t)links->ranks);
-    if (!reaches || !wishes || lanes > LINKS_LANES_MOST)
-        return false;
-    if ((int)lanes > links->lanes)
-        links->lanes = (int)lanes;
-    links->back[rank] = reaches[links->rank];
-    links->wanted[rank] |= wishes[links->rank];
-    for (int peer = 0; peer < links->ranks; peer++) {
-        links->wishes |= wishes[peer];
-        if (rank == links->rank)
-            links->wanted[peer] |= wishes[peer];
-    }
-    return true;
+    for (int i = 0; i < count; i++)
+        links->back[peers[i]] = reach[i];
 }
 
 /* Connections. */
@@ -278,8 +285,7 @@ static void links_explain(struct links *links, const struct member *members)
         int serves = links->serves[peer];
         bool remote = members[peer].node != members[links->rank].node;
         const struct link *link = serves < 0 ? NULL : &links->link[serves];
-        if (!link || !links->wanted[peer] ||
-            (link->transport->local && !endpoint_stages(link->endpoint)))
+        if (!link || (link->transport->local && !endpoint_stages(link->endpoint)))
             continue;
         for (int i = 0; i < serves; i++) {
             bool here = links->here[peer] >> i & 1, back = links->back[peer] >> i & 1;
@@ -343,7 +349,7 @@ enum status links_choose(struct links *links, const struct member *members)
         unsigned both = links->here[peer] & links->back[peer];
         if (both)
             links->serves[peer] = (signed char)__builtin_ctz(both);
-        else if (peer != links->rank)
+        else if (links->wanted[peer])
             status = links_unreachable(links, peer, members);
     }
     return status;

@@ -2,10 +2,10 @@
  * links.h - one rank's links to all others: which transport serves which peer.
  *
  * For each pair of ranks the first transport of the user's list that works both ways is taken. The
- * order of calls, with an exchange of the encoded share after each encoding: links_open,
- * links_encode_offers, links_decode_offers (of each rank), links_attach, links_encode_wishes,
- * links_decode_wishes (of each rank, this one too), links_choose, links_connect. A decoder returns
- * false for invalid data.
+ * order of calls, with an exchange of the encoded share after each encoding: links_open, links_wish,
+ * links_encode_offers, links_decode_offers (of each rank), links_attach, links_encode_reach,
+ * links_decode_reach (of each peer), links_choose, links_connect. A decoder returns false for
+ * invalid data.
  */
 #ifndef CCTEST_TRANSPORT_LINKS_H
 #define CCTEST_TRANSPORT_LINKS_H
@@ -24,26 +24,32 @@ struct links;
 enum status links_open(const struct transport_choice *allowed,
                        const struct transport_config *config, struct links **links);
 
-/* For each allowed transport, its address or the reason why it cannot be used. */
-void links_encode_offers(const struct links *links, struct bytes *share);
-bool links_decode_offers(struct links *links, int rank, struct reader *reader);
-
 #define LINKS_LANES_MOST 4096
 
 /* What a rank wishes of a peer, as bits. */
 #define LINKS_WISHED   1 /* the lanes */
 #define LINKS_ONE_MORE 2 /* and a lane behind them */
 
-/* Finds out which transports reach which peers, from the offers. */
+/* The connections that this rank needs: `wishes`, by rank, on `lanes` lanes. A peer wishes the same
+ * of this rank. */
+void links_wish(struct links *links, const unsigned char *wishes, int lanes);
+
+/* For each allowed transport, its address or the reason why it cannot be used; and what bounds the
+ * wishes of all. */
+void links_encode_offers(const struct links *links, struct bytes *share);
+bool links_decode_offers(struct links *links, int rank, struct reader *reader);
+
+/* Finds out which transports reach the peers that are wished for, from the offers. */
 void links_attach(struct links *links);
 
-/* These, and the connections that this rank needs: `wishes`, by rank, on `lanes` lanes. One end of
- * a pair wishes for both. */
-void links_encode_wishes(const struct links *links, const unsigned char *wishes, int lanes,
-                         struct bytes *share);
-bool links_decode_wishes(struct links *links, int rank, struct reader *reader);
+/* The peers that are wished for, ascending, and for each the transports that reach it, as bits:
+ * `peers` and `reach` have room for all ranks. Returns how many they are. */
+int links_encode_reach(const struct links *links, int *peers, unsigned char *reach);
+/* What the same peers say of this rank. */
+void links_decode_reach(struct links *links, const int *peers, int count,
+                        const unsigned char *reach);
 
-/* Chooses the transport of each peer. STATUS_UNAVAILABLE if none connects a pair of ranks: names
+/* Chooses the transport of each peer that is wished for. STATUS_UNAVAILABLE if none connects a pair of ranks: names
  * both and the reasons. */
 enum status links_choose(struct links *links, const struct member *members);
 
@@ -76,7 +82,7 @@ bool links_stages(const struct links *links, int peer);
  * the two ends of a pair, one has it. Empty before links_connect(). */
 const struct fallbacks *links_fallbacks(const struct links *links);
 
-/* The transport that serves `peer`; NULL for this rank itself. */
+/* The transport that serves `peer`; NULL: it is not connected. */
 const struct transport *links_transport(const struct links *links, int peer);
 
 /* Endpoints that are open, also before it is known whom they serve: index 0, 1, ...; NULL when

@@ -27,7 +27,7 @@
 enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8, REASONS = 16 };
 
 /* The exchanges of a session, in their order. */
-enum { NEEDS, PLACES, OFFERS, WISHES, LINKS, SETS, RESULTS, SESSION_EXCHANGES };
+enum { NEEDS, PLACES, OFFERS, REACH, LINKS, SETS, SLOWEST, RESULTS, SESSION_EXCHANGES };
 
 #define CUT          255
 #define BLOB_MOST    ((size_t)1 << 17)
@@ -88,7 +88,23 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
     }
     bytes_free(share);
     edits_apply(control->edits, control->exchanges++, blobs);
-    control->ended = control->ranks > 1 && control->exchanges > WISHES;
+    control->ended = control->ranks > 1 && control->exchanges > REACH;
+    return STATUS_OK;
+}
+
+/* The words of the others are its own, until the input changes them. */
+enum status control_maximum(struct control *control, uint64_t *words, size_t count,
+                            const char *what)
+{
+    struct bytes share = {0};
+    struct blobs blobs;
+    for (size_t i = 0; i < count; i++)
+        bytes_put_u64(&share, words[i]);
+    control_exchange(control, EXCHANGE_PEERS, &share, what, &blobs);
+    struct reader reader = {.at = blobs.data[0], .left = blobs.size[0]};
+    for (size_t i = 0; i < count; i++)
+        words[i] = read_u64(&reader);
+    blobs_free(&blobs);
     return STATUS_OK;
 }
 
@@ -349,11 +365,11 @@ static void seed_begin(struct bytes *out, unsigned flags)
 static void seed_all(struct bytes *out)
 {
     static const unsigned char ones[] = {255, 255, 255, 255};
-    static const char *const names[SESSION_EXCHANGES] = {"needs", "places", "offers", "wishes",
-                                                         "links", "sets",   "results"};
+    static const char *const names[SESSION_EXCHANGES] = {"needs", "places", "offers",  "reach",
+                                                         "links", "sets",   "slowest", "results"};
     char name[64];
     for (unsigned e = 0; e < SESSION_EXCHANGES; e++) {
-        unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= WISHES ? THREE : 0);
+        unsigned flags = (e % 2 ? JSON | PROFILE : 0) | (e <= REACH ? THREE : 0);
         for (unsigned at = 0; at < 3; at++) {
             seed_begin(out, flags | (at ? TWO_HOSTS : 0));
             edit_put(out, e, at, 8 * (size_t)at, ones, sizeof ones);

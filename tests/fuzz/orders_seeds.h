@@ -71,6 +71,14 @@ static struct bytes share_bytes(enum exchange kind, uint32_t number, const char 
     return bytes;
 }
 
+static struct bytes maxima_bytes(uint32_t number, int rank)
+{
+    struct bytes bytes = {0};
+    const uint64_t words[] = {(uint64_t)rank, 7};
+    maxima_encode(number, rank, words, sizeof words / sizeof words[0], &bytes);
+    return bytes;
+}
+
 static struct bytes snapshot_bytes(uint64_t progress)
 {
     struct bytes bytes = {0};
@@ -137,6 +145,9 @@ static void seed_whole_job(struct bytes *out)
         put_queued(out, FRAME_SHARE, share_bytes(kinds[number], number, ""));
         put_say(out, 1, 2, FRAME_SHARE, share_bytes(kinds[number], number, "the third"));
     }
+    for (unsigned rank = 1; rank < 3; rank++)
+        put_say(out, rank - 1, rank, FRAME_MAXIMA, maxima_bytes(2, (int)rank));
+    put_queued(out, FRAME_MAXIMA, maxima_bytes(2, 0));
     put_queued(out, FRAME_FINISHED, notice_bytes(STATUS_OK, ""));
     for (unsigned rank = 1; rank < 3; rank++)
         put_say(out, rank - 1, rank, FRAME_FINISHED, notice_bytes(STATUS_WRONG_DATA, ""));
@@ -238,6 +249,9 @@ static void seed_relays(struct bytes *out)
     seed_relay_joined(out);
     put_queued(out, FRAME_SHARE, share_bytes(EXCHANGE_ALLGATHER, 0, "two"));
     put_say(out, 1, 0, FRAME_RESULT, share_bytes(EXCHANGE_ALLGATHER, 0, "all"));
+    put_queued(out, FRAME_MAXIMA, maxima_bytes(1, 1));
+    put_say(out, 2, 3, FRAME_MAXIMA, maxima_bytes(1, 3));
+    put_two(out, WAIT, 13);
     put_queued(out, FRAME_FINISHED, notice_bytes(STATUS_OK, ""));
     put_say(out, 1, 0, FRAME_VERDICT, notice_bytes(STATUS_OK, ""));
     put_say(out, 2, 3, FRAME_GOODBYE, nothing);

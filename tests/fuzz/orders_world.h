@@ -37,7 +37,7 @@ enum call_flags { ARRIVAL = 3, OTHER_OPTIONS = 4, OTHER_PROCESS = 8, LISTENS = 1
 #define HEAR_EACH    8    /* polls: what lies in a socket meanwhile is no harm */
 #define END_SECONDS  15.0 /* in which the helper ends when nothing comes any more */
 
-static const int queued_types[] = {FRAME_SHARE, FRAME_FAILED, FRAME_FINISHED};
+static const int queued_types[] = {FRAME_SHARE, FRAME_FAILED, FRAME_FINISHED, FRAME_MAXIMA};
 
 /* The other end of a connection with the helper. */
 struct line {

@@ -81,7 +81,7 @@ done <"$scratch/page-variables"
 for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
     case $option in
-    version | help | json | csv | interface) continue ;; # those take any text
+    version | help | json | csv | samples | interface) continue ;; # those take any text
     esac
     run env "$variable=?" "$CCTEST" alltoallv
     check_status 2 "$variable=?"

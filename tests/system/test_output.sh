@@ -82,6 +82,28 @@ check_says '^# status: ok'
 # Destinations that cannot be replaced by a file.
 cctest allreduce "${small[@]}" --json /dev/null
 check_status 0
+# Samples: a row of each line, rank and iteration; the table's time is that of the slowest rank.
+cctest sendrecv --np 3 -b 1K -e 2K -n 5 -w 0 -c 0 --samples "$scratch/samples.csv" --json "$json"
+check_status 0
+check "samples: $(head -3 "$scratch/samples.csv")" python3 - "$scratch/samples.csv" "$json" <<'EOT'
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+results = json.load(open(sys.argv[2]))["results"]
+assert [(r["line"], r["iteration"], r["rank"]) for r in rows] == [
+    (str(l), str(i), str(k)) for l in range(2) for i in range(5) for k in range(3)]
+for line, result in enumerate(results):
+    times = [[int(r["duration_ns"]) for r in rows if r["line"] == str(line) and r["iteration"] == str(i)] for i in range(5)]
+    assert abs(max(map(max, times)) / 1000 - result["time_us"]["max"]) < 0.01
+    last = [t.index(max(t)) for t in times]
+    assert result["slowest"]["iterations"] == last.count(result["slowest"]["rank"]) == max(map(last.count, last))
+    assert all(r["bytes"] == str(result["bytes"]) for r in rows if r["line"] == str(line))
+EOT
+cctest allreduce "${small[@]}" --samples -
+check_status 0
+check "standard output is samples only" awk -F, 'NF != 9 { bad = 1 } END { exit bad || NR != 13 }' "$out"
+cctest allreduce --csv - --samples -
+check_status 2 "cannot both go to standard output"
+
 cctest allreduce "${small[@]}" --csv /dev/null
 check_status 0
 cctest allreduce "${small[@]}" --json /dev/null --csv /dev/null

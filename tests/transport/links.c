@@ -15,8 +15,7 @@ enum spoil {
     SPOIL_OFFER_KIND,
     SPOIL_OFFER_SIZE,
     SPOIL_OFFER_SHORT,
-    SPOIL_WISHES_SHORT,
-    SPOIL_WISHES_NONE,
+    SPOIL_WISHES,
     SPOIL_LANES,
     SPOIL_LANES_NEGATIVE,
     SPOIL_NOTHING,
@@ -35,7 +34,8 @@ static bool offers_accepted(struct links *links, enum spoil spoil)
 {
     struct bytes share = {0};
     links_encode_offers(links, &share);
-    unsigned char *count = share.data, *kind = count + 4, *offer_size = kind + 4;
+    unsigned char *lanes = share.data, *wishes = lanes + 4, *count = wishes + 4, *kind = count + 4,
+                  *offer_size = kind + 4;
     size_t size = share.size - (spoil == SPOIL_OFFER_SHORT);
     if (spoil == SPOIL_OFFER_COUNT)
         *count = 200;
@@ -43,27 +43,13 @@ static bool offers_accepted(struct links *links, enum spoil spoil)
         *kind = 0;
     else if (spoil == SPOIL_OFFER_SIZE)
         offer_size[1] = 255;
-    bool accepted = decode(links, &share, size, links_decode_offers);
-    bytes_free(&share);
-    return accepted;
-}
-
-/* It reaches this rank by all transports that reach it from here, and wishes the same. */
-static bool wishes_accepted(struct links *links, enum spoil spoil)
-{
-    const unsigned char wishes[] = {LINKS_WISHED, LINKS_WISHED};
-    struct bytes share = {0};
-    links_attach(links);
-    links_encode_wishes(links, wishes, 1, &share);
-    share.data[4] = share.data[5];
-    if (spoil == SPOIL_LANES)
-        share.data[3] = 1;
+    else if (spoil == SPOIL_WISHES)
+        *wishes = 4;
+    else if (spoil == SPOIL_LANES)
+        lanes[3] = 1;
     else if (spoil == SPOIL_LANES_NEGATIVE)
-        memset(share.data, 255, 4);
-    size_t size = spoil == SPOIL_WISHES_SHORT  ? share.size - 1
-                  : spoil == SPOIL_WISHES_NONE ? 0
-                                               : share.size;
-    bool accepted = decode(links, &share, size, links_decode_wishes);
+        memset(lanes, 255, 4);
+    bool accepted = decode(links, &share, size, links_decode_offers);
     bytes_free(&share);
     return accepted;
 }
@@ -77,10 +63,7 @@ static void test_invalid_data(void **state)
     for (enum spoil spoil = 0; spoil < SPOILS; spoil++) {
         struct links *links = NULL;
         assert_int_equal(links_open(allowed, &config, &links), STATUS_OK);
-        bool accepted = offers_accepted(links, spoil);
-        assert_int_equal(accepted, spoil > SPOIL_OFFER_SHORT);
-        if (accepted)
-            assert_int_equal(wishes_accepted(links, spoil), spoil == SPOIL_NOTHING);
+        assert_int_equal(offers_accepted(links, spoil), spoil == SPOIL_NOTHING);
         links_close(links);
     }
 }
@@ -134,13 +117,13 @@ static void test_other_transports(void **state)
     log_init(&log, 0, 0);
     log_attach(&log);
     assert_int_equal(links_open(allowed, &config, &links), STATUS_OK);
-    bytes_put_u32(&share, 0);
+    links_wish(links, wishes, 1);
+    bytes_put_u32(&share, 1);            /* lanes */
+    bytes_put_u32(&share, LINKS_WISHED); /* by any rank */
+    bytes_put_u32(&share, 0);            /* offers */
     assert_true(decode(links, &share, share.size, links_decode_offers));
     bytes_free(&share);
     links_attach(links);
-    links_encode_wishes(links, wishes, 1, &share);
-    assert_true(decode(links, &share, share.size, links_decode_wishes));
-    bytes_free(&share);
     assert_int_equal(links_choose(links, members), STATUS_UNAVAILABLE);
     assert_non_null(strstr(log.failure.text, "rank 0 on here and rank 1 on there"));
     assert_non_null(strstr(log.failure.text, "tcp: it allows other transports"));
@@ -239,22 +222,40 @@ static void trio_open(struct trio *trio)
     log_attach(NULL);
 }
 
-/* Hands the shares of all ranks to all ranks. */
-static void trio_exchange(struct trio *trio, bool offers)
+/* Hands the offers of all ranks to all ranks; each wishes for the two others. */
+static void trio_offer(struct trio *trio)
 {
-    const unsigned char wishes[TRIO] = {LINKS_WISHED, LINKS_WISHED, LINKS_WISHED};
+    for (int r = 0; r < TRIO; r++) {
+        unsigned char wishes[TRIO] = {LINKS_WISHED, LINKS_WISHED, LINKS_WISHED};
+        wishes[r] = 0;
+        links_wish(trio->links[r], wishes, 1);
+    }
     for (int r = 0; r < TRIO; r++) {
         struct bytes share = {0};
-        if (offers)
-            links_encode_offers(trio->links[r], &share);
-        else
-            links_encode_wishes(trio->links[r], wishes, 1, &share);
+        links_encode_offers(trio->links[r], &share);
         for (int to = 0; to < TRIO; to++) {
             struct reader reader = {.at = share.data, .left = share.size};
-            assert_true(
-                (offers ? links_decode_offers : links_decode_wishes)(trio->links[to], r, &reader));
+            assert_true(links_decode_offers(trio->links[to], r, &reader));
         }
         bytes_free(&share);
+    }
+}
+
+/* Tells each rank which transports reach it from the two others. */
+static void trio_reach(struct trio *trio)
+{
+    int peers[TRIO][TRIO];
+    unsigned char here[TRIO][TRIO], back[TRIO - 1];
+    for (int r = 0; r < TRIO; r++) {
+        links_attach(trio->links[r]);
+        assert_int_equal(links_encode_reach(trio->links[r], peers[r], here[r]), TRIO - 1);
+    }
+    for (int r = 0; r < TRIO; r++) {
+        for (int i = 0; i < TRIO - 1; i++) {
+            int peer = peers[r][i];
+            back[i] = here[peer][peers[peer][0] == r ? 0 : 1];
+        }
+        links_decode_reach(trio->links[r], peers[r], TRIO - 1, back);
     }
 }
 
@@ -264,10 +265,8 @@ static void trio_run(struct trio *trio)
     trio_open(trio);
     for (int r = 0; r < TRIO; r++)
         assert_int_equal(trio->opened[r], STATUS_OK);
-    trio_exchange(trio, true);
-    for (int r = 0; r < TRIO; r++)
-        links_attach(trio->links[r]);
-    trio_exchange(trio, false);
+    trio_offer(trio);
+    trio_reach(trio);
     for (int r = 0; r < TRIO; r++) {
         ranks[r] = (struct trio_rank){trio, r};
         pthread_create(&trio->thread[r], NULL, trio_connect, &ranks[r]);

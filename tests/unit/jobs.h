@@ -219,6 +219,33 @@ static inline enum status exchange_parcels(struct control *control, int round)
     return status;
 }
 
+/* The word of a rank at a place: each place has another greatest rank. */
+static inline uint64_t word_write(int rank, int place, int ranks, int round)
+{
+    return (uint64_t)((rank + place * 7 + round) % ranks) << 40 | (uint64_t)rank;
+}
+
+/* Rank 0 gets the greatest of all ranks' words, the others keep theirs. */
+static inline enum status exchange_maxima(struct control *control, int round)
+{
+    enum { WORDS = 40 };
+    int rank = control_rank(control), ranks = control_ranks(control);
+    uint64_t words[WORDS];
+    for (int i = 0; i < WORDS; i++)
+        words[i] = word_write(rank, i, ranks, round);
+    enum status status = control_maximum(control, words, WORDS, "test");
+    for (int i = 0; i < WORDS && status == STATUS_OK; i++) {
+        uint64_t expected = word_write(rank, i, ranks, round);
+        for (int r = 0; rank == 0 && r < ranks; r++) {
+            uint64_t other = word_write(r, i, ranks, round);
+            expected = other > expected ? other : expected;
+        }
+        if (words[i] != expected)
+            status = STATUS_WRONG_DATA;
+    }
+    return status;
+}
+
 /* One of each exchange, with shares of different sizes. */
 static inline enum status exchange_all(struct control *control, int round)
 {
@@ -245,7 +272,9 @@ static inline enum status exchange_all(struct control *control, int round)
     if (blobs.count != (rank == 0 ? ranks : 0))
         status = STATUS_WRONG_DATA;
     blobs_free(&blobs);
-    return status == STATUS_OK ? exchange_parcels(control, round) : status;
+    if (status == STATUS_OK)
+        status = exchange_parcels(control, round);
+    return status == STATUS_OK ? exchange_maxima(control, round) : status;
 }
 
 static inline enum status exchange_life(struct control *control, struct job_of_ranks *job)

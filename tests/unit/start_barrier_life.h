@@ -178,11 +178,6 @@ static bool link_offers_decode(void *links, int rank, struct reader *reader)
     return links_decode_offers(links, rank, reader);
 }
 
-static bool wishes_decode(void *links, int rank, struct reader *reader)
-{
-    return links_decode_wishes(links, rank, reader);
-}
-
 static bool life_link(struct life *life)
 {
     struct runner *runner = &life->runner;
@@ -195,7 +190,8 @@ static bool life_link(struct life *life)
                                             .region_count = 1,
                                             .secret = life->membership.secret,
                                             .timeout = 10};
-    unsigned char wishes[RANKS_MOST] = {0};
+    unsigned char wishes[RANKS_MOST] = {0}, here[RANKS_MOST], back[RANKS_MOST];
+    int peers[RANKS_MOST];
     for (size_t i = 0; schedule && i < schedule->count; i++)
         if (operation_travels(schedule->operations[i].kind))
             wishes[schedule->operations[i].peer] =
@@ -205,13 +201,15 @@ static bool life_link(struct life *life)
     for (int i = 0; transports[i]; i++)
         allowed[i].transport = transports[i];
     require(life, links_open(allowed, &config, &runner->links) == STATUS_OK);
+    links_wish(runner->links, wishes, 1);
     links_encode_offers(runner->links, &share);
     require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "address",
                                   link_offers_decode, runner->links) == STATUS_OK);
     links_attach(runner->links);
-    links_encode_wishes(runner->links, wishes, 1, &share);
-    require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "wish",
-                                  wishes_decode, runner->links) == STATUS_OK);
+    int count = links_encode_reach(runner->links, peers, here);
+    require(life, exchange_with_peers(runner->control, peers, count, here, 1, back, "connection") ==
+                      STATUS_OK);
+    links_decode_reach(runner->links, peers, count, back);
     require(life, links_choose(runner->links, control_members(runner->control)) == STATUS_OK);
     require(life, links_connect(runner->links, control_members(runner->control)) == STATUS_OK);
     require(life, memory_open(life->job.memory, NULL, &runner->memory) == STATUS_OK);

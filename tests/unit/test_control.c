@@ -258,6 +258,10 @@ static void test_invalid_frames_of_a_member(void **state)
         {0, FRAME_HEARTBEAT, "", 0},                           /* in the name of rank 0 */
         {3, FRAME_HEARTBEAT, "abc", 3},                        /* a pulse that is too short */
         {3, FRAME_SHARE, "\11\0\0\0\0\0\0\0", 8},              /* a share of no exchange */
+        {3, FRAME_SHARE, "\3\0\0\0\0\0\0\0", 8},               /* a maximum is none */
+        {3, FRAME_MAXIMA, "\0\0\0\0\0\0\0\0", 8},              /* of no rank */
+        {3, FRAME_MAXIMA, "\0\0\0\0\1\0\0\0\4\0\0\0", 12},     /* of a rank that is not there */
+        {3, FRAME_MAXIMA, "\0\0\0\0\1\0\0\0\3\0\0\0x", 13},    /* a part of a word */
         {3, FRAME_FAILED, "\1\0\0\0\0\0\0\0\377\377\0\0", 12}, /* its text is elsewhere */
         {3, FRAME_REFUSED, "", 0},                             /* only rank 0 sends it */
         {3, FRAME_POSTMORTEM, large, sizeof large},

@@ -82,6 +82,8 @@ static enum status short_life(struct control *control, struct job_of_ranks *job)
     if (status == STATUS_OK)
         status = exchange_parcels(control, 1);
     if (status == STATUS_OK)
+        status = exchange_maxima(control, 1);
+    if (status == STATUS_OK)
         status = all_meet(control);
     return control_finish(control, status);
 }

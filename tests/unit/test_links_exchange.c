@@ -124,11 +124,6 @@ static bool offers_decode(void *links, int rank, struct reader *reader)
     return links_decode_offers(links, rank, reader);
 }
 
-static bool wishes_decode(void *links, int rank, struct reader *reader)
-{
-    return links_decode_wishes(links, rank, reader);
-}
-
 /* A ring; rank 0 and rank 1 want one lane more, if the job says so. */
 static enum status links_life(struct control *control, struct job_of_ranks *job)
 {
@@ -139,23 +134,24 @@ static enum status links_life(struct control *control, struct job_of_ranks *job)
                                                {0}};
     const struct peer_exchange exchange = {.call = counted_exchange, .argument = control};
     const struct transport_config config = {.rank = rank, .ranks = ranks, .exchange = &exchange};
-    unsigned char wishes[RANKS_MOST] = {0};
+    unsigned char wishes[RANKS_MOST] = {0}, here[RANKS_MOST], back[RANKS_MOST];
     struct links *links = NULL;
     struct bytes share = {0};
-    wishes[(rank + 1) % ranks] = LINKS_WISHED;
+    wishes[(rank + 1) % ranks] = wishes[(rank + ranks - 1) % ranks] = LINKS_WISHED;
     if (job->victim && rank < 2 && ranks > 1)
         wishes[!rank] |= LINKS_ONE_MORE;
     wishes[rank] = 0;
     enum status status = links_open(allowed, &config, &links);
+    links_wish(links, wishes, 3);
     links_encode_offers(links, &share);
     if (status == STATUS_OK)
         status =
             exchange_decode(control, EXCHANGE_ALLGATHER, &share, "address", offers_decode, links);
     links_attach(links);
-    links_encode_wishes(links, wishes, 3, &share);
+    int peers[RANKS_MOST], count = links_encode_reach(links, peers, here);
     if (status == STATUS_OK)
-        status = exchange_decode(control, EXCHANGE_ALLGATHER, &share, "connection", wishes_decode,
-                                 links);
+        status = exchange_with_peers(control, peers, count, here, 1, back, "connection");
+    links_decode_reach(links, peers, count, back);
     if (status == STATUS_OK)
         status = links_choose(links, control_members(control));
     if (status == STATUS_OK)

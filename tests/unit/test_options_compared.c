@@ -156,6 +156,7 @@ static void options_of_one_rank_may_differ(void **state)
         {"world", "--rendezvous h:1 --world 2"}, /* likewise */
         {"json", "--json f"},                    /* rank 0 writes results */
         {"csv", "--csv f"},                      /* likewise */
+        {"samples", "--samples f"},              /* likewise */
         {"svg", ""},                             /* not an option of a run */
         {"verbose", "-vv"},                      /* what one rank prints */
     };
