@@ -1,6 +1,6 @@
 /*
- * csv.c - prints a run as comma-separated values, one line a result or a sample, for spreadsheets and
- * plots.
+ * csv.c - prints a run as comma-separated values, one line a result or a sample, for spreadsheets
+ * and plots.
  */
 #include "cli/printers/csv.h"
 

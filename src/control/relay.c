@@ -4,7 +4,8 @@
  *
  * It passes frames of its children up, each with the rank that it comes from, and frames of rank 0
  * down to all of them. Of its children's frames it reads no more than it needs to know when they
- * have gone, and their maxima, which it reduces to one. When rank 0 is silent for too long, the rank ends by itself.
+ * have gone, and their maxima, which it reduces to one. When rank 0 is silent for too long, the rank
+ * ends by itself.
  */
 #include "control/relay.h"
 

@@ -25,8 +25,8 @@ struct results {
 enum status results_watch(struct results *results, const struct device_table *table);
 
 /* Adds a line, reports it, and says on stderr which ranks hold wrong data and why. `mine`: rank 0's
- * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. `slowest`: its times are
- * sorted. */
+ * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. `slowest`: of the
+ * same line; its times are sorted. */
 enum status results_add_line(struct results *results, const struct rank_result *mine,
                              const struct job *job, const struct member *members,
                              const struct blobs *blobs, struct slowest *slowest,

@@ -49,8 +49,8 @@ int links_encode_reach(const struct links *links, int *peers, unsigned char *rea
 void links_decode_reach(struct links *links, const int *peers, int count,
                         const unsigned char *reach);
 
-/* Chooses the transport of each peer that is wished for. STATUS_UNAVAILABLE if none connects a pair of ranks: names
- * both and the reasons. */
+/* Chooses the transport of each peer that is wished for. STATUS_UNAVAILABLE if none connects a pair
+ * of ranks: names both and the reasons. */
 enum status links_choose(struct links *links, const struct member *members);
 
 /* How many of a lane's two channels to and from `peer` need rings (execute/stage.h) for messages in

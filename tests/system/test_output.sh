@@ -83,7 +83,7 @@ check_says '^# status: ok'
 cctest allreduce "${small[@]}" --json /dev/null
 check_status 0
 # Samples: a row of each line, rank and iteration; the table's time is that of the slowest rank.
-cctest sendrecv --np 3 -b 1K -e 2K -n 5 -w 0 -c 0 --samples "$scratch/samples.csv" --json "$json"
+cctest sendrecv --np 3 -b 1K -e 4K -n 5 -w 0 -c 0 --samples "$scratch/samples.csv" --json "$json"
 check_status 0
 check "samples: $(head -3 "$scratch/samples.csv")" python3 - "$scratch/samples.csv" "$json" <<'EOT'
 import csv, json, sys
