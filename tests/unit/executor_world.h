@@ -29,6 +29,7 @@
 
 #define RANKS_MOST  9
 #define LANES_MOST  9
+#define EPOCHS_MOST 128 /* of a schedule: fences, and scopes */
 #define CELLS_MOST  4
 #define TURNS       (SANITIZED ? 11 : 3)
 #define CELL_BYTES  4096
@@ -61,6 +62,7 @@ struct stepped_channel {
     struct channel channel; /* first: a channel is its stepped one */
     struct in_flight wire;  /* of what it sends */
     size_t came;            /* bytes of an eager message that it received from a posted one */
+    size_t finished;        /* messages of this run */
     long eager, awaited;    /* calls of eager_move(), of eager_await() */
     bool stuck, fails;      /* eager_move() moves nothing; returns an error */
 };
@@ -126,8 +128,10 @@ static inline void posted_advance(struct channel *channel, size_t bytes)
 {
     struct transfer *transfer = channel->first;
     transfer_advance(transfer, bytes);
-    if (transfer->done == transfer->length)
+    if (transfer->done == transfer->length) {
         channel_pop(channel);
+        ((struct stepped_channel *)channel)->finished++;
+    }
 }
 
 /* Receives a whole cell, or else what the peer has posted, up to its limit. */
@@ -177,6 +181,7 @@ static inline enum status stepped_eager_move(struct channel *channel,
                  : stepped_receive(stepped,
                                    &links->world[channel->peer].sends[links->rank][channel->lane],
                                    transfer);
+    stepped->finished += *moved;
     links->moved += *moved;
     links->refused += channel->sends && !*moved;
     return STATUS_OK;
@@ -265,6 +270,7 @@ struct world {
     struct staging *staging[RANKS_MOST];
     struct region regions[RANKS_MOST][BUFFERS + 2]; /* all of that */
     struct executor_config config[RANKS_MOST];
+    bool fenced[RANKS_MOST]; /* its schedule has fences */
 };
 
 static inline const char *world_reduction(const struct problem *problem)
@@ -311,6 +317,8 @@ static inline void world_open_rank(struct world *world, int r, const struct choi
         schedule_build(choice, &world->problem, r, shared->channels, true, &world->schedule[r]),
         STATUS_OK);
     assert_true(world->schedule[r]->lanes <= LANES_MOST);
+    for (size_t e = 0; e < world->schedule[r]->epoch_count; e++)
+        world->fenced[r] |= world->schedule[r]->epochs[e].previous >= 0;
     assert_int_equal(memory_open(shared->memory, NULL, &world->kind[r]), STATUS_OK);
     *config = (struct executor_config){
         .schedule = world->schedule[r],
@@ -386,9 +394,50 @@ static inline struct pattern world_pattern(const struct world *world, uint64_t i
                    .iteration = iteration}};
 }
 
+static inline struct stepped_channel *operation_channel(struct links *links,
+                                                        const struct operation *operation)
+{
+    return operation->kind == OPERATION_SEND ? &links->sends[operation->peer][operation->lane]
+                                             : &links->receives[operation->peer][operation->lane];
+}
+
+/* No message has begun, so much as by being posted, before those of earlier epochs of its scope are
+ * complete here. A channel takes its messages in the order of the schedule. */
+static inline void rank_expect_fences(const struct world *world, int r)
+{
+    const struct schedule *schedule = world->schedule[r];
+    size_t unfinished[EPOCHS_MOST] = {0}, before[RANKS_MOST][LANES_MOST][2] = {0};
+
+    assert_true(schedule->epoch_count <= EPOCHS_MOST);
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct operation *operation = &schedule->operations[i];
+        bool sends = operation->kind == OPERATION_SEND;
+
+        if (!operation_travels(operation->kind))
+            continue;
+        const struct stepped_channel *on = operation_channel(&world->links[r], operation);
+        size_t place = before[operation->peer][operation->lane][sends]++, begun = on->finished;
+
+        for (const struct transfer *t = on->channel.first; t; t = t->next)
+            begun++;
+        unfinished[operation->epoch] += place >= on->finished;
+        for (int e = schedule->epochs[operation->epoch].previous; e >= 0 && place < begun;
+             e = schedule->epochs[e].previous)
+            if (unfinished[e] > 0)
+                fail_msg("rank %d of %d of %s: operation %zu passes a fence", r, world->ranks,
+                         world->problem.collective->name, i);
+    }
+}
+
 static inline void world_start(struct world *world, uint64_t iteration)
 {
     struct pattern pattern = world_pattern(world, iteration);
+    for (int r = 0; r < world->ranks; r++) {
+        for (int peer = 0; peer < world->ranks; peer++)
+            for (int lane = 0; lane < LANES_MOST; lane++)
+                world->links[r].sends[peer][lane].finished =
+                    world->links[r].receives[peer][lane].finished = 0;
+    }
     for (int r = 0; r < world->ranks; r++) {
         const struct memory *kind = &world->kind[r];
         assert_int_equal(kind->kind->make(kind, &pattern.inputs, r, 0,
@@ -413,6 +462,8 @@ static inline bool world_step(struct world *world)
         bool moved, complete;
         assert_int_equal(executor_progress(world->executor[order[i]], &moved, &complete),
                          STATUS_OK);
+        if (world->fenced[order[i]])
+            rank_expect_fences(world, order[i]);
         all &= complete;
     }
     return !all;
