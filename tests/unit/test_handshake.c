@@ -235,6 +235,18 @@ static void test_other_secret(void **state)
     refuse(other_secret, "control");
 }
 
+/* All of the secret enters the proof. */
+static void test_every_byte_of_the_secret(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SECRET_BYTES; i++) {
+        unsigned char nearly[SECRET_BYTES];
+        memcpy(nearly, secret, SECRET_BYTES);
+        nearly[i] ^= 1;
+        refuse(nearly, "control");
+    }
+}
+
 static void test_other_purpose(void **state)
 {
     (void)state;
@@ -330,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_refusal_reveals_nothing),
         cmocka_unit_test(test_leaves_what_follows),
         cmocka_unit_test(test_other_secret),
+        cmocka_unit_test(test_every_byte_of_the_secret),
         cmocka_unit_test(test_other_purpose),
         cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_reflection),
