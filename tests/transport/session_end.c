@@ -6,6 +6,7 @@
  * The ranks are threads. Transports and memory are the real ones, with hooks of this file in front
  * of connect, close and release, which note when they are called.
  */
+#include <dirent.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -192,6 +193,16 @@ static enum status session_live(const struct transport *transport, bool breaks)
     return status;
 }
 
+/* Of kinds with devices, a thread has one before it touches memory. */
+static void held_release(void)
+{
+    struct memory_device device;
+    if (noted.memory->settle)
+        assert_int_equal(noted.memory->settle(NULL, 0, NULL, &device), STATUS_OK);
+    for (int i = 0; i < noted.allocated; i++)
+        noted.memory->release(&noted.held[i]);
+}
+
 static void test_good_end(void **state)
 {
     assert_int_equal(session_live(*state, false), STATUS_OK);
@@ -199,12 +210,26 @@ static void test_good_end(void **state)
     assert_int_equal(noted.released, noted.allocated);
     assert_true(noted.last_closed - noted.first_closing > CLOSE_US * (uint64_t)500);
     assert_true(noted.last_closed < noted.first_released);
-    /* Of kinds with devices, a thread has one before it touches memory. */
-    struct memory_device device;
-    if (noted.memory->settle)
-        assert_int_equal(noted.memory->settle(NULL, 0, NULL, &device), STATUS_OK);
-    for (int i = 0; i < noted.allocated; i++)
-        noted.memory->release(&noted.held[i]);
+    held_release();
+}
+
+static int descriptors_open(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* The session before this one has opened what libraries keep for ever. */
+static void test_leaves_no_descriptor(void **state)
+{
+    int before = descriptors_open();
+    assert_int_equal(session_live(*state, false), STATUS_OK);
+    held_release();
+    assert_int_equal(descriptors_open(), before);
 }
 
 static int bad_end(void *transport)
@@ -228,22 +253,28 @@ static void test_skipped(void **state)
     skip();
 }
 
+/* The bad end is first, before a library is used that forbids forks. */
+static const struct CMUnitTest ends[] = {
+    {.name = "a bad end", .test_func = test_bad_end},
+    {.name = "a good end", .test_func = test_good_end},
+    {.name = "a good end leaves no descriptor", .test_func = test_leaves_no_descriptor},
+};
+
+#define ENDS (sizeof ends / sizeof *ends)
+
 int main(void)
 {
-    struct CMUnitTest list[2 * TRANSPORTS_MOST + 1] = {{0}}; /* the end has no name */
+    struct CMUnitTest list[ENDS * TRANSPORTS_MOST + 1] = {{0}}; /* the end has no name */
     const struct transport_choice *chosen = transport_chosen();
     size_t count = 0;
     for (const struct transport *const *transport = transports; *transport; transport++) {
         if (chosen && chosen->transport != *transport)
             continue;
-        for (int bad = 1; bad >= 0;
-             bad--) { /* first, before a library is used that forbids forks */
+        for (size_t i = 0; i < ENDS; i++) {
             const void *state = *transport;
-            list[count] =
-                (struct CMUnitTest){.name = bad ? "a bad end" : "a good end",
-                                    .test_func = (*transport)->unavailable() ? test_skipped
-                                                 : bad                       ? test_bad_end
-                                                                             : test_good_end};
+            list[count] = ends[i];
+            if ((*transport)->unavailable())
+                list[count].test_func = test_skipped;
             memcpy(&list[count++].initial_state, &state, sizeof state);
         }
     }

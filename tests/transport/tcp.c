@@ -1,13 +1,16 @@
 /*
  * tcp.c - requirements for tcp alone: a rank that gives up a connection before it confirms it, and
- * connects again; the congestion control of a connection; wait statistics; and bytes that arrive
- * while a rank waits for something else.
+ * connects again; hellos of another rank, or for another one; sockets that are full; the congestion
+ * control of a connection; wait statistics; and bytes that arrive while a rank waits for something
+ * else.
  */
 #include "net/socket.h"
+#include "transports/tcp/connect.h"
 #include "transports/tcp/socket.h"
 #include "transports/tcp/stats.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
 
@@ -15,24 +18,34 @@
 #include "transports/transports.h"
 #include "world.h"
 
-/* The first attempt of rank 1, by hand: it proves itself to rank 0, then closes the connection. */
-static void give_up(struct rank *me)
+/* An attempt of rank 1 to connect to rank 0, by hand. Returns the socket, on which both have proved
+ * themselves; -1: they have not. */
+static int connect_by_hand(struct rank *me, uint32_t from, uint32_t to, uint32_t lane)
 {
     struct address_list home;
     struct sockaddr_storage place;
-    uint32_t hello[3] = {htonl(1), htonl(0), htonl(0)}; /* from, to, lane */
-    require(me, addresses_decode(me->world->blob[0], me->world->blob_size[0], &home));
+    uint32_t hello[3] = {htonl(from), htonl(to), htonl(lane)};
+    if (!addresses_decode(me->world->blob[0], me->world->blob_size[0], &home))
+        return -1;
     socklen_t size = address_socket(&home.list[0], &place);
     int fd = socket(home.list[0].family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    require(me, connect(fd, (struct sockaddr *)&place, size) == 0);
+    if (connect(fd, (struct sockaddr *)&place, size) != 0)
+        return -1;
     struct handshake *handshake =
         handshake_create(fd, false, world_secret, "data", hello, sizeof(hello));
     enum handshake_state state;
     while ((state = handshake_step(handshake)) == HANDSHAKE_PENDING)
         continue; /* the socket blocks */
     handshake_free(handshake);
+    return state == HANDSHAKE_DONE ? fd : -1;
+}
+
+/* It proves itself, then closes the connection. */
+static void give_up(struct rank *me)
+{
+    int fd = connect_by_hand(me, 1, 0, 0);
+    require(me, fd >= 0);
     close(fd);
-    require(me, state == HANDSHAKE_DONE);
 }
 
 static void second_try(struct rank *me)
@@ -50,6 +63,116 @@ static void test_second_try(void **state)
     struct world world = world_make(*state, 0, 2);
     world.body = second_try;
     world.unconnected = true;
+    assert_true(world_run(&world));
+}
+
+/* Hellos of this job that rank 0 of 2 does not expect. */
+static const struct {
+    uint32_t from, to, lane;
+} wrong_hellos[] = {{0, 0, 0}, {2, 0, 0}, {1, 1, 0}, {1, 2, 0}, {1, 0, TCP_LANES_MOST}};
+
+#define WRONG_HELLOS (sizeof(wrong_hellos) / sizeof(wrong_hellos[0]))
+
+/* Rank 0 closes those connections, even if they are confirmed, and waits for the right one. */
+static void wrong_are_refused(struct rank *me)
+{
+    int peer = !me->number;
+    for (size_t i = 0; me->number == 1 && i < WRONG_HELLOS; i++) {
+        char confirmation = 1;
+        struct timeval most = {.tv_sec = 5};
+        int fd =
+            connect_by_hand(me, wrong_hellos[i].from, wrong_hellos[i].to, wrong_hellos[i].lane);
+        require(me, fd >= 0);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+        send(fd, &confirmation, 1, MSG_NOSIGNAL);
+        ssize_t heard = recv(fd, &confirmation, 1, 0);
+        require(me, heard == 0 || (heard < 0 && errno == ECONNRESET));
+        close(fd);
+    }
+    require(me, rank_connect(me, &peer, 1, 1) == STATUS_OK);
+    require(me, me->number == 1 || me->endpoint->rejected == WRONG_HELLOS);
+    rank_settle(me);
+    rank_try(me, peer);
+}
+
+static void test_wrong_are_refused(void **state)
+{
+    struct world world = world_make(*state, 0, 2);
+    world.body = wrong_are_refused;
+    world.unconnected = true;
+    assert_true(world_run(&world));
+}
+
+/* Rank 3 of 8 reads a hello: from a connecting rank, or from the rank `expected` to which it has
+ * connected. */
+static bool hello_fits(uint32_t from, uint32_t to, uint32_t lane, int expected)
+{
+    const struct transport_config config = {.rank = 3, .ranks = 8};
+    uint32_t hello[3] = {htonl(from), htonl(to), htonl(lane)};
+    int peer, number;
+    bool fits = tcp_hello_read(hello, sizeof(hello), &config, expected, &peer, &number);
+    assert_false(tcp_hello_read(hello, sizeof(hello) - 1, &config, expected, &peer, &number));
+    return fits && peer == (int)from && number == (int)lane;
+}
+
+static void test_hello(void **state)
+{
+    (void)state;
+    for (uint32_t from = 0; from < 10; from++) {
+        assert_int_equal(hello_fits(from, 3, 0, -1), from > 3 && from < 8);
+        assert_int_equal(hello_fits(from, UINT32_MAX, UINT32_MAX, 2), from == 2);
+        assert_int_equal(hello_fits(4, from, 1, -1), from == 3);
+    }
+    assert_true(hello_fits(4, 3, TCP_LANES_MOST - 1, -1));
+    assert_false(hello_fits(4, 3, TCP_LANES_MOST, -1));
+}
+
+/* Rank 0 sends on so many lanes that it asks epoll, more than the sockets hold, while rank 1 does
+ * not receive. What stands in its slots is not done. When the sockets have room again, it goes
+ * on. */
+enum { FULL_LANES = 10, FULL_BYTES = 512 << 10, FULL_BUFFER = 16 << 10 };
+
+static void full_sockets(struct rank *me)
+{
+    struct transfer transfers[FULL_LANES];
+    struct piece pieces[FULL_LANES];
+    char *places[FULL_LANES];
+    const int room = FULL_BUFFER;
+    bool sends = me->number == 0, early = false;
+    for (int lane = 0; lane < FULL_LANES; lane++) {
+        int fd = tcp_socket_find((struct tcp_endpoint *)me->endpoint, !me->number, lane)->fd;
+        setsockopt(fd, SOL_SOCKET, sends ? SO_SNDBUF : SO_RCVBUF, &room, sizeof(room));
+        places[lane] = rank_take(me, FULL_BYTES);
+        transfers[lane] = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &pieces[lane],
+                                        places[lane], FULL_BYTES);
+        if (sends)
+            rank_write(me, (uint64_t)lane, places[lane], FULL_BYTES);
+    }
+    pthread_barrier_wait(&me->world->barrier);
+    for (int lane = 0; sends && lane < FULL_LANES; lane++)
+        rank_post(me, 1, lane, &transfers[lane]);
+    for (int turn = 0; sends && turn < 100 && rank_turn(me); turn++)
+        usleep(100);
+    for (int lane = 0; sends && lane < FULL_LANES; lane++)
+        early |= transfers[lane].issued < FULL_BYTES || transfers[lane].done == FULL_BYTES;
+    pthread_barrier_wait(&me->world->barrier);
+    require(me, !early);
+    for (int lane = 0; !sends && lane < FULL_LANES; lane++)
+        rank_post(me, 0, lane, &transfers[lane]);
+    require(me, rank_complete(me, transfers, FULL_LANES));
+    for (int lane = 0; lane < FULL_LANES; lane++)
+        require(me, rank_has(me, (uint64_t)lane, places[lane], FULL_BYTES));
+}
+
+static void test_full_sockets(void **state)
+{
+    struct world world = world_make(*state, 0, 2);
+    world.config.copy = COPY_BCOPY;
+    world.config.slot_bytes = FULL_BYTES;
+    world.bytes = FULL_LANES * FULL_BYTES;
+    world.lanes = FULL_LANES;
+    world.grain = SIZE_MAX;
+    world.body = full_sockets;
     assert_true(world_run(&world));
 }
 
@@ -166,9 +289,15 @@ static void test_idle_is_reported(void **state)
 int main(void)
 {
     const void *tcp = transport_find("tcp");
-    struct CMUnitTest list[] = {cmocka_unit_test(test_second_try),
-                                cmocka_unit_test(test_stays_here), cmocka_unit_test(test_control),
-                                cmocka_unit_test(test_idle_is_reported)};
+    struct CMUnitTest list[] = {
+        cmocka_unit_test(test_second_try),
+        cmocka_unit_test(test_wrong_are_refused),
+        cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_full_sockets),
+        cmocka_unit_test(test_stays_here),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_idle_is_reported),
+    };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
     return cmocka_run_group_tests_name("tcp", list, NULL, NULL);
