@@ -9,6 +9,7 @@
 #   make bench-rdma     verbs beside perftest, in a virtual machine (BENCH='...': options of tests/bench/perftest.py)
 #   make against        OLD=PATH: side by side with an older cctest (AGAINST: options of tests/bench/against.py)
 #   make fuzz           fuzz all input from outside (FUZZ_SECONDS=60 each; CC=clang: libFuzzer)
+#   make mutants        are faults in the source seen by tests (MUTANTS='-j 4 word ...': options of tests/mutants/run)
 #   make grain          the fastest --chunk, --slots and --slot-size (GRAIN='--quick ...')
 #   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
 #   make culprit        is the bottleneck named right: slow links, slow hosts, late ranks (CULPRIT='runs seed'; as root)
@@ -344,6 +345,10 @@ fuzz:
 	$(Q)$(MAKE) FUZZ=1 fuzzers
 	$(Q)tests/fuzz/run $(FUZZ_SECONDS) $(patsubst $(BUILD)/%,build-fuzz-$(notdir $(CC))/%,$(fuzzers))
 
+# Builds in copies of this folder. A fault may leave a variable unused, so warnings are no errors there.
+mutants:
+	$(Q)MAKEFLAGS= tests/mutants/run $(MUTANTS) $(filter-out DEV=% MUTANTS=%,$(MAKEOVERRIDES))
+
 # Takes minutes, on an idle machine.
 bench: $(binary) $(BUILD)/tests/bench/kernels
 	$(Q)tests/bench/bench.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench \
@@ -384,4 +389,4 @@ clean:
     $(BUILD)/tests/cuda/kernels_for_test.d $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fuzzers fuzz campaign bench bench-rdma against grain scale install uninstall clean
+.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fuzzers fuzz mutants campaign bench bench-rdma against grain scale install uninstall clean

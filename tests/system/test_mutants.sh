@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# `make mutants` (tests/mutants/run) on a small tree: a fault that a test sees, one that none sees, one that has no place, one
+# that does not compile, and one that lets a test hang. It leaves nothing behind, also when it is interrupted. The entries of
+# this tree have a place each.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+mutants=$repository/tests/mutants/run
+tree=$scratch/tree
+mkdir -p "$tree/src" "$tree/tests/mutants" "$tree/tests/unit" "$tree/tests/system"
+cat >"$tree/Makefile" <<EOT
+build/tests/unit/test_sum: tests/unit/test_sum.c src/sum.c
+	mkdir -p build/tests/unit && ${CC:-gcc} -o \$@ \$^
+cctest: src/sum.c
+	touch \$@
+EOT
+cat >"$tree/src/sum.c" <<'EOT'
+int sum(int a, int b);
+int sum(int a, int b)
+{
+    if (a == 1000)
+        return b + 1000;
+    while (a == 2000)
+        a--;
+    return a + b;
+}
+EOT
+cat >"$tree/tests/unit/test_sum.c" <<'EOT'
+int sum(int a, int b);
+int main(void)
+{
+    return sum(1, 2) != 3;
+}
+EOT
+printf '#!/bin/sh\ntouch "$TMPDIR/left"; setsid sleep 300 & sleep 300\n' >"$tree/tests/system/test_slow.sh"
+chmod +x "$tree/tests/system/test_slow.sh"
+cat >"$tree/tests/mutants/toy.mutants" <<'EOT'
+# The head of the file is no entry.
+
+# the sum is a difference
+file: src/sum.c
+- return a + b;
++     return a - b;
+see: unit/test_sum
+
+# a thousand is nothing
+file: src/sum.c
+-     if (a == 1000)
+-         return b + 1000;
++     if (a == 1000)
++         return b;
+see: unit/test_sum
+EOT
+
+cp -a "$tree" "$scratch/as_it_was"
+export TMPDIR=$scratch/tmp
+mkdir "$TMPDIR"
+run "$mutants" --tree "$tree" -j 2
+check_status 1 "a fault survived"
+check_says '^caught +toy.mutants:3: the sum is a difference \(unit/test_sum, [0-9.]+ s\)$' "$out"
+check_says '^SURVIVED +toy.mutants:9: a thousand is nothing \(unit/test_sum\)$' "$out"
+check_says '^1 caught, 1 survived, 0 errors$' "$out"
+check "the tree is as it was" diff -r "$tree" "$scratch/as_it_was"
+run "$mutants" --tree "$tree" difference
+check_status 0 "the entry with this word is caught"
+check_says '^1 caught, 0 survived, 0 errors$' "$out"
+run "$mutants" --tree "$tree" --list
+check_status 0
+check_says '^2 entries$' "$out"
+
+cat >"$tree/tests/mutants/hang.mutants" <<'EOT'
+# a loop has no end
+file: src/sum.c
+-     while (a == 2000)
++     while (a)
+see: hang:unit/test_sum
+
+# a loop has no end, and the entry does not say so
+file: src/sum.c
+-     while (a == 2000)
++     while (a)
+see: unit/test_sum
+EOT
+sed -i 's/        a--;/        ;/' "$tree/src/sum.c"
+run "$mutants" --tree "$tree" --seconds 0.5 'no end'
+check_status 1 "a test hangs"
+check_says '^caught +hang.mutants:1: a loop has no end \(timeout of unit/test_sum, ' "$out"
+check_says '^ERROR +hang.mutants:7: .*\(timeout: unit/test_sum hangs' "$out"
+rm "$tree/tests/mutants/hang.mutants"
+
+cat >"$tree/tests/mutants/wrong.mutants" <<'EOT'
+# a product has no place
+file: src/sum.c
+- return a * b;
+see: unit/test_sum
+
+# a line that does not compile
+file: src/sum.c
+- return a + b;
++ return a + c;
+see: unit/test_sum
+EOT
+run "$mutants" --tree "$tree"
+check_status 2 "an entry has no place"
+check_says '^ERROR +wrong.mutants:1: .*its lines stand 0 times in src/sum.c' "$out"
+check_silent '^(caught|SURVIVED)' "$out"
+run "$mutants" --tree "$tree" --keep-going
+check_status 1 "the others are tried"
+check_says '^ERROR +wrong.mutants:6: .*does not compile: .*error.*c' "$out"
+check_says '^1 caught, 1 survived, 2 errors$' "$out"
+rm "$tree/tests/mutants/wrong.mutants"
+
+sed -i 's/return a + b;/return a - b;/' "$tree/src/sum.c" "$tree/tests/mutants/toy.mutants"
+run "$mutants" --tree "$tree"
+check_status 2 "the test fails without a fault"
+check_says '^unit/test_sum fails without a fault' "$out"
+
+sed -i 's/^see:.*/see: system\/test_slow.sh/' "$tree/tests/mutants/toy.mutants"
+start interrupted "$mutants" --tree "$tree" difference
+check "the slow test runs" await 20 sh -c "ls $TMPDIR/mutants-*/0/tmp/left >/dev/null 2>&1"
+kill -INT "${pids[interrupted]}"
+ended interrupted 2
+check "a process stays" test -z "$(grep -lz "^TMPDIR=$TMPDIR" /proc/[0-9]*/environ 2>/dev/null)"
+check "a file stays in $TMPDIR" test -z "$(ls -A "$TMPDIR")"
+
+run "$mutants" --list
+check_status 0 "the entries of this tree are well-formed"
+finish
