@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collective/collective.h"
 #include "collective/counts.h"
 
 #include <cmocka.h> /* last: its fail() is not that of log.h */
@@ -233,10 +234,17 @@ static void files_are_read(void **state)
     (void)state;
     struct counts *matrix = counts_of(file_with("# from\\to\n0 1 2\n\n  3,4 ,\t5 # own\r\n6 7 8"),
                                       COUNTS_MATRIX, 3, 999, 1);
+    const struct problem problem = {
+        .collective = collective_of(COLLECTIVE_ALLTOALLV), .ranks = 3, .counts = matrix};
     for (int from = 0; from < 3; from++)
         for (int to = 0; to < 3; to++) {
             size_t offset;
             assert_int_equal(counts_sent(matrix, from, to, &offset), 3 * from + to);
+            /* A line of the file is a sender, in both buffers of alltoallv. */
+            assert_int_equal(collective_block(&problem, from, BUFFER_SOURCE, to, &offset),
+                             3 * from + to);
+            assert_int_equal(collective_block(&problem, to, BUFFER_DESTINATION, from, &offset),
+                             3 * from + to);
         }
     assert_int_equal(counts_mean(matrix), 4);
     counts_free(matrix);
@@ -248,6 +256,27 @@ static void files_are_read(void **state)
         assert_int_equal(block(vector, 0, 1), 0);
         assert_int_equal(block(vector, 0, 2), 7);
         counts_free(vector);
+    }
+}
+
+/* Bytes are those of the larger buffer. A part of an element is a whole one. */
+static void sizes_are_rounded_up(void **state)
+{
+    (void)state;
+    static const struct {
+        enum collective_id id;
+        size_t bytes, count;
+    } cases[] = {{COLLECTIVE_ALLREDUCE, 16, 4}, {COLLECTIVE_ALLREDUCE, 17, 5},
+                 {COLLECTIVE_ALLREDUCE, 0, 0},  {COLLECTIVE_ALLTOALL, 24, 2},
+                 {COLLECTIVE_ALLTOALL, 25, 3},  {COLLECTIVE_GATHER, 1, 1},
+                 {COLLECTIVE_BARRIER, 17, 1}};
+    FOR_EACH(i, cases)
+    {
+        const struct collective *collective = collective_of(cases[i].id);
+        const struct problem problem = {
+            .collective = collective, .ranks = 3, .count = cases[i].count};
+        assert_int_equal(collective_count(collective, cases[i].bytes, 4, 3), cases[i].count);
+        assert_true(!collective->sized || collective_bytes(&problem, 4) >= cases[i].bytes);
     }
 }
 
@@ -369,6 +398,7 @@ int main(void)
         cmocka_unit_test(zipf_falls_by_popularity),
         cmocka_unit_test(partners_know_each_other),
         cmocka_unit_test(files_are_read),
+        cmocka_unit_test(sizes_are_rounded_up),
         cmocka_unit_test(fingerprints_differ),
         cmocka_unit_test(bad_files_say_where),
         cmocka_unit_test(bad_words_say_what_there_is),

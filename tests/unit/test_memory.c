@@ -1,5 +1,6 @@
 /*
- * test_memory.c - regions have the size that was asked for, and leave no page mapped.
+ * test_memory.c - regions have the size that was asked for, and leave no page mapped; a cursor stays
+ * in the pieces of its message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "memory/cursor.h"
 #include "memory/memory.h"
 
 #define PAGE ((size_t)4096)
@@ -141,12 +143,44 @@ static void refused_files_leave_nothing_behind(void **state)
     close(fd);
 }
 
+/* The pieces of a message, byte by byte, against what a cursor finds, `most` at a time. Runs that
+ * touch are one. */
+static void cursors_stay_in_their_pieces(void **state)
+{
+    (void)state;
+    char memory[64];
+    const struct piece pieces[] = {
+        {memory + 3, 4, 4, 3}, {memory + 20, 3, 5, 4}, {memory, 2, 2, 1}};
+    const struct layout layout = {pieces, 3, false};
+    const size_t length = 12 + 12 + 2, together = 1 + 4 + 1;
+    for (size_t most = 1; most <= 2 * length; most++) {
+        struct cursor cursor;
+        size_t found = 0, runs = 0, run;
+        cursor_start(&cursor, layout);
+        for (const char *at; found < length && (at = cursor_peek(&cursor, most, &run));
+             cursor_advance(&cursor, run), runs++)
+            for (size_t i = 0; i < run; i++, found++) {
+                size_t in_second = found - 12;
+                const char *expected = found < 12 ? memory + 3 + found
+                                       : found < 24
+                                           ? memory + 20 + in_second / 3 * 5 + in_second % 3
+                                           : memory + found - 24;
+                assert_ptr_equal(at + i, expected);
+            }
+        assert_int_equal(found, length);
+        assert_null(cursor_peek(&cursor, most, &run));
+        if (most >= length)
+            assert_int_equal(runs, together);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_leave_nothing_behind),
         cmocka_unit_test(mapped_files_leave_nothing_behind),
         cmocka_unit_test(refused_files_leave_nothing_behind),
+        cmocka_unit_test(cursors_stay_in_their_pieces),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

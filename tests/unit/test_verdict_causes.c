@@ -67,6 +67,7 @@ static void test_many_causes(void **state)
         else
             fails(rank, REASON_PEER_LOST, (rank + 1) % MANY, "the same words about another rank");
     reach(STATUS_TIMEOUT, 30);
+    assert_int_equal(VERDICT_LINES_MOST, verdict.line_count);
     assert_string_equal("and 24 more", verdict.lines[verdict.line_count - 1]);
 }
 
