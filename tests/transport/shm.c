@@ -1,6 +1,6 @@
 /*
  * shm.c - requirements for shm alone: the path that --copy auto takes, by where the ranks run and
- * what else they do, and the description of a link.
+ * what else they do; the description of a link; and a peer that sends too much.
  */
 #include "transports/shm/shm.h"
 
@@ -208,15 +208,46 @@ static void test_described(void **state)
     }
 }
 
+/* A peer whose message is longer than the receiver's is refused, and nothing is written. */
+static void longer_is_refused(struct rank *me)
+{
+    const struct transport *transport = me->endpoint->transport;
+    bool sends = me->number == 0, moved = false;
+    struct channel *channel = transport->channel(me->endpoint, !me->number, 0, sends);
+    size_t length = sends ? 40 : 24;
+    char *text = rank_take(me, 64);
+    struct piece piece;
+    struct transfer transfer =
+        transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &piece, text, length);
+    enum status status = STATUS_OK;
+    memset(text, sends ? 'a' : '#', 64);
+    while (!moved && status == STATUS_OK && clock_seconds() < me->deadline)
+        status = channel_move(channel, &transfer, &moved);
+    require(me, moved == sends && (status == STATUS_OK) == sends);
+    require(me, sends || (me->log.failure.reason == REASON_PEER_INVALID &&
+                          me->log.failure.peer == 0 && text[0] == '#' && text[24] == '#'));
+}
+
+static void test_longer_is_refused(void **state)
+{
+    struct world *world = malloc(sizeof(*world));
+    *world = world_make(*state, 0, 2);
+    world->body = longer_is_refused;
+    assert_true(world_run(world));
+    free(world);
+}
+
 int main(void)
 {
     const struct transport *shm = transport_find("shm");
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_described),
+        cmocka_unit_test(test_longer_is_refused),
     };
-    struct CMUnitTest list[2];
-    for (int i = 0; i < 2; i++) {
+    enum { ALL = sizeof(all) / sizeof(all[0]) };
+    struct CMUnitTest list[ALL];
+    for (int i = 0; i < ALL; i++) {
         list[i] = all[i];
         memcpy(&list[i].initial_state, &shm, sizeof(shm));
         if (shm->unavailable())

@@ -1,8 +1,8 @@
 /*
  * tcp.c - requirements for tcp alone: a rank that gives up a connection before it confirms it, and
  * connects again; hellos of another rank, or for another one; sockets that are full; the congestion
- * control of a connection; wait statistics; and bytes that arrive while a rank waits for something
- * else.
+ * control of a connection; wait statistics; bytes that arrive while a rank waits for something else;
+ * and elements that arrive in parts.
  */
 #include "net/socket.h"
 #include "transports/tcp/connect.h"
@@ -14,6 +14,8 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
+#include "memory/datatype.h"
+#include "memory/reduce.h"
 #include "net/handshake.h"
 #include "transports/transports.h"
 #include "world.h"
@@ -286,6 +288,50 @@ static void test_idle_is_reported(void **state)
     assert_true(world_run(&world));
 }
 
+/* Rank 0 writes to its socket byte by byte. Rank 1 combines whole elements only, and all of them. */
+static void parts_are_combined(struct rank *me)
+{
+    enum { ELEMENTS = 5, BYTES = ELEMENTS * (int)sizeof(uint32_t) };
+    const struct tcp_endpoint *endpoint = (struct tcp_endpoint *)me->endpoint;
+    uint32_t sent[ELEMENTS], *got = (uint32_t *)(void *)rank_take(me, BYTES);
+    struct transfer transfer;
+    struct piece piece;
+    for (uint32_t i = 0; i < ELEMENTS; i++) {
+        sent[i] = 0x01020304 * (i + 1);
+        got[i] = i;
+    }
+    int fd = tcp_socket_find(endpoint, !me->number, 0)->fd;
+    transfer = transfer_make(me, TRANSFER_RECV_REDUCE, &piece, (char *)got, BYTES);
+    transfer.with = transfer.to;
+    transfer.element = sizeof(uint32_t);
+    transfer.reduce = reduce_kernel(datatype_find("uint32"), reduction_find("sum"));
+    if (me->number == 1)
+        rank_post(me, 0, 0, &transfer);
+    for (size_t at = 0; at < BYTES; at++) {
+        struct idle_report idle = {.unheard = -1};
+        if (me->number == 0)
+            require(me, send(fd, (const char *)sent + at, 1, MSG_NOSIGNAL) == 1);
+        while (me->number == 1 && idle.arrived <= at && rank_turn(me)) {
+            idle.arrived = 0;
+            tcp_idle_report(me->endpoint, &idle);
+        }
+        if (me->number == 1)
+            rank_turn(me);
+        pthread_barrier_wait(&me->world->barrier);
+    }
+    if (me->number == 1)
+        require(me, rank_complete(me, &transfer, 1));
+    for (uint32_t i = 0; i < ELEMENTS && me->number == 1; i++)
+        require(me, got[i] == sent[i] + i);
+}
+
+static void test_parts_are_combined(void **state)
+{
+    struct world world = world_make(*state, 0, 2);
+    world.body = parts_are_combined;
+    assert_true(world_run(&world));
+}
+
 int main(void)
 {
     const void *tcp = transport_find("tcp");
@@ -297,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_stays_here),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_idle_is_reported),
+        cmocka_unit_test(test_parts_are_combined),
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         memcpy(&list[i].initial_state, &tcp, sizeof(tcp));
