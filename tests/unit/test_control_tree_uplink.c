@@ -36,6 +36,24 @@ static void tell_verdict(struct wire *wire)
     bytes_free(&verdict);
 }
 
+/* Reads on until the rank closes the connection. */
+static void await_end(struct wire *wire)
+{
+    struct pollfd set = {.fd = wire->fd, .events = POLLIN};
+    do
+        assert_int_equal(1, poll(&set, 1, 5000));
+    while (wire_fill(wire));
+}
+
+/* Another rank answers at the first of the parent's addresses, as where hosts have the same private
+ * address. Rank 2 hangs up. */
+static void other_rank_answers(const struct job_of_ranks *job, const struct listeners *listeners)
+{
+    struct wire other = pending_answer(job, listeners, 0);
+    await_end(&other);
+    wire_close(&other);
+}
+
 /* Rank 2 joins through its parent, which then falls silent, so that rank 2 connects to rank 0. */
 static void family_begin(struct family *family)
 {
@@ -43,15 +61,22 @@ static void family_begin(struct family *family)
     struct member members[3] = {{.local_rank = 0}, {.local_rank = 1}, {.local_rank = 2}};
     struct bytes place = {0}, welcome = {0};
     struct frame frame;
+    struct listeners other;
+    struct address_list other_home, *home = &redirect.home;
     struct job_of_ranks *job = job_create(3, 1, 10);
     *family = (struct family){.job = job};
     job->life = lingering_life;
-    assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &family->listeners, &redirect.home));
+    assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &other, &other_home));
+    assert_int_equal(STATUS_OK, addresses_listen(NULL, true, &family->listeners, home));
+    home->list[home->count++] = home->list[0];
+    home->list[0] = other_home.list[0];
     assert_true(threads_start(job, 2, 3));
     struct wire asked = pending_answer(job, &job->listeners, 0);
     redirect_encode(&redirect, &place);
     tell(&asked, FRAME_REDIRECT, &place);
     wire_close(&asked);
+    other_rank_answers(job, &other);
+    listeners_close(&other);
     family->below = pending_answer(job, &family->listeners, 1);
     pending_await(&family->below, FRAME_ATTACHED, &frame);
     members_encode(members, 3, &welcome);
@@ -77,15 +102,6 @@ static void family_end(struct family *family)
     listeners_close(&family->listeners);
     listeners_close(&job->listeners);
     job_free(job);
-}
-
-/* Reads on until the rank closes the connection. */
-static void await_end(struct wire *wire)
-{
-    struct pollfd set = {.fd = wire->fd, .events = POLLIN};
-    do
-        assert_int_equal(1, poll(&set, 1, 5000));
-    while (wire_fill(wire));
 }
 
 /* When its parent goes, the rank stays with rank 0, to which it is connected already. When it loses

@@ -113,6 +113,28 @@ static void threads_that_share_a_gpu(void **state)
     assert_false(hosts.group.refused_by_use);
 }
 
+/* Eight ranks take the hardware queues of a GPU. */
+static void ranks_beyond_the_queues(void **state)
+{
+    enum { QUEUES = 8, MOST = QUEUES + 1 };
+    struct member members[MOST] = {{.node = 0}};
+    struct memory_device devices[MOST] = {{.number = 0}};
+    struct device_offer offers[MOST];
+    struct hosts hosts;
+    (void)state;
+    hosts_make(&hosts, 1);
+    for (int r = 0; r < MOST; r++)
+        offers[r] = hosts.offers[0];
+    hosts.group.config.members = members;
+    hosts.group.config.devices = devices;
+    hosts.group.offers = offers;
+    hosts.group.config.ranks = QUEUES;
+    settles(&hosts, "");
+    hosts.group.config.ranks = MOST;
+    settles(&hosts, "9 ranks share the GPU of rank 0: from 9 on, the kernel of one may wait in a "
+                    "hardware queue behind another's");
+}
+
 /* Without a number of --channels, each device lowers it to what all of them hold. */
 static void channels_that_fit(void **state)
 {
@@ -302,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_with_gpus_of_their_own),
         cmocka_unit_test(threads_that_share_a_gpu),
+        cmocka_unit_test(ranks_beyond_the_queues),
         cmocka_unit_test(channels_that_fit),
         cmocka_unit_test(channels_with_wires),
         cmocka_unit_test(processes_that_share_a_gpu),

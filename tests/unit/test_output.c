@@ -1,5 +1,6 @@
 /*
- * test_output.c - files that are whole at any moment: replaced at once, and nothing beside them.
+ * test_output.c - files that are whole at any moment: replaced at once, and nothing beside them;
+ * the ranking of algorithms.
  */
 #include "child.h"
 
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/printers/output.h"
+#include "cli/printers/table_ranking.h"
 
 #define LONG 100000 /* bytes of a document */
 
@@ -83,11 +85,47 @@ static void a_writer_that_is_killed_leaves_nothing(void **state)
     check_length(10);
 }
 
+/* The best in the mean of its places comes first. A wrong result has no place, and its algorithm is
+ * the last, however fast it was. One that did not run at a size has no place there either. */
+static void algorithms_are_ranked(void **state)
+{
+    (void)state;
+    static const struct ranked cells[] = {
+        {.choice = 0, .asked = 1000, .bytes = 1024, .time = 4, .busbw = 0.25},
+        {.choice = 1, .asked = 1000, .bytes = 1024, .time = 2, .busbw = 0.5},
+        {.choice = 2, .asked = 1000, .bytes = 1024, .time = 1, .busbw = 1, .wrong = true},
+        {.choice = 3, .asked = 1000, .bytes = 1024, .time = 3, .busbw = 0.3},
+        {.choice = 0, .asked = 2000, .bytes = 2048, .time = 8, .busbw = 0.25},
+        {.choice = 1, .asked = 2000, .bytes = 2048, .time = 8, .busbw = 0.25},
+        {.choice = 2, .asked = 2000, .bytes = 2048, .time = 4, .busbw = 0.5},
+    };
+    static struct job job = {.iterations = 1, .candidate_count = 4};
+    static const char *const names[] = {"ring", "oneshot", "tree", "bruck"};
+    char *printed;
+    size_t size;
+    job.collective = collective_of(COLLECTIVE_ALLREDUCE);
+    for (int i = 0; i < 4; i++)
+        snprintf(job.candidates[i].text, sizeof job.candidates[i].text, "%s", names[i]);
+    FILE *out = open_memstream(&printed, &size);
+    ranking_print(out, &job, cells, sizeof cells / sizeof *cells);
+    fclose(out);
+    assert_string_equal(
+        printed,
+        "#\n# busbw in GB/s and place, by algorithm and size; the best in the mean first:\n"
+        "#\n#                  1K #            2K #  \n"
+        "# oneshot       0.500 1         0.250 2  \n"
+        "# bruck         0.300 2             -    \n"
+        "# ring          0.250 3         0.250 2  \n"
+        "# tree          wrong           0.500 1  \n");
+    free(printed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_replaced),
         cmocka_unit_test(a_writer_that_is_killed_leaves_nothing),
+        cmocka_unit_test(algorithms_are_ranked),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_drop);
 }
