@@ -40,9 +40,32 @@ static void test_case_drop_schedules(struct test_case *test_case)
     test_case->schedules = NULL;
 }
 
-/* In place of those that there are. */
-static enum status test_case_build(const struct runner *runner, int channels, bool runs,
-                                   struct test_case *test_case)
+static bool set_is_enough(const struct buffers *set, const struct test_case *test_case,
+                          size_t element)
+{
+    for (int i = 0; i < test_case->schedule_count; i++) {
+        size_t bytes[BUFFERS];
+        schedule_bytes(test_case->schedules[i], element, bytes);
+        for (int b = 0; b < BUFFERS; b++)
+            if (bytes[b] > set->bytes[b])
+                return false;
+    }
+    return true;
+}
+
+/* Sets of buffers that are not large enough for the schedules, the first excepted, are left out. */
+static void test_case_fit_sets(const struct buffers *sets, size_t element,
+                               struct test_case *test_case)
+{
+    int enough = 1;
+    while (enough < test_case->sets && set_is_enough(&sets[enough], test_case, element))
+        enough++;
+    test_case->sets = enough;
+}
+
+/* In place of those that there are. `sets`: on which they run; NULL: they do not run. */
+static enum status test_case_build(const struct runner *runner, int channels,
+                                   const struct buffers *sets, struct test_case *test_case)
 {
     int count = test_case->schedule_count;
     enum status status = STATUS_OK;
@@ -53,24 +76,26 @@ static enum status test_case_build(const struct runner *runner, int channels, bo
         return fail(STATUS_ERROR, "out of memory for %d schedules", count);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const struct problem problem = problem_of(test_case, i);
-        status = schedule_build(test_case->choice, &problem, runner->rank, channels, runs,
+        status = schedule_build(test_case->choice, &problem, runner->rank, channels, sets,
                                 &test_case->schedules[i]);
     }
+    if (status == STATUS_OK && sets)
+        test_case_fit_sets(sets, runner->job->datatype->size, test_case);
     return status;
 }
 
 static enum status test_case_write(const struct runner *runner, const struct choice *choice,
-                                   size_t bytes, int channels, bool runs,
-                                   struct test_case *test_case)
+                                   size_t bytes, int channels, const struct buffers *sets,
+                                   int count, struct test_case *test_case)
 {
     const struct job *job = runner->job;
     bool each_root = job->collective->rooted && job->root == ROOT_ALL;
     *test_case = (struct test_case){
-        .choice = choice, .schedule_count = each_root ? runner->ranks : 1, .sets = 1};
+        .choice = choice, .schedule_count = each_root ? runner->ranks : 1, .sets = count};
     enum status status =
         job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
     if (status == STATUS_OK)
-        status = test_case_build(runner, channels, runs, test_case);
+        status = test_case_build(runner, channels, sets, test_case);
     if (status != STATUS_OK)
         test_case_close(test_case);
     return status;
@@ -79,7 +104,7 @@ static enum status test_case_write(const struct runner *runner, const struct cho
 enum status test_case_outline(const struct runner *runner, const struct choice *choice,
                               size_t bytes, int channels, struct test_case *test_case)
 {
-    return test_case_write(runner, choice, bytes, channels, false, test_case);
+    return test_case_write(runner, choice, bytes, channels, NULL, 1, test_case);
 }
 
 void test_case_unready(struct test_case *test_case)
@@ -99,19 +124,6 @@ void test_case_close(struct test_case *test_case)
     free(test_case->peers);
     counts_free(test_case->sized.counts);
     *test_case = (struct test_case){0};
-}
-
-static bool set_is_enough(const struct buffers *set, const struct test_case *test_case,
-                          size_t element)
-{
-    for (int i = 0; i < test_case->schedule_count; i++) {
-        size_t bytes[BUFFERS];
-        schedule_bytes(test_case->schedules[i], element, bytes);
-        for (int b = 0; b < BUFFERS; b++)
-            if (bytes[b] > set->bytes[b])
-                return false;
-    }
-    return true;
 }
 
 static enum status test_case_open_host(struct runner *runner, const struct schedule *schedule,
@@ -223,8 +235,10 @@ static enum status test_case_ready_device(struct runner *runner, const struct bu
     return status == STATUS_OK ? device_group_load(&runner->devices) : status;
 }
 
-/* Gives it the channels of what runs it. */
-static enum status test_case_split(struct runner *runner, struct test_case *test_case)
+/* Gives it the channels of what runs it. The host may yet have to run what a device was to run: the
+ * sets are those that are enough for both. */
+static enum status test_case_split(struct runner *runner, const struct buffers *sets,
+                                   struct test_case *test_case)
 {
     const struct job *job = runner->job;
     int channels = test_case->way.on_device
@@ -232,7 +246,7 @@ static enum status test_case_split(struct runner *runner, struct test_case *test
                        : channel_count_host(job);
     if (channels == test_case->channels)
         return STATUS_OK;
-    enum status status = test_case_build(runner, channels, true, test_case);
+    enum status status = test_case_build(runner, channels, sets, test_case);
     if (status == STATUS_OK)
         test_case_count_peers(test_case, runner->ranks, job->iterations);
     return status;
@@ -242,7 +256,7 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                             struct test_case *test_case)
 {
     int count = test_case->schedule_count;
-    enum status status = test_case_split(runner, test_case);
+    enum status status = test_case_split(runner, sets, test_case);
     if (status == STATUS_OK && test_case->way.on_device)
         return test_case_ready_device(runner, sets, test_case);
     for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++) {
@@ -254,16 +268,6 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                      : test_case_open_host(runner, schedule, set, sets[0].spare, execution);
     }
     return status;
-}
-
-/* Sets of buffers that are not large enough, the first excepted, are left out. */
-static void test_case_fit_sets(const struct buffers *sets, size_t element,
-                               struct test_case *test_case)
-{
-    int enough = 1;
-    while (enough < test_case->sets && set_is_enough(&sets[enough], test_case, element))
-        enough++;
-    test_case->sets = enough;
 }
 
 /* May the devices run it, as far as this rank knows? */
@@ -288,9 +292,8 @@ static enum status test_case_choose_way(struct runner *runner, struct test_case 
 enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case)
 {
-    size_t element = runner->job->datatype->size;
-    enum status status =
-        test_case_write(runner, choice, bytes, channel_count_host(runner->job), true, test_case);
+    enum status status = test_case_write(runner, choice, bytes, channel_count_host(runner->job),
+                                         sets, count, test_case);
     if (status != STATUS_OK)
         return status;
     size_t most = (size_t)test_case->schedule_count * BUFFER_SETS_MOST;
@@ -300,15 +303,11 @@ enum status test_case_open(struct runner *runner, const struct choice *choice, s
         test_case_close(test_case);
         return fail(STATUS_ERROR, "out of memory for a test of %d ranks", runner->ranks);
     }
-    test_case->sets = count;
-    test_case_fit_sets(sets, element, test_case);
     test_case_count_peers(test_case, runner->ranks, runner->job->iterations);
     status = test_case_choose_way(runner, test_case);
     if (status == STATUS_OK)
-        status = test_case_split(runner, test_case);
-    if (status == STATUS_OK)
-        test_case_fit_sets(sets, element, test_case); /* the host may yet have to run it */
-    else
+        status = test_case_split(runner, sets, test_case);
+    if (status != STATUS_OK)
         test_case_close(test_case);
     return status;
 }
