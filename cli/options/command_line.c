@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/name_match.h"
+#include "cli/options/aliases.h"
 #include "cli/options/inject.h"
 #include "cli/options/names.h"
 #include "cli/options/values.h"
@@ -54,37 +55,39 @@ const struct argument *command_line_argument(const struct command_line *line, co
     return &line->arguments[option_index(option_find(name))];
 }
 
-/* Flags. The getopt value of a long option is LONG_FIRST plus its index. */
-#define LONG_FIRST 256
+/* Flags. The getopt value of a long option is LONG_FIRST plus its index, that of an alias
+ * ALIAS_FIRST plus its index; letters stand for themselves. */
+#define LONG_FIRST  256
+#define ALIAS_FIRST (LONG_FIRST + OPTIONS_MOST)
+
+#define ALIASES_MOST 64 /* letters of aliases */
+#define TYPED_MOST   16 /* names that are written in another way than here */
+#define NAME_MOST    40
 
 struct getopt_tables {
-    struct option longs[OPTIONS_MOST + 1];
-    char letters[2 * OPTIONS_MOST + 2];
+    struct option longs[OPTIONS_MOST + TYPED_MOST + 1];
+    char typed[TYPED_MOST][NAME_MOST];
+    int count, typed_count;
+    char letters[2 * OPTIONS_MOST + 3 * ALIASES_MOST + 2];
 };
 
-static void getopt_tables_fill(struct getopt_tables *tables)
+/* The alias behind a code of getopt; NULL: an option of cctest's own, or nothing. */
+static const struct alias *alias_of(int code)
 {
-    char *letters = tables->letters;
-    *letters++ = ':'; /* tells a missing argument from an unknown option */
-    int count = 0;
-    for (const struct option_row *row = option_table; row->name; row++) {
-        tables->longs[count++] = (struct option){
-            .name = row->name,
-            .has_arg = row->argument ? required_argument : no_argument,
-            .val = LONG_FIRST + option_index(row),
-        };
-        if (row->letter) {
-            *letters++ = row->letter;
-            if (row->argument)
-                *letters++ = ':';
-        }
-    }
-    tables->longs[count] = (struct option){.name = NULL};
-    *letters = '\0';
+    if (code >= ALIAS_FIRST)
+        return &option_aliases[code - ALIAS_FIRST];
+    for (const struct option_row *row = option_table; row->name; row++)
+        if (row->letter && row->letter == code)
+            return NULL;
+    return code < LONG_FIRST ? alias_lettered(code) : NULL;
 }
 
+/* The option behind a code, or behind an alias; NULL: there is none here. */
 static const struct option_row *row_of(int code)
 {
+    const struct alias *alias = alias_of(code);
+    if (alias)
+        return alias->option ? option_find(alias->option) : NULL;
     if (code >= LONG_FIRST)
         return &option_table[code - LONG_FIRST];
     for (const struct option_row *row = option_table; row->name; row++)
@@ -93,14 +96,76 @@ static const struct option_row *row_of(int code)
     return NULL;
 }
 
+static void tables_add(struct getopt_tables *tables, const char *name, int code)
+{
+    const struct option_row *row = row_of(code);
+    tables->longs[tables->count++] = (struct option){
+        .name = name,
+        .has_arg = !row            ? optional_argument
+                   : row->argument ? required_argument
+                                   : no_argument,
+        .val = code,
+    };
+}
+
+/* A name as another tool, or another hand, writes it: --minbytes, --in_place. Such names are in the
+ * table only if they are written out, so that they make no abbreviation ambiguous. */
+static void tables_add_typed(struct getopt_tables *tables, const char *word)
+{
+    size_t length = strcspn(word, "=");
+    int code = 0;
+    if (tables->typed_count == TYPED_MOST || length >= NAME_MOST)
+        return;
+    char *name = tables->typed[tables->typed_count];
+    snprintf(name, NAME_MOST, "%.*s", (int)length, word);
+    const struct alias *alias = alias_named(name);
+    if (alias)
+        code = ALIAS_FIRST + (int)(alias - option_aliases);
+    for (const struct option_row *row = option_table; row->name; row++)
+        if (name_equal(name, row->name))
+            code = strcmp(name, row->name) == 0 ? 0 : LONG_FIRST + option_index(row);
+    if (code == 0)
+        return;
+    tables->typed_count++;
+    tables_add(tables, name, code);
+}
+
+static void getopt_tables_fill(struct getopt_tables *tables, int argc, char **argv)
+{
+    char *letters = tables->letters;
+    tables->count = tables->typed_count = 0;
+    *letters++ = ':'; /* tells a missing argument from an unknown option */
+    for (const struct option_row *row = option_table; row->name; row++) {
+        tables_add(tables, row->name, LONG_FIRST + option_index(row));
+        if (row->letter) {
+            *letters++ = row->letter;
+            if (row->argument)
+                *letters++ = ':';
+        }
+    }
+    for (const struct alias *alias = option_aliases; alias->name || alias->letter; alias++) {
+        if (!alias->letter || alias_of(alias->letter) != alias)
+            continue; /* a letter here, too */
+        const struct option_row *row = row_of(alias->letter);
+        *letters++ = alias->letter;
+        for (int colons = !row ? 2 : row->argument ? 1 : 0; colons > 0; colons--)
+            *letters++ = ':';
+    }
+    *letters = '\0';
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--", 2) == 0)
+            tables_add_typed(tables, argv[i] + 2);
+    tables->longs[tables->count] = (struct option){.name = NULL};
+}
+
 static enum status unknown_flag(const char *word, int letter)
 {
     if (letter >= LONG_FIRST)
         return fail(STATUS_USAGE, "--%s takes no value: leave out the one in '%s'",
-                    option_table[letter - LONG_FIRST].name, word);
+                    row_of(letter)->name, word);
     if (letter)
         return fail(STATUS_USAGE, "there is no option -%c: see `cctest help`", letter);
-    const char *names[OPTIONS_MOST + 1], *prefixed[OPTIONS_MOST + 1];
+    const char *names[OPTIONS_MOST + ALIASES_MOST + 1], *prefixed[OPTIONS_MOST + 1];
     int count = 0, matches = 0;
     char name[ITEM_MOST];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
@@ -109,11 +174,17 @@ static enum status unknown_flag(const char *word, int letter)
         if (strncmp(row->name, name, strlen(name)) == 0)
             prefixed[matches++] = row->name;
     }
+    for (int i = 0; i < ALIASES_MOST && (option_aliases[i].name || option_aliases[i].letter); i++)
+        if (option_aliases[i].name)
+            names[count++] = option_aliases[i].name;
     names[count] = NULL;
     if (matches > 1)
         return fail(STATUS_USAGE, "--%s may be --%s or --%s: write it out", name, prefixed[0],
                     prefixed[1]);
     const char *nearest = name_nearest(name, names);
+    const struct alias *alias = nearest ? alias_named(nearest) : NULL;
+    if (alias && alias->option)
+        nearest = alias->option;
     return fail(STATUS_USAGE, "there is no option --%s: %s%s%ssee `cctest help`", name,
                 nearest ? "did you mean --" : "", nearest ? nearest : "", nearest ? "? " : "");
 }
@@ -127,6 +198,9 @@ static enum status flag_take(struct command_line *line, const struct option_row 
         return fail(STATUS_USAGE,
                     "-n%s is -n with the value '%s': for the number of ranks write --np N", value,
                     value);
+    const struct alias *alias = row->letter ? alias_lettered(row->letter) : NULL;
+    if (alias && value[0] && strspn(value, "0123456789:") == strlen(value))
+        return fail(STATUS_USAGE, "there is no -%c with a number: %s", row->letter, alias->way);
     if (row->kind == &kind_inject && argument->source == SOURCE_FLAG)
         return fail(STATUS_USAGE,
                     "--%s is given twice: give it once, with commas between the faults", row->name);
@@ -146,7 +220,7 @@ static enum status flag_take(struct command_line *line, const struct option_row 
 static enum status flags_read(int argc, char **argv, struct command_line *line)
 {
     struct getopt_tables tables;
-    getopt_tables_fill(&tables);
+    getopt_tables_fill(&tables, argc, argv);
     opterr = 0;
     optind = 0; /* glibc: reset */
     for (;;) {
@@ -156,6 +230,11 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
             break;
         if (code == '?')
             return unknown_flag(argv[optopt && optopt < LONG_FIRST ? before : optind - 1], optopt);
+        const struct alias *alias = alias_of(code);
+        if (alias && alias->way && code >= ALIAS_FIRST)
+            return fail(STATUS_USAGE, "there is no option --%s: %s", alias->name, alias->way);
+        if (alias && alias->way)
+            return fail(STATUS_USAGE, "there is no option -%c: %s", alias->letter, alias->way);
         const struct option_row *row = row_of(code == ':' ? optopt : code);
         if (code == ':' && row->kind != &kind_file)
             return fail(STATUS_USAGE, "--%s needs a value, %s: %s", row->name, row->argument,
@@ -219,6 +298,14 @@ enum status unknown_command(const char *word)
     for (int i = 1; commands[i].name && count < 63; i++)
         names[count++] = commands[i].name;
     names[count] = aliases[more] = NULL;
+    if (program_way(word))
+        return fail(STATUS_USAGE, "'%s' is a program of OSU: write %s", word, program_way(word));
+    for (int i = 0; algorithms[i]; i++)
+        if (strcmp(algorithms[i]->name, word) == 0)
+            return fail(STATUS_USAGE,
+                        "'%s' is an algorithm: write cctest COLLECTIVE -a %s; `cctest list %s` "
+                        "shows its collectives",
+                        word, word, word);
     return unknown_name(word, "collective or command", names, aliases);
 }
 
@@ -227,6 +314,11 @@ static enum status command_find(struct command_line *line)
     if (line->word_count == 0)
         return STATUS_OK;
     const char *word = line->words[0];
+    const struct option_row *option = option_find(word);
+    if (option && option->kind == &kind_command && strcmp(word, "help") != 0) {
+        line->version = true; /* `cctest version` */
+        return STATUS_OK;
+    }
     for (int i = 1; commands[i].name; i++)
         if (strcmp(word, commands[i].name) == 0)
             line->command = &commands[i];
@@ -260,6 +352,12 @@ static enum status options_suit(struct command_line *line)
     return STATUS_OK;
 }
 
+/* Is the program called by the name of a collective, such as all_reduce_perf, through a link? */
+static bool program_is_word(const char *path)
+{
+    return collective_find(basename(path)) || program_way(basename(path));
+}
+
 enum status command_line_read(int argc, char **argv, char **environment, struct command_line *line)
 {
     *line = (struct command_line){.command = NULL};
@@ -269,6 +367,8 @@ enum status command_line_read(int argc, char **argv, char **environment, struct 
             .text = row->standard,
             .source = row->standard ? SOURCE_DEFAULT : SOURCE_NONE,
         };
+    if (argc > 0 && program_is_word(argv[0]))
+        line->words[line->word_count++] = basename(argv[0]);
     enum status status = flags_read(argc, argv, line);
     if (status != STATUS_OK)
         return status;

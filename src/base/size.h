@@ -1,5 +1,6 @@
 /*
- * size.h - sizes in bytes as people write them: 8, 64M, 4K; K, M, G, T are powers of 1024.
+ * size.h - sizes in bytes as people write them: 8, 64M, 4KiB, 1.5G; K, M, G, T, P and E are powers
+ * of 1024, also with B or iB behind them.
  */
 #ifndef CCTEST_BASE_SIZE_H
 #define CCTEST_BASE_SIZE_H
@@ -7,8 +8,8 @@
 #include <stddef.h>
 
 /* Reads a size. Returns NULL and sets *bytes, or returns why not: "is negative", "has trailing
- * junk", "is too large" ... (static, to be put after the option's name and value). "1.5M" is not
- * accepted. */
+ * junk", "is too large", "is not a whole number of bytes" ... (static, to be put after the option's
+ * name and value). */
 const char *size_parse(const char *text, size_t *bytes);
 
 /* Writes 67108864 as "64M" where that is exact, else the plain number. Returns `text`. */

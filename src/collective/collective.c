@@ -106,15 +106,38 @@ const struct collective *collective_of(enum collective_id id)
     return collectives[i];
 }
 
+/* The programs of other tools have the name of a collective between these. */
+static const struct program_name {
+    const char *before, *behind;
+} program_names[] = {
+    {"", ""},      /* no program */
+    {"osu_", ""},  /* OSU's benchmarks: osu_bcast */
+    {"", "_perf"}, /* nccl-tests: all_reduce_perf */
+};
+
+static bool is_between(const char *name, const char *inner, const struct program_name *program)
+{
+    size_t before = strlen(program->before), length = strlen(inner);
+    return strncmp(name, program->before, before) == 0 &&
+           strncmp(name + before, inner, length) == 0 &&
+           strcmp(name + before + length, program->behind) == 0;
+}
+
+static bool is_named(const struct collective *collective, const char *name,
+                     const struct program_name *program)
+{
+    bool found = is_between(name, collective->name, program);
+    for (int a = 0; a < COLLECTIVE_ALIASES_MOST && collective->aliases[a]; a++)
+        found |= is_between(name, collective->aliases[a], program);
+    return found;
+}
+
 const struct collective *collective_find(const char *name)
 {
-    for (int i = 0; collectives[i]; i++) {
-        if (strcmp(collectives[i]->name, name) == 0)
-            return collectives[i];
-        for (int a = 0; a < COLLECTIVE_ALIASES_MOST && collectives[i]->aliases[a]; a++)
-            if (strcmp(collectives[i]->aliases[a], name) == 0)
+    for (int i = 0; collectives[i]; i++)
+        for (size_t p = 0; p < sizeof program_names / sizeof *program_names; p++)
+            if (is_named(collectives[i], name, &program_names[p]))
                 return collectives[i];
-    }
     return NULL;
 }
 

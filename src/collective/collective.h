@@ -58,7 +58,8 @@ struct collective {
 /* Ended by NULL. */
 extern const struct collective *const collectives[];
 const struct collective *collective_of(enum collective_id id);
-const struct collective *collective_find(const char *name); /* by name or alias; NULL if unknown */
+/* By name or alias, also as a program of another tool (osu_bcast, all_reduce_perf); NULL if unknown. */
+const struct collective *collective_find(const char *name);
 
 /* One instance of a collective: everything that its contract depends on. */
 struct problem {

@@ -176,7 +176,7 @@ check_says "^cctest: $counts.fifo is a FIFO without a writer: start its writer f
 for option in -b -e; do
     refused "'-1' is negative: give bytes from" alltoall "$option" -1
     refused "'1X' has trailing junk" alltoall "$option" 1X
-    refused "'1.5K' has a fraction|'1.5K' has trailing junk" alltoall "$option" 1.5K
+    refused "'0.3K' is not a whole number of bytes" alltoall "$option" 0.3K
     refused "'99999999999G' is too large" alltoall "$option" 99999999999G
     refused "'99999999999999999999999' is too large" alltoall "$option" 99999999999999999999999
     refused "'' is empty" alltoall "$option" ""
@@ -309,6 +309,14 @@ unset CCTEST_IN_PLACE
 cctest alltoall -b 1X --json "$scratch/refused.json"
 check_status 2
 check_json "$scratch/refused.json" 'd["status"] == "usage"' 'd["errors"][0]["message"].startswith("--min-bytes")'
+
+# A link with the name of a program of nccl-tests or OSU names the collective.
+for program in osu_bcast:broadcast all_reduce_perf:allreduce; do
+    ln -s "$CCTEST" "$scratch/${program%:*}"
+    run "$scratch/${program%:*}" --minbytes 8 --maxbytes 8 --iters 1 --np 2
+    check_status 0 "$program"
+    check_says "^# cctest .*: ${program#*:} " "$out"
+done
 
 # collect.py and its results.
 collect=$repository/scripts/slurm/collect.py

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/options/aliases.h"
 #include "cli/options/resolve.h"
 #include "measure/results.h"
 
@@ -46,7 +47,7 @@ static void resolve(struct outcome *outcome, const char *words, char **environme
     log_init(&log, -1, 0);
     log_attach(&log);
     outcome->status = command_line_read(argc, argv, environment, &outcome->line);
-    if (outcome->status == STATUS_OK)
+    if (outcome->status == STATUS_OK && outcome->line.command)
         outcome->status = command_line_resolve(&outcome->line, &outcome->job);
     assert_int_equal(outcome->status, log.failure.status);
     snprintf(outcome->message, sizeof outcome->message, "%s", log.failure.text);
@@ -154,6 +155,73 @@ static void flags_reach_the_job(void **state)
 
     take(&o, "allreduce --ranks-as threads", NULL);
     assert_int_equal(o.job.bootstrap.ranks_as, RANKS_THREADS);
+}
+
+/* Names of other tools: those of options, and of programs as the collective. */
+static void names_of_other_tools_are_taken(void **state)
+{
+    (void)state;
+    struct outcome o;
+    take(&o,
+         "all_reduce_perf --minbytes 8 --maxbytes=8KB --stepfactor 2 --iters 7 --warmup_iters 1 "
+         "--ranks 3 -T 9 -J f.json --check 1 --datatype half --op max --bind-to none",
+         NULL);
+    assert_string_equal(o.job.collective->name, "allreduce");
+    assert_int_equal(o.job.smallest, 8);
+    assert_int_equal(o.job.largest, 8 << 10);
+    assert_int_equal(o.job.factor, 2);
+    assert_int_equal(o.job.iterations, 7);
+    assert_int_equal(o.job.warmup, 1);
+    assert_int_equal(o.job.bootstrap.np, 3);
+    assert_true(o.job.bootstrap.timeout == 9);
+    assert_string_equal(o.job.json, "f.json");
+    assert_int_equal(o.job.bind, BIND_NONE);
+    take(&o, "osu_bcast --stepbytes 4 --Min_Bytes 8 --in_place --nprocs 5", NULL);
+    assert_string_equal(o.job.collective->name, "broadcast");
+    assert_int_equal(o.job.increment, 4);
+    assert_int_equal(o.job.smallest, 8);
+    assert_true(o.job.in_place);
+    assert_int_equal(o.job.bootstrap.np, 5);
+    static const char *const versions[] = {"version", "-V", "allreduce -V", "--version"};
+    for (int i = 0; i < 4; i++) {
+        resolve(&o, versions[i], NULL);
+        assert_true(o.line.version);
+    }
+    static const char *const programs[][2] = {{"all_gather_perf", "allgather"},
+                                              {"alltoall_perf", "alltoall"},
+                                              {"broadcast_perf", "broadcast"},
+                                              {"gather_perf", "gather"},
+                                              {"reduce_perf", "reduce"},
+                                              {"reduce_scatter_perf", "reduce_scatter"},
+                                              {"scatter_perf", "scatter"},
+                                              {"sendrecv_perf", "sendrecv"},
+                                              {"osu_allgatherv", "allgatherv"},
+                                              {"osu_alltoallv", "alltoallv"},
+                                              {"osu_barrier", "barrier"},
+                                              {"osu_gatherv", "gatherv"},
+                                              {"osu_reduce_scatter", "reduce_scatter"}};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        take(&o, programs[i][0], NULL);
+        assert_string_equal(o.job.collective->name, programs[i][1]);
+    }
+    assert_null(collective_find("osu_"));
+    assert_null(collective_find("_perf"));
+    assert_null(collective_find("osu_allreduce_perf"));
+}
+
+/* An alias is for an option of the table, or has a sentence; its letter is free, or it has one. */
+static void aliases_are_whole(void **state)
+{
+    (void)state;
+    for (const struct alias *alias = option_aliases; alias->name || alias->letter; alias++) {
+        const struct option_row *row = alias->option ? option_find(alias->option) : NULL;
+        assert_true(!row == !alias->option && !row == !!alias->way);
+        assert_true(!alias->name || !option_find(alias->name));
+        assert_ptr_equal(alias->name ? alias_named(alias->name) : alias, alias);
+        assert_ptr_equal(alias->letter ? alias_lettered(alias->letter) : alias, alias);
+        for (row = option_table; alias->letter && alias->option && row->name; row++)
+            assert_true(row->letter != alias->letter);
+    }
 }
 
 static void algorithm_options_follow_the_name(void **state)
@@ -269,7 +337,7 @@ static const struct {
     {"barrier --min-busbw 3", "moves no data"},
     {"alltoall --copy zcpy", "did you mean 'zcopy'?"},
     {"alltoall --start never", "valid are barrier, back-to-back"},
-    {"alltoall --chunk 1.5K", "has a fraction"},
+    {"alltoall --chunk 1.0001K", "is not a whole number of bytes"},
     {"alltoall --channels 65", "give a whole number from 1 to 64, or 'auto'"},
     {"alltoall --rendezvous host", "is not HOST:PORT"},
     {"alltoall --rendezvous host:0", "no valid port"},
@@ -303,6 +371,27 @@ static const struct {
     {"list -n 3", "has no option --iterations"},
     {"plan", "which collective?"},
     {"info --warmup 3", "has no option --warmup"},
+    /* Names of other tools that mean nothing here. */
+    {"all_reduce_perf -g 8", "there is no option -g: ranks are processes: write --np N, one for"},
+    {"allreduce --ngpus=8", "there is no option --ngpus: ranks are processes"},
+    {"allreduce -t8", "there is no option -t: ranks are processes"},
+    {"allreduce -vp 1", "there is no option -p: all ranks connect at the same time"},
+    {"allreduce --Parallel-Init 1", "there is no option --parallel_init: all ranks connect"},
+    {"allreduce -a 1", "there is no -a with a number: -a names algorithms"},
+    {"allreduce -m 4:1024", "there is no -m with a number: -m is the kind of memory"},
+    {"allreduce --memory 1", "there is no -m with a number"},
+    {"allreduce -x 200", "-w N the warm-up iterations"},
+    {"allreduce --hostfile h", "a launcher starts ranks on hosts: mpirun --hostfile FILE"},
+    {"allreduce --quiet", "there is no option --quiet: results alone go to standard output"},
+    {"allreduce -N 2", "write --np N for ranks on this machine"},
+    {"allreduce --nprcs 4", "did you mean --np?"},
+    {"allreduce --minbyte 4", "did you mean --min-bytes?"},
+    {"allreduce --warmup_iters=x", "--warmup 'x' is not a number"},
+    {"allreduce --iters", "--iterations needs a value"},
+    {"allreduce --in_place=1", "takes no value"},
+    {"osu_latency", "write cctest sendrecv -a pingpong"},
+    {"ring", "'ring' is an algorithm: write cctest COLLECTIVE -a ring"},
+    {"osu_alltaol", "is not a collective"},
 };
 
 static void bad_input_is_one_sentence(void **state)
@@ -464,11 +553,37 @@ static void the_manual_has_the_same_options(void **state)
     assert_null(row->name);
 }
 
+/* The manual's section about other tools has each alias: "Li -g" or "Li --minbytes". */
+static void the_manual_has_the_aliases(void **state)
+{
+    (void)state;
+    char page[256 << 10];
+    FILE *file = fopen(MANUAL, "r");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    fclose(file);
+    for (char *end = page; (end = strchr(end, '\n'));)
+        *end = ' ';
+    const char *section = strstr(page, ".Sh NAMES OF OTHER TOOLS");
+    assert_non_null(section);
+    for (const struct alias *alias = option_aliases; alias->name || alias->letter; alias++) {
+        char letter[8], name[64];
+        snprintf(letter, sizeof letter, " -%c ", alias->letter ? alias->letter : '?');
+        snprintf(name, sizeof name, " --%s ", alias->name ? alias->name : "?");
+        if ((alias->letter && !strstr(section, letter)) || (alias->name && !strstr(section, name)))
+            print_error("%s lacks%s%s\n", MANUAL, name, letter);
+        assert_true(!alias->letter || strstr(section, letter));
+        assert_true(!alias->name || strstr(section, name));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_the_tables),
         cmocka_unit_test(flags_reach_the_job),
+        cmocka_unit_test(names_of_other_tools_are_taken),
+        cmocka_unit_test(aliases_are_whole),
         cmocka_unit_test(algorithm_options_follow_the_name),
         cmocka_unit_test(the_environment_stands_between),
         cmocka_unit_test(bounds_follow_the_one_that_was_given),
@@ -479,6 +594,7 @@ int main(void)
         cmocka_unit_test(the_best_of_the_largest_size_counts),
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(the_manual_has_the_same_options),
+        cmocka_unit_test(the_manual_has_the_aliases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,21 @@ static void sizes_are_read(void **state)
         {"3T", (size_t)3 << 40},
         {"18446744073709551615", SIZE_MAX},
         {"16777215T", (size_t)16777215 << 40},
+        {"8B", 8},
+        {"8KB", 8 << 10},
+        {"4KiB", 4 << 10},
+        {"4kib", 4 << 10},
+        {"2mb", 2 << 20},
+        {"3GiB", (size_t)3 << 30},
+        {"1P", (size_t)1 << 50},
+        {"15E", (size_t)15 << 60},
+        {"1.5M", 3 << 19},
+        {"1.5MiB", 3 << 19},
+        {"0.25K", 256},
+        {"2.0", 2},
+        {"1.50000000000000000000000000K", 1536},
+        {"0.0009765625K", 1},
+        {"15.9375E", (size_t)255 << 56},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t bytes = 1;
@@ -49,9 +64,19 @@ static void bad_sizes_say_why(void **state)
         {"+8", "is not a number"},
         {"0x10", "has trailing junk"},
         {"1X", "has trailing junk"},
-        {"1KB", "has trailing junk"},
+        {"1KBB", "has trailing junk"},
+        {"1Ki", "has trailing junk"},
+        {"1iB", "has trailing junk"},
+        {"1BK", "has trailing junk"},
         {"1K ", "has trailing junk"},
-        {"1.5M", "has a fraction"},
+        {"1.", "has trailing junk"},
+        {"1.M", "has trailing junk"},
+        {".5M", "is not a number"},
+        {"1.5.5M", "has trailing junk"},
+        {"1.5", "is not a whole number of bytes"},
+        {"0.3K", "is not a whole number of bytes"},
+        {"1.0000000000000000001E", "is not a whole number of bytes"},
+        {"16E", "is too large"},
         {"18446744073709551616", "is too large"},
         {"99999999999G", "is too large"},
         {"16777216T", "is too large"},
@@ -74,7 +99,7 @@ static void sizes_are_written(void **state)
     assert_string_equal(size_format(1024, text), "1K");
     assert_string_equal(size_format(1536, text), "1536");
     assert_string_equal(size_format((size_t)64 << 20, text), "64M");
-    assert_string_equal(size_format((size_t)5 << 50, text), "5120T");
+    assert_string_equal(size_format((size_t)5 << 50, text), "5P");
     assert_string_equal(size_format(SIZE_MAX, text), "18446744073709551615");
 }
 
