@@ -13,6 +13,9 @@ enum status info_command(const struct command_line *line, struct job *job);
 enum status plan_command(const struct command_line *line, struct job *job);
 enum status help_command(const struct command_line *line, struct job *job);
 
+/* Describes the algorithms of this name or alias, of every collective that has one. */
+void list_algorithm(const char *name);
+
 /* `cctest complete WORD...`, for shells: prints candidates for the last word. */
 void complete_words(int count, char **words);
 

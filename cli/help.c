@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/options/names.h"
 #include "cli/printers/text.h"
 #include "cli/printers/transports.h"
 
@@ -125,8 +126,11 @@ enum status help_command(const struct command_line *line, struct job *job)
         }
     }
     const struct collective *collective = collective_find(word);
-    if (!collective)
+    if (collective)
+        print_collective(collective);
+    else if (is_algorithm(word))
+        list_algorithm(word);
+    else
         return unknown_command(word);
-    print_collective(collective);
     return STATUS_OK;
 }

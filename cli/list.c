@@ -214,6 +214,11 @@ static void print_collective(const struct collective *collective, const struct a
         if (algorithm_serves(algorithms[i], collective->id) && (!only || only == algorithms[i]))
             print_algorithm(algorithms[i], collective);
     putchar('\n');
+}
+
+/* Of the formulas. */
+static void print_legend(void)
+{
     text_print(
         "p: ranks; P: the largest power of the base (2, or k) up to p; N nodes of L ranks (ahc: G "
         "nodes of m to M ranks); C: concurrency=; b: elements of a block; n: elements of a vector. "
@@ -242,7 +247,8 @@ static void print_overview(void)
     putchar('\n');
     text_print(
         "`cctest list COLLECTIVE` describes its algorithms, `cctest list COLLECTIVE ALGORITHM` one "
-        "of them. Without -a, or with -a auto, a rule of thumb picks an algorithm for each size, "
+        "of them, `cctest list ALGORITHM` all collectives that have it. Without -a, or with -a "
+        "auto, a rule of thumb picks an algorithm for each size, "
         "and the table shows the choice and the reason; -a all runs all of them and compares them. "
         "nccl "
         "is NVIDIA's library, not cctest's own: only its name runs it.",
@@ -321,28 +327,61 @@ static json_t *collective_json(const struct collective *collective, const struct
                      collective->rooted, "counted", collective->counted, "algorithms", list);
 }
 
+/* Is the collective asked for? `name`: of an algorithm that it must have, or NULL. */
+static bool is_asked(const struct collective *collective, const struct job *job, const char *name)
+{
+    return job->collective ? collective == job->collective
+                           : !name || algorithm_find(collective->id, name);
+}
+
+/* Describes what is asked for; `name`: of one algorithm, or NULL. */
+static void print_asked(const struct job *job, const char *name)
+{
+    for (int i = 0; collectives[i]; i++)
+        if (is_asked(collectives[i], job, name))
+            print_collective(collectives[i],
+                             name ? algorithm_find(collectives[i]->id, name) : NULL);
+    print_legend();
+}
+
+static json_t *asked_json(const struct job *job, const char *name)
+{
+    json_t *list = json_array();
+    for (int i = 0; collectives[i]; i++)
+        if (is_asked(collectives[i], job, name))
+            json_array_append_new(
+                list, collective_json(collectives[i],
+                                      name ? algorithm_find(collectives[i]->id, name) : NULL));
+    return list;
+}
+
+void list_algorithm(const char *name)
+{
+    print_asked(&(struct job){.collective = NULL}, name);
+}
+
 enum status list_command(const struct command_line *line, struct job *job)
 {
-    const struct algorithm *only = NULL;
-    if (line->word_count > 2) {
-        only = algorithm_find(job->collective->id, line->words[2]);
-        if (!only)
-            return unknown_algorithm(line->words[2], job->collective);
-    }
+    /* `list COLLECTIVE [ALGORITHM]` or `list ALGORITHM` */
+    int index = job->collective ? 2 : 1;
+    const char *name = index < line->word_count ? line->words[index] : NULL;
+    if (index + 1 < line->word_count)
+        return fail(STATUS_USAGE, "'%s' is one word too many: write cctest %s",
+                    line->words[index + 1], line->command->synopsis);
+    if (name && job->collective && !algorithm_find(job->collective->id, name))
+        return unknown_algorithm(name, job->collective);
+    bool overview = !job->collective && !name;
     if (!job->json || strcmp(job->json, "-") != 0) {
-        if (job->collective)
-            print_collective(job->collective, only);
-        else
+        if (overview)
             print_overview();
+        else
+            print_asked(job, name);
     }
     if (!job->json)
         return STATUS_OK;
-    json_t *document = json_document(), *list = json_array();
-    for (int i = 0; collectives[i]; i++)
-        if (!job->collective || job->collective == collectives[i])
-            json_array_append_new(list, collective_json(collectives[i], only));
-    json_object_set_new(document, "collectives", list);
-    if (!job->collective)
+    json_t *document = json_document();
+    json_object_set_new(document, "collectives", asked_json(job, name));
+    if (overview)
         json_object_set_new(document, "transports", transports_json());
     enum status status = json_put(document, job->json, -1);
     json_decref(document);

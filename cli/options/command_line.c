@@ -25,7 +25,7 @@ const struct command commands[] = {
     {.name = "list",
      .bit = FOR_LIST,
      .words_most = 3,
-     .synopsis = "list [COLLECTIVE [ALGORITHM]] [--json FILE]",
+     .synopsis = "list [COLLECTIVE] [ALGORITHM] [--json FILE]",
      .summary = "list collectives and describe their algorithms"},
     {.name = "info",
      .bit = FOR_INFO,
@@ -40,8 +40,8 @@ const struct command commands[] = {
     {.name = "help",
      .bit = FOR_HELP,
      .words_most = 2,
-     .synopsis = "help [COMMAND|COLLECTIVE]",
-     .summary = "explain a command, or a collective and its algorithms"},
+     .synopsis = "help [COMMAND|COLLECTIVE|ALGORITHM]",
+     .summary = "explain a command, a collective or an algorithm"},
     {.name = NULL},
 };
 
@@ -300,12 +300,11 @@ enum status unknown_command(const char *word)
     names[count] = aliases[more] = NULL;
     if (program_way(word))
         return fail(STATUS_USAGE, "'%s' is a program of OSU: write %s", word, program_way(word));
-    for (int i = 0; algorithms[i]; i++)
-        if (strcmp(algorithms[i]->name, word) == 0)
-            return fail(STATUS_USAGE,
-                        "'%s' is an algorithm: write cctest COLLECTIVE -a %s; `cctest list %s` "
-                        "shows its collectives",
-                        word, word, word);
+    if (is_algorithm(word))
+        return fail(STATUS_USAGE,
+                    "'%s' is an algorithm: write cctest COLLECTIVE -a %s; `cctest list %s` shows "
+                    "its collectives",
+                    word, word, word);
     return unknown_name(word, "collective or command", names, aliases);
 }
 

@@ -59,6 +59,14 @@ static enum status names_refuse(const char *subject, const char *what, const str
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
+bool is_algorithm(const char *name)
+{
+    for (int i = 0; collectives[i]; i++)
+        if (algorithm_find(collectives[i]->id, name))
+            return true;
+    return false;
+}
+
 enum status unknown_collective(const char *subject)
 {
     struct names names = {.valid_count = 0};

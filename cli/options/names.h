@@ -8,6 +8,9 @@
 
 extern const struct option_kind kind_memory, kind_datatype, kind_reduction;
 
+/* Has any collective an algorithm of this name or alias? */
+bool is_algorithm(const char *name);
+
 /* Fails with "<subject> is not a <what>; valid are ...; did you mean ...?". `valid` and `more`
  * (names that are accepted too, but not listed) end with NULL; `more` may be NULL. */
 enum status unknown_name(const char *subject, const char *what, const char *const *valid,

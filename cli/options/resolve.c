@@ -285,7 +285,8 @@ static enum status find_collective(const struct command_line *line, struct job *
         return STATUS_OK;
     if (index < line->word_count) {
         job->collective = collective_find(line->words[index]);
-        return job->collective ? STATUS_OK : unknown_collective(line->words[index]);
+        bool algorithm = line->command->bit == FOR_LIST && is_algorithm(line->words[index]);
+        return job->collective || algorithm ? STATUS_OK : unknown_collective(line->words[index]);
     }
     if (line->command->bit == FOR_PLAN)
         return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);

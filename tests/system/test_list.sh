@@ -56,6 +56,25 @@ while read -r collective; do
     check_narrow
     check_says "^$collective: " "$out"
 done < <(algorithms | cut -d ' ' -f 1 | uniq)
+# An algorithm alone, by name or alias: every collective that has it, and no other.
+cctest list ring --json "$scratch/ring.json"
+check_json "$scratch/ring.json" 'len(d["collectives"]) > 2' '"transports" not in d' \
+    'all("ring" in [a["name"], *a["aliases"]] for c in d["collectives"] for a in c["algorithms"])'
+python3 -c '
+import json, sys
+for c in json.load(open(sys.argv[1]))["collectives"]:
+    if any("ring" in [a["name"], *a["aliases"]] for a in c["algorithms"]):
+        print(c["name"])' "$scratch/list.json" >"$scratch/having"
+for command in list help; do
+    cctest $command ring
+    check_status 0
+    check_narrow
+    check "the collectives of ring" cmp -s <(grep -oE '^[a-z_]+: ' "$out" | grep -v '^p: ' | tr -d ': ') "$scratch/having"
+done
+cctest list ring allreduce
+check_status 2
+check_says "'allreduce' is one word too many"
+
 cctest list alltoall bruck
 check_status 0
 check_says '^  bruck +any +ceil' "$out"
