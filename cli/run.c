@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
+#include "base/size.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
@@ -208,6 +209,23 @@ static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
     return status;
 }
 
+/* A sweep of many lines may be a slip: -i is the number of iterations elsewhere. */
+#define LINES_UNSAID 200
+static void say_lines(const struct job *job)
+{
+    char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
+    unsigned long long sizes = job_size_count(job);
+    int kinds = 0, picked = 0; /* auto, or its picks, run one at each size */
+    for (int c = 0; c < job->candidate_count; c++)
+        *(job->candidates[c].why || !job->candidates[c].choice.algorithm ? &picked : &kinds) += 1;
+    kinds += picked > 0;
+    if (sizes * (unsigned long long)kinds > LINES_UNSAID)
+        say("the table will have %llu lines: %llu sizes from %s to %s for %d algorithm%s; -b, -e, "
+            "-f and -i BYTES choose the sizes, -n the iterations",
+            sizes * (unsigned long long)kinds, sizes, size_format(job->smallest, least),
+            size_format(job->largest, most), kinds, kinds > 1 ? "s" : "");
+}
+
 enum status run_command(const struct command_line *line, struct job *job)
 {
     (void)line;
@@ -222,6 +240,8 @@ enum status run_command(const struct command_line *line, struct job *job)
         return status;
     }
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
+    if (reports)
+        say_lines(job);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank, */
     signal(SIGXFSZ, SIG_IGN); /* nor a file size limit, which applies to shared memory too */
     struct printers printers;

@@ -148,7 +148,7 @@ const struct option_row option_table[] = {
 
     {.name = "np", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.np),
-     .least = 1, .most = 4096, .standard_note = "one per core, 2 to 8; plan: 4",
+     .least = 1, .most = JOB_RANKS_MOST, .standard_note = "one per core, 2 to 8; plan: 4",
      .help = "number of ranks to start on this machine; plan: number of ranks"},
     {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(bootstrap.ranks_as), .words = ranks_as_words,

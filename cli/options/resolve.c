@@ -130,19 +130,26 @@ static enum status settle_work(const struct job *job)
 }
 
 /* --np and --rendezvous exclude each other: a flag overrides a variable. If both are flags, or both
- * variables, the bootstrap refuses them. */
-static void settle_ranks(const struct command_line *line, struct job *job)
+ * variables, the bootstrap refuses them. A plan starts no ranks, so only a run has this limit. */
+#define STARTED_MOST 4096
+static enum status settle_ranks(const struct command_line *line, struct job *job)
 {
     enum source np = source_of(line, "np"), rendezvous = source_of(line, "rendezvous");
     if (rendezvous > np)
         job->bootstrap.np = 0;
+    if (job->bootstrap.np > STARTED_MOST)
+        return fail(STATUS_USAGE,
+                    "--np %d is too large: one machine starts %d ranks at most; `cctest plan` "
+                    "takes up to %d",
+                    job->bootstrap.np, STARTED_MOST, JOB_RANKS_MOST);
     if (rendezvous >= np)
-        return;
+        return STATUS_OK;
     job->bootstrap.rendezvous = NULL;
     if (source_of(line, "rank") < np)
         job->bootstrap.rank = -1;
     if (source_of(line, "world") < np)
         job->bootstrap.world = -1;
+    return STATUS_OK;
 }
 
 static enum status settle_injections(const struct job *job)
@@ -258,8 +265,9 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     status = settle_operator(job);
     if (status != STATUS_OK)
         return status;
-    settle_ranks(line, job);
-    status = settle_timeout(job);
+    status = settle_ranks(line, job);
+    if (status == STATUS_OK)
+        status = settle_timeout(job);
     if (status == STATUS_OK)
         status = settle_work(job);
     if (status == STATUS_OK)
@@ -317,8 +325,9 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
             status = settle_outputs(job);
     }
     if (status == STATUS_OK && line->command->bit == FOR_INFO) {
-        settle_ranks(line, job);
-        status = settle_timeout(job);
+        status = settle_ranks(line, job);
+        if (status == STATUS_OK)
+            status = settle_timeout(job);
     }
     return status;
 }

@@ -12,6 +12,7 @@
 #include "cli/plan/show.h"
 #include "cli/plan/svg.h"
 #include "cli/printers/output.h"
+#include "memory/memory_limits.h"
 #include "run/channel_count.h"
 
 #define RANKS_STANDARD 4
@@ -61,6 +62,18 @@ static void head_write(const struct job *job, const struct problem *problem, con
         text_add(&head, ", root %d", problem->root);
 }
 
+static void head_print(const struct job *job, const struct problem *problem,
+                       const struct candidate *candidate)
+{
+    char head[HEAD_MOST];
+    head_write(job, problem, candidate->text, head);
+    if (candidate->why)
+        printf("# auto picks %s: %s\n", candidate->text, candidate->why);
+    printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
+           "elements a to b-1\n",
+           head);
+}
+
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
 {
     const struct choice *choice = &job->candidates[index].choice;
@@ -73,6 +86,21 @@ static json_t *choice_json(const struct job *job, const struct problem *problem,
                      "channels", channel_count_host(job), "schedules");
 }
 
+/* Refuses a document of so many ranks that does not fit the memory. `schedule`: of one of them; the
+ * others have about as many operations. Text needs no memory. */
+#define OPERATION_JSON_BYTES 3000 /* as measured; rings have 2700 */
+static enum status json_fits(const struct schedule *schedule, int ranks)
+{
+    size_t left = memory_available();
+    double bytes = OPERATION_JSON_BYTES * (double)schedule->count * ranks;
+    if (bytes <= (double)left)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "the JSON of %d ranks with about %zu operations each takes %.0f MiB of memory, and "
+                "%zu are left: show one with --rank R, or leave --json out",
+                ranks, schedule->count, bytes / (1 << 20), left >> 20);
+}
+
 /* One algorithm: all ranks, or the one of --rank. `plans`: an array for the JSON, or NULL. */
 static enum status plan_choice(const struct job *job, const struct problem *problem, int index,
                                bool text, json_t *plans)
@@ -82,22 +110,18 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     json_t *plan = plans ? choice_json(job, problem, index) : NULL;
     if (plan)
         json_array_append_new(plans, plan);
-    if (text) {
-        char head[HEAD_MOST];
-        head_write(job, problem, job->candidates[index].text, head);
-        if (job->candidates[index].why)
-            printf("# auto picks %s: %s\n", job->candidates[index].text,
-                   job->candidates[index].why);
-        printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
-               "elements a to b-1\n",
-               head);
-    }
     for (int rank = first; rank <= last; rank++) {
-        struct schedule *schedule;
+        struct schedule *schedule = NULL;
         enum status status = schedule_build(&job->candidates[index].choice, problem, rank,
                                             channel_count_host(job), true, &schedule);
-        if (status != STATUS_OK)
+        if (status == STATUS_OK && plan && rank == first)
+            status = json_fits(schedule, last - first + 1);
+        if (status != STATUS_OK) {
+            schedule_free(schedule);
             return status;
+        }
+        if (text && rank == first)
+            head_print(job, problem, &job->candidates[index]);
         if (text)
             plan_print(schedule, job->bootstrap.verbosity > 0);
         if (plan)

@@ -25,6 +25,16 @@ size_t job_next_size(const struct job *job, size_t bytes)
     return next > bytes && next <= job->largest ? next : 0;
 }
 
+unsigned long long job_size_count(const struct job *job)
+{
+    unsigned long long count = 1;
+    if (job->increment)
+        return count + (job->largest - job->smallest) / job->increment;
+    for (size_t bytes = job->smallest; (bytes = job_next_size(job, bytes)) != 0;)
+        count++;
+    return count;
+}
+
 enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape)
 {
     int groups = job->shape_groups, each = job->shape_ranks;

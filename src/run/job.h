@@ -124,6 +124,9 @@ struct job {
 /* The size after `bytes` in the job's sweep; 0: there is none. */
 size_t job_next_size(const struct job *job, size_t bytes);
 
+/* How many sizes the sweep has. */
+unsigned long long job_size_count(const struct job *job);
+
 /* Groups the ranks as --shape says, else by node. `node`: the node of each rank, or NULL if it is
  * not known yet; *shape may become NULL then. Free with shape_free(). STATUS_USAGE if --shape does
  * not suit the ranks. */

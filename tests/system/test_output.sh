@@ -33,6 +33,20 @@ timeout -k 2 45 "$CCTEST" allreduce -a all -f 2 -n 2 -w 0 -c 0 --np 3 "${sweep[@
 pids[full-both]=$!
 touch "$scratch/full-both.out" "$scratch/full-both.err"
 
+# A sweep of more than 200 lines says so, with the reason. Auto's picks run one at each size.
+cctest barrier -n 1 -w 0 -c 0 --np 2
+check_silent .
+cctest allreduce -b 4 -e 800 -i 4 -n 1 -w 0 -c 0 --np 2 # 200 sizes
+check_silent .
+check "200 lines" test "$(grep -vc '^#' "$out")" = 200
+for algorithms in auto:201:"1 algorithm;" ring,mesh:402:"2 algorithms;"; do
+    IFS=: read -r names lines says <<<"$algorithms"
+    cctest allreduce -a "$names" -b 4 -e 804 -i 4 -n 1 -w 0 -c 0 --np 2
+    check_status 0
+    check_says "^cctest: the table will have $lines lines: 201 sizes from 4 to 804 for $says .*-n the iterations$"
+    check "the lines are those" test "$(grep -vc '^#' "$out")" = "$lines"
+done
+
 keys="collective algorithm transport memory copy datatype op root ranks bytes count in_place executor iterations"
 keys+=" checked wrong start bytes_by_path time_us algbw_GBps busbw_GBps"
 
@@ -320,7 +334,7 @@ check_json "$scratch/info.json" '{"shm", "tcp"} <= {t["name"] for t in d["transp
 
 for how in processes:1 threads:2; do
     ended "full-${how%:*}" 1 "^cctest: rank 0: ending this process: .*: does no process read $scratch/full${how#*:}\?$"
-    check "not one line on standard error" test "$(wc -l <"$err")" = 1
+    check "not one sentence but that about 322 lines" test "$(grep -vc ' will have 322 lines: ' "$err")" = 1
 done
 ended full-csv 5 "^cctest: rank 0: ending this process: .*: does no process read $scratch/full3\?$"
 ended full-both 5 # the table goes to standard error, which is the same full pipe

@@ -196,7 +196,11 @@ refused "--step-bytes '-4' is negative" alltoall -i -4
 refused "both set the next size" alltoall -f 2 -i 4
 refused "--np '0' is too small" alltoall --np 0
 refused "--np '-3' is negative" alltoall --np -3
-refused "--np '4097' is too large" alltoall --np 4097
+refused "--np 4097 is too large: one machine starts 4096 ranks at most; .cctest plan. takes up to 65536" alltoall --np 4097
+refused "--np 4097 is too large" info --np 4097
+refused "--np '65537' is too large" plan alltoall --np 65537
+refused "the JSON of 65536 ranks with about 262140 operations each takes [0-9]+ MiB .*--rank R" \
+    plan allreduce -a ring --np 65536 --json "$scratch/huge"
 refused "--np '2x' has trailing junk" alltoall --np 2x
 refused "--root '-1' is negative" broadcast -r -1
 refused "--root 'al' is not a number: .*'all'" broadcast -r al

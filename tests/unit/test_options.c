@@ -182,6 +182,8 @@ static void names_of_other_tools_are_taken(void **state)
     assert_int_equal(o.job.smallest, 8);
     assert_true(o.job.in_place);
     assert_int_equal(o.job.bootstrap.np, 5);
+    take(&o, "plan allreduce --np 65536", NULL);
+    assert_int_equal(o.job.bootstrap.np, 65536);
     static const char *const versions[] = {"version", "-V", "allreduce -V", "--version"};
     for (int i = 0; i < 4; i++) {
         resolve(&o, versions[i], NULL);
@@ -370,6 +372,8 @@ static const struct {
     {"list alltaol", "did you mean 'alltoall'?"},
     {"list -n 3", "has no option --iterations"},
     {"plan", "which collective?"},
+    {"alltoall --np 4097", "one machine starts 4096 ranks at most"},
+    {"info --np 4097", "one machine starts 4096 ranks at most"},
     {"info --warmup 3", "has no option --warmup"},
     /* Names of other tools that mean nothing here. */
     {"all_reduce_perf -g 8", "there is no option -g: ranks are processes: write --np N, one for"},
@@ -464,6 +468,31 @@ static void sizes_follow_each_other(void **state)
     o.job.increment = 0;
     o.job.factor = 4;
     assert_int_equal(job_next_size(&o.job, SIZE_MAX / 2), 0);
+}
+
+/* The number of sizes is that of the sweep. */
+static void sizes_are_counted(void **state)
+{
+    (void)state;
+    static const char *const sweeps[] = {
+        "alltoall",
+        "alltoall -b 0",
+        "alltoall -b 0 -e 100 -f 3",
+        "alltoall -b 10 -e 31 -i 10",
+        "alltoall -b 10 -e 30 -i 10",
+        "alltoall -b 10 -e 29 -i 10",
+        "alltoall -i 1000",
+        "alltoall -b 8 -e 8",
+        "barrier",
+    };
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        struct outcome o;
+        take(&o, sweeps[i], NULL);
+        unsigned long long count = 1;
+        for (size_t bytes = o.job.smallest; (bytes = job_next_size(&o.job, bytes)) != 0;)
+            count++;
+        assert_int_equal(job_size_count(&o.job), count);
+    }
 }
 
 static void the_best_of_the_largest_size_counts(void **state)
@@ -591,6 +620,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_one_sentence),
         cmocka_unit_test(ranks_must_suit),
         cmocka_unit_test(sizes_follow_each_other),
+        cmocka_unit_test(sizes_are_counted),
         cmocka_unit_test(the_best_of_the_largest_size_counts),
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(the_manual_has_the_same_options),
