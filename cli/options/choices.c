@@ -246,15 +246,14 @@ static enum status counts_parse(const struct argument *argument, struct job *job
 static json_t *counts_show(const struct option_row *option, const struct job *job)
 {
     (void)option;
-    return json_string(job->counts_text);
+    return job->collective && job->collective->counted ? json_string(job->counts_text)
+                                                       : json_null();
 }
 
 /* Hosts may have the file at different paths, so its numbers are compared. */
 static json_t *counts_compare(const struct option_row *option, const struct job *job)
 {
-    if (!job->collective->counted)
-        return json_null();
-    if (!job->counts.numbers)
+    if (!job->collective->counted || !job->counts.numbers)
         return counts_show(option, job);
     return json_sprintf("FILE (numbers %016llx)",
                         (unsigned long long)counts_fingerprint(&job->counts));

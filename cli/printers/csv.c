@@ -66,6 +66,19 @@ static void csv_begin(struct report *report, const struct job *job,
     csv_flush(csv);
 }
 
+/* A text that a user wrote, in quotes where it needs them. */
+static void csv_text(FILE *file, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, file);
+        return;
+    }
+    fputc('"', file);
+    for (; *text; text++)
+        fprintf(file, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', file);
+}
+
 static void csv_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct csv_report *csv = csv_report_of(report);
@@ -80,8 +93,10 @@ static void csv_result(struct report *report, const struct job *job, const struc
     fprintf(csv->file, ",%d,%zu,%zu,%d,%ld,%ld,%zu,%s,", csv->ranks, result->bytes, result->count,
             job->in_place, result->iterations, result->checked, result->wrong,
             job->start == START_BARRIER ? "barrier" : "back-to-back");
-    fprintf(csv->file, "%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.6f,%.6f\n", time->min, time->p50,
-            time->mean, time->p90, time->p99, time->max, result->algbw, result->busbw);
+    fprintf(csv->file, "%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.6f,%.6f,", time->min, time->p50, time->mean,
+            time->p90, time->p99, time->max, result->algbw, result->busbw);
+    csv_text(csv->file, job->collective->counted ? job->counts_text : "");
+    fputc('\n', csv->file);
     csv_flush(csv);
 }
 
@@ -130,7 +145,7 @@ struct report *csv_open(const char *path, struct outcome *outcome)
         csv_create(path, outcome,
                    "collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,"
                    "in_place,iterations,checked,wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,"
-                   "max_us,algbw_GBps,busbw_GBps\n");
+                   "max_us,algbw_GBps,busbw_GBps,counts\n");
     if (report)
         report->result = csv_result;
     return report;

@@ -217,6 +217,8 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     json_object_set_new(line, "datatype", json_string(job->datatype->name));
     json_object_set_new(line, "op",
                         job->reduction ? json_string(job->reduction->name) : json_null());
+    json_object_set_new(line, "counts",
+                        job->collective->counted ? json_string(job->counts_text) : json_null());
     json_object_set_new(line, "root",
                         !job->collective->rooted   ? json_null()
                         : result->root == ROOT_ALL ? json_string("all")

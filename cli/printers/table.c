@@ -181,6 +181,8 @@ static void table_begin(struct report *report, const struct job *job,
         fprintf(out, "; %s%s%s; %s", job->datatype->name, job->reduction ? " " : "",
                 job->reduction ? job->reduction->name : "",
                 job->in_place ? "in-place" : "out of place");
+    if (collective->counted)
+        fprintf(out, "; counts %s", job->counts_text);
     if (collective->rooted && job->root == ROOT_ALL)
         fputs("; every root in turn", out);
     else if (collective->rooted)

@@ -70,6 +70,23 @@ check "CSV: a head and a line a result, all of as many fields" \
 check_says '^ *4096 .*\*?' "$out"
 check_silent . "$err"
 
+# Lengths of blocks stand in the head, the CSV and the JSON, also the default; a file's name is quoted where it needs it.
+printf '1 2\n' >"$scratch/a,\"b"
+for counts in spread zipf:1.5 "$scratch/a,\"b"; do
+    [ "$counts" = spread ] && words=() || words=(--counts "$counts")
+    cctest gatherv "${words[@]}" -n 1 -w 0 -c 1 --np 2 --csv "$scratch/counts.csv" --json "$scratch/counts.json"
+    check_status 0
+    check "the head names the counts" grep -qF "; float; out of place; counts $counts; root 0" "$out"
+    run python3 -c 'import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+document = json.load(open(sys.argv[2]))
+assert list(rows[0])[-1] == "counts"
+assert all(row["counts"] == sys.argv[3] for row in rows + document["results"] + [document["options"]])' \
+        "$scratch/counts.csv" "$scratch/counts.json" "$counts"
+    check_status 0 "CSV and JSON have the counts"
+done
+check_json "$json" 'd["results"][0]["counts"] is None' 'd["options"]["counts"] is None'
+
 # Several algorithms: a winner of each size.
 check "each size has one winner" test "$(grep -c '\*' "$out")" -ge 2
 check_says 'ring' "$out"
