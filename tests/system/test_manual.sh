@@ -92,6 +92,60 @@ done
 check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\)$/\1/p' "$page" | paste -sd' ')" = \
     "$(sed -nE 's/^ *STATUS_[A-Z_]+ = ([0-9]+).*/\1/p' "$repository/src/base/status.h" | paste -sd' ')"
 
+# JSON and CSV: the page's section about them names each column, in order, and each key of real runs, at any depth, and
+# each that the sources write (those of GPUs and NICs, too).
+json=$scratch/json
+mkdir "$json"
+small=(-b 256K -e 256K -n 3 -w 1 -v)
+"$CCTEST" allreduce -a hier:inter=nhr,ring --shape 2x2 --np 4 "${small[@]}" --profile --json "$json/a" --csv "$json/csv" >"$out" 2>&1
+"$CCTEST" alltoallv -x tcp --np 3 "${small[@]}" --json "$json/b" >"$out" 2>&1
+"$CCTEST" broadcast -r all --np 3 -e 1K --inject corrupt:rank=1:iteration=1 --json "$json/c" >"$out" 2>&1
+"$CCTEST" barrier --np 2 --inject delay:rank=1:us=3000,kill:rank=0:iteration=50 -n 20 -w 0 -c 2 --json "$json/d" >"$out" 2>&1
+"$CCTEST" sendrecv -a pingpong --np 2 --inject delay:rank=1:us=30000 -n 5 -b 8 -e 8 --json "$json/e" >"$out" 2>&1
+"$CCTEST" info --json "$json/info" >"$out" 2>&1
+"$CCTEST" list --json "$json/list" >"$out" 2>&1
+"$CCTEST" plan allreduce -a ring --json "$json/plan" >"$out" 2>&1
+ran=(keys)
+python3 - "$page" "$json" "$repository" >"$out" 2>"$err" <<'PYTHON'
+import glob, json, os, re, sys
+page, folder, repository = sys.argv[1:]
+section = re.search(r"^\.Sh JSON AND CSV\n(.*?)^\.Sh ", open(page).read(), re.M | re.S).group(1)
+named = set(re.findall(r"\w+", " ".join(re.findall(r"^\..*?\bLi (.*)", section, re.M))))
+columns = [name for names in re.findall(r"^\.It Li (.*)", section.split(".El")[0], re.M) for name in names.split(" , ")]
+header = open(folder + "/csv").readline().strip().split(",")
+if columns != header:
+    print("columns:", columns, "in the page,", header, "in the CSV")
+found = {}
+NAMES = {"options", "algorithm_options", "facts", "sick", "congested", "other", "counters", "gauges"} # of options, counters ...
+def walk(value, where):
+    for key, item in value.items() if isinstance(value, dict) else ():
+        found.setdefault(key, where)
+        if key == "traffic": # by transport
+            walk(list(item.values()), where + key)
+        elif not (key in NAMES and isinstance(item, dict)):
+            walk(item, where + key + ".")
+    for item in value if isinstance(value, list) else ():
+        walk(item, where)
+for path in glob.glob(folder + "/*"):
+    if not path.endswith("/csv"):
+        walk(json.load(open(path)), os.path.basename(path) + ": ")
+real = len(found)
+for path in [p for d in ("cli", "cli/printers", "cli/plan") for p in glob.glob(f"{repository}/{d}/*.c")]:
+    text, where = open(path).read(), os.path.basename(path)
+    for key in re.findall(r'json_object_set(?:_new)?\([^"();]*(?:\([^();]*\))?[^"();]*,\s*"(\w+)"', text):
+        found.setdefault(key, where)
+    for call in re.findall(r'json_pack\(((?:[^;]|;(?="))*?)\);', text): # keys stand alone between commas
+        for key in re.findall(r',\s*"(\w+)"(?=\s*,)', call):
+            found.setdefault(key, where)
+for key in sorted(set(found) - named):
+    print("not in the page:", key, "from", found[key])
+print(real, "keys of runs,", len(found), "in all", file=sys.stderr)
+sys.exit(0 if real >= 150 else "too few keys were found")
+PYTHON
+status=$?
+check_status 0 "keys are found"
+check_silent . "$out"
+
 # Example commands of the README and the manual page, mostly with small sizes, in a folder of their own.
 cd "$scratch" || exit 1
 small="-e 64K -n 2 -w 0"
