@@ -11,9 +11,6 @@ enum status rank_main_run(const struct bootstrap_options *options,
     struct log log;
     log_init(&log, membership->rank, options->verbosity);
     log_attach(&log);
-    if (membership->rank == 0 && !membership->has_secret)
-        say("CCTEST_SECRET is not set: the job is protected against accidents, not against "
-            "attackers; set it to the same text for all ranks");
     enum status status = main(membership, argument);
     log_attach(NULL);
     return status;

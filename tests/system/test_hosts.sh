@@ -50,6 +50,15 @@ for dealt in "1 1 2 2 3 3 4 4" "4 2 3 1 1 3 2 4" "1 2 2 2 3 3" "3 2 1 2 3 2"; do
 done
 check_says '^# 6 ranks on 3 hosts, h3 to h1 \(bootstrap tcp\); memory' "$scratch/0.out"
 
+# Without a secret rank 0 says so, if there are several hosts.
+unset CCTEST_SECRET
+meet "1 2" allreduce -e 1K -n 1
+check "said $(grep -c CCTEST_SECRET "$scratch/0.err") times" test "$(grep -c 'CCTEST_SECRET is not set' "$scratch/0.err")" = 1
+check_silent CCTEST_SECRET "$scratch/1.err"
+meet "1 1" allreduce -e 1K -n 1
+check_silent CCTEST_SECRET "$scratch/0.err"
+export CCTEST_SECRET=$long_secret
+
 # ---- groups are found by host ----
 
 # grouped COLLECTIVE any|equal: its hierarchical algorithms; any: those that accept unequal groups.

@@ -56,12 +56,18 @@ done
 for rank in {0..69}; do ended "$rank" 0; done
 check_json "$scratch/many.json" 'd["status"] == "ok"' 'len({r["pid"] for r in d["ranks"]}) == 70'
 
-# Without a secret, rank 0 prints a note.
-free_port
+# Without a secret, rank 0 prints a note: of ranks on one host with -v only.
 unset CCTEST_SECRET
-for rank in 0 1; do at $rank 2 && start $rank "$CCTEST" "${small[@]}" "${where[@]}"; done
-ended 0 0 'CCTEST_SECRET is not set: .*against accidents'
-ended 1 0
+for verbose in "" -v; do
+    free_port
+    # shellcheck disable=SC2086 # a word or none
+    for rank in 0 1; do at $rank 2 && start $rank "$CCTEST" "${small[@]}" "${where[@]}" $verbose; done
+    ended 0 0
+    [ -n "$verbose" ] || check_silent CCTEST_SECRET
+    [ -z "$verbose" ] || check_says 'CCTEST_SECRET is not set: .*against accidents'
+    ended 1 0
+    check_silent CCTEST_SECRET
+done
 export CCTEST_SECRET=$long_secret
 
 # A short secret, strengthened by the slow hash, in a file that only its owner can read.
