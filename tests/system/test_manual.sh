@@ -230,6 +230,9 @@ check "the manual page is installed" test -s "$scratch/root/opt/x/share/man/man1
 check "the completion is installed" test -s "$scratch/root/opt/x/share/bash-completion/completions/cctest"
 run ldd "$scratch/root/opt/x/bin/cctest"
 check_silent 'hwloc|jansson|sodium|cmocka|cuda|stdc[+]' "$out"
+for library in $(grep -oE '\<lib[a-z]+' "$out" | grep -vxE 'lib|libm|libc|libdl|libpthread' | sort -u); do
+    check "the README does not say that $library is linked dynamically" grep -q "$library" "$repository/README.md"
+done
 make -s -C "$repository" uninstall DESTDIR="$scratch/root" PREFIX=/opt/x >"$out" 2>"$err"
 check "files are left: $(find "$scratch/root" -type f)" test -z "$(find "$scratch/root" -type f)"
 
