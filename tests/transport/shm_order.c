@@ -1,8 +1,9 @@
 /*
  * shm_order.c - what shared memory orders between ranks that are threads: a sender's bytes are
- * done only behind those before them, a second connect() finds what the peer has written for it,
- * and no rank frees what another one reads. ThreadSanitizer sees the last two
- * (tests/system/test_sanitizers.sh), so the bodies order nothing by themselves where it matters.
+ * done only behind those before them, a second connect() finds what the peer has written for it, no
+ * rank frees what another one reads, and a slot is written again after it was read. ThreadSanitizer
+ * sees the last three (tests/system/test_memory_order.sh), so the bodies order nothing by
+ * themselves where it matters.
  */
 #include "transports/shm/shm.h"
 
@@ -103,6 +104,37 @@ static void test_reader_is_awaited(void **state)
     assert_true(world_run(&world));
 }
 
+/* More messages than slots, all one way: each slot is written again after it was read. */
+enum { MESSAGES = 12 };
+
+static void slots_come_back(struct rank *me)
+{
+    struct transfer transfers[MESSAGES];
+    struct piece pieces[MESSAGES];
+    bool sends = me->number == 0;
+    char *place = rank_take(me, MESSAGES * COPIED);
+    for (size_t i = 0; i < MESSAGES; i++) {
+        transfers[i] = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, &pieces[i],
+                                     place + i * COPIED, COPIED);
+        if (sends)
+            rank_write(me, i, place + i * COPIED, COPIED);
+        rank_post(me, !me->number, 0, &transfers[i]);
+    }
+    require(me, rank_complete(me, transfers, MESSAGES));
+    for (size_t i = 0; i < MESSAGES; i++)
+        require(me, rank_has(me, i, place + i * COPIED, COPIED));
+}
+
+static void test_slots_come_back(void **state)
+{
+    struct world world = world_make(*state, 0, 2);
+    world.config.copy = COPY_BCOPY;
+    world.config.slots = 2;
+    world.grain = SIZE_MAX;
+    world.body = slots_come_back;
+    assert_true(world_run(&world));
+}
+
 int main(void)
 {
     const struct transport *shm = transport_find("shm");
@@ -110,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_copies_wait),
         cmocka_unit_test(test_connected_again),
         cmocka_unit_test(test_reader_is_awaited),
+        cmocka_unit_test(test_slots_come_back),
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
         memcpy(&list[i].initial_state, &shm, sizeof(shm));
