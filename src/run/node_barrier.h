@@ -4,8 +4,9 @@
  * A dissemination barrier (Hensgen, Finkel, Manber 1988) on flags, each in a cache line of its own:
  * in round k a rank raises the flag of the rank 2^k places on, and waits for its own. All ranks are
  * released at nearly the same time, so the timed operation after it starts evenly; a counter with
- * one last writer does not give this. The barrier needs only memory that all its ranks map, so that
- * the programs that cctest is compared with can use it too.
+ * one last writer does not give this. What a rank writes before it arrives, all ranks see after they
+ * have passed. The barrier needs only memory that all its ranks map, so that the programs that
+ * cctest is compared with can use it too.
  */
 #ifndef CCTEST_RUN_NODE_BARRIER_H
 #define CCTEST_RUN_NODE_BARRIER_H
