@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Measurement: the iterations that were asked for run, begin as asked for, and take no longer than they took.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+json=$scratch/run.json
+small=(-b 8 -e 8)
+
+# No time is longer than it was. Iterations that follow each other take no longer, together, than the whole job; and a rank
+# that waits for nobody computes in each of them at least for the shortest time of all. A microsecond more in each would be
+# a second more.
+TIMEFORMAT='%R + %U + %S'
+{ time cctest allreduce "${small[@]}" --np 1 --start back-to-back -n 1000000 -c 0 --json "$json"; } 2>"$scratch/took"
+check_status 0
+took=$(<"$scratch/took") # seconds: of the clock, then of the processor
+check_json "$json" "0 < d['results'][0]['time_us']['mean'] < ${took%% *}" \
+    "0 < d['results'][0]['time_us']['min'] < ${took#*+}"
+
+# As many iterations as were asked for: warm-up, checked, timed; with `-r all` each root is checked.
+counted() { # counted NUMBER ARGUMENT...
+    cctest "${@:2}" "${small[@]}" --np 3 --inject silent:rank=1:iteration=1000
+    check_status 1
+    check_says "this rank ran only $1 iterations"
+}
+counted 12 allgather -w 3 -c 2 -n 7
+counted 7 allgather -w 3 -c 4 -n 0 --start back-to-back
+counted 13 broadcast -w 3 -c 2 -n 7 -r all
+# The last checked iteration is checked, and none after it.
+for start in barrier back-to-back; do
+    cctest allreduce "${small[@]}" --np 2 -c 5 -w 1 -n 1 --start $start --inject corrupt:rank=1:iteration=4
+    check_status 3 "--start $start: wrong data in the last checked iteration"
+    cctest allreduce "${small[@]}" --np 2 -c 5 -w 1 -n 1 --start $start --inject corrupt:rank=1:iteration=5
+    check_status 1
+    check_says 'this rank ran 5 checked iterations'
+done
+
+# How far does rank 0 go while its receiver rests in one of the iterations? It needs nothing from it. It stops at the
+# barrier before the next iteration; back to back it does all timed ones, and all checked ones of a burst.
+rests() { # rests NAME ITERATION ARGUMENT...
+    start "$1" "$CCTEST" sendrecv -a uni --np 2 "${small[@]}" --inject "silent:rank=1:iteration=$2" --timeout 1 "${@:3}"
+}
+rests timed 4 -w 4 -c 0 -n 4
+rests timed-back-to-back 4 -w 4 -c 0 -n 4 --start back-to-back
+rests checked 0 -w 0 -c 4 -n 4
+rests checked-back-to-back 0 -w 0 -c 4 -n 4 --start back-to-back
+ended timed 5 'rank 0 .*phase time, .*start barrier of iteration 5,'
+ended timed-back-to-back 5 'rank 0 .*phase gather,'
+ended checked 5 'rank 0 .*phase check, .*start barrier of iteration 1,'
+ended checked-back-to-back 5 'rank 0 .*phase time, .*start barrier of iteration 4,'
+finish
