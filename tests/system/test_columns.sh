@@ -1,9 +1,20 @@
 #!/usr/bin/env bash
-# Measurement: the iterations that were asked for run, begin as asked for, and take no longer than they took.
+# Measurement: every column of the table, of CSV and of JSON follows from the raw samples, and the samples from what ran.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 json=$scratch/run.json
 small=(-b 8 -e 8)
+
+# Numbers that are computed a second time.
+RUN_LIMIT=300 run python3 -B "$repository/tests/system/columns.py" "$CCTEST" "$scratch"
+check_status 0 "columns.py"
+device=$repository/build/tests/cuda/cctest
+if [ -x "$device" ] && [[ $CCTEST != */build-*/cctest ]]; then
+    CUDA_STANDIN=mode=async RUN_LIMIT=60 run python3 -B "$repository/tests/system/columns.py" "$device" "$scratch" device
+    check_status 0 "columns.py device"
+else
+    echo "not tested: columns of GPUs: there is no C++ compiler for kernels"
+fi
 
 # No time is longer than it was. Iterations that follow each other take no longer, together, than the whole job; and a rank
 # that waits for nobody computes in each of them at least for the shortest time of all. A microsecond more in each would be
