@@ -14,12 +14,19 @@ import re
 import subprocess
 import sys
 
-from columns_expected import REDUCES, ROOTED, Case, contract, line_of
+from columns_expected import COUNTED, REDUCES, ROOTED, Case, contract, line_of
 
 CCTEST, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 SHOWN_MOST = 4  # differences of one run
 CSV_COLUMNS = ("collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,in_place,iterations,checked,"
-               "wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,max_us,algbw_GBps,busbw_GBps").split(",")
+               "wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,max_us,algbw_GBps,busbw_GBps,counts").split(",")
+
+
+def counts_text(case):
+    """What --counts is, or would be; "": nothing."""
+    if isinstance(case.counts, list):
+        return str(FOLDER / "counts")
+    return case.counts or "spread" if case.collective in COUNTED else ""
 
 
 def command(case):
@@ -95,7 +102,7 @@ def check_json(case, shown, line):
             "iterations": case.iterations, "checked": checked, "wrong": 0, "start": case.start,
             "datatype": "uint8" if case.collective == "barrier" else case.datatype,
             "root": case.root if case.collective in ROOTED else None,
-            "op": case.op if case.collective in REDUCES else None,
+            "counts": counts_text(case) or None, "op": case.op if case.collective in REDUCES else None,
             "round_trip": line.algorithm == "pingpong", "algbw_GBps": float(line.algbw),
             "busbw_GBps": float(line.busbw), "late_rank": line.late_rank,
             "late_us": None if line.late_rank is None else line.late[line.late_rank]}.items():
@@ -136,6 +143,7 @@ def check_csv(case, shown, line, document):
     compare(case, what + "algorithm", shown["algorithm"], line.algorithm)
     compare(case, what + "op", shown["op"], document["op"] or "")
     compare(case, what + "root", shown["root"], "" if document["root"] is None else str(document["root"]))
+    compare(case, what + "counts", shown["counts"], counts_text(case))
     compare(case, what + "in_place", shown["in_place"], str(int(case.in_place)))
     for key, computed in line.times.items():
         compare(case, what + f"{key}_us", shown[f"{key}_us"], float(computed), 0.001)
