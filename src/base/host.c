@@ -1,12 +1,14 @@
 /*
- * host.c - the identity of a host, and the open files of its processes.
+ * host.c - the identity of a host, and the memory that its processes share.
  */
 #include "base/host.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,10 +91,31 @@ uint64_t host_process_identity(void)
     return hash ? hash : 1;
 }
 
-int host_open_descriptor(pid_t pid, int fd, int flags)
+int host_create_memory(const char *name)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int host_open_memory(pid_t pid, int fd, int flags, uint64_t least)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)pid, fd);
     /* The file may be a FIFO or a terminal by now: do not wait for it. */
-    return open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int opened = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (opened < 0)
+        return -1;
+    struct stat file;
+    int seals = fcntl(opened, F_GET_SEALS);
+    if (seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(opened, &file) == 0 &&
+        (uint64_t)file.st_size >= least)
+        return opened;
+    close(opened);
+    errno = ESTALE;
+    return -1;
 }

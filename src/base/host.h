@@ -45,8 +45,13 @@ uint64_t host_identity(void);
 /* Tells the processes of a job apart, on all hosts and in all PID namespaces. Never 0. */
 uint64_t host_process_identity(void);
 
-/* Opens the file that process `pid` of this host has open as `fd`, with open()'s flags. Returns
- * -1 with errno. The process may have opened another file as `fd` meanwhile: check before use. */
-int host_open_descriptor(pid_t pid, int fd, int flags);
+/* Makes a file of memory for other processes to map: empty; it may grow and never shrinks, so that
+ * no mapping of it loses its pages. Returns its descriptor, or -1 with errno. */
+int host_create_memory(const char *name);
+
+/* Opens what host_create_memory() returned as `fd` in process `pid` of this host, with open()'s
+ * flags. Returns -1 with errno: ESTALE if another file is open there by now, one that can shrink,
+ * or one of fewer than `least` bytes. */
+int host_open_memory(pid_t pid, int fd, int flags, uint64_t least);
 
 #endif

@@ -42,6 +42,17 @@ static inline void combine(const struct cursor *cursor, char *to, const char *a,
         reduce(to, a, b, elements);
 }
 
+bool piece_place(struct piece *piece, char *base, size_t size, uint64_t offset)
+{
+    size_t bytes;
+    if (piece->run == 0 || piece->times == 0 ||
+        __builtin_mul_overflow(piece->times - 1, piece->stride, &bytes) ||
+        __builtin_add_overflow(bytes, piece->run, &bytes) || offset > size || bytes > size - offset)
+        return false;
+    piece->base = base + offset;
+    return true;
+}
+
 void cursor_gather_runs(struct cursor *from, void *to, size_t bytes)
 {
     char *flat = to;

@@ -12,6 +12,10 @@
 #include "memory/cursor.h"
 #include "memory/datatype.h"
 
+/* Puts a piece, whose numbers come from another process, at `offset` of the `size` bytes at `base`.
+ * False: it is empty, or not all of it lies there. */
+bool piece_place(struct piece *piece, char *base, size_t size, uint64_t offset);
+
 /* Copies `bytes` between the layout at the cursor and contiguous memory, and advances. */
 void cursor_gather_runs(struct cursor *from, void *to, size_t bytes);
 void cursor_scatter_runs(struct cursor *to, const void *from, size_t bytes);

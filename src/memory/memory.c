@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "memory/cpu_contents.h"
 #include "memory/cpu_engine.h"
@@ -179,7 +180,7 @@ static enum status host_allocate(size_t bytes, const struct tick *tick, struct r
 
 static enum status shared_allocate(size_t bytes, const struct tick *tick, struct region *region)
 {
-    int fd = memfd_create("cctest", MFD_CLOEXEC);
+    int fd = host_create_memory("cctest");
     if (fd < 0) {
         *region = (struct region){.fd = -1};
         return memory_refuse("shared", bytes, strerror(errno));

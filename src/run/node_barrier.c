@@ -53,12 +53,24 @@ void node_barrier_arrive(struct node_barrier *node_barrier)
         node_barrier_raise(node_barrier);
 }
 
+/* By how many meetings this rank's flag is ahead of it: 0 or 1, since a rank can raise it for the
+ * next meeting, and for no later one, before this rank has looked; -1: it is not raised yet. */
+static uint32_t node_barrier_ahead(const struct node_barrier *node_barrier)
+{
+    return atomic_load_explicit(&node_barrier_flag(node_barrier, node_barrier->rank)->meeting,
+                                memory_order_acquire) -
+           node_barrier->meeting;
+}
+
+bool node_barrier_is_sound(const struct node_barrier *node_barrier)
+{
+    return node_barrier->round == node_barrier->rounds || node_barrier_ahead(node_barrier) + 1 <= 2;
+}
+
 bool node_barrier_passed(struct node_barrier *node_barrier)
 {
     while (node_barrier->round < node_barrier->rounds) {
-        uint32_t raised = atomic_load_explicit(
-            &node_barrier_flag(node_barrier, node_barrier->rank)->meeting, memory_order_acquire);
-        if ((int32_t)(raised - node_barrier->meeting) < 0)
+        if (node_barrier_ahead(node_barrier) > 1)
             return false;
         if (++node_barrier->round < node_barrier->rounds)
             node_barrier_raise(node_barrier);

@@ -43,4 +43,8 @@ int node_barrier_awaited(const struct node_barrier *node_barrier);
 /* Have all ranks arrived? Never waits; to be called until it returns true. */
 bool node_barrier_passed(struct node_barrier *node_barrier);
 
+/* Does the flag that this rank waits for have a value that a rank may have written? If not,
+ * node_barrier_passed() returns false for ever. */
+bool node_barrier_is_sound(const struct node_barrier *node_barrier);
+
 #endif

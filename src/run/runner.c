@@ -195,9 +195,16 @@ static enum status runner_meet_node(struct runner *runner)
         status = runner_idle(runner, ++idle, &due);
         if (!due || status != STATUS_OK)
             continue;
-        runner_show_wait(
-            runner, position_at(runner->start_barrier.members[node_barrier_awaited(node_barrier)]));
+        int awaited = runner->start_barrier.members[node_barrier_awaited(node_barrier)];
+        runner_show_wait(runner, position_at(awaited));
         status = links_check(runner->links);
+        if (status == STATUS_OK && !node_barrier_is_sound(node_barrier))
+            status = fail(STATUS_ERROR,
+                          "the memory in which the ranks of this host meet holds, where rank %d "
+                          "tells that it has come, what no rank writes: another process writes "
+                          "there, or memory fails; look for memory errors in the kernel's log "
+                          "(dmesg)",
+                          awaited);
     }
     progress_advance(runner->progress);
     if (status == STATUS_OK)

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/host.h"
@@ -51,7 +50,7 @@ static void node_barrier_make(struct start_barrier *barrier)
 {
     struct barrier_offer *offer = &barrier->offer;
     offer->pid = getpid();
-    offer->fd = memfd_create("cctest-barrier", MFD_CLOEXEC);
+    offer->fd = host_create_memory("cctest-barrier");
     if (offer->fd < 0)
         return;
     if (ftruncate(offer->fd, (off_t)barrier->bytes) == 0 &&
@@ -77,12 +76,10 @@ void start_barrier_join(struct start_barrier *barrier, const struct node_ranks *
 {
     if (node->place == 0 || offer->fd < 0)
         return;
-    int fd = host_open_descriptor((pid_t)offer->pid, offer->fd, O_RDWR);
-    struct stat file;
+    int fd = host_open_memory((pid_t)offer->pid, offer->fd, O_RDWR, barrier->bytes);
     if (fd < 0)
         return;
-    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == (off_t)barrier->bytes)
-        barrier->shared = node_barrier_map(fd, barrier->bytes);
+    barrier->shared = node_barrier_map(fd, barrier->bytes);
     close(fd);
     if (!barrier->shared || memcmp(barrier->shared, &offer->cookie, sizeof offer->cookie) == 0)
         return;

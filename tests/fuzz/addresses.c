@@ -1,6 +1,6 @@
 /*
  * addresses.c - what ranks say of where they are to be found: tcp's homes and hellos, shm's
- * addresses and desks, where cuda's messages lie, and what rank 0 says through PMIx.
+ * addresses and offers, where cuda's messages lie, and what rank 0 says through PMIx.
  *
  * Input: which of them it is, a number for it, then the bytes.
  */
@@ -9,7 +9,7 @@
 #include "bootstrap/managed.h"
 #include "net/address.h"
 #include "transports/cuda/peer.h"
-#include "transports/shm/connect.h"
+#include "transports/shm/geometry.h"
 #include "transports/tcp/connect.h"
 #include "transports/transports.h"
 #include "fuzz.h"
@@ -78,16 +78,19 @@ static void try_segment(const unsigned char *data, size_t size, unsigned number)
     transport_shm.close(ends[1]);
 }
 
-static void try_connect_slot(const unsigned char *data, size_t size, unsigned number)
+static void try_offer(const unsigned char *data, size_t size, unsigned number)
 {
-    struct shm_connect_slot connect_slot = {0};
-    memcpy(&connect_slot, data, size < sizeof connect_slot ? size : sizeof connect_slot);
-    uint64_t bytes = number * 4096;
-    if (!shm_connect_slot_fits(&connect_slot, bytes))
+    struct shm_offer offer = {0};
+    memcpy(&offer, data, size < sizeof offer ? size : sizeof offer);
+    enum copy_policy copy = number % 2 ? COPY_AUTO : COPY_LL;
+    uint64_t bytes = number / 2 * 4096;
+    if (!shm_offer_fits(&offer, copy, bytes))
         return;
-    require(connect_slot.offset <= bytes && connect_slot.lanes <= bytes / SHM_CACHE_LINE);
-    for (int ring = 0; ring < SHM_RINGS; ring++)
-        require(connect_slot.geometry.cells[ring] <= bytes / SHM_CACHE_LINE);
+    require(offer.offset <= bytes && offer.lanes <= bytes / SHM_CACHE_LINE);
+    for (int ring = 0; ring < SHM_RINGS; ring++) {
+        require(offer.geometry.cells[ring] <= bytes / SHM_CACHE_LINE);
+        require((offer.geometry.cells[ring] > 0) == ((ring == SHM_LL) == (copy == COPY_LL)));
+    }
 }
 
 /* A cell of a peer that has lent two regions, of so many bytes: all that is found lies in one. */
@@ -127,7 +130,7 @@ static void try_meeting(const unsigned char *data, size_t size)
     free(text);
 }
 
-enum { HOME, HELLO, SEGMENT, CONNECT_SLOT, MEETING, CELL, KINDS };
+enum { HOME, HELLO, SEGMENT, OFFER, MEETING, CELL, KINDS };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -143,8 +146,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case SEGMENT:
         try_segment(input.at, input.left, number);
         break;
-    case CONNECT_SLOT:
-        try_connect_slot(input.at, input.left, number);
+    case OFFER:
+        try_offer(input.at, input.left, number);
         break;
     case CELL:
         try_cell(input.at, input.left, number);
@@ -191,12 +194,14 @@ void fuzz_seeds(void)
     seed("segment-host", SEGMENT, 0,
          "0123456789012345678901234567890123456789012345678901234567890123456789", 70);
     seed("segment-pid", SEGMENT, offsetof(struct shm_address, pid) / 8, "\1\0\0\0", 4);
-    const struct shm_connect_slot connect_slot = {
-        .offset = 4096,
-        .first_lane = 0,
-        .lanes = 2,
-        .geometry = {.cells = {4, 2, 2}, .slot_bytes = 256}};
-    seed("desk", CONNECT_SLOT, 9, &connect_slot, sizeof connect_slot);
+    const struct shm_offer offer = {.offset = 4096,
+                                    .first_lane = 0,
+                                    .lanes = 2,
+                                    .geometry = {.cells = {4, 2, 2}, .slot_bytes = 256}};
+    const struct shm_offer ll = {
+        .offset = 4096, .lanes = 2, .geometry = {.cells = {[SHM_LL] = 2}, .slot_bytes = 256}};
+    seed("offer", OFFER, 19, &offer, sizeof offer);
+    seed("offer-ll", OFFER, 18, &ll, sizeof ll);
     const struct pull_cell cells[] = {
         {.offset = 8, .run = 16, .stride = 32, .times = 7, .region = 1},
         {.offset = 8, .run = 17, .stride = 32, .times = 8},
@@ -206,5 +211,5 @@ void fuzz_seeds(void)
         static const char *const names[] = {"cell", "cell-beyond", "cell-wraps"};
         seed(names[i], CELL, 248, &cells[i], sizeof cells[i]);
     }
-    seed("desk-small", CONNECT_SLOT, 2, &connect_slot, sizeof connect_slot);
+    seed("offer-large", OFFER, 5, &offer, sizeof offer);
 }

@@ -54,10 +54,12 @@ static void rank_arrive(struct ranks *ranks, int rank)
     ranks->arrived[rank]++;
 }
 
-/* Asks once. A rank that passes must have met all. */
+/* Asks once. A rank that passes must have met all. What ranks write is never taken for garbage. */
 static void rank_ask(struct ranks *ranks, int rank)
 {
-    if (!node_barrier_passed(&ranks->node_barrier[rank]))
+    bool passed = node_barrier_passed(&ranks->node_barrier[rank]);
+    assert_true(node_barrier_is_sound(&ranks->node_barrier[rank]));
+    if (!passed)
         return;
     ranks->passed[rank] = ranks->arrived[rank];
     for (int r = 0; r < ranks->count; r++)

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -43,7 +42,7 @@ static struct pull_block *pull_block_map(int fd, size_t bytes)
 /* Memory that another process can map. NULL: errno says why. */
 static struct pull_block *pull_block_share(size_t bytes, int32_t *fd)
 {
-    *fd = memfd_create("cctest-cuda", MFD_CLOEXEC);
+    *fd = host_create_memory("cctest-cuda");
     if (*fd < 0 || fallocate(*fd, 0, 0, (off_t)bytes))
         return NULL;
     return pull_block_map(*fd, bytes);
@@ -83,11 +82,8 @@ static enum status pull_block_find(struct pull_peer *peer, const struct pull_par
     size_t bytes = pull_block_bytes(theirs->lanes - theirs->first);
     struct pull_block *block = (struct pull_block *)(uintptr_t)theirs->address;
     if (!peer->same_process) {
-        struct stat file;
-        int fd = host_open_descriptor(peer->pid, theirs->fd, O_RDWR);
-        bool good = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
-                    file.st_size == (off_t)bytes;
-        block = good ? pull_block_map(fd, bytes) : NULL;
+        int fd = host_open_memory(peer->pid, theirs->fd, O_RDWR, bytes);
+        block = fd >= 0 ? pull_block_map(fd, bytes) : NULL;
         if (fd >= 0)
             close(fd);
     }

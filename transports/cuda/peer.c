@@ -114,19 +114,11 @@ enum status pull_peer_map(struct pull_endpoint *endpoint, struct pull_peer *peer
 
 bool pull_peer_find(const struct pull_peer *peer, const struct pull_cell *cell, struct piece *piece)
 {
-    uint64_t bytes;
-    if (cell->region >= peer->mapped || cell->run == 0 || cell->times == 0 ||
-        __builtin_mul_overflow(cell->times - 1, cell->stride, &bytes) ||
-        __builtin_add_overflow(bytes, cell->run, &bytes))
+    if (cell->region >= peer->mapped)
         return false;
     const struct memory_mapping *region = &peer->regions[cell->region];
-    if (cell->offset > region->bytes || bytes > region->bytes - cell->offset)
-        return false;
-    *piece = (struct piece){.base = region->base + cell->offset,
-                            .run = cell->run,
-                            .stride = cell->stride,
-                            .times = cell->times};
-    return true;
+    *piece = (struct piece){.run = cell->run, .stride = cell->stride, .times = cell->times};
+    return piece_place(piece, region->base, region->bytes, cell->offset);
 }
 
 static void pull_mapping_drop(struct pull_mapping *mapping)

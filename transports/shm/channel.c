@@ -25,20 +25,8 @@
 #include "memory/nontemporal.h"
 #include "transports/shm/ll.h"
 #include "transports/shm/peer.h"
+#include "transports/shm/reference.h"
 #include "transports/shm/ring.h"
-
-/* What --copy auto does, by where the sender's bytes lie. To read private memory costs a system
- * call, and more for every run. Slots between far cores cost twice as much as between near ones. */
-enum shm_source { SHM_PRIVATE_NEAR, SHM_PRIVATE_FAR, SHM_SHARED };
-static const struct {
-    size_t bcopy_most;      /* messages up to here go through slots */
-    size_t reference_least; /* a reference covers at least so many bytes, */
-    size_t run_least;       /* in runs of at least so many */
-} shm_auto[] = {
-    [SHM_PRIVATE_NEAR] = {.bcopy_most = 64 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
-    [SHM_PRIVATE_FAR] = {.bcopy_most = 32 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
-    [SHM_SHARED] = {.bcopy_most = SHM_BCOPY_MOST, .reference_least = 4 << 10, .run_least = 1},
-};
 
 #define NONTEMPORAL_LEAST ((size_t)2 << 10) /* shorter copies to a far peer go by the cache, too */
 
@@ -46,7 +34,6 @@ static const struct {
 #define TURN_LEAST     ((size_t)4 << 10)
 #define TURN_MOST      ((size_t)256 << 10)
 #define REFERENCE_MOST ((size_t)4 << 20)
-#define HELP_MOST      ((size_t)4 << 20) /* messages that an idle sender helps to copy */
 #define REST_MOST      ((size_t)8 << 10) /* goes along with the last call */
 
 #define VECTOR_MOST 64 /* runs that one process_vm_readv reads */
@@ -65,14 +52,26 @@ static size_t shm_piece(const struct transfer *transfer, size_t bytes)
     return bytes <= turn + REST_MOST ? bytes : shm_cut(bytes, turn, transfer->element);
 }
 
+enum status shm_fail_garbage(const struct shm_channel *channel, const char *what)
+{
+    return fail_peer(
+        REASON_PEER_INVALID, channel->base.peer,
+        "the memory that rank %d and this rank share holds %s that no rank writes: another process "
+        "writes there, or memory fails; look for memory errors in the kernel's log (dmesg), and "
+        "compare with -x tcp",
+        channel->base.peer, what);
+}
+
 /* Counts the cells that the receiver has returned. */
-static void shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
+static enum status shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
 {
     struct shm_ring *ring = &channel->rings[kind];
-    uint64_t credit = atomic_load_explicit(ring->credit, memory_order_acquire);
+    uint64_t credit;
+    if (!shm_ring_credit(ring, &credit))
+        return shm_fail_garbage(channel, "a credit");
     if (!ring->issues) {
         ring->returned = credit;
-        return;
+        return STATUS_OK;
     }
     for (; ring->returned < credit; ring->returned++) {
         struct shm_issue *issue = &ring->issues[ring->oldest];
@@ -83,88 +82,17 @@ static void shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
         if (++ring->oldest == ring->count)
             ring->oldest = 0;
     }
+    return STATUS_OK;
 }
 
-bool shm_has_room(struct shm_channel *channel, enum shm_ring_kind kind)
+enum status shm_find_room(struct shm_channel *channel, enum shm_ring_kind kind, bool *room)
 {
     struct shm_ring *ring = &channel->rings[kind];
+    enum status status = STATUS_OK;
     if (ring->position - ring->returned == ring->count)
-        shm_collect(channel, kind);
-    return ring->position - ring->returned < ring->count;
-}
-
-/* The shared region of this rank in which `address` lies; -1: none. */
-static int32_t shm_region_of(const struct shm_address *own, uint64_t address)
-{
-    for (int32_t i = 0; i < own->region_count; i++) {
-        if (address - own->regions[i].base < own->regions[i].bytes)
-            return i;
-    }
-    return -1;
-}
-
-/* Makes a reference to at most `most` bytes at the cursor, one strided piece. Returns how many. */
-static size_t shm_describe(const struct cursor *cursor, size_t most,
-                           struct shm_reference *reference)
-{
-    const struct piece *piece = cursor->piece;
-    size_t run, times = 1;
-    const char *address = cursor_peek(cursor, most, &run);
-    if (cursor->offset == 0 && run == piece->run) {
-        size_t left = piece->times - cursor->time;
-        times = most / run < left ? most / run : left;
-    }
-    *reference = (struct shm_reference){
-        .address = (uintptr_t)address, .run = run, .stride = piece->stride, .times = times};
-    return run * times;
-}
-
-/* Is this channel the only active one, and a sending one? */
-static bool shm_only_sends(const struct shm_channel *channel)
-{
-    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
-    return endpoint->active[true].first == channel && !channel->next_active &&
-           !endpoint->active[false].first;
-}
-
-/* Does --copy auto send these bytes of a message by reference? */
-static bool shm_auto_refers(const struct shm_channel *channel, size_t length, size_t bytes,
-                            const struct shm_reference *reference)
-{
-    const struct transport_config *config = &channel->base.endpoint->config;
-    enum shm_source source = reference->region >= 0                ? SHM_SHARED
-                             : shm_is_far(channel->peer->distance) ? SHM_PRIVATE_FAR
-                                                                   : SHM_PRIVATE_NEAR;
-    /* A system call cannot combine what it reads. To copy it twice is faster if both ranks have a
-     * core, or if the sender has little else to do. */
-    if (source != SHM_SHARED && config->combines &&
-        (channel->peer->distance != SHM_CORELESS || config->one_way))
-        return false;
-    /* Slots use both cores, where the sender's would be idle while the other one reads. But bytes
-     * that do not stay in the cache on their way go through memory twice. */
-    if (source == SHM_PRIVATE_NEAR && length <= HELP_MOST && shm_only_sends(channel))
-        return false;
-    return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
-           reference->run >= shm_auto[source].run_least;
-}
-
-/* The number of bytes to which the next cell refers; 0: it holds bytes itself. */
-static size_t shm_refer(const struct shm_channel *channel, const struct transfer *transfer,
-                        struct shm_reference *reference)
-{
-    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
-    enum copy_policy policy = endpoint->base.config.copy;
-    if (policy == COPY_BCOPY ||
-        (policy == COPY_AUTO && transfer->length <= shm_auto[SHM_SHARED].bcopy_most))
-        return 0;
-    size_t most = shm_piece(transfer, transfer->limit - transfer->issued);
-    size_t bytes = shm_describe(&transfer->cursor, most, reference);
-    reference->region = shm_region_of(&endpoint->address, reference->address);
-    if (reference->region < 0 && !channel->peer->it_reads)
-        return 0;
-    if (policy == COPY_AUTO && !shm_auto_refers(channel, transfer->length, bytes, reference))
-        return 0;
-    return bytes;
+        status = shm_collect(channel, kind);
+    *room = ring->position - ring->returned < ring->count;
+    return status;
 }
 
 void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes)
@@ -207,7 +135,8 @@ static size_t shm_fill(struct shm_channel *channel, enum shm_ring_kind ring_kind
         return shm_fill_ll(ring, transfer);
     struct shm_cell *cell = shm_ring_cell(ring);
     struct shm_reference reference;
-    size_t bytes = shm_refer(channel, transfer, &reference);
+    size_t most = shm_piece(transfer, transfer->limit - transfer->issued);
+    size_t bytes = shm_refer(channel, transfer, most, &reference);
     enum shm_cell_kind kind = bytes > 0 ? SHM_REFERENCE : SHM_BYTES;
     if (kind == SHM_REFERENCE) {
         *path = PATH_ZCOPY;
@@ -238,14 +167,17 @@ static enum status shm_send(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
     size_t budget = shm_budget(channel);
-    for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->outstanding > 0; kind++)
-        shm_collect(channel, (enum shm_ring_kind)kind);
-    for (struct transfer *transfer;
-         budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
+    enum status status = STATUS_OK;
+    for (int kind = SHM_SHORT; kind < SHM_RINGS && channel->outstanding > 0 && !status; kind++)
+        status = shm_collect(channel, (enum shm_ring_kind)kind);
+    for (struct transfer *transfer; !status && budget > 0 && (transfer = channel->base.first) &&
+                                    transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
         if (kind == SHM_LL && transfer->issued == 0)
             shm_ll_begin(&channel->rings[kind], transfer->length, true);
-        if (!shm_has_room(channel, kind)) {
+        bool room;
+        status = shm_find_room(channel, kind, &room);
+        if (!room || status) {
             profile_starve(transfer->profile);
             break;
         }
@@ -268,34 +200,42 @@ static enum status shm_send(struct shm_channel *channel)
         endpoint->base.traffic.copied_sending += bytes;
         budget -= bytes < budget ? bytes : budget;
     }
+    return status;
+}
+
+/* The next cell refers to `bytes` bytes of the sender's memory. */
+static enum status shm_open_reference(struct shm_channel *channel, const struct shm_cell *cell,
+                                      size_t bytes, size_t element)
+{
+    struct shm_reference reference;
+    shm_snapshot(&reference, cell->data, sizeof(reference));
+    if (!shm_refers(channel->base.endpoint->config.copy) || reference.run % element ||
+        !shm_peer_find(channel->peer, &reference, &channel->piece, &channel->remote) ||
+        bytes % reference.run || bytes / reference.run != reference.times)
+        return shm_fail_garbage(channel, "a reference");
+    channel->bytes = NULL;
+    channel->left = bytes;
+    cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
     return STATUS_OK;
 }
 
 /* Looks for the next cell. Sets channel->left to its bytes; 0: it has not arrived. */
-static void shm_open_cell(struct shm_channel *channel, struct shm_ring *ring)
+static enum status shm_open_cell(struct shm_channel *channel, const struct shm_ring *ring,
+                                 size_t element)
 {
+    size_t bytes;
+    enum shm_cell_kind kind;
+    enum shm_arrival arrival = shm_ring_look(ring, element, &bytes, &kind);
+    if (arrival == SHM_ABSENT)
+        return STATUS_OK;
+    if (arrival == SHM_GARBAGE)
+        return shm_fail_garbage(channel, "the head of a cell");
     struct shm_cell *cell = shm_ring_cell(ring);
-    uint64_t head = atomic_load_explicit(&cell->head, memory_order_acquire);
-    if (head >> 32 != (uint32_t)(ring->position + 1))
-        return;
-    channel->left = (uint32_t)head >> 2;
-    if ((head & 3) == SHM_BYTES) {
-        channel->bytes = (char *)cell + ring->payload_at;
-        return;
-    }
-    struct shm_reference reference;
-    memcpy(&reference, cell->data, sizeof(reference));
-    const struct shm_peer *peer = channel->peer;
-    channel->bytes = NULL;
-    channel->remote = !peer->same_process && reference.region < 0;
-    channel->piece = (struct piece){.base = (char *)(uintptr_t)reference.address,
-                                    .run = reference.run,
-                                    .stride = reference.stride,
-                                    .times = reference.times};
-    if (!peer->same_process && reference.region >= 0)
-        channel->piece.base = peer->regions[reference.region].mapped +
-                              (reference.address - peer->regions[reference.region].base);
-    cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
+    if (kind == SHM_REFERENCE)
+        return shm_open_reference(channel, cell, bytes, element);
+    channel->bytes = (char *)cell + ring->payload_at;
+    channel->left = bytes;
+    return STATUS_OK;
 }
 
 /* The same for words; more of them may arrive later. */
@@ -387,7 +327,7 @@ static enum status shm_take_shared(struct shm_channel *channel, struct transfer 
                                    size_t bytes)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
-    _Atomic uint32_t *reading = &endpoint->segment->header->reading;
+    _Atomic uint32_t *reading = &endpoint->segment->reading;
     atomic_store(reading, (uint32_t)channel->peer->rank + 1);
     bool there = !atomic_load(&channel->peer->header->closed);
     if (there)
@@ -422,6 +362,7 @@ static enum status shm_receive(struct shm_channel *channel)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
     size_t budget = shm_budget(channel);
+    enum status status = STATUS_OK;
     for (struct transfer *transfer;
          budget > 0 && (transfer = channel->base.first) && transfer->issued < transfer->limit;) {
         enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
@@ -429,7 +370,9 @@ static enum status shm_receive(struct shm_channel *channel)
         if (channel->left == 0 && kind == SHM_LL)
             shm_open_ll(channel, ring, transfer);
         else if (channel->left == 0)
-            shm_open_cell(channel, ring);
+            status = shm_open_cell(channel, ring, transfer->element);
+        if (status)
+            return status;
         size_t allowed = transfer->limit - transfer->issued;
         size_t bytes = channel->left < allowed ? channel->left : allowed;
         bytes =
@@ -438,7 +381,7 @@ static enum status shm_receive(struct shm_channel *channel)
             break;
         enum path path = channel->bytes ? shm_ring_path(kind) : PATH_ZCOPY;
         profile_enter(transfer->profile, transfer_activity(transfer));
-        enum status status = shm_take(channel, kind, transfer, bytes);
+        status = shm_take(channel, kind, transfer, bytes);
         if (status)
             return status;
         endpoint->base.traffic.received[path] += bytes;

@@ -6,9 +6,6 @@
 
 #include "transports/shm/shm.h"
 
-/* Is what the peer wrote into its connect slot valid, for a segment of so many bytes? */
-bool shm_connect_slot_fits(const struct shm_connect_slot *connect_slot, uint64_t segment_bytes);
-
 /* transport->connect. */
 enum status shm_connect(struct endpoint *base, const int *peers, int count, int lanes);
 

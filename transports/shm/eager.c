@@ -21,15 +21,17 @@ size_t shm_eager_most(const struct channel *base)
     }
 }
 
-static bool shm_eager_send(struct shm_channel *channel, const struct transfer *transfer)
+static enum status shm_eager_send(struct shm_channel *channel, const struct transfer *transfer,
+                                  bool *moved)
 {
     enum shm_ring_kind kind = shm_ring_of(channel, transfer->length);
     struct shm_ring *ring = &channel->rings[kind];
     if (kind == SHM_LL)
         shm_ll_begin(ring, transfer->length, true);
-    if (!shm_has_room(channel, kind)) {
+    enum status status = shm_find_room(channel, kind, moved);
+    if (!*moved || status) {
         profile_starve(transfer->profile);
-        return false;
+        return status;
     }
     struct cursor from;
     cursor_start(&from, transfer->from);
@@ -50,7 +52,7 @@ static bool shm_eager_send(struct shm_channel *channel, const struct transfer *t
     struct traffic *traffic = &channel->base.endpoint->traffic;
     traffic->sent[shm_ring_path(kind)] += transfer->length;
     traffic->copied_sending += transfer->length;
-    return true;
+    return STATUS_OK;
 }
 
 static bool shm_eager_receive_ll(struct shm_channel *channel, const struct transfer *transfer)
@@ -82,17 +84,20 @@ static enum status shm_eager_receive(struct shm_channel *channel, const struct t
         return STATUS_OK;
     }
     for (*moved = false; !*moved;) {
-        struct shm_cell *cell = shm_ring_cell(ring);
-        uint64_t head = atomic_load_explicit(&cell->head, memory_order_acquire);
-        if (head >> 32 != (uint32_t)(ring->position + 1))
+        size_t bytes;
+        enum shm_cell_kind cell_kind;
+        enum shm_arrival arrival = shm_ring_look(ring, transfer->element, &bytes, &cell_kind);
+        if (arrival == SHM_ABSENT)
             return STATUS_OK;
-        size_t bytes = (uint32_t)head >> 2;
-        if ((head & 3) != SHM_BYTES || bytes > transfer->length - channel->arrived)
+        if (arrival == SHM_GARBAGE || cell_kind != SHM_BYTES)
+            return shm_fail_garbage(channel, "the head of a cell");
+        if (bytes > transfer->length - channel->arrived)
             return fail_peer(REASON_PEER_INVALID, channel->base.peer,
                              "rank %d sent a longer message than this rank expects",
                              channel->base.peer);
         profile_enter(transfer->profile, transfer_activity(transfer));
-        transfer_place(transfer, channel->arrived, (char *)cell + ring->payload_at, bytes);
+        transfer_place(transfer, channel->arrived, (char *)shm_ring_cell(ring) + ring->payload_at,
+                       bytes);
         profile_enter(transfer->profile, PROFILE_BOOKKEEPING);
         shm_ring_next(ring);
         shm_ring_return(ring);
@@ -109,6 +114,5 @@ enum status shm_eager_move(struct channel *base, const struct transfer *transfer
     struct shm_channel *channel = (struct shm_channel *)base;
     if (!base->sends)
         return shm_eager_receive(channel, transfer, moved);
-    *moved = shm_eager_send(channel, transfer);
-    return STATUS_OK;
+    return shm_eager_send(channel, transfer, moved);
 }

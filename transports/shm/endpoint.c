@@ -203,7 +203,7 @@ static void shm_close(struct endpoint *base)
         struct shm_peer *peer = endpoint->peers[rank];
         if (!peer)
             continue;
-        while (peer->same_process && atomic_load(&peer->header->reading) == reading_this)
+        while (peer->same_process && atomic_load(&peer->segment->reading) == reading_this)
             sched_yield();
         shm_disconnect(peer);
         shm_peer_drop(peer);

@@ -37,11 +37,16 @@ void shm_address_fill(struct shm_endpoint *endpoint)
     address->header_bytes = endpoint->segment->header_bytes;
     address->pid = getpid();
     address->fd = endpoint->segment->fd;
+    endpoint->late = -1;
     for (int i = 0; i < config->region_count && address->region_count < SHM_REGIONS_MOST; i++) {
         const struct region *region = &config->regions[i];
-        if (region->fd < 0 || region->bytes == 0)
+        if (region->bytes == 0)
             continue;
         int index = address->region_count++;
+        if (!region->base) {
+            endpoint->late = index;
+            endpoint->late_region = region;
+        }
         address->regions[index].base = (uintptr_t)region->base;
         address->regions[index].bytes = region->bytes;
         address->regions[index].fd = region->fd;
@@ -64,7 +69,9 @@ static const char *shm_peer_probe(const struct shm_address *address)
 static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm_address *address,
                                  struct shm_peer *peer)
 {
-    peer->fd = host_open_descriptor(address->pid, address->fd, O_RDWR);
+    peer->fd = host_open_memory(address->pid, address->fd, O_RDWR, address->header_bytes);
+    if (peer->fd < 0 && errno == ESTALE)
+        return "it has closed its shared memory";
     if (peer->fd < 0) {
         int error = errno;
         snprintf(endpoint->reason, sizeof(endpoint->reason),
@@ -73,10 +80,6 @@ static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm
         endpoint->base.exhausted |= error == EMFILE || error == ENFILE;
         return endpoint->reason;
     }
-    struct stat file;
-    if (fstat(peer->fd, &file) || !S_ISREG(file.st_mode) ||
-        (uint64_t)file.st_size < address->header_bytes)
-        return "it has closed its shared memory";
     void *header =
         mmap(NULL, address->header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, peer->fd, 0);
     if (header == MAP_FAILED) {
@@ -91,20 +94,15 @@ static const char *shm_peer_open(struct shm_endpoint *endpoint, const struct shm
     return NULL;
 }
 
-/* A rank of this process: uses the owner's mapping, unless that has no user any more. The count of
- * users is read in a mapping of its own, which cannot go away. */
-static const char *shm_peer_share(struct shm_peer *peer)
+/* A rank of this process: uses the owner's mapping. */
+static const char *shm_peer_share(const struct shm_address *address, struct shm_peer *peer)
 {
-    struct shm_header *own = peer->header;
-    uint32_t users = atomic_load(&own->users);
-    while (users > 0 && !atomic_compare_exchange_weak(&own->users, &users, users + 1))
-        continue;
-    struct shm_segment *segment = (struct shm_segment *)(uintptr_t)own->segment;
-    munmap(own, peer->header_bytes);
-    close(peer->fd);
-    peer->fd = -1;
-    peer->header = users > 0 ? segment->header : NULL;
-    return users > 0 ? NULL : "it has closed its shared memory";
+    peer->we_read = true;
+    peer->segment = shm_segment_share(address->cookie);
+    if (!peer->segment)
+        return "it has closed its shared memory";
+    peer->header = peer->segment->header;
+    return NULL;
 }
 
 static const char *shm_peer_compare(struct shm_endpoint *endpoint,
@@ -125,6 +123,16 @@ static const char *shm_peer_compare(struct shm_endpoint *endpoint,
     return NULL;
 }
 
+/* Has the rank regions in shared memory? */
+static bool shm_address_shares(const struct shm_address *address)
+{
+    for (int i = 0; i < address->region_count; i++) {
+        if (address->regions[i].fd >= 0)
+            return true;
+    }
+    return false;
+}
+
 static const char *shm_peer_reach(struct shm_endpoint *endpoint, const struct shm_address *address,
                                   struct shm_peer *peer)
 {
@@ -132,27 +140,23 @@ static const char *shm_peer_reach(struct shm_endpoint *endpoint, const struct sh
     if (reason)
         return reason;
     peer->same_process = address->pid == getpid();
-    if (!peer->same_process) {
-        /* Opened before the cookie is compared, so that it is the process of the cookie. */
-        peer->pidfd = (int)syscall(SYS_pidfd_open, address->pid, 0);
-        if (peer->pidfd < 0) {
-            int error = errno;
-            snprintf(endpoint->reason, sizeof(endpoint->reason),
-                     "its process (pid %d) cannot be watched: %s", address->pid, strerror(error));
-            endpoint->base.exhausted |= error == EMFILE || error == ENFILE;
-            return endpoint->reason;
-        }
+    if (peer->same_process)
+        return shm_peer_share(address, peer);
+    /* Opened before the cookie is compared, so that it is the process of the cookie. */
+    peer->pidfd = (int)syscall(SYS_pidfd_open, address->pid, 0);
+    if (peer->pidfd < 0) {
+        int error = errno;
+        snprintf(endpoint->reason, sizeof(endpoint->reason),
+                 "its process (pid %d) cannot be watched: %s", address->pid, strerror(error));
+        endpoint->base.exhausted |= error == EMFILE || error == ENFILE;
+        return endpoint->reason;
     }
     reason = shm_peer_open(endpoint, address, peer);
     if (reason)
         return reason;
-    if (peer->same_process) {
-        peer->we_read = true;
-        return shm_peer_share(peer);
-    }
     reason = shm_peer_probe(address);
     peer->we_read = !reason;
-    if (reason && endpoint->base.config.copy == COPY_ZCOPY && address->region_count == 0) {
+    if (reason && endpoint->base.config.copy == COPY_ZCOPY && !shm_address_shares(address)) {
         snprintf(endpoint->reason, sizeof(endpoint->reason),
                  "its private memory cannot be read (process_vm_readv: %s), which --copy zcopy "
                  "needs; use --memory shared, or --copy auto",
@@ -190,12 +194,10 @@ enum status shm_peer_map_regions(struct shm_peer *peer)
         return STATUS_OK;
     for (int i = 0; i < peer->region_count; i++) {
         size_t bytes = peer->regions[i].bytes;
-        int fd = host_open_descriptor(peer->pid, peer->regions[i].fd, O_RDONLY);
+        if (peer->regions[i].fd < 0)
+            continue;
+        int fd = host_open_memory(peer->pid, peer->regions[i].fd, O_RDONLY, bytes);
         int error = fd < 0 ? errno : 0;
-        struct stat file;
-        if (!error &&
-            (fstat(fd, &file) || !S_ISREG(file.st_mode) || (uint64_t)file.st_size < bytes))
-            error = ESTALE;
         char *mapped = error ? NULL : memory_place(bytes, fd, PROT_READ);
         if (!error && !mapped)
             error = errno;
@@ -213,6 +215,21 @@ enum status shm_peer_map_regions(struct shm_peer *peer)
     }
     peer->regions_mapped = true;
     return STATUS_OK;
+}
+
+bool shm_peer_find(const struct shm_peer *peer, const struct shm_reference *reference,
+                   struct piece *piece, bool *remote)
+{
+    if (reference->region >= (uint64_t)peer->region_count)
+        return false;
+    char *base = peer->regions[reference->region].mapped;
+    *remote = !peer->same_process && !base;
+    if (!base)
+        base = (char *)(uintptr_t)peer->regions[reference->region].base;
+    *piece = (struct piece){
+        .run = reference->run, .stride = reference->stride, .times = reference->times};
+    return base &&
+           piece_place(piece, base, peer->regions[reference->region].bytes, reference->offset);
 }
 
 static bool shm_peer_is_gone(const struct shm_peer *peer)
@@ -240,8 +257,8 @@ void shm_peer_drop(struct shm_peer *peer)
             memory_unplace(peer->regions[i].mapped, peer->regions[i].bytes);
     }
     shm_mappings_drop(&peer->blocks);
-    if (peer->header && peer->same_process && peer->fd < 0)
-        shm_segment_drop((struct shm_segment *)(uintptr_t)peer->header->segment);
+    if (peer->segment)
+        shm_segment_drop(peer->segment);
     else if (peer->header)
         munmap(peer->header, peer->header_bytes);
     if (peer->fd >= 0)

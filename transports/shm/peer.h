@@ -14,6 +14,10 @@ const char *shm_peer_attach(struct shm_endpoint *endpoint, int rank,
                             const struct shm_address *address, struct shm_peer **peer);
 /* Maps the regions of the peer that lie in shared memory. Does nothing the second time. */
 enum status shm_peer_map_regions(struct shm_peer *peer);
+/* Checks a reference that the peer has written, and finds the bytes. *remote: they lie in the
+ * peer's address space, not in this one. False: it leads outside of the peer's regions. */
+bool shm_peer_find(const struct shm_peer *peer, const struct shm_reference *reference,
+                   struct piece *piece, bool *remote);
 /* Fails, and names the peer, if it has died or left the job. */
 enum status shm_peer_check(const struct shm_peer *peer);
 void shm_peer_drop(struct shm_peer *peer);

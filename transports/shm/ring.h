@@ -1,11 +1,24 @@
 /*
  * ring.h - steps along the rings of a channel, whose cells are lines, slots or (ll.c) words. Posted
  * messages (channel.c) and eager ones (eager.c) share them.
+ *
+ * Heads and credits are read here alone, and checked: no other number than a rank would have
+ * written leaves these functions.
  */
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H
 
+#include <string.h>
+
 #include "transports/shm/shm.h"
+
+/* Copies from shared memory. What the caller then checks is what it uses: the compiler does not read
+ * the original again, which may have changed. */
+static inline void shm_snapshot(void *copy, const void *shared, size_t bytes)
+{
+    memcpy(copy, shared, bytes);
+    atomic_signal_fence(memory_order_seq_cst);
+}
 
 static inline uint64_t shm_head(uint64_t position, size_t length, enum shm_cell_kind kind)
 {
@@ -22,6 +35,36 @@ static inline void shm_ring_next(struct shm_ring *ring)
     ring->position++;
     if (++ring->index == ring->count)
         ring->index = 0;
+}
+
+/* What a receiver finds in the place of its next cell. */
+enum shm_arrival { SHM_ABSENT, SHM_ARRIVED, SHM_GARBAGE };
+
+/* *bytes: what an arrived cell holds, or refers to: whole elements. A cell that has not arrived has
+ * the number of the round before. */
+static inline enum shm_arrival shm_ring_look(const struct shm_ring *ring, size_t element,
+                                             size_t *bytes, enum shm_cell_kind *kind)
+{
+    uint64_t head = atomic_load_explicit(&shm_ring_cell(ring)->head, memory_order_acquire);
+    uint32_t number = (uint32_t)(head >> 32), next = (uint32_t)ring->position + 1;
+    if (number != next)
+        return number == (ring->position < ring->count ? 0 : next - ring->count) ? SHM_ABSENT
+                                                                                 : SHM_GARBAGE;
+    *bytes = (uint32_t)head >> 2;
+    *kind = (enum shm_cell_kind)(head & 3);
+    bool holds = *kind == SHM_BYTES && *bytes <= ring->payload;
+    return (holds || *kind == SHM_REFERENCE) && *bytes > 0 &&
+                   (uint32_t)*bytes % (uint32_t)element == 0
+               ? SHM_ARRIVED
+               : SHM_GARBAGE;
+}
+
+/* *credit: how many cells the receiver has returned in all. False: more than were sent, or fewer
+ * than it had returned before. */
+static inline bool shm_ring_credit(const struct shm_ring *ring, uint64_t *credit)
+{
+    *credit = atomic_load_explicit(ring->credit, memory_order_acquire);
+    return *credit - ring->returned <= ring->position - ring->returned;
 }
 
 /* The receiver has finished the cell before: returns it to the sender. */

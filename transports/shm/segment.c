@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,11 @@
 #include "base/log.h"
 
 #define PAGE ((size_t)4096)
+
+/* The segments of this process, with their uses. Not in the segments themselves, where a peer may
+ * write anything. */
+static pthread_mutex_t segments_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shm_segment *segments;
 
 enum status shm_mapping_add(struct shm_mapping **list, void *address, size_t bytes)
 {
@@ -72,7 +78,12 @@ enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **
     if (!segment)
         return fail(STATUS_ERROR, "out of memory for a segment of the shm transport");
     enum status status;
-    segment->fd = memfd_create("cctest-shm", MFD_CLOEXEC);
+    segment->offered = calloc((size_t)ranks, sizeof(*segment->offered));
+    if (!segment->offered) {
+        status = fail(STATUS_ERROR, "out of memory for a segment of the shm transport");
+        goto free_segment;
+    }
+    segment->fd = host_create_memory("cctest-shm");
     if (segment->fd < 0) {
         status =
             fail(STATUS_ERROR, "cannot create shared memory (memfd_create): %s", strerror(errno));
@@ -86,24 +97,49 @@ enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **
     if (status)
         goto close_segment;
     segment->header = header;
-    segment->header->cookie = cookie;
-    segment->header->segment = (uintptr_t)segment;
-    atomic_store(&segment->header->users, 1);
+    segment->header->cookie = segment->cookie = cookie;
+    segment->users = 1;
+    pthread_mutex_lock(&segments_lock);
+    segment->next = segments;
+    segments = segment;
+    pthread_mutex_unlock(&segments_lock);
     *created = segment;
     return STATUS_OK;
 
 close_segment:
     close(segment->fd);
 free_segment:
+    free(segment->offered);
     free(segment);
     return status;
 }
 
+struct shm_segment *shm_segment_share(uint64_t cookie)
+{
+    pthread_mutex_lock(&segments_lock);
+    struct shm_segment *segment = segments;
+    while (segment && segment->cookie != cookie)
+        segment = segment->next;
+    if (segment)
+        segment->users++;
+    pthread_mutex_unlock(&segments_lock);
+    return segment;
+}
+
 void shm_segment_drop(struct shm_segment *segment)
 {
-    if (atomic_fetch_sub(&segment->header->users, 1) > 1)
+    pthread_mutex_lock(&segments_lock);
+    bool last = --segment->users == 0;
+    struct shm_segment **link = &segments;
+    while (last && *link != segment)
+        link = &(*link)->next;
+    if (last)
+        *link = segment->next;
+    pthread_mutex_unlock(&segments_lock);
+    if (!last)
         return;
     shm_mappings_drop(&segment->blocks); /* including the header */
     close(segment->fd);
+    free(segment->offered);
     free(segment);
 }

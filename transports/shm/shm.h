@@ -18,6 +18,10 @@
  * last and polled, so flag and data arrive in one cache line. Numbers only grow, and nothing is
  * cleared. The receiver counts the cells that it has finished in the ring's credit line. The sender
  * reads that line only when it knows of no free cell.
+ *
+ * Every peer writes into a segment, and memory fails: whatever is read there is taken as input from
+ * outside. Cells and credits are read by ring.h, references by peer.c, offers by connect.c, all of
+ * which check before they hand out. What a rank wrote itself it keeps in private memory, too.
  */
 #ifndef CCTEST_TRANSPORTS_SHM_SHM_H
 #define CCTEST_TRANSPORTS_SHM_SHM_H
@@ -48,9 +52,9 @@ struct shm_cell {
 
 /* Bytes that the receiver reads in the memory of the sender: `times` runs. */
 struct shm_reference {
-    uint64_t address; /* in the sender's address space */
+    uint64_t offset; /* in the region */
     uint64_t run, stride, times;
-    int32_t region; /* of the sender's shared regions; -1: private memory */
+    uint64_t region; /* the sender's, by its number in the address */
 };
 
 /* The sizes of a channel's rings. */
@@ -64,26 +68,27 @@ static inline bool shm_refers(enum copy_policy copy)
     return copy == COPY_AUTO || copy == COPY_ZCOPY;
 }
 
-struct shm_connect_slot {
-    _Atomic uint32_t offered;  /* round of connect() with this peer; released after what follows */
-    _Atomic uint32_t accepted; /* the same round, once the owner has made the channels */
-    uint64_t offset;           /* of the block in the segment */
-    uint64_t address;          /* of the block in the owner's address space */
+/* What a rank offers a peer in one connect(). */
+struct shm_offer {
+    uint64_t offset; /* of the block in the segment */
+    uint64_t late;   /* base of the region that had none in open(); 0: there is none */
     uint32_t first_lane, lanes;
     struct shm_geometry geometry;
     uint8_t reads_peer;         /* the owner can read the private memory of the peer */
     uint8_t has_core, is_bound; /* of the owner's transport_config */
-    _Atomic uint32_t ping;      /* ping-pong, to measure the latency between the two cores */
+};
+
+struct shm_connect_slot {
+    _Atomic uint32_t offered;  /* round of connect() with this peer; released after the offer */
+    _Atomic uint32_t accepted; /* the same round, once the owner has made the channels */
+    _Atomic uint32_t ping;     /* ping-pong, to measure the latency between the two cores */
+    struct shm_offer offer;
 } __attribute__((aligned(SHM_CACHE_LINE)));
 
 struct shm_header {
     uint64_t cookie;
-    uint64_t segment;        /* the owner's struct shm_segment, for ranks of the same process */
-    _Atomic uint32_t users;  /* ranks of the owner's process that use this mapping */
     _Atomic uint32_t closed; /* the owner leaves the job; its memory may go away */
-    _Atomic uint32_t
-        reading; /* 1 + the rank of this process whose memory the owner reads now, or 0 */
-    char room[SHM_CACHE_LINE - 28];
+    char room[SHM_CACHE_LINE - 12];
     struct shm_connect_slot connect_slots[];
 };
 
@@ -96,8 +101,9 @@ struct shm_address {
     uint64_t header_bytes;
     int32_t pid, fd, region_count;
     struct {
-        uint64_t base, bytes;
-        int32_t fd;
+        uint64_t base; /* in the owner's address space; 0: it gets one later */
+        uint64_t bytes;
+        int32_t fd; /* -1: private memory */
     } regions[SHM_REGIONS_MOST];
 };
 
@@ -108,12 +114,27 @@ struct shm_mapping {
     struct shm_mapping *next;
 };
 
+/* A segment, in private memory of the owner's process. Nothing here comes from the segment's own
+ * memory, into which every peer writes. Ranks that are threads of that process share it. */
 struct shm_segment {
     struct shm_header *header;
     size_t header_bytes;
+    uint64_t cookie;
     int fd;
     size_t bytes; /* of the file */
     struct shm_mapping *blocks;
+    struct shm_block *offered; /* by peer: the newest block, as its connect slot has it */
+    _Atomic uint32_t reading;  /* 1 + the rank of this process whose memory the owner reads now; 0:
+                                  none */
+    int users;                 /* ranks of this process that use it */
+    struct shm_segment *next;  /* of this process */
+};
+
+/* An offer, and what it says of memory that this process maps. */
+struct shm_block {
+    struct shm_offer offer;
+    char *base;
+    size_t late_bytes; /* of the region that had no base in open() */
 };
 
 struct shm_ring {
@@ -179,13 +200,16 @@ struct shm_peer {
     bool same_process;
     bool we_read, it_reads; /* the other's private memory */
     int fd;                 /* its segment; -1: the same process */
+    struct shm_segment
+        *segment; /* of a rank of the same process, which owns the header; else NULL */
     struct shm_header *header;
     size_t header_bytes;
     struct shm_mapping *blocks;
     int region_count;
     struct {
-        uint64_t base, bytes;
-        int fd;
+        uint64_t base; /* in its address space; 0: not yet known */
+        uint64_t bytes;
+        int fd;       /* -1: private memory */
         char *mapped; /* NULL: not mapped */
     } regions[SHM_REGIONS_MOST];
     bool regions_mapped;
@@ -207,6 +231,8 @@ struct shm_endpoint {
     struct shm_segment *segment;
     size_t used, budget; /* bytes of the segment */
     struct shm_address address;
+    int late; /* number of the region that had no base in open(); -1: each had one */
+    const struct region *late_region;
     uint64_t *cookie;
     struct shm_peer **peers;     /* by rank; NULL: not attached */
     struct shm_active active[2]; /* [sends] */

@@ -1,0 +1,96 @@
+/*
+ * reference.c - which bytes of a message go by reference, and how they are described.
+ */
+#include "transports/shm/reference.h"
+
+/* What --copy auto does, by where the sender's bytes lie. To read private memory costs a system
+ * call, and more for every run. Slots between far cores cost twice as much as between near ones. */
+enum shm_source { SHM_PRIVATE_NEAR, SHM_PRIVATE_FAR, SHM_SHARED };
+static const struct {
+    size_t bcopy_most;      /* messages up to here go through slots */
+    size_t reference_least; /* a reference covers at least so many bytes, */
+    size_t run_least;       /* in runs of at least so many */
+} shm_auto[] = {
+    [SHM_PRIVATE_NEAR] = {.bcopy_most = 64 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
+    [SHM_PRIVATE_FAR] = {.bcopy_most = 32 << 10, .reference_least = 8 << 10, .run_least = 1 << 10},
+    [SHM_SHARED] = {.bcopy_most = SHM_BCOPY_MOST, .reference_least = 4 << 10, .run_least = 1},
+};
+
+#define HELP_MOST ((size_t)4 << 20) /* messages that an idle sender helps to copy */
+
+/* Where `address` lies in the regions of this rank. False: in none that its peers know. */
+static bool shm_locate(const struct shm_address *own, uint64_t address,
+                       struct shm_reference *reference)
+{
+    for (int i = 0; i < own->region_count; i++) {
+        if (address - own->regions[i].base >= own->regions[i].bytes)
+            continue;
+        reference->region = (uint64_t)i;
+        reference->offset = address - own->regions[i].base;
+        return true;
+    }
+    return false;
+}
+
+/* Makes a reference to at most `most` bytes at the cursor, one strided piece. Returns how many; 0:
+ * they lie in no region that the peers know. */
+static size_t shm_describe(const struct shm_address *own, const struct cursor *cursor, size_t most,
+                           struct shm_reference *reference)
+{
+    const struct piece *piece = cursor->piece;
+    size_t run, times = 1;
+    const char *address = cursor_peek(cursor, most, &run);
+    if (cursor->offset == 0 && run == piece->run) {
+        size_t left = piece->times - cursor->time;
+        times = most / run < left ? most / run : left;
+    }
+    *reference = (struct shm_reference){.run = run, .stride = piece->stride, .times = times};
+    return shm_locate(own, (uintptr_t)address, reference) ? run * times : 0;
+}
+
+/* Is this channel the only active one, and a sending one? */
+static bool shm_only_sends(const struct shm_channel *channel)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
+    return endpoint->active[true].first == channel && !channel->next_active &&
+           !endpoint->active[false].first;
+}
+
+/* Does --copy auto send these bytes of a message by reference? */
+static bool shm_auto_refers(const struct shm_channel *channel, size_t length, size_t bytes,
+                            bool shared, const struct shm_reference *reference)
+{
+    const struct transport_config *config = &channel->base.endpoint->config;
+    enum shm_source source = shared                                ? SHM_SHARED
+                             : shm_is_far(channel->peer->distance) ? SHM_PRIVATE_FAR
+                                                                   : SHM_PRIVATE_NEAR;
+    /* A system call cannot combine what it reads. To copy it twice is faster if both ranks have a
+     * core, or if the sender has little else to do. */
+    if (source != SHM_SHARED && config->combines &&
+        (channel->peer->distance != SHM_CORELESS || config->one_way))
+        return false;
+    /* Slots use both cores, where the sender's would be idle while the other one reads. But bytes
+     * that do not stay in the cache on their way go through memory twice. */
+    if (source == SHM_PRIVATE_NEAR && length <= HELP_MOST && shm_only_sends(channel))
+        return false;
+    return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
+           reference->run >= shm_auto[source].run_least;
+}
+
+size_t shm_refer(const struct shm_channel *channel, const struct transfer *transfer, size_t most,
+                 struct shm_reference *reference)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
+    enum copy_policy policy = endpoint->base.config.copy;
+    if (policy == COPY_BCOPY ||
+        (policy == COPY_AUTO && transfer->length <= shm_auto[SHM_SHARED].bcopy_most))
+        return 0;
+    size_t bytes = shm_describe(&endpoint->address, &transfer->cursor, most, reference);
+    bool shared = bytes > 0 && endpoint->address.regions[reference->region].fd >= 0;
+    if (bytes == 0 || (!shared && !channel->peer->it_reads))
+        return 0;
+    if (policy == COPY_AUTO &&
+        !shm_auto_refers(channel, transfer->length, bytes, shared, reference))
+        return 0;
+    return bytes;
+}
