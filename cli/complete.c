@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/options/choices.h"
 #include "cli/options/inject.h"
+#include "cli/options/lists.h"
 #include "cli/options/names.h"
 #include "cli/options/transports.h"
 #include "cli/options/values.h"

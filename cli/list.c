@@ -330,8 +330,10 @@ static json_t *collective_json(const struct collective *collective, const struct
 /* Is the collective asked for? `name`: of an algorithm that it must have, or NULL. */
 static bool is_asked(const struct collective *collective, const struct job *job, const char *name)
 {
-    return job->collective ? collective == job->collective
-                           : !name || algorithm_find(collective->id, name);
+    bool listed = !job->collectives[0];
+    for (int i = 0; job->collectives[i]; i++)
+        listed |= collective == job->collectives[i];
+    return listed && (!name || algorithm_find(collective->id, name));
 }
 
 /* Describes what is asked for; `name`: of one algorithm, or NULL. */
@@ -357,20 +359,23 @@ static json_t *asked_json(const struct job *job, const char *name)
 
 void list_algorithm(const char *name)
 {
-    print_asked(&(struct job){.collective = NULL}, name);
+    print_asked(&(struct job){.collectives = {NULL}}, name);
 }
 
 enum status list_command(const struct command_line *line, struct job *job)
 {
     /* `list COLLECTIVE [ALGORITHM]` or `list ALGORITHM` */
-    int index = job->collective ? 2 : 1;
+    int index = job->collectives[0] ? 2 : 1;
     const char *name = index < line->word_count ? line->words[index] : NULL;
     if (index + 1 < line->word_count)
         return fail(STATUS_USAGE, "'%s' is one word too many: write cctest %s",
                     line->words[index + 1], line->command->synopsis);
-    if (name && job->collective && !algorithm_find(job->collective->id, name))
-        return unknown_algorithm(name, job->collective);
-    bool overview = !job->collective && !name;
+    int have = 0;
+    for (int i = 0; name && job->collectives[i]; i++)
+        have += algorithm_find(job->collectives[i]->id, name) != NULL;
+    if (name && job->collectives[0] && have == 0)
+        return unknown_algorithm(name, job->collectives);
+    bool overview = !job->collectives[0] && !name;
     if (!job->json || strcmp(job->json, "-") != 0) {
         if (overview)
             print_overview();

@@ -80,6 +80,7 @@ static enum status start(int argc, char **argv, struct log *log)
         log->verbosity = job.bootstrap.verbosity;
         status = dispatch(&line, &job);
     }
+    job_release(&job);
     name_variables(&line, log);
     return status;
 }

@@ -15,6 +15,7 @@
 #include "cli/printers/csv.h"
 #include "cli/printers/json.h"
 #include "cli/printers/table.h"
+#include "run/candidates.h"
 #include "session/session.h"
 
 /* The table comes last: it must not say "ok" if the other files could not be written. */
@@ -213,17 +214,30 @@ static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
 #define LINES_UNSAID 200
 static void say_lines(const struct job *job)
 {
-    char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
-    unsigned long long sizes = job_size_count(job);
-    int kinds = 0, picked = 0; /* auto, or its picks, run one at each size */
-    for (int c = 0; c < job->candidate_count; c++)
-        *(job->candidates[c].why || !job->candidates[c].choice.algorithm ? &picked : &kinds) += 1;
-    kinds += picked > 0;
-    if (sizes * (unsigned long long)kinds > LINES_UNSAID)
-        say("the table will have %llu lines: %llu sizes from %s to %s for %d algorithm%s; -b, -e, "
-            "-f and -i BYTES choose the sizes, -n the iterations",
-            sizes * (unsigned long long)kinds, sizes, size_format(job->smallest, least),
-            size_format(job->largest, most), kinds, kinds > 1 ? "s" : "");
+    unsigned long long lines = 0, sizes = 0, most = 0;
+    for (int first = 0, end; first < job->candidate_count; first = end) {
+        int kinds = 0, picked = 0; /* auto, or its picks, run one at each size */
+        end = job_contest_end(job, first);
+        for (int c = first; c < end; c++)
+            *(job->candidates[c].why || !job->candidates[c].choice.algorithm ? &picked : &kinds) +=
+                1;
+        sizes = job_size_count(job, &job->candidates[first]);
+        most = sizes > most ? sizes : most;
+        lines += sizes * (unsigned long long)(kinds + (picked > 0));
+    }
+    char least[SIZE_TEXT_MOST], largest[SIZE_TEXT_MOST];
+    unsigned long long kinds = most ? lines / most : 0;
+    if (lines <= LINES_UNSAID)
+        return;
+    if (job_is_one_contest(job))
+        say("the table will have %llu lines: %llu sizes from %s to %s for %llu algorithm%s; -b, "
+            "-e, -f and -i BYTES choose the sizes, -n the iterations",
+            lines, sizes, size_format(job->smallest, least), size_format(job->largest, largest),
+            kinds, kinds > 1 ? "s" : "");
+    else
+        say("the table will have %llu lines, with %llu sizes from %s to %s; -a, -d and -o choose "
+            "what runs, -b, -e, -f and -i BYTES the sizes, -n the iterations",
+            lines, most, size_format(job->smallest, least), size_format(job->largest, largest));
 }
 
 enum status run_command(const struct command_line *line, struct job *job)

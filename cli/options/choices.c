@@ -10,31 +10,36 @@
 #include "cli/options/names.h"
 #include "cli/options/parameters.h"
 #include "cli/options/values.h"
+#include "run/candidates.h"
 
 #define GROUP_MOST 65536 /* ranks of a group */
 
 /* Algorithms: name[:key=value]... */
 
-static enum status choice_add(struct job *job, const struct choice *choice, const char *text)
+static enum status choice_add(struct job *job, const struct collective *collective,
+                              const struct choice *choice, const char *text)
 {
-    if (job->candidate_count == CANDIDATES_MOST)
-        return fail(STATUS_USAGE,
-                    "--algorithm names more than %d algorithms: compare fewer at once",
-                    CANDIDATES_MOST);
     if (strlen(text) >= CANDIDATE_TEXT_MOST)
         return fail(STATUS_USAGE,
                     "'%.60s...' is longer than %d characters: leave out defaults, or give --shape "
                     "instead of groups=",
                     text, CANDIDATE_TEXT_MOST - 1);
-    struct candidate *candidate = &job->candidates[job->candidate_count++];
-    *candidate = (struct candidate){.choice = *choice, .most = SIZE_MAX};
-    snprintf(candidate->text, sizeof candidate->text, "%s", text);
-    return STATUS_OK;
+    struct candidate candidate = {.collective = collective, .choice = *choice, .most = SIZE_MAX};
+    snprintf(candidate.text, sizeof candidate.text, "%s", text);
+    return job_add_candidate(job, &candidate);
+}
+
+static enum status choice_default(struct job *job, const struct collective *collective)
+{
+    return choice_add(job, collective, &(struct choice){.algorithm = NULL}, "auto");
 }
 
 enum status choices_default(struct job *job)
 {
-    return choice_add(job, &(struct choice){.algorithm = NULL}, "auto");
+    enum status status = STATUS_OK;
+    for (int c = 0; job->collectives[c] && status == STATUS_OK; c++)
+        status = choice_default(job, job->collectives[c]);
+    return status;
 }
 
 /* An option of an algorithm as the user wrote it. */
@@ -173,66 +178,134 @@ static enum status options_read(struct choice_reader *reader, const char *text)
     return STATUS_OK;
 }
 
-static enum status choice_read(struct job *job, char *text)
+/* Adds an item of the list for one collective. It may have no such algorithm. */
+static enum status choice_read(struct job *job, const struct collective *collective,
+                               const char *item)
 {
-    char shown[ITEM_MOST];
-    char *colon = strchr(text, ':');
-    if (colon)
-        *colon = '\0';
-    const struct algorithm *algorithm = algorithm_find(job->collective->id, text);
-    bool automatic = !algorithm && strcmp(text, "auto") == 0;
-    if (automatic && !colon)
-        return choices_default(job);
-    if (automatic)
-        return fail(STATUS_USAGE,
-                    "'auto:%s': auto takes no options: leave them out, or name an algorithm",
-                    colon + 1);
-    if (!algorithm && strcmp(text, "all") == 0)
-        return fail(STATUS_USAGE, "'all' of --algorithm stands for all algorithms: write it "
-                                  "alone, without options");
+    char name[ITEM_MOST], shown[ITEM_MOST];
+    const char *colon = strchr(item, ':');
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(item, ":"), item);
+    const struct algorithm *algorithm = algorithm_find(collective->id, name);
     if (!algorithm)
-        return unknown_algorithm(text, job->collective);
+        return strcmp(item, "auto") == 0 ? choice_default(job, collective) : STATUS_OK;
     struct choice_reader reader = {.choice = choice_of(algorithm)};
-    snprintf(shown, sizeof shown, "%s%s%s", algorithm->name, colon ? ":" : "",
-             colon ? colon + 1 : "");
+    snprintf(shown, sizeof shown, "%s%s", algorithm->name, colon ? colon : "");
     enum status status = colon ? options_read(&reader, colon + 1) : STATUS_OK;
-    return status == STATUS_OK ? choice_add(job, &reader.choice, shown) : status;
+    return status == STATUS_OK ? choice_add(job, collective, &reader.choice, shown) : status;
 }
 
-static enum status choices_all(struct job *job)
+/* Refuses an item that none of the collectives has. */
+static enum status item_check(const struct job *job, const char *item)
 {
+    char name[ITEM_MOST];
+    const char *colon = strchr(item, ':');
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(item, ":"), item);
+    for (int c = 0; job->collectives[c]; c++)
+        if (algorithm_find(job->collectives[c]->id, name))
+            return STATUS_OK;
+    if (strcmp(name, "auto") == 0)
+        return colon ? fail(STATUS_USAGE,
+                            "'auto:%s': auto takes no options: leave them out, or name an "
+                            "algorithm",
+                            colon + 1)
+                     : STATUS_OK;
+    if (strcmp(name, "all") == 0)
+        return fail(STATUS_USAGE, "'all' of --algorithm stands for all algorithms: write it "
+                                  "alone, without options");
+    return unknown_algorithm(name, job->collectives);
+}
+
+static enum status list_check(const struct job *job, const char *list)
+{
+    char item[ITEM_MOST];
     enum status status = STATUS_OK;
-    for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
-        struct choice choice = choice_of(algorithms[i]);
-        if (algorithm_serves(algorithms[i], job->collective->id) && !algorithms[i]->vendor)
-            status = choice_add(job, &choice, algorithms[i]->name);
+    for (int count = 0; status == STATUS_OK && list_next(&list, ',', item); count++) {
+        if (count == ALGORITHMS_MOST)
+            return fail(STATUS_USAGE,
+                        "--algorithm names more than %d algorithms: compare fewer at once",
+                        ALGORITHMS_MOST);
+        status = item_check(job, item);
     }
     return status;
 }
 
+/* All of a collective. */
+static enum status choices_all(struct job *job, const struct collective *collective)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
+        struct choice choice = choice_of(algorithms[i]);
+        if (algorithm_serves(algorithms[i], collective->id) && !algorithms[i]->vendor)
+            status = choice_add(job, collective, &choice, algorithms[i]->name);
+    }
+    return status;
+}
+
+/* Those of the list that a collective has. */
+static enum status choices_read(struct job *job, const struct collective *collective,
+                                const char *list)
+{
+    char item[ITEM_MOST];
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && list_next(&list, ',', item))
+        status = choice_read(job, collective, item);
+    return status;
+}
+
+/* A collective that none of the algorithms serves is left out of `cctest all`. */
 static enum status algorithm_read(const struct argument *argument, struct job *job)
 {
-    if (strcmp(argument->text, "all") == 0) {
-        job->choices_all = true;
-        return choices_all(job);
+    int kept = 0;
+    job->choices_all = strcmp(argument->text, "all") == 0;
+    enum status status = job->choices_all ? STATUS_OK : list_check(job, argument->text);
+    for (int c = 0; job->collectives[c] && status == STATUS_OK; c++) {
+        const struct collective *collective = job->collectives[c];
+        int before = job->candidate_count;
+        status = job->choices_all ? choices_all(job, collective)
+                                  : choices_read(job, collective, argument->text);
+        if (status != STATUS_OK || job->candidate_count > before)
+            job->collectives[kept++] = collective;
+        else if (!job->collectives_all)
+            return fail(STATUS_USAGE,
+                        "%s has no algorithm of --algorithm %s: add one of its own, or 'auto', or "
+                        "leave %s out",
+                        collective->name, argument->text, collective->name);
     }
-    const char *list = argument->text;
-    char item[ITEM_MOST];
-    while (list_next(&list, ',', item)) {
-        enum status status = choice_read(job, item);
-        if (status != STATUS_OK)
-            return status;
+    if (status == STATUS_OK)
+        job->collectives[kept] = NULL;
+    return status;
+}
+
+/* The algorithms of each collective. `once`: a name that several collectives have, only once. */
+static json_t *algorithm_names(const struct job *job, bool once)
+{
+    json_t *names = json_array(), *seen = json_object();
+    for (int c = 0; c < job->candidate_count; c++) {
+        const char *text = job->candidates[c].text;
+        const struct collective *collective = job->candidates[c].collective;
+        if (!candidate_is_first(job, c))
+            continue;
+        json_t *first = json_object_get(seen, text);
+        if (!first)
+            json_object_set_new(seen, text, json_string(collective->name));
+        if (!once || !first || strcmp(json_string_value(first), collective->name) == 0)
+            json_array_append_new(names, json_string(text));
     }
-    return STATUS_OK;
+    json_decref(seen);
+    return names;
 }
 
 static json_t *algorithm_show(const struct option_row *option, const struct job *job)
 {
     (void)option;
-    json_t *names = json_array();
-    for (int i = 0; i < job->candidate_count; i++)
-        json_array_append_new(names, json_string(job->candidates[i].text));
-    return names;
+    return algorithm_names(job, true);
+}
+
+/* Ranks with other lists are told apart, whichever algorithms the collectives have in common. */
+static json_t *algorithm_compare(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return algorithm_names(job, false);
 }
 
 /* Counts and groups. */
@@ -246,14 +319,13 @@ static enum status counts_parse(const struct argument *argument, struct job *job
 static json_t *counts_show(const struct option_row *option, const struct job *job)
 {
     (void)option;
-    return job->collective && job->collective->counted ? json_string(job->counts_text)
-                                                       : json_null();
+    return job_traits(job).counted ? json_string(job->counts_text) : json_null();
 }
 
 /* Hosts may have the file at different paths, so its numbers are compared. */
 static json_t *counts_compare(const struct option_row *option, const struct job *job)
 {
-    if (!job->collective->counted || !job->counts.numbers)
+    if (!job_traits(job).counted || !job->counts.numbers)
         return counts_show(option, job);
     return json_sprintf("FILE (numbers %016llx)",
                         (unsigned long long)counts_fingerprint(&job->counts));
@@ -285,4 +357,5 @@ static json_t *shape_show(const struct option_row *option, const struct job *job
 const struct option_kind kind_counts = {
     .parse = counts_parse, .show = counts_show, .compare = counts_compare};
 const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
-const struct option_kind kind_algorithm = {.parse = algorithm_read, .show = algorithm_show};
+const struct option_kind kind_algorithm = {
+    .parse = algorithm_read, .show = algorithm_show, .compare = algorithm_compare};

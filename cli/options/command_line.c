@@ -20,8 +20,8 @@ const struct command commands[] = {
     {.name = "COLLECTIVE",
      .bit = FOR_RUN,
      .words_most = 1,
-     .synopsis = "COLLECTIVE [options]",
-     .summary = "run a collective, check it and time it"},
+     .synopsis = "COLLECTIVE[,...]|all [options]",
+     .summary = "run collectives, check them and time them"},
     {.name = "list",
      .bit = FOR_LIST,
      .words_most = 3,
@@ -321,14 +321,16 @@ static enum status command_find(struct command_line *line)
     for (int i = 1; commands[i].name; i++)
         if (strcmp(word, commands[i].name) == 0)
             line->command = &commands[i];
-    if (!line->command && !collective_find(word))
+    bool several = strchr(word, ',') || strcmp(word, "all") == 0;
+    if (!line->command && !several && !collective_find(word))
         return unknown_command(word);
     if (!line->command)
         line->command = &commands[0];
     if (line->word_count <= line->command->words_most)
         return STATUS_OK;
     const char *extra = line->words[line->command->words_most];
-    if (line->command->bit == FOR_RUN && algorithm_find(collective_find(word)->id, extra))
+    const struct collective *collective = collective_find(word);
+    if (line->command->bit == FOR_RUN && collective && algorithm_find(collective->id, extra))
         return fail(STATUS_USAGE, "'%s' is one word too many: to choose an algorithm write -a %s",
                     extra, extra);
     return fail(STATUS_USAGE, "'%s' is one word too many: write cctest %s", extra,

@@ -1,6 +1,5 @@
 /*
- * names.c - option values that are names of something in a table (memory kinds, datatypes,
- * operators), and refusals of unknown names: the valid names, and the nearest.
+ * names.c - refusals of unknown names: the valid names, and the nearest; and kinds of memory.
  */
 #include "cli/options/names.h"
 
@@ -76,20 +75,33 @@ enum status unknown_collective(const char *subject)
     return names_refuse(subject, "collective", &names);
 }
 
-enum status unknown_algorithm(const char *subject, const struct collective *collective)
+static bool names_have(const struct names *names, const char *name)
+{
+    for (int i = 0; i < names->valid_count; i++)
+        if (strcmp(names->valid[i], name) == 0)
+            return true;
+    return false;
+}
+
+enum status unknown_algorithm(const char *subject, const struct collective *const *served)
 {
     struct names names = {.valid_count = 0};
-    char what[64];
-    for (int i = 0; algorithms[i]; i++)
-        if (algorithm_serves(algorithms[i], collective->id))
-            names_add(&names, algorithms[i]->name, algorithms[i]->aliases,
-                      LENGTH(algorithms[i]->aliases));
+    char what[COLLECTIVES_TEXT_MOST + 16];
+    struct text text = text_in(what, sizeof what);
+    text_add(&text, "algorithm for ");
+    for (int c = 0; served[c]; c++) {
+        text_add(&text, "%s%s", c ? "," : "", served[c]->name);
+        for (int i = 0; algorithms[i]; i++)
+            if (algorithm_serves(algorithms[i], served[c]->id) &&
+                !names_have(&names, algorithms[i]->name))
+                names_add(&names, algorithms[i]->name, algorithms[i]->aliases,
+                          LENGTH(algorithms[i]->aliases));
+    }
     if (name_equal(subject, "ll"))
         return fail(STATUS_USAGE,
                     "'%s' is not an algorithm but a way over the links, for any "
                     "algorithm: give --copy ll",
                     subject);
-    snprintf(what, sizeof what, "algorithm for %s", collective->name);
     return names_refuse(subject, what, &names);
 }
 
@@ -123,7 +135,7 @@ static enum status unknown_memory(const char *subject)
     return names_refuse(subject, "kind of memory", &names);
 }
 
-static enum status unknown_datatype(const char *subject)
+enum status unknown_datatype(const char *subject)
 {
     struct names names = {.valid_count = 0};
     for (int i = 0; datatypes[i]; i++)
@@ -131,7 +143,7 @@ static enum status unknown_datatype(const char *subject)
     return names_refuse(subject, "datatype", &names);
 }
 
-static enum status unknown_reduction(const char *subject)
+enum status unknown_reduction(const char *subject)
 {
     struct names names = {.valid_count = 0};
     for (int i = 0; reductions[i]; i++)
@@ -151,30 +163,4 @@ static json_t *memory_show(const struct option_row *option, const struct job *jo
     return json_string(job->memory->name);
 }
 
-static enum status datatype_read(const struct argument *argument, struct job *job)
-{
-    job->datatype = datatype_find(argument->text);
-    return job->datatype ? STATUS_OK : unknown_datatype(argument->text);
-}
-
-static json_t *datatype_show(const struct option_row *option, const struct job *job)
-{
-    (void)option;
-    return json_string(job->datatype->name);
-}
-
-static enum status reduction_read(const struct argument *argument, struct job *job)
-{
-    job->reduction = reduction_find(argument->text);
-    return job->reduction ? STATUS_OK : unknown_reduction(argument->text);
-}
-
-static json_t *reduction_show(const struct option_row *option, const struct job *job)
-{
-    (void)option;
-    return job->reduction ? json_string(job->reduction->name) : json_null();
-}
-
 const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};
-const struct option_kind kind_datatype = {.parse = datatype_read, .show = datatype_show};
-const struct option_kind kind_reduction = {.parse = reduction_read, .show = reduction_show};

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/options/choices.h"
 #include "cli/options/inject.h"
+#include "cli/options/lists.h"
 #include "cli/options/names.h"
 #include "cli/options/transports.h"
 #include "cli/options/values.h"
@@ -41,14 +42,16 @@ const struct option_row option_table[] = {
     {.name = "algorithm", .letter = 'a', .argument = "A[,B...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_algorithm,
      .help = "algorithms to compare, each with its options: bruck:radix=4,pairwise; 'all': every "
-             "algorithm of the collective; 'auto': one for each size, by a rule",
+             "algorithm of the collective; 'auto': one for each size, by a rule; of several "
+             "collectives each runs those that it has",
      .standard_note = "auto"},
-    {.name = "datatype", .letter = 'd', .argument = "TYPE", .group = GROUP_WHAT,
+    {.name = "datatype", .letter = 'd', .argument = "TYPE[,TYPE...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_datatype, .standard = "float",
-     .help = "type of the elements"},
-    {.name = "op", .letter = 'o', .argument = "OP", .group = GROUP_WHAT,
+     .help = "types of the elements, one after the other; 'all': every type"},
+    {.name = "op", .letter = 'o', .argument = "OP[,OP...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_reduction, .standard = "sum",
-     .help = "operation that combines elements, if the collective combines"},
+     .help = "operations that combine elements, if the collective combines; 'all': every operation, "
+             "with the types that have it"},
     {.name = "root", .letter = 'r', .argument = "RANK|all", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_root, .standard = "0",
      .most = JOB_RANKS_MOST - 1,
@@ -278,7 +281,8 @@ static void text_add_option(struct text *text, const struct option_row *row, con
 void options_compared(const struct job *job, char to[COMPARED_TEXT_MOST])
 {
     struct text text = text_in(to, COMPARED_TEXT_MOST);
-    text_add(&text, "%s", job->collective->name);
+    char names[COLLECTIVES_TEXT_MOST];
+    text_add(&text, "%s", collectives_text(job, names));
     for (const struct option_row *row = option_table; row->name; row++)
         if ((row->commands & FOR_RUN) && !row->per_rank && row->kind->show)
             text_add_option(&text, row, job);

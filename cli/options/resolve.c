@@ -10,9 +10,11 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "cli/options/choices.h"
+#include "cli/options/lists.h"
 #include "cli/options/names.h"
 #include "cli/options/transports.h"
 #include "memory/reduce.h"
+#include "run/candidates.h"
 
 #define TIMEOUT_LEAST 0.2 /* seconds */
 
@@ -24,27 +26,30 @@ static enum source source_of(const struct command_line *line, const char *name)
 static void note_unused(const struct command_line *line, const struct job *job, const char *option,
                         bool used, const char *why)
 {
+    char names[COLLECTIVES_TEXT_MOST];
     if (!used && source_of(line, option) == SOURCE_FLAG)
-        say_verbose(1, "%s %s: --%s is not used", job->collective->name, why, option);
+        say_verbose(1, "%s %s: --%s is not used", collectives_text(job, names), why, option);
 }
 
-/* A barrier is a one-byte bor allreduce, whatever the other options. */
+/* Options that no collective of the job takes have no effect. A job of barriers alone shows what
+ * they are: a one-byte bor allreduce. */
 static void settle_contract(const struct command_line *line, struct job *job)
 {
-    const struct collective *collective = job->collective;
-    note_unused(line, job, "op", collective->reduces && collective->sized, "combines nothing");
-    note_unused(line, job, "root", collective->rooted, "has no root");
-    note_unused(line, job, "datatype", collective->sized, "moves no data");
-    note_unused(line, job, "min-bytes", collective->sized, "moves no data");
-    note_unused(line, job, "max-bytes", collective->sized, "moves no data");
-    if (!collective->rooted)
+    const struct traits any = job_traits(job);
+    note_unused(line, job, "op", any.takes_operator, "combines nothing");
+    note_unused(line, job, "root", any.rooted, "has no root");
+    note_unused(line, job, "datatype", any.sized, "moves no data");
+    note_unused(line, job, "min-bytes", any.sized, "moves no data");
+    note_unused(line, job, "max-bytes", any.sized, "moves no data");
+    if (!any.rooted)
         job->root = 0;
-    if (!collective->reduces)
-        job->reduction = NULL;
-    if (!collective->sized) {
-        job->datatype = datatype_find("uint8");
-        job->reduction = collective->reduces ? reduction_find("bor") : NULL;
-        job->smallest = job->largest = job->datatype->size;
+    if (!any.takes_operator)
+        job->reductions[0] = job->reductions[1] = NULL;
+    if (!any.sized) {
+        job->datatypes[0] = datatype_find("uint8");
+        job->datatypes[1] = NULL;
+        job->reductions[0] = any.reduces ? reduction_find("bor") : NULL;
+        job->smallest = job->largest = job->datatypes[0]->size;
         job->factor = 2;
         job->increment = 0;
     }
@@ -72,15 +77,18 @@ static enum status settle_bounds(const struct command_line *line, struct job *jo
  * measurement. A file sets the block lengths, so there is one size. */
 static enum status settle_counts(const struct command_line *line, struct job *job)
 {
-    const struct collective *collective = job->collective;
-    if (!collective->counted && source_of(line, "counts") == SOURCE_FLAG) {
-        char form[64];
-        snprintf(form, sizeof form, "%sv", collective->name);
+    const struct traits any = job_traits(job);
+    bool sweeps = false;
+    if (!any.counted && source_of(line, "counts") == SOURCE_FLAG) {
+        char form[COLLECTIVES_TEXT_MOST + 1], names[COLLECTIVES_TEXT_MOST];
+        snprintf(form, sizeof form, "%sv", collectives_text(job, names));
         bool has = collective_find(form) != NULL;
-        return fail(STATUS_USAGE, "%s has blocks of one length: leave --counts out%s%s",
-                    collective->name, has ? ", or run " : "", has ? form : "");
+        return fail(STATUS_USAGE, "%s has blocks of one length: leave --counts out%s%s", names,
+                    has ? ", or run " : "", has ? form : "");
     }
-    if (!collective->counted || job->counts.distribution != DISTRIBUTION_FILE)
+    for (int i = 0; job->collectives[i]; i++)
+        sweeps |= job_sweeps(job, job->collectives[i]);
+    if (sweeps || !any.counted)
         return STATUS_OK;
     if (source_of(line, "min-bytes") == SOURCE_FLAG || source_of(line, "max-bytes") == SOURCE_FLAG)
         return fail(STATUS_USAGE,
@@ -123,9 +131,9 @@ static enum status settle_work(const struct job *job)
     if (job->min_busbw > 0 && job->iterations == 0)
         return fail(STATUS_USAGE,
                     "--min-busbw needs timed iterations: give --iterations of at least 1");
-    if (job->min_busbw > 0 && !job->collective->sized)
+    if (job->min_busbw > 0 && !job_traits(job).sized)
         return fail(STATUS_USAGE, "%s moves no data and has no bandwidth: leave --min-busbw out",
-                    job->collective->name);
+                    job->collectives[0]->name);
     return STATUS_OK;
 }
 
@@ -197,13 +205,43 @@ static enum status settle_outputs(const struct job *job)
     return status;
 }
 
-static enum status settle_operator(const struct job *job)
+static enum status operator_refuse(const struct datatype *datatype,
+                                   const struct reduction *reduction)
 {
-    const char *why = job->reduction ? reduce_refusal(job->datatype, job->reduction) : NULL;
-    if (!why)
+    return fail(STATUS_USAGE, "--op %s does not go with --datatype %s: %s", reduction->name,
+                datatype->name, reduce_refusal(datatype, reduction));
+}
+
+/* Pairs of a type and an operator that do not go together are left out, but each that is named goes
+ * with one of the others at least. */
+static enum status settle_operators(const struct job *job)
+{
+    const struct datatype *const *types = job->datatypes;
+    const struct reduction *const *operators = job->reductions;
+    int served[DATATYPES] = {0};
+    if (!job_traits(job).takes_operator)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "--op %s does not go with --datatype %s: %s", job->reduction->name,
-                job->datatype->name, why);
+    for (int o = 0; operators[o]; o++) {
+        int serves = 0;
+        for (int d = 0; types[d]; d++) {
+            bool goes = !reduce_refusal(types[d], operators[o]);
+            serves += goes;
+            served[d] += goes;
+        }
+        if (serves == 0 && !job->types_all)
+            return operator_refuse(types[0], operators[o]);
+    }
+    for (int d = 0; types[d] && !job->types_all; d++)
+        if (served[d] == 0)
+            return operator_refuse(types[d], operators[0]);
+    return STATUS_OK;
+}
+
+/* From here on a candidate is what its lines run. */
+static enum status settle_candidates(struct job *job)
+{
+    enum status status = settle_operators(job);
+    return status == STATUS_OK ? job_cross(job) : status;
 }
 
 /* Options of the device executor. */
@@ -262,7 +300,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status != STATUS_OK)
         return status;
     settle_contract(line, job);
-    status = settle_operator(job);
+    status = settle_candidates(job);
     if (status != STATUS_OK)
         return status;
     status = settle_ranks(line, job);
@@ -285,17 +323,17 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     return status == STATUS_OK ? transports_settle(job) : status;
 }
 
-/* The collective: the first word of a run, else the second (plan, list). */
-static enum status find_collective(const struct command_line *line, struct job *job)
+/* The collectives: the first word of a run, else the second (plan, list). */
+static enum status find_collectives(const struct command_line *line, struct job *job)
 {
     int index = line->command->bit == FOR_RUN ? 0 : 1;
     if (line->command->bit == FOR_HELP)
         return STATUS_OK;
-    if (index < line->word_count) {
-        job->collective = collective_find(line->words[index]);
-        bool algorithm = line->command->bit == FOR_LIST && is_algorithm(line->words[index]);
-        return job->collective || algorithm ? STATUS_OK : unknown_collective(line->words[index]);
-    }
+    if (index < line->word_count && line->command->bit == FOR_LIST &&
+        is_algorithm(line->words[index]))
+        return STATUS_OK;
+    if (index < line->word_count)
+        return collectives_read(line->words[index], job);
     if (line->command->bit == FOR_PLAN)
         return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
     return STATUS_OK;
@@ -304,7 +342,7 @@ static enum status find_collective(const struct command_line *line, struct job *
 enum status command_line_resolve(const struct command_line *line, struct job *job)
 {
     *job = (struct job){.bootstrap = {.rank = -1, .world = -1}};
-    enum status status = find_collective(line, job);
+    enum status status = find_collectives(line, job);
     for (int i = 0; status == STATUS_OK && option_table[i].name; i++) {
         const struct argument *argument = &line->arguments[i];
         if (argument->source != SOURCE_NONE)
@@ -312,7 +350,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
     }
     if (status != STATUS_OK)
         return status;
-    if (job->collective && line->command->bit != FOR_LIST && job->candidate_count == 0)
+    if (job->collectives[0] && line->command->bit != FOR_LIST && job->candidate_count == 0)
         status = choices_default(job);
     if (status == STATUS_OK && line->command->bit == FOR_RUN)
         status = settle_run(line, job);
@@ -320,7 +358,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         settle_contract(line, job);
         status = settle_counts(line, job);
         if (status == STATUS_OK)
-            status = settle_operator(job);
+            status = settle_candidates(job);
         if (status == STATUS_OK)
             status = settle_outputs(job);
     }

@@ -13,6 +13,7 @@
 #include "cli/plan/svg.h"
 #include "cli/printers/output.h"
 #include "memory/memory_limits.h"
+#include "run/candidates.h"
 #include "run/channel_count.h"
 
 #define RANKS_STANDARD 4
@@ -20,11 +21,12 @@
 
 /* Without -b, a block is one element, so that element numbers are block numbers. From 128 ranks on,
  * several channels cut a whole vector in units of CHANNEL_UNIT elements, so their blocks differ. */
-static size_t plan_bytes(const struct command_line *line, const struct job *job, int ranks)
+static size_t plan_bytes(const struct command_line *line, const struct job *job,
+                         const struct candidate *candidate, int ranks)
 {
     if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
         return job->smallest;
-    return (size_t)ranks * (size_t)channel_count_host(job) * job->datatype->size;
+    return (size_t)ranks * (size_t)channel_count_host(job) * candidate->datatype->size;
 }
 
 static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
@@ -49,24 +51,25 @@ static enum status plan_check(struct job *job, int ranks, const struct shape *sh
 }
 
 /* "allreduce ring, 4 ranks, count 4 (16 bytes of float), out of place" */
-static void head_write(const struct job *job, const struct problem *problem, const char *choice,
+static void head_write(const struct candidate *candidate, const struct problem *problem,
                        char text[HEAD_MOST])
 {
+    const struct collective *collective = candidate->collective;
+    const struct datatype *datatype = candidate->datatype;
     struct text head = text_in(text, HEAD_MOST);
-    text_add(&head, "%s %.300s, %d ranks", job->collective->name, choice, problem->ranks);
-    if (job->collective->sized)
+    text_add(&head, "%s %.300s, %d ranks", collective->name, candidate->text, problem->ranks);
+    if (collective->sized)
         text_add(&head, ", count %zu (%zu bytes of %s), %s", problem->count,
-                 collective_bytes(problem, job->datatype->size), job->datatype->name,
+                 collective_bytes(problem, datatype->size), datatype->name,
                  problem->in_place ? "in-place" : "out of place");
-    if (job->collective->rooted)
+    if (collective->rooted)
         text_add(&head, ", root %d", problem->root);
 }
 
-static void head_print(const struct job *job, const struct problem *problem,
-                       const struct candidate *candidate)
+static void head_print(const struct candidate *candidate, const struct problem *problem)
 {
     char head[HEAD_MOST];
-    head_write(job, problem, candidate->text, head);
+    head_write(candidate, problem, head);
     if (candidate->why)
         printf("# auto picks %s: %s\n", candidate->text, candidate->why);
     printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
@@ -76,14 +79,15 @@ static void head_print(const struct job *job, const struct problem *problem,
 
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
 {
-    const struct choice *choice = &job->candidates[index].choice;
+    const struct candidate *candidate = &job->candidates[index];
+    const struct choice *choice = &candidate->choice;
     return json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
-                     job->collective->name, "algorithm", choice->algorithm->name,
+                     candidate->collective->name, "algorithm", choice->algorithm->name,
                      "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
                      (json_int_t)problem->count, "bytes",
-                     (json_int_t)collective_bytes(problem, job->datatype->size), "datatype",
-                     job->datatype->name, "root", problem->root, "in_place", problem->in_place,
-                     "channels", channel_count_host(job), "schedules");
+                     (json_int_t)collective_bytes(problem, candidate->datatype->size), "datatype",
+                     candidate->datatype->name, "root", problem->root, "in_place",
+                     problem->in_place, "channels", channel_count_host(job), "schedules");
 }
 
 /* Refuses a document of so many ranks that does not fit the memory. `schedule`: of one of them; the
@@ -121,7 +125,7 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
             return status;
         }
         if (text && rank == first)
-            head_print(job, problem, &job->candidates[index]);
+            head_print(&job->candidates[index], problem);
         if (text)
             plan_print(schedule, job->bootstrap.verbosity > 0);
         if (plan)
@@ -140,7 +144,7 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
     for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
         status = schedule_build(&job->candidates[0].choice, problem, rank, channel_count_host(job),
                                 true, &schedules[rank]);
-    head_write(job, problem, job->candidates[0].text, head);
+    head_write(&job->candidates[0], problem, head);
     if (status == STATUS_OK)
         status = plan_draw((const struct schedule *const *)schedules, problem, job->bootstrap.rank,
                            head, job->candidates[0].choice.algorithm->summary, job->svg);
@@ -156,7 +160,7 @@ enum status plan_command(const struct command_line *line, struct job *job)
     struct shape *shape;
     if (!here)
         return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
-    job->smallest = job->largest = plan_bytes(line, job, ranks);
+    job->smallest = job->largest = plan_bytes(line, job, &job->candidates[0], ranks);
     enum status status = job_shape(job, ranks, here, &shape);
     free(here);
     if (status == STATUS_OK)
@@ -173,7 +177,8 @@ enum status plan_command(const struct command_line *line, struct job *job)
         json_object_set_new(document, "plans", plans);
     for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
         struct sized_problem sized;
-        status = job_problem(job, &job->candidates[i].choice, job->smallest, ranks, shape, &sized);
+        size_t bytes = plan_bytes(line, job, &job->candidates[i], ranks);
+        status = job_problem(job, &job->candidates[i], bytes, ranks, shape, &sized);
         if (status == STATUS_OK)
             status = plan_choice(job, &sized.problem, i, text, plans);
         if (status == STATUS_OK && job->svg)

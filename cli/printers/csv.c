@@ -83,19 +83,20 @@ static void csv_result(struct report *report, const struct job *job, const struc
 {
     struct csv_report *csv = csv_report_of(report);
     const struct statistics *time = &result->time_us;
-    fprintf(csv->file, "%s,%s,%s,%s,%s,%s,", job->collective->name,
-            job->candidates[result->choice].text, result->transport, job->memory->name,
-            job->datatype->name, job->reduction ? job->reduction->name : "");
-    if (job->collective->rooted && result->root == ROOT_ALL)
+    const struct candidate *candidate = &job->candidates[result->choice];
+    fprintf(csv->file, "%s,%s,%s,%s,%s,%s,", candidate->collective->name, candidate->text,
+            result->transport, job->memory->name, candidate->datatype->name,
+            candidate->reduction ? candidate->reduction->name : "");
+    if (candidate->collective->rooted && result->root == ROOT_ALL)
         fputs("all", csv->file);
-    else if (job->collective->rooted)
+    else if (candidate->collective->rooted)
         fprintf(csv->file, "%d", result->root);
     fprintf(csv->file, ",%d,%zu,%zu,%d,%ld,%ld,%zu,%s,", csv->ranks, result->bytes, result->count,
             job->in_place, result->iterations, result->checked, result->wrong,
             job->start == START_BARRIER ? "barrier" : "back-to-back");
     fprintf(csv->file, "%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.6f,%.6f,", time->min, time->p50, time->mean,
             time->p90, time->p99, time->max, result->algbw, result->busbw);
-    csv_text(csv->file, job->collective->counted ? job->counts_text : "");
+    csv_text(csv->file, candidate->collective->counted ? job->counts_text : "");
     fputc('\n', csv->file);
     csv_flush(csv);
 }
@@ -113,8 +114,8 @@ static void csv_samples(struct report *report, const struct job *job, const stru
     struct csv_report *csv = csv_report_of(report);
     for (const struct sample_row *row = rows; row < rows + count; row++)
         fprintf(csv->file, "%ld,%s,%s,%zu,%d,%ld,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", csv->line,
-                job->collective->name, job->candidates[line->choice].text, line->bytes, row->rank,
-                row->iteration, row->duration, row->late, row->device);
+                job->candidates[line->choice].collective->name, job->candidates[line->choice].text,
+                line->bytes, row->rank, row->iteration, row->duration, row->late, row->device);
     csv_flush(csv);
 }
 

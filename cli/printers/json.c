@@ -203,26 +203,27 @@ static json_t *json_times(const struct statistics *times)
 
 static json_t *result_identity(const struct job *job, const struct result *result)
 {
-    const struct choice *choice = &job->candidates[result->choice].choice;
+    const struct candidate *candidate = &job->candidates[result->choice];
+    const struct choice *choice = &candidate->choice;
     json_t *line = json_object();
-    json_object_set_new(line, "collective", json_string(job->collective->name));
+    json_object_set_new(line, "collective", json_string(candidate->collective->name));
     json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
     json_object_set_new(line, "vendor", json_boolean(choice->algorithm->vendor != NULL));
     json_object_set_new(line, "algorithm_options", json_choice(choice));
-    const char *why = job->candidates[result->choice].why;
-    json_object_set_new(line, "auto", why ? json_string(why) : json_null());
+    json_object_set_new(line, "auto", candidate->why ? json_string(candidate->why) : json_null());
     json_object_set_new(line, "transport", json_string(result->transport));
     json_object_set_new(line, "memory", json_string(job->memory->name));
     json_object_set_new(line, "copy", json_string(copy_names[job->copy]));
-    json_object_set_new(line, "datatype", json_string(job->datatype->name));
-    json_object_set_new(line, "op",
-                        job->reduction ? json_string(job->reduction->name) : json_null());
+    json_object_set_new(line, "datatype", json_string(candidate->datatype->name));
+    json_object_set_new(
+        line, "op", candidate->reduction ? json_string(candidate->reduction->name) : json_null());
     json_object_set_new(line, "counts",
-                        job->collective->counted ? json_string(job->counts_text) : json_null());
+                        candidate->collective->counted ? json_string(job->counts_text)
+                                                       : json_null());
     json_object_set_new(line, "root",
-                        !job->collective->rooted   ? json_null()
-                        : result->root == ROOT_ALL ? json_string("all")
-                                                   : json_integer(result->root));
+                        !candidate->collective->rooted ? json_null()
+                        : result->root == ROOT_ALL     ? json_string("all")
+                                                       : json_integer(result->root));
     return line;
 }
 

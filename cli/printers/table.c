@@ -1,7 +1,7 @@
 /*
  * table.c - prints a run as a table for people: one line a result, as results come in.
  *
- * Where several algorithms run, the lines of one size are held until all of them are there, so that
+ * Where several algorithms run, their lines of one size are held until all of them are there, so that
  * the fastest can be marked; at the end they are ranked. Lines that are not results begin
  * with '#'.
  */
@@ -13,23 +13,28 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/rank_list.h"
-#include "base/size.h"
 #include "bootstrap/launcher.h"
+#include "cli/printers/table_columns.h"
 #include "cli/printers/table_devices.h"
-#include "cli/printers/table_gpus.h"
+#include "cli/printers/table_head.h"
 #include "cli/printers/table_profile.h"
 #include "cli/printers/table_ranking.h"
+#include "run/candidates.h"
+
+/* A line that waits for those that it is compared with. */
+struct held {
+    struct result result;
+    char *congested; /* -v; NULL: nothing was */
+};
 
 struct table {
     struct report report;
     FILE *out;
     struct outcome *outcome;
     bool colour;
-    int name_width;
-    struct result held[CANDIDATES_MOST]; /* of one size */
-    char *congested[CANDIDATES_MOST];    /* -v: of each of them; NULL: nothing was */
-    int held_count;
+    struct columns columns;
+    struct held *held; /* that compete, of one size */
+    int held_count, held_most;
     struct ranked *cells;
     size_t cell_count, cells_most;
     size_t wrong;
@@ -39,8 +44,6 @@ struct table {
     int fallback_count;
     bool on_host, on_device; /* some line ran there */
 };
-
-#define NAMES_SHOWN 8 /* algorithms in the first line; more are counted */
 
 static struct table *table_of(struct report *report)
 {
@@ -65,52 +68,16 @@ static void table_flush(struct table *table)
 
 /* The head. */
 
-static void print_hosts(const struct table *table, const struct participants *participants)
+static void table_begin(struct report *report, const struct job *job,
+                        const struct participants *participants)
 {
-    const struct member *members = participants->members;
-    int hosts = 0, count = participants->ranks, last = 0;
-    for (int i = 0; i < count; i++)
-        if (members[i].node >= hosts) {
-            hosts = members[i].node + 1;
-            last = i;
-        }
-    fprintf(table->out, "%d rank%s on ", count, count == 1 ? "" : "s");
-    if (hosts <= 1)
-        fprintf(table->out, "%s", count ? members[0].host : "this host");
-    else
-        fprintf(table->out, "%d hosts, %s to %s", hosts, members[0].host, members[last].host);
+    struct table *table = table_of(report);
+    columns_find(job, &table->columns);
+    head_print(table->out, job, participants, &table->columns);
+    table_flush(table);
 }
 
-/* How a rank is bound, and the words for it: where all are bound alike, and where they are not. */
-enum bound { BOUND_ALONE, BOUND_SHARED, BOUND_NOT, BOUNDS };
-static const char *const bound_all[BOUNDS] = {"a core for each rank", "ranks share cores",
-                                              "ranks not bound"};
-static const char *const bound_some[BOUNDS] = {"alone on a core", "on a shared core", "not bound"};
-
-static enum bound binding_bound(const struct cpu_binding *binding)
-{
-    return binding->core < 0 ? BOUND_NOT : binding->sharing > 1 ? BOUND_SHARED : BOUND_ALONE;
-}
-
-static void print_bindings(const struct table *table, const struct participants *participants)
-{
-    int ranks = participants->bindings ? participants->ranks : 0;
-    bool *listed = calloc((size_t)ranks + 1, sizeof *listed);
-    for (int bound = 0; listed && ranks > 0 && bound < BOUNDS; bound++) {
-        int count = 0;
-        char list[RANK_LIST_MOST];
-        for (int r = 0; r < ranks; r++)
-            count += listed[r] = binding_bound(&participants->bindings[r]) == (enum bound)bound;
-        if (count == ranks)
-            fprintf(table->out, "; %s", bound_all[bound]);
-        else if (count > 0)
-            fprintf(table->out, "; %s %s", rank_list_text(listed, ranks, list, sizeof list),
-                    bound_some[bound]);
-    }
-    free(listed);
-}
-
-static void print_columns(const struct table *table, const struct job *job)
+static void print_columns(const struct table *table)
 {
     static const char *const titles[2][7] = {
         {"size", "count", "p50", "p99", "algbw", "busbw", "#wrong"},
@@ -119,90 +86,10 @@ static void print_columns(const struct table *table, const struct job *job)
     for (int row = 0; row < 2; row++) {
         const char *const *title = titles[row];
         fprintf(table->out, "# %10s %11s", title[0], title[1]);
-        if (job->candidate_count > 1)
-            fprintf(table->out, "  %-*s", table->name_width, row ? "" : "algorithm");
+        columns_print(table->out, &table->columns, row ? NULL : column_titles);
         fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
         fprintf(table->out, "%s%s\n", row ? "" : "   ", title[6]);
     }
-}
-
-/* What auto picked, and why. */
-static void print_picks(FILE *out, const struct job *job)
-{
-    bool sweeps = job->collective->sized && job->counts.distribution != DISTRIBUTION_FILE;
-    for (int i = 0; i < job->candidate_count; i++) {
-        const struct candidate *picked = &job->candidates[i];
-        char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
-        if (!picked->why)
-            continue;
-        fprintf(out, "auto picks %s", picked->text);
-        if (sweeps && picked->least == picked->most)
-            fprintf(out, " at %s", size_format(picked->least, least));
-        else if (sweeps)
-            fprintf(out, " from %s to %s", size_format(picked->least, least),
-                    size_format(picked->most, most));
-        fprintf(out, ": %s\n# ", picked->why);
-    }
-}
-
-static void print_vendor(FILE *out, const struct candidate *candidate)
-{
-    char version[32];
-    if (!candidate->choice.algorithm->vendor)
-        return;
-    const struct vendor *vendor = vendor_find(candidate->choice.algorithm->vendor);
-    vendor->version(version, sizeof version);
-    fprintf(out, "# %s: the library %s %s, not cctest's own; it chooses its algorithm and links\n",
-            candidate->text, vendor->title, version);
-}
-
-static void table_begin(struct report *report, const struct job *job,
-                        const struct participants *participants)
-{
-    struct table *table = table_of(report);
-    FILE *out = table->out;
-    const struct collective *collective = job->collective;
-    fprintf(out, "# cctest %s: %s", CCTEST_VERSION, collective->name);
-    for (int i = 0; i < job->candidate_count && job->candidate_count <= NAMES_SHOWN; i++)
-        fprintf(out, "%s%s", i ? ", " : " ", job->candidates[i].text);
-    if (job->candidate_count > NAMES_SHOWN)
-        fprintf(out, ", %d algorithms", job->candidate_count);
-    fputs("\n# ", out);
-    print_picks(out, job);
-    print_hosts(table, participants);
-    fprintf(out, " (bootstrap %s%s); memory %s; transport %s", participants->bootstrap,
-            job->bootstrap.ranks_as == RANKS_THREADS ? ", as threads" : "", job->memory->name,
-            job->transports_text);
-    if (job->channels != CHANNELS_AUTO)
-        fprintf(out, "; channels %d", job->channels);
-    else if (job_considers_devices(job))
-        fputs("; channels auto", out);
-    if (collective->sized)
-        fprintf(out, "; %s%s%s; %s", job->datatype->name, job->reduction ? " " : "",
-                job->reduction ? job->reduction->name : "",
-                job->in_place ? "in-place" : "out of place");
-    if (collective->counted)
-        fprintf(out, "; counts %s", job->counts_text);
-    if (collective->rooted && job->root == ROOT_ALL)
-        fputs("; every root in turn", out);
-    else if (collective->rooted)
-        fprintf(out, "; root %d", job->root);
-    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s", job->warmup,
-            job->iterations, job->checked,
-            job->start == START_BARRIER ? "barrier before each iteration"
-                                        : "iterations back to back");
-    print_bindings(table, participants);
-    fputs("\n", out);
-    gpus_print(out, participants, job->bootstrap.verbosity >= 1);
-    for (int i = 0; i < job->candidate_count; i++) {
-        if (job->candidates[i].choice.algorithm->round_trip)
-            fprintf(out, "# %s: there and back is one iteration; half of its time is shown\n",
-                    job->candidates[i].text);
-        print_vendor(out, &job->candidates[i]);
-        int width = (int)strlen(job->candidates[i].text);
-        table->name_width = width > table->name_width ? width : table->name_width;
-    }
-    table_flush(table);
 }
 
 /* The links by transport and treatment: with -v all, else those that are staged. */
@@ -257,7 +144,7 @@ static void table_connected(struct report *report, const struct job *job,
     keep_fallback(table, job, &connectivity->fallbacks.further, connectivity->members);
     differences_print(table->out, connectivity);
     fputs("#\n", table->out);
-    print_columns(table, job);
+    print_columns(table);
     table_flush(table);
 }
 
@@ -300,12 +187,14 @@ static void print_line(const struct table *table, const struct job *job,
     FILE *out = table->out;
     if (best)
         fputs(paint(table, BOLD), out);
-    if (job->collective->sized)
+    const struct candidate *candidate = &job->candidates[result->choice];
+    const char *texts[COLUMNS];
+    if (candidate->collective->sized)
         fprintf(out, "  %10zu %11zu", result->bytes, result->count);
     else
         fprintf(out, "  %10s %11s", "-", "-");
-    if (job->candidate_count > 1)
-        fprintf(out, "  %-*s", table->name_width, job->candidates[result->choice].text);
+    column_texts(candidate, texts);
+    columns_print(out, &table->columns, texts);
     print_time(out, result, result->time_us.p50);
     print_time(out, result, result->time_us.p99);
     print_bandwidth(out, result->algbw);
@@ -332,9 +221,9 @@ static int fastest_held(const struct table *table)
 {
     int best = -1;
     for (int i = 0; i < table->held_count; i++) {
-        const struct result *result = &table->held[i];
+        const struct result *result = &table->held[i].result;
         if (result->iterations > 0 && result->wrong == 0 &&
-            (best < 0 || result->time_us.p50 < table->held[best].time_us.p50))
+            (best < 0 || result->time_us.p50 < table->held[best].result.time_us.p50))
             best = i;
     }
     return table->held_count > 1 ? best : -1;
@@ -359,11 +248,12 @@ static void release_held(struct table *table, const struct job *job)
 {
     int best = fastest_held(table);
     for (int i = 0; i < table->held_count; i++) {
-        executor_note(table, job, &table->held[i]);
-        print_line(table, job, &table->held[i], i == best);
-        if (table->congested[i])
-            fputs(table->congested[i], table->out);
-        free(table->congested[i]);
+        struct held *held = &table->held[i];
+        executor_note(table, job, &held->result);
+        print_line(table, job, &held->result, i == best);
+        if (held->congested)
+            fputs(held->congested, table->out);
+        free(held->congested);
     }
     table->held_count = 0;
     table_flush(table);
@@ -389,6 +279,39 @@ static void remember_cell(struct table *table, const struct result *result)
     };
 }
 
+/* False: there is no memory to hold one more. */
+static bool held_grow(struct table *table)
+{
+    if (table->held_count < table->held_most)
+        return true;
+    int most = table->held_most ? 2 * table->held_most : 8;
+    struct held *held = realloc(table->held, (size_t)most * sizeof *held);
+    if (!held)
+        return false;
+    table->held = held;
+    table->held_most = most;
+    return true;
+}
+
+/* How many lines compete with this one, itself among them. */
+static int competitors(const struct job *job, const struct result *result)
+{
+    int first = result->choice, running = 0;
+    while (first > 0 && candidates_compete(&job->candidates[first - 1], &job->candidates[first]))
+        first--;
+    for (int c = first; c < job_contest_end(job, first); c++)
+        running += candidate_runs_at(&job->candidates[c], result->asked);
+    return running;
+}
+
+/* Does it compete with the lines that are held? */
+static bool held_with(const struct table *table, const struct job *job, const struct result *result)
+{
+    const struct result *held = &table->held[0].result;
+    return held->asked == result->asked &&
+           candidates_compete(&job->candidates[held->choice], &job->candidates[result->choice]);
+}
+
 static void table_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct table *table = table_of(report);
@@ -396,19 +319,21 @@ static void table_result(struct report *report, const struct job *job, const str
     for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++)
         for (int p = 0; p < PATHS; p++)
             table->received[p] += result->by_transport[t].received[p];
-    if (table->held_count && table->held[0].bytes != result->bytes)
+    if (table->held_count && !held_with(table, job, result))
         release_held(table, job);
-    table->congested[table->held_count] =
-        job->bootstrap.verbosity >= 1 ? readings_text(&result->devices, COUNTER_CONGESTED) : NULL;
-    struct result *held = &table->held[table->held_count++];
-    *held = *result;
-    held->samples = NULL; /* they go with the line */
-    held->devices = (struct device_readings){0};
     remember_cell(table, result);
-    int running = 0;
-    for (int c = 0; c < job->candidate_count; c++)
-        running += job_runs_at(job, c, result->asked);
-    if (table->held_count == running || table->held_count == CANDIDATES_MOST)
+    if (!held_grow(table)) { /* they are printed without a star */
+        release_held(table, job);
+        print_line(table, job, result, false);
+        return;
+    }
+    struct held *held = &table->held[table->held_count++];
+    held->congested =
+        job->bootstrap.verbosity >= 1 ? readings_text(&result->devices, COUNTER_CONGESTED) : NULL;
+    held->result = *result;
+    held->result.samples = NULL; /* they go with the line */
+    held->result.devices = (struct device_readings){0};
+    if (table->held_count == competitors(job, result))
         release_held(table, job);
 }
 
@@ -464,7 +389,6 @@ struct report *table_open(FILE *out, struct outcome *outcome)
     table->outcome = outcome;
     table->colour = isatty(fileno(out)) && (!no_colour || !*no_colour) && terminal &&
                     strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();
-    table->name_width = (int)strlen("algorithm");
     return &table->report;
 }
 
@@ -473,5 +397,6 @@ void table_close(struct report *report)
     if (!report)
         return;
     free(table_of(report)->cells);
+    free(table_of(report)->held);
     free(table_of(report));
 }

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "run/candidates.h"
 
 #define RANKS_SHOWN 16 /* more than these are summed up */
 #define COLUMNS     (ACTIVITIES + 1)
@@ -95,10 +96,13 @@ void profile_print(FILE *out, const struct job *job, const struct result *result
 {
     if (!result->profile)
         return;
-    char size[SIZE_TEXT_MOST] = "";
-    bool sized = job->collective->sized, many = result->ranks > RANKS_SHOWN;
-    int indent = fprintf(out, "#   profile of %s%s%s:", job->candidates[result->choice].text,
-                         sized ? ", " : "", sized ? size_format(result->bytes, size) : "");
+    const struct candidate *candidate = &job->candidates[result->choice];
+    char size[SIZE_TEXT_MOST] = "", title[CANDIDATE_TITLE_MOST];
+    bool sized = candidate->collective->sized, many = result->ranks > RANKS_SHOWN;
+    candidate_title(job, candidate, title);
+    int indent =
+        fprintf(out, "#   profile of %s%s%s:", job_is_one_contest(job) ? candidate->text : title,
+                sized ? ", " : "", sized ? size_format(result->bytes, size) : "");
     indent += fprintf(out, "  %s", many ? "ranks" : "rank") - 2;
     print_titles(out);
     if (many) {

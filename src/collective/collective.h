@@ -34,6 +34,7 @@ enum collective_id {
     COLLECTIVE_SENDRECV,
     COLLECTIVE_BARRIER,
 };
+#define COLLECTIVES (COLLECTIVE_BARRIER + 1)
 
 /* The form of a source or destination. */
 struct extent_side {

@@ -53,7 +53,7 @@ static char *(*peer_buffers(const struct device_executor_config *config))[BUFFER
             continue;
         device_group_buffers(config->group, r, config->set, base);
         for (int b = 0; b < BUFFERS; b++)
-            buffers[r][b] = base[peer->storage[b]] + peer->base[b] * config->element;
+            buffers[r][b] = base[peer->storage[b]] + peer->base[b] * config->datatype->size;
     }
     return buffers;
 }
@@ -67,10 +67,10 @@ static enum status executor_plan_create(const struct device_executor_config *con
         return fail(STATUS_ERROR, "out of memory for the buffers of %d ranks", group->config.ranks);
     size_t asked = group->config.chunk;
     bool chooses = asked == 0 || asked == GRAIN_AUTO;
-    size_t chunk = asked < config->element ? config->element : asked;
+    size_t chunk = asked < config->datatype->size ? config->datatype->size : asked;
     struct flat_config flat = {
         .schedule = config->schedule,
-        .element = config->element,
+        .element = config->datatype->size,
         .split = true,
         .chunk = chooses ? CHUNK : chunk,
         .zcopy_chunk = chooses ? ZCOPY_CHUNK : chunk,
@@ -84,8 +84,8 @@ static enum status executor_plan_create(const struct device_executor_config *con
         .peer_buffer = buffers,
         .halves = device_group_halves,
         .context = config->group,
-        .datatype = (int)group->config.datatype->id,
-        .reduction = group->config.reduction ? (int)group->config.reduction->id : 0,
+        .datatype = (int)config->datatype->id,
+        .reduction = config->reduction ? (int)config->reduction->id : 0,
         .ranks = config->schedule->problem.ranks,
         .profiles = config->profile != NULL,
         .abort_word = group->machine->words.abort,

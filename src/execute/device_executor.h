@@ -13,10 +13,11 @@ struct device_executor_config {
     const struct schedule *schedule; /* must outlive the executor; all its peers are reached */
     /* By rank: the schedules of its peers, which need not be built to run. Only now. */
     const struct schedule *const *peers;
-    char *buffer[BUFFERS];   /* addresses of source, destination, scratch */
-    int set;                 /* of buffers, the same at all ranks */
-    size_t element;          /* bytes */
-    struct profile *profile; /* NULL: no profile */
+    char *buffer[BUFFERS]; /* addresses of source, destination, scratch */
+    int set;               /* of buffers, the same at all ranks */
+    const struct datatype *datatype;
+    const struct reduction *reduction; /* NULL: it combines nothing */
+    struct profile *profile;           /* NULL: no profile */
 };
 
 /* It runs after the next device_group_load(). */

@@ -39,8 +39,6 @@ struct device_group_config {
     const struct memory_kind *memory;
     const struct memory_device *device;  /* of this rank */
     const struct memory_device *devices; /* by rank, from open() on until the group is closed */
-    const struct datatype *datatype;
-    const struct reduction *reduction; /* NULL: none */
     int rank, ranks;
     const struct member *members; /* by rank; valid until the group is closed */
     const char *transport;        /* by whose name reports call messages of devices; static */

@@ -114,6 +114,8 @@ static enum status task_make(struct executor *executor, struct task *task,
         .element = config->element,
         .length = operation->length * config->element,
         .grain = operation->length * config->element,
+        .combines = config->schedule->problem.collective->reduces,
+        .one_way = config->schedule->problem.collective->rooted,
         .moved = &executor->moved,
         .profile = config->profile,
     };

@@ -102,6 +102,8 @@ void stage_post(struct staged_message *message, struct channel *channel, struct 
     struct transfer half = {.element = transfer->element,
                             .length = transfer->length,
                             .grain = staging->bytes / 2,
+                            .combines = transfer->combines,
+                            .one_way = transfer->one_way,
                             .moved = &staging->moved,
                             .profile = transfer->profile};
     half.grain = half.grain < half.length ? half.grain : half.length;

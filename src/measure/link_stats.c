@@ -10,11 +10,11 @@
 #include "run/runner.h"
 #include "run/test_case.h"
 
-enum status link_stats_create(const struct job *job, const struct test_case *test_case,
-                              const struct runner *runner, struct link_stats **made)
+enum status link_stats_create(const struct test_case *test_case, const struct runner *runner,
+                              struct link_stats **made)
 {
     struct link_stats *stats = calloc(1, sizeof *stats);
-    uint64_t element = job->datatype->size;
+    uint64_t element = test_case->candidate->datatype->size;
     size_t channels = 0;
     *made = stats;
     if (stats)

@@ -45,7 +45,8 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->choice = choice;
     rank_result->bytes = bytes;
     rank_result->problem = test_case->sized.problem;
-    rank_result->channels = test_case->choice->algorithm->vendor ? 0 : test_case->channels;
+    rank_result->channels =
+        test_case->candidate->choice.algorithm->vendor ? 0 : test_case->channels;
     rank_result->way = &test_case->way;
     rank_result->checked = job->checked > 0 && job->checked < test_case->schedule_count
                                ? test_case->schedule_count
@@ -56,8 +57,7 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
         rank_result->stages |= is_used && links_stages(runner->links, peer);
         rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
-    return job->watches ? link_stats_create(job, test_case, runner, &rank_result->links)
-                        : STATUS_OK;
+    return job->watches ? link_stats_create(test_case, runner, &rank_result->links) : STATUS_OK;
 }
 
 void rank_result_free(struct rank_result *rank_result)

@@ -15,6 +15,7 @@
 #include "check/diagnosis_text.h"
 #include "measure/bottleneck_report.h"
 #include "measure/rank_summary.h"
+#include "run/candidates.h"
 
 #define FAULTS_SAID 8 /* of one line; more are counted */
 
@@ -59,11 +60,12 @@ static void fault_message(const struct line *line, const struct finding_group *g
                           size_t size)
 {
     const struct job *job = line->job;
+    const struct candidate *candidate = &job->candidates[line->mine->choice];
+    char title[CANDIDATE_TITLE_MOST];
     struct text text = text_in(message, size);
     int rank = fault_origin(line, group);
-    text_add(&text, "%s %s, %zu bytes: ", job->collective->name,
-             job->candidates[line->mine->choice].text,
-             collective_bytes(&line->mine->problem, job->datatype->size));
+    text_add(&text, "%s, %zu bytes: ", candidate_title(job, candidate, title),
+             collective_bytes(&line->mine->problem, candidate->datatype->size));
     diagnosis_text(&text, group, &line->context, rank < 0);
     if (rank < 0)
         return;
@@ -184,7 +186,8 @@ static enum status result_times(struct result *result, const struct line *line, 
     const struct job *job = line->job;
     const struct rank_summaries *summaries = line->summaries;
     const struct slowest *slowest = line->slowest;
-    uint64_t trips = job->candidates[result->choice].choice.algorithm->round_trip ? 2 : 1;
+    const struct candidate *candidate = &job->candidates[result->choice];
+    uint64_t trips = candidate->choice.algorithm->round_trip ? 2 : 1;
     uint64_t *late = calloc((size_t)summaries->count, sizeof *late);
     if (!late)
         return fail(STATUS_ERROR, "out of memory for %d ranks", summaries->count);
@@ -198,7 +201,7 @@ static enum status result_times(struct result *result, const struct line *line, 
     result->slowest_rank = slowest->rank;
     result->slowest_times = slowest->times;
     result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
-    result->busbw = result->algbw * collective_bus_factor(job->collective, summaries->count);
+    result->busbw = result->algbw * collective_bus_factor(candidate->collective, summaries->count);
     *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
     result->late_rank = statistics_late_rank(late, summaries->count, *duration);
     result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
@@ -254,6 +257,7 @@ static enum status results_add_summaries(struct results *results, const struct l
 {
     const struct job *job = line->job;
     const struct rank_result *mine = line->mine;
+    const struct candidate *candidate = &job->candidates[mine->choice];
     const struct rank_summaries *summaries = line->summaries;
     struct result *more =
         realloc(results->results, ((size_t)results->result_count + 1) * sizeof *more);
@@ -266,7 +270,7 @@ static enum status results_add_summaries(struct results *results, const struct l
         .asked = mine->bytes,
         .count = mine->problem.count,
         .channels = mine->channels,
-        .bytes = collective_bytes(&mine->problem, job->datatype->size),
+        .bytes = collective_bytes(&mine->problem, candidate->datatype->size),
         .root = job->root,
         .iterations = job->iterations,
         .checked = mine->checked,
@@ -278,7 +282,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     results->wrong += result->wrong;
     result_traffic(result, summaries);
     result_way(result, line);
-    const char *vendor = job->candidates[result->choice].choice.algorithm->vendor;
+    const char *vendor = candidate->choice.algorithm->vendor;
     if (vendor) /* it brings links of its own */
         snprintf(result->transport, sizeof result->transport, "%s", vendor);
     uint64_t duration = 0, time = 0;
@@ -303,18 +307,18 @@ enum status results_add_line(struct results *results, const struct rank_result *
                              const struct blobs *blobs, struct slowest *slowest,
                              struct report *report)
 {
+    const struct candidate *candidate = &job->candidates[mine->choice];
     struct rank_summaries summaries;
     enum status status = rank_summaries_decode(blobs, &summaries);
-    const struct line line = {
-        .job = job,
-        .mine = mine,
-        .members = members,
-        .summaries = &summaries,
-        .slowest = slowest,
-        .context = {.collective = job->collective,
-                    .datatype = job->datatype,
-                    .reduction = job->collective->reduces ? job->reduction : NULL,
-                    .ranks = summaries.count}};
+    const struct line line = {.job = job,
+                              .mine = mine,
+                              .members = members,
+                              .summaries = &summaries,
+                              .slowest = slowest,
+                              .context = {.collective = candidate->collective,
+                                          .datatype = candidate->datatype,
+                                          .reduction = candidate->reduction,
+                                          .ranks = summaries.count}};
     if (status == STATUS_OK)
         status = results_add_summaries(results, &line, report);
     rank_summaries_free(&summaries);
@@ -327,18 +331,37 @@ void results_add_errors(struct results *results, const struct job_error *errors,
         error_add(results, &errors[i]);
 }
 
-bool results_fast_enough(const struct job *job, const struct result *results, int count,
-                         double *best)
+/* The best right one of the largest size among results [0, count), which compete. */
+static struct result result_best(const struct result *results, int count)
 {
-    size_t largest = 0;
-    *best = 0;
-    for (int i = 0; i < count; i++)
-        if (results[i].bytes > largest)
-            largest = results[i].bytes;
-    for (int i = 0; i < count; i++)
-        if (results[i].bytes == largest && results[i].wrong == 0 && results[i].busbw > *best)
-            *best = results[i].busbw;
-    return job->min_busbw <= 0 || *best >= job->min_busbw;
+    struct result best = results[count - 1];
+    best.busbw = 0;
+    for (int i = 0; i < count; i++) {
+        bool larger = results[i].bytes > best.bytes, right = results[i].wrong == 0;
+        if (larger || (results[i].bytes == best.bytes && right && results[i].busbw > best.busbw)) {
+            best = results[i];
+            best.busbw = right ? best.busbw : 0;
+        }
+    }
+    return best;
+}
+
+bool results_fast_enough(const struct job *job, const struct result *results, int count,
+                         struct result *slowest)
+{
+    *slowest = (struct result){.busbw = 0};
+    for (int first = 0, end, found = 0; first < count; first = end) {
+        const struct candidate *candidate = &job->candidates[results[first].choice];
+        for (end = first + 1; end < count; end++)
+            if (!candidates_compete(candidate, &job->candidates[results[end].choice]))
+                break;
+        if (!candidate->collective->sized)
+            continue;
+        struct result best = result_best(&results[first], end - first);
+        if (!found++ || best.busbw < slowest->busbw)
+            *slowest = best;
+    }
+    return job->min_busbw <= 0 || slowest->busbw >= job->min_busbw;
 }
 
 enum status results_status(const struct results *results, const struct job *job)
@@ -347,12 +370,14 @@ enum status results_status(const struct results *results, const struct job *job)
         return STATUS_WRONG_DATA;
     if (results->result_count == 0)
         return STATUS_OK;
-    double best;
-    if (results_fast_enough(job, results->results, results->result_count, &best))
+    struct result slowest;
+    char title[CANDIDATE_TITLE_MOST];
+    if (results_fast_enough(job, results->results, results->result_count, &slowest))
         return STATUS_OK;
-    say("the best busbw at the largest size is %.3f GB/s, less than the %.3f GB/s that --min-busbw "
-        "asks for",
-        best, job->min_busbw);
+    say("%s: the best busbw at the largest size is %.3f GB/s, less than the %.3f GB/s that "
+        "--min-busbw asks for",
+        candidate_title(job, &job->candidates[slowest.choice], title), slowest.busbw,
+        job->min_busbw);
     return STATUS_SLOW;
 }
 

@@ -40,9 +40,10 @@ void results_add_errors(struct results *results, const struct job_error *errors,
 enum status results_status(const struct results *results, const struct job *job);
 void results_free(struct results *results);
 
-/* --min-busbw: is the best right result of the largest size fast enough? *best: its busbw, GB/s.
- * True if it was not asked for. */
+/* --min-busbw: is the best right result of the largest size fast enough, for each collective that
+ * moves data, datatype and operator? *slowest: the slowest of these; a busbw of 0 where none is
+ * right. True if it was not asked for. */
 bool results_fast_enough(const struct job *job, const struct result *results, int count,
-                         double *best);
+                         struct result *slowest);
 
 #endif

@@ -53,8 +53,9 @@ enum status sample_rows_report(struct control *control, const struct job *job,
     part.rows = calloc((size_t)most * (size_t)part.ranks, sizeof *part.rows);
     enum status status =
         part.rows ? STATUS_OK : fail(STATUS_ERROR, "out of memory for %ld samples", most);
-    const struct line_name line = {rank_result->choice,
-                                   collective_bytes(&rank_result->problem, job->datatype->size)};
+    const struct line_name line = {
+        rank_result->choice, collective_bytes(&rank_result->problem,
+                                              job->candidates[rank_result->choice].datatype->size)};
     for (; part.first < job->iterations && status == STATUS_OK; part.first += part.count) {
         long left = job->iterations - part.first;
         part.count = left < most ? left : most;

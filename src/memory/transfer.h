@@ -29,11 +29,14 @@ struct transfer {
     enum transfer_kind kind;
     struct layout to, from, with; /* the ones that the kind uses */
     reduce_function *reduce;
-    finish_function *finish;  /* TRANSFER_FINISH */
-    int ranks;                /* TRANSFER_FINISH: number of contributions */
-    size_t element;           /* bytes of an element */
-    size_t length;            /* bytes, whole elements */
-    size_t grain;             /* bytes after which progress is to be reported; at most the length */
+    finish_function *finish; /* TRANSFER_FINISH */
+    int ranks;               /* TRANSFER_FINISH: number of contributions */
+    size_t element;          /* bytes of an element */
+    size_t length;           /* bytes, whole elements */
+    size_t grain;            /* bytes after which progress is to be reported; at most the length */
+    /* Of the collective that the message belongs to, by which an engine may choose a way. */
+    bool combines;            /* it reduces: receivers combine messages */
+    bool one_way;             /* it has a root: ranks mostly either send or receive */
     struct moved_list *moved; /* where to report that done has grown */
     struct profile *profile;  /* NULL: none */
 

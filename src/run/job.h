@@ -62,41 +62,50 @@ static inline bool injection_takes_process(const struct injection *injection)
     return injection->kind == INJECT_KILL || injection->kind == INJECT_STOP;
 }
 
-#define CANDIDATES_MOST     64
-#define CANDIDATE_TEXT_MOST 256
-#define TRANSPORTS_MOST     8
-#define TRANSPORT_LIST_MOST 1024 /* bytes of -x */
-#define ROOT_ALL            (-1)
-#define CHANNELS_MOST       64
-#define CHANNELS_AUTO       0
+#define ALGORITHMS_MOST      64 /* that -a names */
+#define CANDIDATE_TEXT_MOST  256
+#define CANDIDATE_TITLE_MOST (CANDIDATE_TEXT_MOST + 64)
+#define TRANSPORTS_MOST      8
+#define TRANSPORT_LIST_MOST  1024 /* bytes of -x */
+#define ROOT_ALL             (-1)
+#define CHANNELS_MOST        64
+#define CHANNELS_AUTO        0
 
-/* An algorithm that the job is to run. */
+/* What lines of the table run, each at one size. */
 struct candidate {
-    struct choice choice;           /* algorithm NULL: auto, before the ranks are known */
-    char text[CANDIDATE_TEXT_MOST]; /* as shown: "bruck:radix=4" */
-    size_t least, most;             /* the sizes it runs at (bytes, as asked) */
-    const char *why;                /* why auto picked it; NULL: the user named it */
+    const struct collective *collective;
+    const struct datatype *datatype;
+    const struct reduction *reduction; /* NULL unless the collective reduces; barrier: bor */
+    struct choice choice;              /* algorithm NULL: auto, before the ranks are known */
+    char text[CANDIDATE_TEXT_MOST];    /* as shown: "bruck:radix=4" */
+    size_t least, most;                /* the sizes it runs at (bytes, as asked) */
+    const char *why;                   /* why auto picked it; NULL: the user named it */
 };
 
 struct job {
-    const struct collective *collective;
-    struct candidate candidates[CANDIDATES_MOST];
+    /* What was asked for, each list without repetition and ended by NULL. The lines take their own
+     * from their candidate. */
+    const struct collective *collectives[COLLECTIVES + 1];
+    const struct datatype *datatypes[DATATYPES + 1];
+    const struct reduction *reductions[REDUCTIONS + 1]; /* empty if no collective reduces */
+    /* Those that compete stand together: by collective, datatype and operator. */
+    struct candidate *candidates;
     int candidate_count;
-    bool choices_all; /* `-a all`: leave out algorithms that refuse the ranks */
+    bool collectives_all; /* `cctest all`: leave out collectives that have no algorithm of -a */
+    bool choices_all;     /* `-a all`: leave out algorithms that refuse the ranks */
+    bool types_all; /* `-d all` or `-o all`: leave out what cannot combine, or a vendor cannot */
     struct transport_choice transports[TRANSPORTS_MOST + 1]; /* ended by a NULL transport */
     const char *transports_text;                             /* as the user wrote it; "auto" */
     char transport_values[TRANSPORT_LIST_MOST]; /* texts that settings of `transports` point to: a
                                                    copy of a job refers to those of the original */
     const struct memory_kind *memory;
-    const char *devices;      /* --device: a list of those that have such memory; NULL: any */
-    size_t smallest, largest; /* bytes */
-    size_t factor, increment; /* one of them is 0 */
-    const struct datatype *datatype;
-    const struct reduction *reduction; /* NULL unless the collective reduces; barrier: bor */
-    int root;                          /* or ROOT_ALL: rotates with the iterations */
-    struct counts_spec counts;         /* --counts */
-    const char *counts_text;           /* as the user wrote it */
-    int shape_groups, shape_ranks;     /* --shape GROUPSxRANKS; 0: not given */
+    const char *devices;           /* --device: a list of those that have such memory; NULL: any */
+    size_t smallest, largest;      /* bytes */
+    size_t factor, increment;      /* one of them is 0 */
+    int root;                      /* or ROOT_ALL: rotates with the iterations */
+    struct counts_spec counts;     /* --counts */
+    const char *counts_text;       /* as the user wrote it */
+    int shape_groups, shape_ranks; /* --shape GROUPSxRANKS; 0: not given */
     long iterations, warmup, checked;
     bool in_place;
     enum executor_choice executor;
@@ -121,26 +130,39 @@ struct job {
     bool gathers_samples; /* rank 0 reports the samples of all ranks: --samples */
 };
 
-/* The size after `bytes` in the job's sweep; 0: there is none. */
-size_t job_next_size(const struct job *job, size_t bytes);
+void job_release(struct job *job); /* its candidates and its counts */
 
-/* How many sizes the sweep has. */
-unsigned long long job_size_count(const struct job *job);
+/* Does the sweep's size matter to it? A barrier moves one byte; a file of --counts sets the block
+ * lengths. */
+bool job_sweeps(const struct job *job, const struct collective *collective);
+
+/* What any of its collectives is. */
+struct traits {
+    bool counted, reduces, rooted, sized; /* as in struct collective */
+    bool takes_operator;                  /* not a barrier, whose operator is its own */
+};
+struct traits job_traits(const struct job *job);
+
+/* The first size of a candidate, and the one after `bytes`; 0: there is none. */
+size_t job_first_size(const struct job *job, const struct candidate *candidate);
+size_t job_next_size(const struct job *job, const struct candidate *candidate, size_t bytes);
+
+/* How many sizes the sweep of a candidate has. */
+unsigned long long job_size_count(const struct job *job, const struct candidate *candidate);
 
 /* Groups the ranks as --shape says, else by node. `node`: the node of each rank, or NULL if it is
  * not known yet; *shape may become NULL then. Free with shape_free(). STATUS_USAGE if --shape does
  * not suit the ranks. */
 enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape);
 
-/* Checks that the job can run with `ranks` ranks: root, injections, counts, and each algorithm.
- * Under `-a all` it removes algorithms that refuse; otherwise a refusal is an error. Called as soon
- * as the number of ranks is known (shape NULL), and again when the shape is known; then it replaces
- * `-a auto` by its picks. STATUS_USAGE, with the reason. */
-enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
-
 /* Checks that the libraries of vendors that the job names can do what it asks for; `ranks` is 0 if
  * it is not known yet. STATUS_USAGE, with the reason. */
 enum status job_check_vendors(const struct job *job, int ranks);
+
+/* Why the vendor of a candidate cannot do what it asks for; NULL: it can, or there is no vendor.
+ * Static, or written into `text`; `ranks` as above. */
+const char *job_vendor_refusal(const struct job *job, const struct candidate *candidate, int ranks,
+                               char text[VENDOR_WHY_MOST]);
 
 /* The vendor whose library one of the candidates runs; NULL: none does. */
 const struct vendor *job_vendor(const struct job *job);
@@ -152,7 +174,7 @@ bool job_considers_devices(const struct job *job);
 bool job_drops(const struct job *job, int rank);
 
 /* Does a candidate run at this size (bytes, as asked)? */
-bool job_runs_at(const struct job *job, int candidate, size_t bytes);
+bool candidate_runs_at(const struct candidate *candidate, size_t bytes);
 
 /* The problem of one size, and the counts that it refers to. */
 struct sized_problem {
@@ -160,10 +182,9 @@ struct sized_problem {
     struct counts *counts; /* or NULL; free with counts_free() */
 };
 
-/* Makes the problem of one size (bytes, as asked) of one algorithm. The root is 0 if it rotates.
- * choice->algorithm NULL (auto has not picked yet): sendrecv then has no partners. On error there
- * are no counts to free. */
-enum status job_problem(const struct job *job, const struct choice *choice, size_t bytes, int ranks,
-                        const struct shape *shape, struct sized_problem *sized);
+/* Makes the problem of one size (bytes, as asked) of one candidate. The root is 0 if it rotates.
+ * Before auto has picked, sendrecv has no partners. On error there are no counts to free. */
+enum status job_problem(const struct job *job, const struct candidate *candidate, size_t bytes,
+                        int ranks, const struct shape *shape, struct sized_problem *sized);
 
 #endif

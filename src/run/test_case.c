@@ -25,10 +25,16 @@ static struct problem problem_of(const struct test_case *test_case, int schedule
     return problem;
 }
 
+/* As the table shows them. */
+static size_t test_case_bytes(const struct test_case *test_case)
+{
+    return collective_bytes(&test_case->sized.problem, test_case->candidate->datatype->size);
+}
+
 int test_case_device_channels(const struct job *job, const struct test_case *test_case, int most)
 {
-    size_t bytes = collective_bytes(&test_case->sized.problem, job->datatype->size);
-    bool may = job_considers_devices(job) && !test_case->choice->algorithm->vendor;
+    size_t bytes = test_case_bytes(test_case);
+    bool may = job_considers_devices(job) && !test_case->candidate->choice.algorithm->vendor;
     return may ? channel_count_device(job, bytes, most) : channel_count_host(job);
 }
 
@@ -76,24 +82,24 @@ static enum status test_case_build(const struct runner *runner, int channels,
         return fail(STATUS_ERROR, "out of memory for %d schedules", count);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const struct problem problem = problem_of(test_case, i);
-        status = schedule_build(test_case->choice, &problem, runner->rank, channels, sets,
-                                &test_case->schedules[i]);
+        status = schedule_build(&test_case->candidate->choice, &problem, runner->rank, channels,
+                                sets, &test_case->schedules[i]);
     }
     if (status == STATUS_OK && sets)
-        test_case_fit_sets(sets, runner->job->datatype->size, test_case);
+        test_case_fit_sets(sets, test_case->candidate->datatype->size, test_case);
     return status;
 }
 
-static enum status test_case_write(const struct runner *runner, const struct choice *choice,
+static enum status test_case_write(const struct runner *runner, const struct candidate *candidate,
                                    size_t bytes, int channels, const struct buffers *sets,
                                    int count, struct test_case *test_case)
 {
     const struct job *job = runner->job;
-    bool each_root = job->collective->rooted && job->root == ROOT_ALL;
+    bool each_root = candidate->collective->rooted && job->root == ROOT_ALL;
     *test_case = (struct test_case){
-        .choice = choice, .schedule_count = each_root ? runner->ranks : 1, .sets = count};
+        .candidate = candidate, .schedule_count = each_root ? runner->ranks : 1, .sets = count};
     enum status status =
-        job_problem(job, choice, bytes, runner->ranks, runner->shape, &test_case->sized);
+        job_problem(job, candidate, bytes, runner->ranks, runner->shape, &test_case->sized);
     if (status == STATUS_OK)
         status = test_case_build(runner, channels, sets, test_case);
     if (status != STATUS_OK)
@@ -101,10 +107,10 @@ static enum status test_case_write(const struct runner *runner, const struct cho
     return status;
 }
 
-enum status test_case_outline(const struct runner *runner, const struct choice *choice,
+enum status test_case_outline(const struct runner *runner, const struct candidate *candidate,
                               size_t bytes, int channels, struct test_case *test_case)
 {
-    return test_case_write(runner, choice, bytes, channels, NULL, 1, test_case);
+    return test_case_write(runner, candidate, bytes, channels, NULL, 1, test_case);
 }
 
 void test_case_unready(struct test_case *test_case)
@@ -126,23 +132,23 @@ void test_case_close(struct test_case *test_case)
     *test_case = (struct test_case){0};
 }
 
-static enum status test_case_open_host(struct runner *runner, const struct schedule *schedule,
-                                       const struct buffers *set, char *spare,
-                                       struct execution **execution)
+static enum status test_case_open_host(struct runner *runner, const struct candidate *candidate,
+                                       const struct schedule *schedule, const struct buffers *set,
+                                       char *spare, struct execution **execution)
 {
-    const struct job *job = runner->job;
+    const struct memory_kind *memory = runner->job->memory;
     struct executor_config config = runner_executor_config(runner);
     struct executor *executor;
     config.schedule = schedule;
     config.spare = spare;
-    config.element = job->datatype->size;
-    if (job->collective->reduces) {
-        config.reduce = job->memory->reduce(job->datatype, job->reduction);
-        config.finish = job->memory->finish(job->datatype, job->reduction);
+    config.element = candidate->datatype->size;
+    if (candidate->reduction) {
+        config.reduce = memory->reduce(candidate->datatype, candidate->reduction);
+        config.finish = memory->finish(candidate->datatype, candidate->reduction);
     }
     config.profile = runner_profile(runner);
     for (int b = 0; b < BUFFERS; b++)
-        config.buffer[b] = buffers_place(set, schedule, job->datatype->size, (enum buffer)b);
+        config.buffer[b] = buffers_place(set, schedule, config.element, (enum buffer)b);
     enum status status = executor_create(&config, &executor);
     if (status == STATUS_OK)
         *execution = executor_execution(executor);
@@ -156,23 +162,25 @@ static enum status peer_schedules(const struct runner *runner, const struct test
     enum status status = STATUS_OK;
     for (int r = 0; r < runner->ranks && status == STATUS_OK; r++)
         if (test_case->peers[r].lanes > 0)
-            status = schedule_build(test_case->choice, problem, r, test_case->channels, false,
-                                    &peers[r]);
+            status = schedule_build(&test_case->candidate->choice, problem, r, test_case->channels,
+                                    false, &peers[r]);
     return status;
 }
 
-static enum status test_case_open_device(struct runner *runner, const struct schedule *schedule,
+static enum status test_case_open_device(struct runner *runner, const struct candidate *candidate,
+                                         const struct schedule *schedule,
                                          const struct schedule *const *peers,
                                          const struct buffers *sets, int set,
                                          struct execution **execution)
 {
-    size_t element = runner->job->datatype->size;
+    size_t element = candidate->datatype->size;
     struct device_executor_config config = {.group = &runner->devices,
                                             .schedule = schedule,
                                             .peers = peers,
                                             .set = set,
                                             .profile = runner_profile(runner),
-                                            .element = element};
+                                            .datatype = candidate->datatype,
+                                            .reduction = candidate->reduction};
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(&sets[set], schedule, element, (enum buffer)b);
     return device_executor_create(&config, execution);
@@ -190,8 +198,8 @@ static enum status test_case_open_devices(struct runner *runner, const struct bu
     enum status status = peer_schedules(runner, test_case, &problem, peers);
     for (int set = 0; set < test_case->sets && status == STATUS_OK; set++)
         status = test_case_open_device(
-            runner, schedule, (const struct schedule *const *)peers, sets, set,
-            &test_case->executions[set * test_case->schedule_count + root]);
+            runner, test_case->candidate, schedule, (const struct schedule *const *)peers, sets,
+            set, &test_case->executions[set * test_case->schedule_count + root]);
     for (int r = 0; r < runner->ranks; r++)
         schedule_free(peers[r]);
     free(peers);
@@ -199,15 +207,15 @@ static enum status test_case_open_devices(struct runner *runner, const struct bu
 }
 
 /* The library takes the place of the schedule's operations, of which there are none. */
-static enum status test_case_open_vendor(struct runner *runner, const struct schedule *schedule,
-                                         const struct buffers *set, struct execution **execution)
+static enum status test_case_open_vendor(struct runner *runner, const struct candidate *candidate,
+                                         const struct schedule *schedule, const struct buffers *set,
+                                         struct execution **execution)
 {
-    const struct job *job = runner->job;
-    size_t element = job->datatype->size;
+    size_t element = candidate->datatype->size;
     const struct vendor_call call = {
         .problem = schedule->problem,
-        .datatype = job->datatype,
-        .reduction = job->reduction,
+        .datatype = candidate->datatype,
+        .reduction = candidate->reduction,
         .source = buffers_place(set, schedule, element, BUFFER_SOURCE),
         .destination = buffers_place(set, schedule, element, BUFFER_DESTINATION),
     };
@@ -255,6 +263,7 @@ static enum status test_case_split(struct runner *runner, const struct buffers *
 enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                             struct test_case *test_case)
 {
+    const struct candidate *candidate = test_case->candidate;
     int count = test_case->schedule_count;
     enum status status = test_case_split(runner, sets, test_case);
     if (status == STATUS_OK && test_case->way.on_device)
@@ -263,9 +272,10 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
         const struct schedule *schedule = test_case->schedules[i % count];
         const struct buffers *set = &sets[i / count];
         struct execution **execution = &test_case->executions[i];
-        status = test_case->choice->algorithm->vendor
-                     ? test_case_open_vendor(runner, schedule, set, execution)
-                     : test_case_open_host(runner, schedule, set, sets[0].spare, execution);
+        status =
+            test_case->candidate->choice.algorithm->vendor
+                ? test_case_open_vendor(runner, candidate, schedule, set, execution)
+                : test_case_open_host(runner, candidate, schedule, set, sets[0].spare, execution);
     }
     return status;
 }
@@ -277,7 +287,7 @@ static enum status test_case_choose_way(struct runner *runner, struct test_case 
     struct test_case_way *way = &test_case->way;
     enum status status = STATUS_OK;
     bool considered = devices->offers || devices->refusal[0];
-    if (!considered || test_case->choice->algorithm->vendor)
+    if (!considered || test_case->candidate->choice.algorithm->vendor)
         return STATUS_OK;
     snprintf(way->why_host, sizeof way->why_host, "%s", devices->refusal);
     way->on_device = !way->why_host[0];
@@ -289,10 +299,10 @@ static enum status test_case_choose_way(struct runner *runner, struct test_case 
     return status == STATUS_UNAVAILABLE ? STATUS_OK : status;
 }
 
-enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
+enum status test_case_open(struct runner *runner, const struct candidate *candidate, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case)
 {
-    enum status status = test_case_write(runner, choice, bytes, channel_count_host(runner->job),
+    enum status status = test_case_write(runner, candidate, bytes, channel_count_host(runner->job),
                                          sets, count, test_case);
     if (status != STATUS_OK)
         return status;

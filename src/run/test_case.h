@@ -15,7 +15,7 @@ struct test_case_way {
 };
 
 struct test_case {
-    const struct choice *choice;
+    const struct candidate *candidate;
     struct sized_problem sized; /* of the first schedule */
     int channels;               /* of each schedule */
     int schedule_count;         /* with `-r all` each rank is the root in turn; else 1 */
@@ -28,7 +28,7 @@ struct test_case {
 
 /* Makes the schedules, and finds how many of the `count` sets are large enough, but at least the
  * first. test_case->way: what this rank can do. On success the caller calls test_case_close(). */
-enum status test_case_open(struct runner *runner, const struct choice *choice, size_t bytes,
+enum status test_case_open(struct runner *runner, const struct candidate *candidate, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
 /* Makes the executions for its sets of buffers, the first of which has the spare area of all.
  * Before it the ranks have agreed on `sets` and `way`; after it they meet before any of them
@@ -37,7 +37,7 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                             struct test_case *test_case);
 /* The schedules alone, which cannot run: what they need can be read from them. On success the
  * caller calls test_case_close(). */
-enum status test_case_outline(const struct runner *runner, const struct choice *choice,
+enum status test_case_outline(const struct runner *runner, const struct candidate *candidate,
                               size_t bytes, int channels, struct test_case *test_case);
 /* The channels that it has if devices run it, which hold `most` (channel_count.h). Where none may,
  * those of the host. */

@@ -92,20 +92,20 @@ static enum status check_prepare(struct checker *checker, const struct test_case
                                  int set, struct check *check)
 {
     const struct runner *runner = checker->runner;
-    const struct job *job = runner->job;
+    const struct candidate *candidate = test_case->candidate;
     int root = (int)(checker->checks % (uint64_t)test_case->schedule_count);
     *check = (struct check){
         .execution = test_case_execution(test_case, root, set),
         .schedule = test_case->schedules[root],
         .set = &checker->sets[set],
         .pattern = {.problem = test_case->schedules[root]->problem,
-                    .inputs = {.datatype = job->datatype,
-                               .reduction = job->collective->reduces ? job->reduction : NULL,
+                    .inputs = {.datatype = candidate->datatype,
+                               .reduction = candidate->reduction,
                                .ranks = runner->ranks,
-                               .seed = job->seed,
+                               .seed = runner->job->seed,
                                .iteration = checker->checks++}},
     };
-    schedule_bytes(check->schedule, job->datatype->size, check->used);
+    schedule_bytes(check->schedule, candidate->datatype->size, check->used);
     return check_fill(&runner->memory, runner->rank, check);
 }
 

@@ -34,8 +34,6 @@ static struct device_group_config session_group_config(const struct session *ses
         .memory = job->memory,
         .device = &session->device,
         .devices = session->devices,
-        .datatype = job->datatype,
-        .reduction = job->collective->reduces ? job->reduction : NULL,
         .rank = runner->rank,
         .ranks = runner->ranks,
         .members = control_members(session->control),

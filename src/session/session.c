@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "run/candidates.h"
 #include "session/setup.h"
 #include "session/sweep.h"
 #include "session/vendor_setup.h"
@@ -73,6 +74,7 @@ static void session_close(struct session *session, bool whole)
     free(session->devices);
     node_ranks_free(&session->runner.node);
     shape_free(session->runner.shape);
+    free(session->job.candidates);
     control_close(session->control);
 }
 
@@ -119,13 +121,15 @@ enum status session_run(const struct membership *membership, void *argument)
     struct session *session = calloc(1, sizeof *session);
     if (!session)
         return fail(STATUS_ERROR, "out of memory");
-    *session = (struct session){.job = *job, .membership = membership};
+    *session = (struct session){.membership = membership};
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
                                     .writing = session->report ? &session->report->writing : NULL};
     bool whole = false;
-    enum status status = control_join(membership, &config, &session->control);
+    enum status status = job_copy(job, &session->job);
+    if (status == STATUS_OK)
+        status = control_join(membership, &config, &session->control);
     if (status == STATUS_OK) {
         if (membership->joined)
             membership->joined(membership->joined_argument);

@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "control/exchange.h"
 #include "measure/connectivity.h"
+#include "run/candidates.h"
 #include "run/memory_check.h"
 #include "session/device_setup.h"
 #include "session/link_setup.h"
@@ -329,9 +330,9 @@ enum status session_set_up(struct session *session)
     if (status != STATUS_OK)
         return status;
     for (int c = 0; c < job->candidate_count; c++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s %s", job->collective->name, job->candidates[c].text);
-        control_name_algorithm(session->control, c, name);
+        char title[CANDIDATE_TITLE_MOST];
+        candidate_title(job, &job->candidates[c], title);
+        control_name_algorithm(session->control, c, title);
     }
     status = session_place(session);
     if (status == STATUS_OK)

@@ -42,20 +42,20 @@ static void needs_add_dropped(struct needs *needs, const struct schedule *schedu
 }
 
 /* *most: the channels that the test case has if devices run it and hold all that it asks for. */
-static enum status survey_test_case(const struct runner *runner, const struct choice *choice,
+static enum status survey_test_case(const struct runner *runner, const struct candidate *candidate,
                                     size_t bytes, int channels, struct needs *needs, int *most)
 {
     const struct job *job = runner->job;
     struct test_case test_case;
-    enum status status = test_case_outline(runner, choice, bytes, channels, &test_case);
+    enum status status = test_case_outline(runner, candidate, bytes, channels, &test_case);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < test_case.schedule_count; i++) {
-        needs_add(needs, test_case.schedules[i], job->datatype->size);
+        needs_add(needs, test_case.schedules[i], candidate->datatype->size);
         if (channels == channel_count_host(job))
             needs_add_links(needs, test_case.schedules[i]);
         if (job_drops(job, runner->rank))
-            needs_add_dropped(needs, test_case.schedules[i], job->datatype->size);
+            needs_add_dropped(needs, test_case.schedules[i], candidate->datatype->size);
     }
     /* Wires bound them, too, by the lanes that are known so far. */
     const struct device_group_config group = {.ranks = runner->ranks,
@@ -71,26 +71,30 @@ static enum status survey_test_case(const struct runner *runner, const struct ch
 
 /* With each number of channels that it may get: which one is known when devices have told how many
  * blocks they hold. */
-static enum status survey_choice(const struct runner *runner, const struct choice *choice,
-                                 size_t bytes, struct needs *needs)
+static enum status survey_channels(const struct runner *runner, const struct candidate *candidate,
+                                   size_t bytes, struct needs *needs)
 {
     int channels = channel_count_host(runner->job), most;
     enum status status;
     do {
-        status = survey_test_case(runner, choice, bytes, channels, needs, &most);
+        status = survey_test_case(runner, candidate, bytes, channels, needs, &most);
         channels *= 2;
         tick_on(&runner->tick);
     } while (status == STATUS_OK && channels <= most);
     return status;
 }
 
-static enum status survey_size(const struct runner *runner, size_t bytes, struct needs *needs)
+/* At all sizes of the sweep that it runs at. */
+static enum status survey_candidate(const struct runner *runner, const struct candidate *candidate,
+                                    struct needs *needs)
 {
     const struct job *job = runner->job;
     enum status status = STATUS_OK;
-    for (int c = 0; c < job->candidate_count && status == STATUS_OK; c++) {
-        if (job_runs_at(job, c, bytes))
-            status = survey_choice(runner, &job->candidates[c].choice, bytes, needs);
+    for (size_t bytes = job_first_size(job, candidate), next = 1; next != 0 && status == STATUS_OK;
+         bytes = next) {
+        if (candidate_runs_at(candidate, bytes))
+            status = survey_channels(runner, candidate, bytes, needs);
+        next = job_next_size(job, candidate, bytes);
     }
     return status;
 }
@@ -104,11 +108,8 @@ enum status survey(const struct runner *runner, struct needs *needs)
     if (!needs->peers)
         return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
     enum status status = STATUS_OK;
-    size_t bytes = runner->job->smallest, next = 1;
-    for (; next != 0 && status == STATUS_OK; bytes = next) {
-        status = survey_size(runner, bytes, needs);
-        next = job_next_size(runner->job, bytes);
-    }
+    for (int c = 0; c < runner->job->candidate_count && status == STATUS_OK; c++)
+        status = survey_candidate(runner, &runner->job->candidates[c], needs);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * sweep.c - runs all sizes and algorithms of the job: warm up, check, time, gather.
+ * sweep.c - runs all candidates of the job at all sizes: warm up, check, time, gather.
  */
 #include "session/sweep.h"
 
@@ -10,12 +10,14 @@
 #include "measure/rank_summary.h"
 #include "measure/sample_rows.h"
 #include "measure/slowest.h"
+#include "run/candidates.h"
 #include "session/device_setup.h"
 
 /* A vendor's library connects the ranks in the first run of each root, which is not to be timed. */
 static long warmup_runs(const struct job *job, const struct test_case *test_case)
 {
-    long connecting = test_case->choice->algorithm->vendor ? test_case->schedule_count : 0;
+    long connecting =
+        test_case->candidate->choice.algorithm->vendor ? test_case->schedule_count : 0;
     if (connecting > job->iterations)
         connecting = job->iterations;
     return connecting > job->warmup ? connecting : job->warmup;
@@ -84,10 +86,10 @@ static enum status test_case_agree(struct session *session, struct test_case *te
     enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "test case",
                                          test_case_decode, test_case);
     if (status == STATUS_OK && session->job.executor == EXECUTOR_DEVICE &&
-        !test_case->way.on_device && !test_case->choice->algorithm->vendor)
+        !test_case->way.on_device && !test_case->candidate->choice.algorithm->vendor)
         return fail(STATUS_UNAVAILABLE, "--executor device cannot be had for %s %s: %s",
-                    session->job.collective->name, test_case->choice->algorithm->name,
-                    test_case->way.why_host);
+                    test_case->candidate->collective->name,
+                    test_case->candidate->choice.algorithm->name, test_case->way.why_host);
     return status;
 }
 
@@ -124,8 +126,8 @@ static enum status session_test_case(struct session *session, int choice, size_t
     atomic_store(&runner->progress->algorithm, choice);
     atomic_store(&runner->progress->bytes, bytes);
     enum status status =
-        test_case_open(runner, &session->job.candidates[choice].choice, bytes,
-                       session->checker.sets, session->checker.set_count, &test_case);
+        test_case_open(runner, &session->job.candidates[choice], bytes, session->checker.sets,
+                       session->checker.set_count, &test_case);
     if (status != STATUS_OK)
         return status;
     status = test_case_agree(session, &test_case);
@@ -160,20 +162,28 @@ static enum status session_test_case(struct session *session, int choice, size_t
     return status;
 }
 
+/* The candidates [first, end), which compete, at one size. */
+static enum status session_size(struct session *session, int first, int end, size_t bytes)
+{
+    enum status status = STATUS_OK;
+    for (int c = first; c < end && status == STATUS_OK; c++)
+        if (candidate_runs_at(&session->job.candidates[c], bytes))
+            status = session_test_case(session, c, bytes);
+    return status;
+}
+
 enum status session_sweep(struct session *session)
 {
     const struct job *job = &session->job;
-    size_t bytes = job->smallest;
-    for (;;) {
-        for (int c = 0; c < job->candidate_count; c++) {
-            enum status status =
-                job_runs_at(job, c, bytes) ? session_test_case(session, c, bytes) : STATUS_OK;
-            if (status != STATUS_OK)
-                return status;
+    enum status status = STATUS_OK;
+    for (int first = 0, end; first < job->candidate_count && status == STATUS_OK; first = end) {
+        const struct candidate *candidate = &job->candidates[first];
+        end = job_contest_end(job, first);
+        for (size_t bytes = job_first_size(job, candidate), next = 1;
+             next != 0 && status == STATUS_OK; bytes = next) {
+            status = session_size(session, first, end, bytes);
+            next = job_next_size(job, candidate, bytes);
         }
-        size_t next = job_next_size(job, bytes);
-        if (next == 0)
-            return STATUS_OK;
-        bytes = next;
     }
+    return status;
 }

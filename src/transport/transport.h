@@ -133,8 +133,7 @@ struct transport_config {
     bool has_core;     /* this host has a core for each of its ranks; else they share */
     bool is_bound;     /* this rank stays on its core, so that latencies measured once hold */
     enum copy_policy copy;
-    bool combines;     /* the collective reduces: receivers combine messages */
-    bool one_way;      /* the collective has a root: ranks mostly either send or receive */
+    bool combines;     /* some transfers are TRANSFER_RECV_REDUCE */
     size_t slot_bytes; /* 0: the transport's choice; else payload bytes of one slot */
     int slots;         /* 0: the transport's choice; else slots of one lane */
     /* All memory that transfers name: every byte of them lies in one of these regions, from open()

@@ -47,9 +47,10 @@ struct vendor {
      * `why`; NULL: it can. */
     const char *(*refuses)(const struct vendor_task *task, char why[VENDOR_WHY_MOST]);
 
-    /* Joins the communicator of all ranks, which all call it together. The calling thread has
-     * settled on its device, and makes all later calls. Waits by `tick`. */
-    enum status (*open)(struct control *control, const struct vendor_task *task,
+    /* Joins the communicator of all ranks, which all call it together, for `count` tasks, one at
+     * least, all of which the machine must be able to do. The calling thread has settled on its
+     * device, and makes all later calls. Waits by `tick`. */
+    enum status (*open)(struct control *control, const struct vendor_task *tasks, int count,
                         const struct tick *tick, struct vendor_session **session);
     /* Makes a collective ready to run on these buffers, one run at a time in a session. It keeps
      * nothing of the problem: a run that was abandoned may outlive that. The buffers must stay

@@ -320,6 +320,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     log_attach(&log);
     struct session_arguments arguments = {.job = &job, .options = "fuzz", .report = report};
     session_run(&membership, &arguments);
+    job_release(&job);
     kind_release_all();
     log_attach(NULL);
     if (json)

@@ -69,6 +69,7 @@ static void try_command_line(char *text, size_t size)
     static struct command_line line;
     static struct job job;
     static char compared[COMPARED_TEXT_MOST];
+    job_release(&job); /* of the last input */
     enum status status = command_line_read(count, words, variables, &line);
     if (status == STATUS_OK && line.command && !line.help)
         status = command_line_resolve(&line, &job);
@@ -79,7 +80,6 @@ static void try_command_line(char *text, size_t size)
         require(!job.devices || device_choice_at(job.devices, 7, &choice));
         if (line.command->bit == FOR_RUN)
             options_compared(&job, compared);
-        free(job.counts.numbers);
     }
     require(status == STATUS_OK || log_current()->failure.text[0]);
 }

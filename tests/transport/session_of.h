@@ -65,6 +65,7 @@ static inline void job_read(struct job *job, const char *text)
         *at++ = 0;
         list[count++] = at;
     }
+    job_release(job); /* of the last command line */
     assert_int_equal(command_line_read(count, list, NULL, &line), STATUS_OK);
     assert_int_equal(command_line_resolve(&line, job), STATUS_OK);
     job->bootstrap.ranks_as = RANKS_THREADS;

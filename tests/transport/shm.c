@@ -45,10 +45,13 @@ static bool goes_through_slots(const struct policy *policy, const struct post *p
 static void message_make(struct rank *me, struct transfer *transfer, struct piece *piece,
                          const struct post *post, bool sends)
 {
+    const struct policy *policy = pair_of(me)->argument;
     char *base = rank_take(me, 2 * post->length);
     memset(base, '#', 2 * post->length);
     *transfer = transfer_make(me, sends ? TRANSFER_SEND : TRANSFER_RECV, piece, base, post->length);
     transfer->grain = post->grain;
+    transfer->combines = policy->combines;
+    transfer->one_way = policy->one_way;
     if (post->run < post->length) {
         piece->run = post->run;
         piece->stride = 2 * post->run;
@@ -153,8 +156,6 @@ static void policy_run(const void *state, const struct policy *policy)
     *pair = (struct pair){.world = world_make(state, 0, 2), .argument = policy};
     pair->world.memory = policy->memory;
     pair->world.coreless = policy->coreless;
-    pair->world.config.combines = policy->combines;
-    pair->world.config.one_way = policy->one_way;
     pair->world.lanes = 2;
     pair->world.body = policy_is_kept;
     assert_true(pair_run(pair));

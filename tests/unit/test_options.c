@@ -18,6 +18,7 @@
 #include "cli/options/aliases.h"
 #include "cli/options/resolve.h"
 #include "measure/results.h"
+#include "run/candidates.h"
 
 #define ARGUMENTS_MOST 64
 
@@ -46,6 +47,7 @@ static void resolve(struct outcome *outcome, const char *words, char **environme
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
+    job_release(&outcome->job); /* of the last command line */
     outcome->status = command_line_read(argc, argv, environment, &outcome->line);
     if (outcome->status == STATUS_OK && outcome->line.command)
         outcome->status = command_line_resolve(&outcome->line, &outcome->job);
@@ -65,9 +67,9 @@ static void take(struct outcome *outcome, const char *words, char **environment)
 static void defaults_are_the_tables(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o, "alltoall", NULL);
-    assert_string_equal(o.job.collective->name, "alltoall");
+    assert_string_equal(o.job.collectives[0]->name, "alltoall");
     assert_int_equal(o.job.candidate_count, 1);
     assert_string_equal(o.job.candidates[0].text, "auto");
     assert_string_equal(o.job.memory->name, "host");
@@ -78,8 +80,8 @@ static void defaults_are_the_tables(void **state)
     assert_int_equal(o.job.largest, 16 << 20);
     assert_int_equal(o.job.factor, 4);
     assert_int_equal(o.job.increment, 0);
-    assert_string_equal(o.job.datatype->name, "float");
-    assert_null(o.job.reduction); /* an alltoall combines nothing */
+    assert_string_equal(o.job.datatypes[0]->name, "float");
+    assert_null(o.job.reductions[0]); /* an alltoall combines nothing */
     assert_int_equal(o.job.iterations, 20);
     assert_int_equal(o.job.warmup, 5);
     assert_int_equal(o.job.checked, 2);
@@ -101,13 +103,13 @@ static void defaults_are_the_tables(void **state)
 static void flags_reach_the_job(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o,
          "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
          "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5 "
          "--slots 12 --slot-size 8K",
          NULL);
-    assert_string_equal(o.job.collective->name, "broadcast");
+    assert_string_equal(o.job.collectives[0]->name, "broadcast");
     assert_int_equal(o.job.candidate_count, 2);
     assert_string_equal(o.job.candidates[1].text, "chain");
     assert_string_equal(o.job.transports[0].transport->name, "tcp");
@@ -118,7 +120,7 @@ static void flags_reach_the_job(void **state)
     assert_int_equal(o.job.largest, 1 << 30);
     assert_int_equal(o.job.factor, 0);
     assert_int_equal(o.job.increment, 4096);
-    assert_string_equal(o.job.datatype->name, "double");
+    assert_string_equal(o.job.datatypes[0]->name, "double");
     assert_int_equal(o.job.root, ROOT_ALL);
     assert_int_equal(o.job.iterations, 7);
     assert_true(o.job.in_place);
@@ -137,7 +139,7 @@ static void flags_reach_the_job(void **state)
          "--start back-to-back --interface lo -vv --inject "
          "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
          NULL);
-    assert_string_equal(o.job.reduction->name, "max");
+    assert_string_equal(o.job.reductions[0]->name, "max");
     assert_string_equal(o.job.bootstrap.rendezvous, "[::1]:7777");
     assert_int_equal(o.job.bootstrap.rank, 3);
     assert_int_equal(o.job.bootstrap.world, 4);
@@ -161,12 +163,12 @@ static void flags_reach_the_job(void **state)
 static void names_of_other_tools_are_taken(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o,
          "all_reduce_perf --minbytes 8 --maxbytes=8KB --stepfactor 2 --iters 7 --warmup_iters 1 "
          "--ranks 3 -T 9 -J f.json --check 1 --datatype half --op max --bind-to none",
          NULL);
-    assert_string_equal(o.job.collective->name, "allreduce");
+    assert_string_equal(o.job.collectives[0]->name, "allreduce");
     assert_int_equal(o.job.smallest, 8);
     assert_int_equal(o.job.largest, 8 << 10);
     assert_int_equal(o.job.factor, 2);
@@ -177,7 +179,7 @@ static void names_of_other_tools_are_taken(void **state)
     assert_string_equal(o.job.json, "f.json");
     assert_int_equal(o.job.bind, BIND_NONE);
     take(&o, "osu_bcast --stepbytes 4 --Min_Bytes 8 --in_place --nprocs 5", NULL);
-    assert_string_equal(o.job.collective->name, "broadcast");
+    assert_string_equal(o.job.collectives[0]->name, "broadcast");
     assert_int_equal(o.job.increment, 4);
     assert_int_equal(o.job.smallest, 8);
     assert_true(o.job.in_place);
@@ -207,7 +209,7 @@ static void names_of_other_tools_are_taken(void **state)
                                               {"osu_reduce_scatter", "reduce_scatter"}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         take(&o, programs[i][0], NULL);
-        assert_string_equal(o.job.collective->name, programs[i][1]);
+        assert_string_equal(o.job.collectives[0]->name, programs[i][1]);
     }
     assert_null(collective_find("osu_"));
     assert_null(collective_find("_perf"));
@@ -232,7 +234,7 @@ static void aliases_are_whole(void **state)
 static void algorithm_options_follow_the_name(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o, "alltoall -a bruck:radix=4,pairwise,bruck", NULL);
     assert_int_equal(o.job.candidate_count, 3);
     assert_string_equal(o.job.candidates[0].text, "bruck:radix=4");
@@ -247,7 +249,7 @@ static void algorithm_options_follow_the_name(void **state)
 static void the_environment_stands_between(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     char iterations[] = "CCTEST_ITERATIONS=3", bytes[] = "CCTEST_MIN_BYTES=64",
          place[] = "CCTEST_IN_PLACE=yes", step[] = "CCTEST_STEP_BYTES=1K",
          empty[] = "CCTEST_NP=", other[] = "ITERATIONS=4", meet[] = "CCTEST_RENDEZVOUS=h:1";
@@ -276,7 +278,7 @@ static void the_environment_stands_between(void **state)
 static void bounds_follow_the_one_that_was_given(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o, "alltoall -b 64M", NULL);
     assert_int_equal(o.job.largest, 64 << 20);
     take(&o, "alltoall -e 16", NULL);
@@ -286,12 +288,12 @@ static void bounds_follow_the_one_that_was_given(void **state)
 static void barrier_is_a_one_byte_bor(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o, "barrier -b 1M -d double", NULL);
     assert_int_equal(o.job.smallest, 1);
     assert_int_equal(o.job.largest, 1);
-    assert_int_equal(o.job.reduction->id, REDUCTION_BOR);
-    assert_int_equal(job_next_size(&o.job, 1), 0);
+    assert_int_equal(o.job.candidates[0].reduction->id, REDUCTION_BOR);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, 1), 0);
 }
 
 static const struct {
@@ -405,7 +407,7 @@ static void bad_input_is_one_sentence(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof bad_inputs / sizeof *bad_inputs; i++) {
-        struct outcome o;
+        static struct outcome o;
         resolve(&o, bad_inputs[i].words, NULL);
         if (o.status != STATUS_USAGE || !strstr(o.message, bad_inputs[i].says))
             print_error("cctest %s: status %d: %s\n", bad_inputs[i].words, o.status, o.message);
@@ -432,7 +434,7 @@ static enum status check_ranks(struct outcome *o, const char *words, int ranks)
 static void ranks_must_suit(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     assert_int_equal(check_ranks(&o, "broadcast -r 2", 3), STATUS_OK);
     assert_int_equal(check_ranks(&o, "broadcast -r 3", 3), STATUS_USAGE);
     assert_non_null(strstr(o.message, "root 3 is not among the 3 ranks"));
@@ -458,19 +460,19 @@ static void ranks_must_suit(void **state)
 static void sizes_follow_each_other(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o, "alltoall -b 0 -e 100 -f 3", NULL);
     size_t expected[] = {4, 12, 36, 0}, bytes = 0;
     for (int i = 0; i < 4; i++)
-        assert_int_equal(bytes = job_next_size(&o.job, bytes), expected[i]);
+        assert_int_equal(bytes = job_next_size(&o.job, o.job.candidates, bytes), expected[i]);
     take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
-    assert_int_equal(job_next_size(&o.job, 10), 20);
-    assert_int_equal(job_next_size(&o.job, 30), 0);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, 10), 20);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, 30), 0);
     o.job.largest = SIZE_MAX;
-    assert_int_equal(job_next_size(&o.job, SIZE_MAX - 3), 0);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, SIZE_MAX - 3), 0);
     o.job.increment = 0;
     o.job.factor = 4;
-    assert_int_equal(job_next_size(&o.job, SIZE_MAX / 2), 0);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, SIZE_MAX / 2), 0);
 }
 
 /* The number of sizes is that of the sweep. */
@@ -489,20 +491,21 @@ static void sizes_are_counted(void **state)
         "barrier",
     };
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
-        struct outcome o;
+        static struct outcome o;
         take(&o, sweeps[i], NULL);
         unsigned long long count = 1;
-        for (size_t bytes = o.job.smallest; (bytes = job_next_size(&o.job, bytes)) != 0;)
+        for (size_t bytes = job_first_size(&o.job, o.job.candidates);
+             (bytes = job_next_size(&o.job, o.job.candidates, bytes)) != 0;)
             count++;
-        assert_int_equal(job_size_count(&o.job), count);
+        assert_int_equal(job_size_count(&o.job, o.job.candidates), count);
     }
 }
 
 static void the_best_of_the_largest_size_counts(void **state)
 {
     (void)state;
-    struct outcome o;
-    double best;
+    static struct outcome o;
+    struct result slowest;
     struct result results[] = {
         {.bytes = 8, .busbw = 9},
         {.bytes = 64, .busbw = 2},
@@ -510,13 +513,13 @@ static void the_best_of_the_largest_size_counts(void **state)
         {.bytes = 64, .busbw = 5, .wrong = 1}, /* fast, but wrong */
     };
     take(&o, "alltoall --min-busbw 3", NULL);
-    assert_true(results_fast_enough(&o.job, results, 4, &best));
-    assert_true(best == 3);
+    assert_true(results_fast_enough(&o.job, results, 4, &slowest));
+    assert_true(slowest.busbw == 3);
     o.job.min_busbw = 3.1;
-    assert_false(results_fast_enough(&o.job, results, 4, &best));
-    assert_false(results_fast_enough(&o.job, results, 0, &best));
+    assert_false(results_fast_enough(&o.job, results, 4, &slowest));
+    assert_false(results_fast_enough(&o.job, results, 0, &slowest));
     o.job.min_busbw = 0;
-    assert_true(results_fast_enough(&o.job, results, 0, &best));
+    assert_true(results_fast_enough(&o.job, results, 0, &slowest));
 }
 
 /* The table itself, and the manual page. */
@@ -524,7 +527,7 @@ static void the_best_of_the_largest_size_counts(void **state)
 static void rows_are_whole(void **state)
 {
     (void)state;
-    struct outcome o;
+    static struct outcome o;
     take(&o, "alltoall", NULL);
     int count = 0;
     for (const struct option_row *row = option_table; row->name; row++, count++) {

@@ -39,7 +39,7 @@ static void compared(const char *words, void (*change)(struct job *job),
     if (change)
         change(&job);
     options_compared(&job, to);
-    free(job.counts.numbers);
+    job_release(&job);
 }
 
 /* Refuses a rank with the options `words`, changed, as rank 0 with the options `root_words`. */

@@ -99,13 +99,15 @@ static void algorithms_are_ranked(void **state)
         {.choice = 1, .asked = 2000, .bytes = 2048, .time = 8, .busbw = 0.25},
         {.choice = 2, .asked = 2000, .bytes = 2048, .time = 4, .busbw = 0.5},
     };
-    static struct job job = {.iterations = 1, .candidate_count = 4};
+    static struct candidate candidates[4];
+    static struct job job = {.iterations = 1, .candidates = candidates, .candidate_count = 4};
     static const char *const names[] = {"ring", "oneshot", "tree", "bruck"};
     char *printed;
     size_t size;
-    job.collective = collective_of(COLLECTIVE_ALLREDUCE);
-    for (int i = 0; i < 4; i++)
-        snprintf(job.candidates[i].text, sizeof job.candidates[i].text, "%s", names[i]);
+    for (int i = 0; i < 4; i++) {
+        candidates[i].collective = collective_of(COLLECTIVE_ALLREDUCE);
+        snprintf(candidates[i].text, sizeof candidates[i].text, "%s", names[i]);
+    }
     FILE *out = open_memstream(&printed, &size);
     ranking_print(out, &job, cells, sizeof cells / sizeof *cells);
     fclose(out);

@@ -92,6 +92,7 @@ static void resolve(struct outcome *outcome, const char *list)
     char *argv[] = {program, collective, flag, outcome->list, NULL};
     log_init(&log, -1, 0);
     log_attach(&log);
+    job_release(&outcome->job); /* of the last list */
     outcome->status = command_line_read(4, argv, NULL, &outcome->line);
     if (outcome->status == STATUS_OK)
         outcome->status = command_line_resolve(&outcome->line, &outcome->job);
@@ -268,6 +269,7 @@ static enum status run_printer(int count, char **words)
         complete_words(count - 2, words + 2);
         return STATUS_OK;
     }
+    job_release(&job); /* of the last command line */
     enum status status = command_line_read(count, words, NULL, &line);
     if (status == STATUS_OK)
         status = command_line_resolve(&line, &job);

@@ -57,17 +57,17 @@ static bool shm_only_sends(const struct shm_channel *channel)
 }
 
 /* Does --copy auto send these bytes of a message by reference? */
-static bool shm_auto_refers(const struct shm_channel *channel, size_t length, size_t bytes,
-                            bool shared, const struct shm_reference *reference)
+static bool shm_auto_refers(const struct shm_channel *channel, const struct transfer *transfer,
+                            size_t bytes, bool shared, const struct shm_reference *reference)
 {
-    const struct transport_config *config = &channel->base.endpoint->config;
+    size_t length = transfer->length;
     enum shm_source source = shared                                ? SHM_SHARED
                              : shm_is_far(channel->peer->distance) ? SHM_PRIVATE_FAR
                                                                    : SHM_PRIVATE_NEAR;
     /* A system call cannot combine what it reads. To copy it twice is faster if both ranks have a
      * core, or if the sender has little else to do. */
-    if (source != SHM_SHARED && config->combines &&
-        (channel->peer->distance != SHM_CORELESS || config->one_way))
+    if (source != SHM_SHARED && transfer->combines &&
+        (channel->peer->distance != SHM_CORELESS || transfer->one_way))
         return false;
     /* Slots use both cores, where the sender's would be idle while the other one reads. But bytes
      * that do not stay in the cache on their way go through memory twice. */
@@ -89,8 +89,7 @@ size_t shm_refer(const struct shm_channel *channel, const struct transfer *trans
     bool shared = bytes > 0 && endpoint->address.regions[reference->region].fd >= 0;
     if (bytes == 0 || (!shared && !channel->peer->it_reads))
         return 0;
-    if (policy == COPY_AUTO &&
-        !shm_auto_refers(channel, transfer->length, bytes, shared, reference))
+    if (policy == COPY_AUTO && !shm_auto_refers(channel, transfer, bytes, shared, reference))
         return 0;
     return bytes;
 }

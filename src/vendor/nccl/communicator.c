@@ -295,9 +295,16 @@ void nccl_close(struct vendor_session *session)
 }
 
 /* NCCL's reductions of 8-bit floats are compiled for compute capability 9.0 and later only. */
-static enum status device_check(const struct vendor_task *task)
+static enum status task_check(const struct nccl_communicator *communicator,
+                              const struct vendor_task *task)
 {
     int device = 0, major = 0;
+    if (communicator->version < nccl_type_since(task->datatype)) {
+        char version[32];
+        nccl_version_text(communicator->version, version, sizeof version);
+        return fail(STATUS_UNAVAILABLE, "NCCL %s has no type %s: install 2.24 or newer", version,
+                    task->datatype->name);
+    }
     if (!task->collective->reduces ||
         (task->datatype->id != TYPE_E4M3 && task->datatype->id != TYPE_E5M2))
         return STATUS_OK;
@@ -311,10 +318,10 @@ static enum status device_check(const struct vendor_task *task)
                              task->datatype->name, major);
 }
 
-enum status nccl_open(struct control *control, const struct vendor_task *task,
+enum status nccl_open(struct control *control, const struct vendor_task *tasks, int count,
                       const struct tick *tick, struct vendor_session **session)
 {
-    char why[VENDOR_WHY_MOST], version[32];
+    char why[VENDOR_WHY_MOST];
     struct nccl_communicator *communicator = calloc(1, sizeof *communicator);
     *session = NULL;
     if (!communicator)
@@ -325,13 +332,8 @@ enum status nccl_open(struct control *control, const struct vendor_task *task,
     enum status status = STATUS_OK;
     if (nccl_load(&communicator->api, &communicator->version, why))
         status = fail(STATUS_UNAVAILABLE, "NCCL cannot be used here: %s", why);
-    else if (communicator->version < nccl_type_since(task->datatype)) {
-        nccl_version_text(communicator->version, version, sizeof version);
-        status = fail(STATUS_UNAVAILABLE, "NCCL %s has no type %s: install 2.24 or newer", version,
-                      task->datatype->name);
-    }
-    if (status == STATUS_OK)
-        status = device_check(task);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        status = task_check(communicator, &tasks[i]);
     if (status == STATUS_OK)
         status = communicator_make(communicator, control);
     if (status == STATUS_OK)

@@ -46,7 +46,7 @@ enum status nccl_call_slowly(struct nccl_communicator *communicator, int (*make)
                              void *argument, const char *what, double seconds, int *result);
 
 /* As in vendor.h. */
-enum status nccl_open(struct control *control, const struct vendor_task *task,
+enum status nccl_open(struct control *control, const struct vendor_task *tasks, int count,
                       const struct tick *tick, struct vendor_session **session);
 void nccl_close(struct vendor_session *session);
 

@@ -1,0 +1,17 @@
+/*
+ * lists.h - what a job goes through, as lists of names or 'all': collectives, datatypes, operators.
+ */
+#ifndef CCTEST_CLI_OPTIONS_LISTS_H
+#define CCTEST_CLI_OPTIONS_LISTS_H
+
+#include "cli/options/names.h"
+
+extern const struct option_kind kind_datatype, kind_reduction;
+
+/* Reads "allreduce,allgather" or "all" into job->collectives. */
+enum status collectives_read(const char *text, struct job *job);
+
+/* "allreduce,allgather". Returns `text`. */
+const char *collectives_text(const struct job *job, char text[COLLECTIVES_TEXT_MOST]);
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * candidates.c - the candidates of a job: what its lines run. They begin as algorithms of
+ * collectives; then they get datatypes and operators; then, when the ranks are known, `auto` becomes
+ * its picks, and what does not suit the ranks is refused or left out.
+ */
+#include "run/candidates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "memory/reduce.h"
+
+/* The list is full where its length is a power of two. */
+enum status job_add_candidate(struct job *job, const struct candidate *candidate)
+{
+    int count = job->candidate_count;
+    if ((count & (count - 1)) == 0) {
+        size_t most = count ? 2 * (size_t)count : 1;
+        struct candidate *more = realloc(job->candidates, most * sizeof *more);
+        if (!more)
+            return fail(STATUS_ERROR, "out of memory for %zu algorithms", most);
+        job->candidates = more;
+    }
+    job->candidates[job->candidate_count++] = *candidate;
+    return STATUS_OK;
+}
+
+enum status job_copy(const struct job *job, struct job *copy)
+{
+    enum status status = STATUS_OK;
+    *copy = *job;
+    copy->candidates = NULL;
+    copy->candidate_count = 0;
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++)
+        status = job_add_candidate(copy, &job->candidates[i]);
+    return status;
+}
+
+bool candidates_compete(const struct candidate *a, const struct candidate *b)
+{
+    return a->collective == b->collective && a->datatype == b->datatype &&
+           a->reduction == b->reduction;
+}
+
+int job_contest_end(const struct job *job, int first)
+{
+    int end = first + 1;
+    while (end < job->candidate_count &&
+           candidates_compete(&job->candidates[first], &job->candidates[end]))
+        end++;
+    return end;
+}
+
+bool candidate_is_first(const struct job *job, int candidate)
+{
+    const struct candidate *list = job->candidates;
+    int first = candidate;
+    while (first > 0 && list[first - 1].collective == list[candidate].collective)
+        first--;
+    return candidates_compete(&list[first], &list[candidate]);
+}
+
+bool job_is_one_contest(const struct job *job)
+{
+    return job_contest_end(job, 0) >= job->candidate_count;
+}
+
+const char *candidate_title(const struct job *job, const struct candidate *candidate,
+                            char text[CANDIDATE_TITLE_MOST])
+{
+    struct text title = text_in(text, CANDIDATE_TITLE_MOST);
+    text_add(&title, "%s %s", candidate->collective->name, candidate->text);
+    if (candidate->collective->sized && (job->datatypes[1] || job->reductions[1]))
+        text_add(&title, " %s%s%s", candidate->datatype->name, candidate->reduction ? " " : "",
+                 candidate->reduction ? candidate->reduction->name : "");
+    return text;
+}
+
+/* The job's candidates, while a new list takes their place. */
+struct old_candidates {
+    struct candidate *list;
+    int count;
+};
+
+static struct old_candidates candidates_take(struct job *job)
+{
+    const struct old_candidates old = {job->candidates, job->candidate_count};
+    job->candidates = NULL;
+    job->candidate_count = 0;
+    return old;
+}
+
+/* Adds candidates [first, end) of one collective, on one datatype with one operator. */
+static enum status cross_pair(struct job *job, const struct old_candidates *old, int first, int end,
+                              const struct datatype *datatype, const struct reduction *reduction)
+{
+    enum status status = STATUS_OK;
+    if (reduction && reduce_refusal(datatype, reduction))
+        return STATUS_OK;
+    for (int i = first; i < end && status == STATUS_OK; i++) {
+        struct candidate candidate = old->list[i];
+        candidate.datatype = datatype;
+        candidate.reduction = reduction;
+        status = job_add_candidate(job, &candidate);
+    }
+    return status;
+}
+
+static enum status cross_collective(struct job *job, const struct old_candidates *old, int first,
+                                    int end)
+{
+    const struct collective *collective = old->list[first].collective;
+    enum status status = STATUS_OK;
+    if (!collective->sized)
+        return cross_pair(job, old, first, end, datatype_find("uint8"),
+                          collective->reduces ? reduction_find("bor") : NULL);
+    for (int d = 0; job->datatypes[d] && status == STATUS_OK; d++) {
+        if (!collective->reduces)
+            status = cross_pair(job, old, first, end, job->datatypes[d], NULL);
+        for (int o = 0; collective->reduces && job->reductions[o] && status == STATUS_OK; o++)
+            status = cross_pair(job, old, first, end, job->datatypes[d], job->reductions[o]);
+    }
+    return status;
+}
+
+enum status job_cross(struct job *job)
+{
+    const struct old_candidates old = candidates_take(job);
+    enum status status = STATUS_OK;
+    for (int first = 0, end; first < old.count && status == STATUS_OK; first = end) {
+        for (end = first; end < old.count; end++)
+            if (old.list[end].collective != old.list[first].collective)
+                break;
+        status = cross_collective(job, &old, first, end);
+    }
+    free(old.list);
+    return status;
+}
+
+/* The size by which auto picks: that of the problem that the asked size makes. */
+static enum status auto_bytes(const struct job *job, const struct candidate *automatic, int ranks,
+                              size_t asked, size_t *bytes)
+{
+    struct sized_problem sized;
+    enum status status = job_problem(job, automatic, asked, ranks, NULL, &sized);
+    if (status == STATUS_OK)
+        *bytes = collective_bytes(&sized.problem, automatic->datatype->size);
+    counts_free(sized.counts);
+    return status;
+}
+
+/* Adds auto's pick for each size of the sweep. */
+static enum status auto_expand(struct job *job, const struct candidate *automatic, int ranks,
+                               const struct shape *shape)
+{
+    const struct collective *collective = automatic->collective;
+    struct problem problem = {.collective = collective, .ranks = ranks, .shape = shape};
+    struct candidate picked = *automatic;
+    picked.choice.algorithm = NULL;
+    for (size_t bytes = job_first_size(job, automatic), next = 1; next != 0; bytes = next) {
+        const char *why;
+        size_t size;
+        enum status status = auto_bytes(job, automatic, ranks, bytes, &size);
+        if (status != STATUS_OK)
+            return status;
+        const struct algorithm *algorithm = algorithm_auto(&problem, size, &why);
+        if (!algorithm)
+            return fail(STATUS_USAGE,
+                        "auto knows no algorithm for %s on %d ranks: name one with -a",
+                        collective->name, ranks);
+        if (picked.choice.algorithm != algorithm) {
+            picked.choice = choice_of(algorithm);
+            picked.least = bytes;
+            picked.why = why;
+            snprintf(picked.text, sizeof picked.text, "%s", algorithm->name);
+            status = job_add_candidate(job, &picked);
+            if (status != STATUS_OK)
+                return status;
+        }
+        job->candidates[job->candidate_count - 1].most = bytes;
+        next = job_next_size(job, automatic, bytes);
+    }
+    return STATUS_OK;
+}
+
+static enum status candidates_expand(struct job *job, int ranks, const struct shape *shape)
+{
+    const struct old_candidates old = candidates_take(job);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < old.count && status == STATUS_OK; i++)
+        status = old.list[i].choice.algorithm ? job_add_candidate(job, &old.list[i])
+                                              : auto_expand(job, &old.list[i], ranks, shape);
+    free(old.list);
+    return status;
+}
+
+/* A grouped algorithm is accepted until the groups are known. */
+static const char *choice_refusal(const struct job *job, const struct candidate *candidate,
+                                  int ranks, const struct shape *shape, char *why, size_t size)
+{
+    const struct choice *choice = &candidate->choice;
+    struct problem problem = {.collective = candidate->collective,
+                              .ranks = ranks,
+                              .root = job->root == ROOT_ALL ? 0 : job->root,
+                              .shape = shape};
+    if (!choice->algorithm || (choice->algorithm->grouped && !shape && choice->group_count == 0))
+        return NULL;
+    return choice_refuses(choice, &problem, why, size);
+}
+
+/* Why the result of a candidate has no meaning; NULL: it has one. */
+static const char *meaning_refusal(const struct candidate *candidate, int ranks, char *text,
+                                   size_t size)
+{
+    const struct reduction *reduction = candidate->reduction;
+    int most = reduction ? reduce_ranks_most(candidate->datatype, reduction) : ranks;
+    if (ranks <= most)
+        return NULL;
+    snprintf(text, size,
+             "--op %s of %s over %d ranks is always 0: choose a wider --datatype, or at most %d "
+             "ranks",
+             reduction->name, candidate->datatype->name, ranks, most);
+    return text;
+}
+
+/* *keeps: it runs. If it does not, but was not named by itself either, the rest of the job does. */
+static enum status candidate_check(const struct job *job, const struct candidate *candidate,
+                                   int ranks, const struct shape *shape, bool *keeps)
+{
+    char text[VENDOR_WHY_MOST], title[CANDIDATE_TITLE_MOST];
+    const char *meaning = meaning_refusal(candidate, ranks, text, sizeof text);
+    const char *why = meaning ? meaning : job_vendor_refusal(job, candidate, ranks, text);
+    bool optional = job->types_all;
+    if (!why) {
+        why = choice_refusal(job, candidate, ranks, shape, text, sizeof text);
+        optional = job->choices_all;
+    }
+    *keeps = !why;
+    candidate_title(job, candidate, title);
+    if (why && !optional)
+        return why == meaning ? fail(STATUS_USAGE, "%s", why)
+                              : fail(STATUS_USAGE, "%s: %s", title, why);
+    if (why)
+        say_verbose(1, "%s is left out: %s", title, why);
+    return STATUS_OK;
+}
+
+/* Removes what is left out. Each collective keeps something. */
+static enum status check_candidates(struct job *job, int ranks, const struct shape *shape)
+{
+    int kept = 0, left = 0;
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct candidate candidate = job->candidates[i];
+        bool keeps, last = i + 1 == job->candidate_count ||
+                           job->candidates[i + 1].collective != candidate.collective;
+        enum status status = candidate_check(job, &candidate, ranks, shape, &keeps);
+        if (status != STATUS_OK)
+            return status;
+        if (keeps)
+            job->candidates[kept++] = candidate;
+        left += keeps;
+        if (last && left == 0)
+            return fail(STATUS_USAGE, "no algorithm for %s accepts %d ranks: choose another number",
+                        candidate.collective->name, ranks);
+        left = last ? 0 : left;
+    }
+    job->candidate_count = kept;
+    return STATUS_OK;
+}
+
+/* A file may be too short for the ranks. */
+static enum status check_counts(const struct job *job, int ranks, const struct shape *shape)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
+        const struct candidate *candidate = &job->candidates[i];
+        struct sized_problem sized;
+        if (!candidate->collective->counted ||
+            (i > 0 && candidate->collective == candidate[-1].collective))
+            continue;
+        status = job_problem(job, candidate, job->smallest, ranks, shape, &sized);
+        counts_free(sized.counts);
+    }
+    return status;
+}
+
+enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape)
+{
+    if (job_traits(job).rooted && job->root != ROOT_ALL && job->root >= ranks)
+        return fail(STATUS_USAGE, "root %d is not among the %d ranks: choose one from 0 to %d",
+                    job->root, ranks, ranks - 1);
+    for (int i = 0; i < job->injection_count; i++)
+        if (job->injections[i].rank >= ranks)
+            return fail(STATUS_USAGE,
+                        "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
+                        job->injections[i].rank, ranks, ranks - 1);
+    enum status status = job_check_vendors(job, ranks);
+    if (status == STATUS_OK && shape)
+        status = candidates_expand(job, ranks, shape);
+    if (status == STATUS_OK)
+        status = check_candidates(job, ranks, shape);
+    return status == STATUS_OK ? check_counts(job, ranks, shape) : status;
+}

@@ -1,0 +1,43 @@
+/*
+ * candidates.h - the candidates of a job: what its lines run, each at one size.
+ */
+#ifndef CCTEST_RUN_CANDIDATES_H
+#define CCTEST_RUN_CANDIDATES_H
+
+#include "run/job.h"
+
+enum status job_add_candidate(struct job *job, const struct candidate *candidate);
+
+/* Gives each candidate, which has no datatype and no operator yet, those of the job: it becomes as
+ * many as there are pairs. A barrier is a one-byte bor, whatever the others are. */
+enum status job_cross(struct job *job);
+
+/* Do two candidates do the same work? Then their times are compared. */
+bool candidates_compete(const struct candidate *a, const struct candidate *b);
+
+/* The candidates that compete with candidate `first` are those from it up to, without, this one. */
+int job_contest_end(const struct job *job, int first);
+
+/* Does it stand for its collective where all algorithms are named once? The candidates that compete
+ * with others of the collective are the same algorithms, with another datatype or operator. */
+bool candidate_is_first(const struct job *job, int candidate);
+
+/* Does the job compare nothing but algorithms? */
+bool job_is_one_contest(const struct job *job);
+
+/* A copy of a job has candidates of its own, to be freed with free(). It refers to the counts and
+ * the texts of the original, which must outlive it. */
+enum status job_copy(const struct job *job, struct job *copy);
+
+/* "allreduce ring", and for a job of several datatypes or operators "allreduce ring double max". */
+const char *candidate_title(const struct job *job, const struct candidate *candidate,
+                            char text[CANDIDATE_TITLE_MOST]);
+
+/* Checks that the job can run with `ranks` ranks: root, injections, counts, and each candidate.
+ * Under `-a all` it removes algorithms that refuse, and under `-d all` or `-o all` what has no
+ * meaning over these ranks; otherwise a refusal is an error. Called as soon
+ * as the number of ranks is known (shape NULL), and again when the shape is known; then it replaces
+ * `-a auto` by its picks. STATUS_USAGE, with the reason. */
+enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
+
+#endif
