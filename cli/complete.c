@@ -239,10 +239,13 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer_devices(word);
     if (kind == &kind_file || kind == &kind_counts)
         puts(FILES_TOO);
+    const struct word item = word_behind(*word, ",");
+    if ((kind == &kind_datatype || kind == &kind_reduction) && item.done == word->done)
+        offer(word, "all", "");
     for (int i = 0; kind == &kind_datatype && datatypes[i]; i++)
-        offer(word, datatypes[i]->name, "");
+        offer(&item, datatypes[i]->name, "");
     for (int i = 0; kind == &kind_reduction && reductions[i]; i++)
-        offer(word, reductions[i]->name, "");
+        offer(&item, reductions[i]->name, "");
     for (int i = 0; kind == &kind_memory && memory_kinds[i]; i++)
         offer(word, memory_kinds[i]->name, "");
 }
@@ -284,14 +287,27 @@ static void offer_options(const struct word *word, unsigned command)
     }
 }
 
-static void offer_collectives(const struct word *word)
+/* `several`: a list of them, or "all". */
+static void offer_collectives(struct word word, bool several)
 {
+    if (several && !strchr(word.text, ','))
+        offer(&word, "all", "");
+    if (several)
+        word = word_behind(word, ",");
     for (int i = 0; collectives[i]; i++) {
-        offer(word, collectives[i]->name, "");
-        for (int a = 0; word->text[0] && a < COLLECTIVE_ALIASES_MOST && collectives[i]->aliases[a];
-             a++)
-            offer(word, collectives[i]->aliases[a], "");
+        offer(&word, collectives[i]->name, "");
+        for (int a = 0;
+             word.text[word.done] && a < COLLECTIVE_ALIASES_MOST && collectives[i]->aliases[a]; a++)
+            offer(&word, collectives[i]->aliases[a], "");
     }
+}
+
+/* The first of a list; NULL: there is none of that name. */
+static const struct collective *first_collective(const char *list)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ","), list);
+    return collective_find(name);
 }
 
 /* A word that is not an option, after `count` such words. */
@@ -303,7 +319,7 @@ static void offer_words(const struct word *word, const struct command *command, 
          (count == 0 || (helps && count == 1)) && other->name; other++)
         offer(word, other->name, "");
     if (count == 0 || (command && count == 1 && command->words_most > 1))
-        offer_collectives(word);
+        offer_collectives(*word, count == 0 || command->bit == FOR_PLAN);
     if (command && command->bit == FOR_LIST && count == 2 && collective)
         for (int i = 0; algorithms[i]; i++)
             if (algorithm_serves(algorithms[i], collective->id))
@@ -326,7 +342,7 @@ void complete_words(int count, char **words)
             if (strcmp(word, other->name) == 0)
                 command = other;
         if (!collective)
-            collective = collective_find(word);
+            collective = first_collective(word);
         plain++;
     }
     if (plain > 0 && !command)

@@ -40,14 +40,19 @@ names() { # names PYTHON-EXPRESSION: its elements, from the JSON `d` of `list`, 
 
 mapfile -t collectives < <(names "[c['name'] for c in d['collectives']]")
 check "there are collectives" test "${#collectives[@]}" -ge 10
-offers "cctest " "${collectives[@]}" list info plan help
-offers "cctest plan " "${collectives[@]}"
+offers "cctest " "${collectives[@]}" all list info plan help
+offers "cctest plan " "${collectives[@]}" all
 offers "cctest help " "${collectives[@]}" list info plan help
 offers "cctest list " "${collectives[@]}"
 offers "cctest info " ""
 offers "cctest li" list
 offers "cctest allr" allreduce
 offers "cctest bca" bcast
+offers "cctest allreduce,bca" allreduce,bcast
+offers "cctest allreduce,alltoall -a ring-m" ring-multi
+offers "cctest allreduce -d float,e5" float,e5m2
+offers "cctest allreduce -o sum,av" sum,avg
+offers "cctest allreduce -o al" all
 offers "cctest xyz" ""
 
 # Options of each command: those of --help.

@@ -93,6 +93,62 @@ assert all(row["counts"] == sys.argv[3] for row in rows + document["results"] + 
 done
 check_json "$json" 'd["results"][0]["counts"] is None' 'd["options"]["counts"] is None'
 
+# Several collectives, types and operations: columns say what a line runs; what competes is compared, and nothing else.
+cctest allreduce,allgather,barrier -a ring,mesh,dissemination -d float,int8 -o sum,bor -b 4K -e 8K -f 2 -n 3 -w 1 -c 2 \
+    --np 4 --json "$json" --csv "$csv"
+check_status 0
+check_json "$json" 'd["options"]["algorithm"] == ["ring", "mesh", "dissemination"]' \
+    'd["options"]["datatype"] == ["float", "int8"]' 'd["options"]["op"] == ["sum", "bor"]' \
+    '[(r["collective"], r["datatype"], r["op"], r["bytes"], r["algorithm"]) for r in d["results"]] == [
+        (c, t, o, b, a) for c, t, o in [("allreduce", "float", "sum"), ("allreduce", "int8", "sum"),
+        ("allreduce", "int8", "bor"), ("allgather", "float", None), ("allgather", "int8", None)]
+        for b in (4096, 8192) for a in ("ring", "mesh")] + [("barrier", "uint8", "bor", 0, "dissemination")]' \
+    'all(r["count"] * {"float": 4, "int8": 1}[r["datatype"]] * {"allreduce": 1, "allgather": 4}[r["collective"]]
+        == r["bytes"] for r in d["results"][:-1])' \
+    'all(abs(r["busbw_GBps"] / r["algbw_GBps"] - {"allreduce": 1.5, "allgather": 0.75}[r["collective"]]) < 1e-3
+        for r in d["results"][:-1])' \
+    'd["results"][-1]["busbw_GBps"] == 0' 'all(r["wrong"] == 0 and r["checked"] == 2 for r in d["results"])' \
+    "[tuple(l.split(',')[i] for i in (0, 1, 4, 5, 8)) for l in open('$csv')][1:] == [
+        (r['collective'], r['algorithm'], r['datatype'], r['op'] or '', str(r['bytes'])) for r in d['results']]"
+check_says '^# cctest [^ ]*: allreduce, allgather, barrier: ring, mesh, dissemination$' "$out"
+check_says '^# +size +count +collective +type +op +algorithm +p50' "$out"
+check_says '^ +4096 +4096 +allreduce +int8 +bor +mesh +[0-9]' "$out"
+check_says '^ +8192 +512 +allgather +float +- +ring +[0-9]' "$out"
+check_says '^ +- +- +barrier +- +- +dissemination +[0-9]' "$out"
+check "each size of each collective, type and operation has one winner" test "$(grep -c ' \*$' "$out")" = 10
+check_says '^# allreduce: busbw in GB/s and place' "$out"
+check_says '^# +float +float +int8 +int8 +int8 +int8 *$' "$out"
+check_says '^# +sum +sum +sum +sum +bor +bor *$' "$out"
+check_says '^# allgather: busbw in GB/s and place' "$out"
+check_silent '^# barrier: ' "$out"
+cctest allreduce,alltoall -a ring "${small[@]}"
+check_says '^# cctest [^ ]*: allreduce, alltoall: ring$' "$out"
+check_says '; float sum; out of place$' "$out"
+check_says '^# +size +count +collective +p50' "$out"
+for links in "shm --np 3" "tcp --np 2 --in-place" "tcp --np 5 -r all --counts hot:0.5"; do
+    # shellcheck disable=SC2086
+    cctest all -d all -o all -b 1K -e 1K -n 1 -w 0 -c 2 --json "$json" -x $links
+    check_status 0 "everything"
+    check_json "$json" 'len({r["collective"] for r in d["results"]}) == 15' \
+        'len({r["datatype"] for r in d["results"]}) == 18' 'len({r["op"] for r in d["results"]}) == 14' \
+        'len({(r["collective"], r["datatype"], r["op"]) for r in d["results"]}) == len(d["results"])' \
+        'sum(r["wrong"] for r in d["results"]) == 0' 'all(r["checked"] > 0 for r in d["results"])'
+done
+cctest allreduce,barrier,alltoall -a ring,dissemination "${small[@]}" --min-busbw 100000
+check_status 4
+check_says '(allreduce|alltoall) ring: the best busbw at the largest size is [0-9.]+ GB/s, less than'
+
+# A fault of a line names what the line runs: here the fourth, with one checked of four iterations.
+lines=(allgather,alltoall -a ring,pairwise -d float,int16 --np 3 -b 1K -e 1K -n 2 -w 1 -c 1)
+cctest "${lines[@]}" --inject corrupt:rank=2:iteration=3 --json "$json"
+check_status 3
+check_says 'wrong data at .*: alltoall pairwise float, 1032 bytes: '
+check_json "$json" '[i for i, r in enumerate(d["results"]) if r["wrong"]] == [3]' \
+    '"alltoall pairwise float, 1032 bytes" in d["errors"][0]["message"]'
+cctest "${lines[@]}" --inject silent:rank=1:iteration=12 --timeout 2
+check_status 5
+check_says 'phase warmup, alltoall pairwise float, 1K, iteration 12'
+
 # Factors of busbw, with four ranks.
 for pair in allreduce=1.5 allgather=0.75 reduce_scatter=0.75 alltoall=0.75 broadcast=1 reduce=1; do
     cctest "${pair%=*}" -b 4K -e 4K -n 2 -w 0 -c 1 --np 4 --json -

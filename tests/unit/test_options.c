@@ -14,55 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "cli/options/aliases.h"
-#include "cli/options/resolve.h"
 #include "measure/results.h"
-#include "run/candidates.h"
-
-#define ARGUMENTS_MOST 64
-
-/* The result of a command line. */
-struct outcome {
-    enum status status;
-    char message[1024];
-    struct command_line line;
-    struct job job;
-    char text[512]; /* holds the words */
-};
-
-/* Reads a command line of words between blanks, in the given environment. */
-static void resolve(struct outcome *outcome, const char *words, char **environment)
-{
-    char *argv[ARGUMENTS_MOST] = {NULL}, *place;
-    static char program[] = "cctest";
-    int argc = 0;
-    argv[argc++] = program;
-    snprintf(outcome->text, sizeof outcome->text, "%s", words);
-    for (char *word = strtok_r(outcome->text, " ", &place); word;
-         word = strtok_r(NULL, " ", &place)) {
-        assert_true(argc + 1 < ARGUMENTS_MOST);
-        argv[argc++] = word;
-    }
-    struct log log;
-    log_init(&log, -1, 0);
-    log_attach(&log);
-    job_release(&outcome->job); /* of the last command line */
-    outcome->status = command_line_read(argc, argv, environment, &outcome->line);
-    if (outcome->status == STATUS_OK && outcome->line.command)
-        outcome->status = command_line_resolve(&outcome->line, &outcome->job);
-    assert_int_equal(outcome->status, log.failure.status);
-    snprintf(outcome->message, sizeof outcome->message, "%s", log.failure.text);
-    log_attach(NULL);
-}
-
-static void take(struct outcome *outcome, const char *words, char **environment)
-{
-    resolve(outcome, words, environment);
-    if (outcome->status != STATUS_OK)
-        print_error("cctest %s: %s\n", words, outcome->message);
-    assert_int_equal(outcome->status, STATUS_OK);
-}
+#include "resolved.h"
 
 static void defaults_are_the_tables(void **state)
 {
@@ -374,6 +328,19 @@ static const struct {
     {"alltoall --inject silent:rank=1:us=2", "is not one of its keys"},
     {"alltoall pairwise", "write -a pairwise"},
     {"alltoall two words", "one word too many"},
+    {"allreduce,alltaol", "'alltaol' is not a collective: did you mean 'alltoall'?"},
+    {"allreduce,", "'' is not a collective"},
+    {"allreduce,all-reduce", "collective 'all-reduce' is named twice"},
+    {"allreduce,all", "'all' stands for every collective: write it alone"},
+    {"allreduce -d half,f16", "datatype 'f16' is named twice"},
+    {"allreduce -d float,all", "'all' stands for every datatype"},
+    {"allreduce -o sum,sum", "operation 'sum' is named twice"},
+    {"allreduce,alltoall -a nonesuch", "'nonesuch' is not an algorithm for allreduce,alltoall"},
+    {"allreduce,alltoall -a pairwise",
+     "allreduce has no algorithm of --algorithm pairwise: add one"},
+    {"allreduce -d float,int8 -o band", "--op band does not go with --datatype float"},
+    {"allreduce -d float,double -o sum,band", "--op band does not go with --datatype float"},
+    {"allgather,alltoall --counts uniform", "allgather,alltoall has blocks of one length"},
     {"list alltaol", "did you mean 'alltoall'?"},
     {"list -n 3", "has no option --iterations"},
     {"plan", "which collective?"},
@@ -419,18 +386,6 @@ static void bad_input_is_one_sentence(void **state)
 
 /* Checks that need the number of ranks. */
 
-static enum status check_ranks(struct outcome *o, const char *words, int ranks)
-{
-    take(o, words, NULL);
-    struct log log;
-    log_init(&log, -1, 0);
-    log_attach(&log);
-    enum status status = job_check_ranks(&o->job, ranks, NULL);
-    snprintf(o->message, sizeof o->message, "%s", log.failure.text);
-    log_attach(NULL);
-    return status;
-}
-
 static void ranks_must_suit(void **state)
 {
     (void)state;
@@ -468,6 +423,12 @@ static void sizes_follow_each_other(void **state)
     take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
     assert_int_equal(job_next_size(&o.job, o.job.candidates, 10), 20);
     assert_int_equal(job_next_size(&o.job, o.job.candidates, 30), 0);
+    take(&o, "alltoall,barrier -b 4K -e 8K -f 2", NULL); /* of which one has no sizes */
+    assert_int_equal(job_first_size(&o.job, &o.job.candidates[0]), 4096);
+    assert_int_equal(job_next_size(&o.job, &o.job.candidates[0], 4096), 8192);
+    assert_int_equal(job_first_size(&o.job, &o.job.candidates[1]), 1);
+    assert_int_equal(job_next_size(&o.job, &o.job.candidates[1], 1), 0);
+    take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
     o.job.largest = SIZE_MAX;
     assert_int_equal(job_next_size(&o.job, o.job.candidates, SIZE_MAX - 3), 0);
     o.job.increment = 0;

@@ -180,6 +180,17 @@ static void other_collectives_are_refused(void **state)
     char why[1024];
     assert_int_equal(STATUS_USAGE, join_with("alltoall", "allgather", why, sizeof why));
     assert_non_null(strstr(why, "'alltoall' there, 'allgather' at rank 0"));
+    assert_int_equal(STATUS_USAGE, join_with("alltoall,allgather", "alltoall", why, sizeof why));
+    assert_non_null(strstr(why, "'alltoall,allgather -a auto,auto' there, 'alltoall -a auto' at"));
+    /* the same names, for other collectives */
+    const char *more = "allreduce,alltoall -a ring,pairwise,tree",
+               *less = "allreduce,alltoall -a ring,pairwise,tree,ring";
+    assert_int_equal(STATUS_USAGE, join_with(more, less, why, sizeof why));
+    assert_int_equal(STATUS_USAGE,
+                     join_with("allreduce -d float,half", "allreduce", why, sizeof why));
+    assert_non_null(strstr(why, "'-d float,float16' there, '-d float' at rank 0"));
+    assert_int_equal(
+        STATUS_OK, join_with("all -d half,f32 -o all", "all -d f16,float -o all", why, sizeof why));
 }
 
 /* The numbers of a file are compared, wherever it lies. */

@@ -1,0 +1,78 @@
+/*
+ * resolved.h - the job that a command line means, or the sentence that refuses it.
+ */
+#ifndef CCTEST_TEST_RESOLVED_H
+#define CCTEST_TEST_RESOLVED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/options/resolve.h"
+#include "run/candidates.h"
+
+#define ARGUMENTS_MOST 64
+
+/* The result of a command line: static, since the next one frees its job. */
+struct outcome {
+    enum status status;
+    char message[1024];
+    struct command_line line;
+    struct job job;
+    char text[512]; /* holds the words */
+};
+
+/* Reads a command line of words between blanks, in the given environment. */
+static inline void resolve(struct outcome *outcome, const char *words, char **environment)
+{
+    char *argv[ARGUMENTS_MOST] = {NULL}, *place;
+    static char program[] = "cctest";
+    int argc = 0;
+    argv[argc++] = program;
+    snprintf(outcome->text, sizeof outcome->text, "%s", words);
+    for (char *word = strtok_r(outcome->text, " ", &place); word;
+         word = strtok_r(NULL, " ", &place)) {
+        assert_true(argc + 1 < ARGUMENTS_MOST);
+        argv[argc++] = word;
+    }
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    job_release(&outcome->job); /* of the last command line */
+    outcome->status = command_line_read(argc, argv, environment, &outcome->line);
+    if (outcome->status == STATUS_OK && outcome->line.command)
+        outcome->status = command_line_resolve(&outcome->line, &outcome->job);
+    assert_int_equal(outcome->status, log.failure.status);
+    snprintf(outcome->message, sizeof outcome->message, "%s", log.failure.text);
+    log_attach(NULL);
+}
+
+static inline void take(struct outcome *outcome, const char *words, char **environment)
+{
+    resolve(outcome, words, environment);
+    if (outcome->status != STATUS_OK)
+        print_error("cctest %s: %s\n", words, outcome->message);
+    assert_int_equal(outcome->status, STATUS_OK);
+}
+
+/* Whether it can run with so many ranks. */
+static inline enum status check_ranks(struct outcome *o, const char *words, int ranks)
+{
+    take(o, words, NULL);
+    struct log log;
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    enum status status = job_check_ranks(&o->job, ranks, NULL);
+    snprintf(o->message, sizeof o->message, "%s", log.failure.text);
+    log_attach(NULL);
+    return status;
+}
+
+#endif
