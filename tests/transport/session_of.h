@@ -24,6 +24,7 @@
 struct listener {
     struct report report;     /* first: a report is its listener */
     char error[MESSAGE_MOST]; /* the first one; "": none */
+    size_t wrong;             /* elements, over all lines */
 };
 
 static inline void listener_begin(struct report *report, const struct job *job,
@@ -41,7 +42,8 @@ static inline void listener_connected(struct report *report, const struct job *j
 static inline void listener_result(struct report *report, const struct job *job,
                                    const struct result *result)
 {
-    (void)report, (void)job, (void)result;
+    (void)job;
+    ((struct listener *)report)->wrong += result->wrong;
 }
 
 static inline void listener_end(struct report *report, const struct job *job,

@@ -84,6 +84,66 @@ static void test_floats_are_ordinary(void **state)
     }
 }
 
+/* Bits that an element of this type has, but that do not vary where data is only moved: the upper
+ * two of an exponent, so that the value is finite. */
+static uint64_t bits_fixed(const struct datatype *type)
+{
+    bool is_pair = type->kind == DATATYPE_PAIR;
+    const char *name = is_pair ? type->name : NULL;
+    bool is_float = type->kind == DATATYPE_FLOAT || (name && strncmp(name, "int", 3) != 0);
+    size_t first = is_pair ? type->size / 2 : type->size;
+    return !is_float || first < 4 ? 0 : (uint64_t)3 << (8 * first - 3);
+}
+
+/* Every other bit of what is moved does: one that did not would hide that it is stuck. */
+static void test_moved_bits_vary(void **state)
+{
+    (void)state;
+    for (const struct datatype *const *type = datatypes; *type; type++) {
+        static unsigned char values[4096 * DATATYPE_SIZE_MOST];
+        size_t size = (*type)->size, ones[8 * DATATYPE_SIZE_MOST] = {0};
+        struct pattern pattern = pattern_make("broadcast", *type, NULL, 8, 100000);
+        inputs_make(&pattern.inputs, 0, 0, 4096, values);
+        for (size_t i = 0; i < 4096; i++)
+            for (size_t bit = 0; bit < 8 * size; bit++)
+                ones[bit] += values[i * size + bit / 8] >> bit % 8 & 1;
+        for (size_t bit = 0; bit < 8 * size; bit++)
+            if (bit >= 64 || !(bits_fixed(*type) >> bit & 1))
+                assert_in_range(ones[bit], 1024, 3072);
+    }
+}
+
+/* The magnitudes of sums and extremes of floats are whole numbers. All that fit occur, as far as
+ * so many draws can show it: each bit of them varies. */
+static void expect_magnitudes_vary(const struct datatype *type, const char *operator)
+{
+    static char values[4096 * DATATYPE_SIZE_MOST], text[64];
+    struct pattern pattern = pattern_make("allreduce", type, reduction_find(operator), 4, 100000);
+    bool is_sum = strcmp(operator, "sum") == 0;
+    int most = type->exact_bits - 3 < 30 ? type->exact_bits - 3 : 30;
+    int bits = is_sum ? most : 23, ones[64] = {0};
+    inputs_make(&pattern.inputs, 0, 0, 4096, values);
+    for (size_t i = 0; i < 4096; i++) {
+        datatype_print(type, values + i * type->size, text, sizeof text);
+        uint64_t magnitude = (uint64_t)fabs(strtod(text, NULL)) - 1;
+        for (int bit = 0; bit < bits; bit++)
+            ones[bit] += magnitude >> bit & 1;
+        assert_int_equal(magnitude >> bits, 0);
+    }
+    for (int bit = 0; bit < bits; bit++)
+        assert_in_range(ones[bit], 1024, 3072);
+}
+
+static void test_magnitudes_vary(void **state)
+{
+    (void)state;
+    for (const struct datatype *const *type = datatypes; *type; type++)
+        if ((*type)->kind == DATATYPE_FLOAT)
+            expect_magnitudes_vary(*type, "sum");
+    expect_magnitudes_vary(datatype_find("float"), "max");
+    expect_magnitudes_vary(datatype_find("double"), "min");
+}
+
 /* Any cut into pieces gives the same values. */
 static void test_pieces(void **state)
 {
@@ -150,6 +210,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moved_values_differ),
+        cmocka_unit_test(test_moved_bits_vary),
+        cmocka_unit_test(test_magnitudes_vary),
         cmocka_unit_test(test_floats_are_ordinary),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_entries),
