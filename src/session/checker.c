@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "check/check.h"
 
 #define SET_BYTES ((size_t)4 << 20) /* of a buffer of each set after the first, at most */
@@ -34,6 +35,17 @@ size_t checker_bytes(const struct job *job, const struct needs *needs)
     return all;
 }
 
+/* For a debugger, whose watchpoint shows what writes there. */
+static void buffers_say(const struct buffers *buffers, int set)
+{
+    char places[200];
+    struct text text = text_in(places, sizeof places);
+    for (int b = 0; b < BUFFERS; b++)
+        text_add(&text, "%s%s at %p (%zu bytes)", b ? ", " : "", buffer_names[b],
+                 (void *)buffers->base[b], buffers->bytes[b]);
+    say_verbose(2, "process %ld, set %d of buffers: %s", (long)getpid(), set, places);
+}
+
 enum status checker_open(struct checker *checker, struct runner *runner, const struct needs *needs)
 {
     const struct job *job = runner->job;
@@ -47,8 +59,10 @@ enum status checker_open(struct checker *checker, struct runner *runner, const s
         status =
             buffers_allocate(job->memory, first ? needs->bytes : less, first ? needs->dropped : 0,
                              &runner->tick, &checker->sets[checker->set_count]);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK) {
+            buffers_say(&checker->sets[checker->set_count], checker->set_count);
             checker->set_count++;
+        }
     }
     return status;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "transports/shm/channel.h"
 #include "transports/shm/connect.h"
 #include "transports/shm/eager.h"
@@ -211,6 +212,33 @@ static void shm_close(struct endpoint *base)
     shm_endpoint_free(endpoint);
 }
 
+/* For a debugger, whose watchpoint shows what writes there. */
+static void shm_channel_say(const struct shm_channel *channel)
+{
+    static const char *const names[SHM_RINGS] = {"lines", "short slots", "long slots", "words"};
+    char places[300];
+    struct text text = text_in(places, sizeof places);
+    for (int kind = 0; kind < SHM_RINGS; kind++) {
+        const struct shm_ring *ring = &channel->rings[kind];
+        if (ring->count > 0)
+            text_add(&text, "%s%s at %p (%u x %zu bytes)", text.used ? ", " : "", names[kind],
+                     (void *)ring->cells, ring->count, ring->stride);
+    }
+    say_verbose(2, "shm: process %ld receives from rank %d on lane %d in %s", (long)getpid(),
+                channel->peer->rank, channel->base.lane, places);
+}
+
+static enum status shm_connect_and_say(struct endpoint *base, const int *peers, int count,
+                                       int lanes)
+{
+    const struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
+    enum status status = shm_connect(base, peers, count, lanes);
+    for (int i = 0; i < count && !status; i++)
+        for (int lane = 0; lane < endpoint->peers[peers[i]]->lanes; lane++)
+            shm_channel_say(endpoint->peers[peers[i]]->channels[false][lane]);
+    return status;
+}
+
 const struct transport transport_shm = {
     .name = "shm",
     .summary = "ranks of one node, through shared memory",
@@ -219,7 +247,7 @@ const struct transport transport_shm = {
     .open = shm_open,
     .address = shm_address,
     .attach = shm_attach,
-    .connect = shm_connect,
+    .connect = shm_connect_and_say,
     .channel = shm_channel,
     .describe = shm_describe,
     .activate = shm_activate,
