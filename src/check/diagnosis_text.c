@@ -7,6 +7,7 @@
 #include "check/diagnosis_text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rank_list.h"
@@ -240,6 +241,15 @@ static double element_error(const struct diagnosis_context *context,
     return fabs(frexp(error, &exponent)) == 0.5 ? error : 0;
 }
 
+/* Is a bit that flips in a contribution, if it shows at all, the one that differs in the result? */
+static bool keeps_bits(const struct diagnosis_context *context)
+{
+    enum reduction_id id = context->reduction ? context->reduction->id : REDUCTION_BXOR;
+    return context->datatype->kind == DATATYPE_PAIR || id == REDUCTION_BXOR ||
+           id == REDUCTION_BAND || id == REDUCTION_BOR || id == REDUCTION_MIN ||
+           id == REDUCTION_MAX;
+}
+
 static void add_corrupted(const struct wording *wording, const struct wrong_element *element)
 {
     struct text *text = wording->text;
@@ -253,9 +263,11 @@ static void add_corrupted(const struct wording *wording, const struct wrong_elem
         text_add(text, " from rank %d", element->source);
     text_add(text, " is %s instead of %s (", got, expected);
     double error = element_error(wording->context, element);
-    if (error != 0 && flips > 1)
+    if (error != 0 && flips > 1) {
         text_add(text, "off by %+.0f: one bit flipped before it was combined", error);
-    else {
+    } else if (element->source == EVERY_RANK && !keeps_bits(wording->context)) {
+        text_add(text, "off by %+.9g", strtod(got, NULL) - strtod(expected, NULL));
+    } else {
         text_add(text, flips == 1 ? "flipped bit" : "flipped bits");
         for (int named = 0; named < flips && named < BITS_MOST; named++)
             text_add(text, " %d", bits[named]);

@@ -11,116 +11,21 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/rank_list.h"
-#include "check/diagnosis_text.h"
+#include "base/text.h"
 #include "measure/bottleneck_report.h"
+#include "measure/fault_report.h"
 #include "measure/rank_summary.h"
 #include "run/candidates.h"
 
-#define FAULTS_SAID 8 /* of one line; more are counted */
-
-static void error_add(struct results *results, const struct job_error *error)
+static void error_add(void *argument, const struct job_error *error)
 {
+    struct results *results = argument;
     struct job_error *more =
         realloc(results->errors, ((size_t)results->error_count + 1) * sizeof *more);
     if (!more)
         return; /* it is on stderr already */
     results->errors = more;
     more[results->error_count++] = *error;
-}
-
-/* A line whose findings are reported. */
-struct line {
-    const struct job *job;
-    const struct rank_result *mine;
-    const struct member *members;
-    const struct rank_summaries *summaries;
-    struct slowest *slowest;
-    struct diagnosis_context context;
-};
-
-/* A fault spreads from hop to hop. Where a rank received its first wrong element from a rank
- * whose own result is right, the fault began between the two. Returns such a rank; -1 where
- * there is none, or several that one sender has in common, which is then the suspect itself. */
-static int fault_origin(const struct line *line, const struct finding_group *group)
-{
-    int origin = -1;
-    for (int i = 0; i < group->count; i++) {
-        int rank = group->ranks[i], peer = line->summaries->of[rank].finding.hop_peer;
-        if (peer < 0 || line->summaries->of[peer].wrong > 0)
-            continue;
-        if (origin >= 0 && line->summaries->of[origin].finding.hop_peer == peer)
-            return -1;
-        origin = origin < 0 ? rank : origin;
-    }
-    return origin;
-}
-
-static void fault_message(const struct line *line, const struct finding_group *group, char *message,
-                          size_t size)
-{
-    const struct job *job = line->job;
-    const struct candidate *candidate = &job->candidates[line->mine->choice];
-    char title[CANDIDATE_TITLE_MOST];
-    struct text text = text_in(message, size);
-    int rank = fault_origin(line, group);
-    text_add(&text, "%s, %zu bytes: ", candidate_title(job, candidate, title),
-             collective_bytes(&line->mine->problem, candidate->datatype->size));
-    diagnosis_text(&text, group, &line->context, rank < 0);
-    if (rank < 0)
-        return;
-    const struct finding *finding = &line->summaries->of[rank].finding;
-    text_add(&text,
-             "; the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, and is "
-             "right there: suspect the link between the two, or their memory",
-             rank, line->members[rank].host, finding->hop_peer,
-             line->members[finding->hop_peer].host, finding->hop_step);
-}
-
-/* One sentence for each fault on stderr, and for JSON a message of each rank. */
-static void faults_report(struct results *results, const struct line *line,
-                          const struct finding_groups *groups)
-{
-    for (int f = 0; f < groups->count && f < FAULTS_SAID; f++) {
-        const struct finding_group *group = &groups->list[f];
-        struct rank_list list = {0};
-        char message[MESSAGE_MOST], ranks[RANK_LIST_MOST];
-        struct text text = text_in(ranks, sizeof ranks);
-        for (int i = 0; i < group->count; i++)
-            rank_list_put(&list, group->ranks[i]);
-        rank_list_end(&list, &text);
-        fault_message(line, group, message, sizeof message);
-        say("wrong data at %s (%s%s): %s", ranks, line->members[group->rank].host,
-            group->count > 1 ? ", ..." : "", message);
-    }
-    if (groups->count > FAULTS_SAID)
-        say("wrong data at other ranks: %d more faults", groups->count - FAULTS_SAID);
-    for (int r = 0; r < line->summaries->count; r++) {
-        const struct finding *finding = &line->summaries->of[r].finding;
-        char message[MESSAGE_MOST];
-        struct finding_group group = finding_group_of_rank(finding, &r);
-        if (finding->kind == FINDING_NONE)
-            continue;
-        fault_message(line, &group, message, sizeof message);
-        struct job_error error = job_error_make(r, line->members[r].host, "check", message);
-        error_add(results, &error);
-    }
-}
-
-static enum status results_add_faults(struct results *results, const struct line *line)
-{
-    int ranks = line->summaries->count;
-    const struct finding **findings = malloc((size_t)ranks * sizeof *findings);
-    struct finding_groups groups = {0};
-    for (int r = 0; findings && r < ranks; r++)
-        findings[r] = &line->summaries->of[r].finding;
-    bool memory = findings && finding_groups_make(findings, ranks, &groups);
-    if (memory)
-        faults_report(results, line, &groups);
-    finding_groups_free(&groups);
-    free(findings);
-    return memory ? STATUS_OK
-                  : fail(STATUS_ERROR, "out of memory for the findings of %d ranks", ranks);
 }
 
 /* The traffic of all ranks by transport, and the names of the transports that carried the line. */
@@ -294,7 +199,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     if (status == STATUS_OK)
         status = result_devices(results, result, summaries);
     if (status == STATUS_OK && result->wrong)
-        status = results_add_faults(results, line);
+        status = faults_report(line, error_add, results);
     if (status != STATUS_OK)
         return status;
     report->result(report, job, result);
@@ -307,18 +212,10 @@ enum status results_add_line(struct results *results, const struct rank_result *
                              const struct blobs *blobs, struct slowest *slowest,
                              struct report *report)
 {
-    const struct candidate *candidate = &job->candidates[mine->choice];
     struct rank_summaries summaries;
     enum status status = rank_summaries_decode(blobs, &summaries);
-    const struct line line = {.job = job,
-                              .mine = mine,
-                              .members = members,
-                              .summaries = &summaries,
-                              .slowest = slowest,
-                              .context = {.collective = candidate->collective,
-                                          .datatype = candidate->datatype,
-                                          .reduction = candidate->reduction,
-                                          .ranks = summaries.count}};
+    const struct line line = {
+        .job = job, .mine = mine, .members = members, .summaries = &summaries, .slowest = slowest};
     if (status == STATUS_OK)
         status = results_add_summaries(results, &line, report);
     rank_summaries_free(&summaries);

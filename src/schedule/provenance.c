@@ -3,9 +3,7 @@
  */
 #include "schedule/provenance.h"
 
-/* The element of `message` that lies at element `at` of `storage`; SIZE_MAX: none. */
-static size_t message_find(const struct schedule *schedule, struct message message, int storage,
-                           size_t at)
+size_t message_find(const struct schedule *schedule, struct message message, int storage, size_t at)
 {
     size_t position = 0;
     for (size_t s = 0; s < message.count; s++) {
@@ -21,9 +19,8 @@ static size_t message_find(const struct schedule *schedule, struct message messa
     return SIZE_MAX;
 }
 
-/* The storage of message element `position`, and its element there. */
-static void message_locate(const struct schedule *schedule, struct message message, size_t position,
-                           int *storage, size_t *at)
+void message_locate(const struct schedule *schedule, struct message message, size_t position,
+                    int *storage, size_t *at)
 {
     const struct span *span = message.spans;
     for (; position >= span->run * span->times; span++)

@@ -32,7 +32,10 @@ for links in shm tcp; do
         for what in "allreduce -a ring" "allreduce -a rabenseifner" "alltoall -a pairwise" "allgather -a mesh" \
             "broadcast -a chain" "reduce -a binomial"; do
             read -ra words <<<"$what"
-            diagnosis corrupt "corrupted|corruption|flipped bit" "${words[@]}" "${on[@]}"
+            # The bits of a sum are not those that flipped. The messages are named in which a flipped bit explains it.
+            fault="corrupted.* element [0-9]+ .*flipped bit [0-9]+.*suspect "
+            case $what in *reduce*) fault="corrupted.* is [^ ]+ instead of [^ ]+ \\(off by [^ ]+\\); a flipped bit explains it in what .*rank 2 .*suspect " ;; esac
+            diagnosis corrupt "$fault" "${words[@]}" "${on[@]}"
         done
         diagnosis drop "contribution of rank 1 is missing in elements .*suspect rank 1, or the links? from it" \
             allreduce -a ring "${on[@]}"
@@ -66,6 +69,10 @@ for what in "alltoall -a bruck" "alltoall -a ring" "allgather -a ring" "broadcas
         check "$what $fault: one sentence" test "$(grep -c "wrong data\|first wrong element" "$err")" = 1
         check_json "$scratch/sentence.json" 'len({e["rank"] for e in d["errors"]}) == len(d["errors"]) > 0' \
             'all("checked iteration 1" in e["message"] for e in d["errors"])'
+        # Where it began, and the suspect, are the same in all of them.
+        ending=$(sed -n 's/^.*; \(the first wrong element of .*\|a flipped bit explains .*\)/\1/p' "$err")
+        check "$what $fault: it is known where it began" test "$fault" = drop -o -n "$ending"
+        [ -z "$ending" ] || check_json "$scratch/sentence.json" "all(e['message'].endswith('$ending') for e in d['errors'])"
     done
 done
 cctest alltoall -a ring "${small[@]}" --np 8 --inject drop:rank=2:iteration=1

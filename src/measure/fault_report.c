@@ -1,0 +1,222 @@
+/*
+ * fault_report.c - groups the findings of all ranks by fault, finds where each fault began, and puts
+ * it into words.
+ */
+#include "measure/fault_report.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/rank_list.h"
+#include "check/diagnosis_text.h"
+#include "measure/hop_search.h"
+#include "run/candidates.h"
+
+#define FAULTS_SAID      8 /* of one line; more are counted */
+#define HOPS_NAMED       2 /* of one fault */
+#define FAULT_PLACE_MOST 500
+
+/* A fault spreads from hop to hop. Where a rank received its first wrong element from a rank
+ * whose own result is right, the fault began between the two. Returns such a rank; -1 where
+ * there is none, or several that one sender has in common, which is then the suspect itself. */
+static int fault_origin(const struct line *line, const struct finding_group *group)
+{
+    int origin = -1;
+    for (int i = 0; i < group->count; i++) {
+        int rank = group->ranks[i], peer = line->summaries->of[rank].finding.hop_peer;
+        if (peer < 0 || line->summaries->of[peer].wrong > 0)
+            continue;
+        if (origin >= 0 && line->summaries->of[origin].finding.hop_peer == peer)
+            return -1;
+        origin = origin < 0 ? rank : origin;
+    }
+    return origin;
+}
+
+/* Where the fault of a group of ranks began, as the end of a sentence; "": not known. */
+struct fault_place {
+    char text[FAULT_PLACE_MOST];
+};
+
+/* The messages of which a flipped bit would have left what the ranks of the group have, in each of
+ * the elements that the finding keeps. */
+static struct hop_answer fault_hops(const struct line *line, const struct finding_group *group)
+{
+    const struct job *job = line->job;
+    const struct finding *finding = group->finding;
+    struct problem problem = line->mine->problem;
+    const struct candidate *candidate = &job->candidates[line->mine->choice];
+    struct inputs inputs = {.datatype = candidate->datatype,
+                            .reduction = candidate->reduction,
+                            .ranks = problem.ranks,
+                            .seed = job->seed,
+                            .iteration = finding->iteration};
+    struct hop_answer answer = {.count = 0};
+    enum hop_witness *witnesses = calloc((size_t)problem.ranks, sizeof *witnesses);
+    if (!witnesses)
+        return answer;
+    problem.root = finding->root;
+    for (int r = 0; r < problem.ranks && collective_is_uniform(candidate->collective); r++)
+        witnesses[r] = line->summaries->of[r].wrong == 0 ? WITNESS_RIGHT : WITNESS_NONE;
+    for (int i = 0; i < group->count; i++)
+        witnesses[group->ranks[i]] = WITNESS_WRONG;
+    for (int i = 0; i < finding_elements(finding); i++) {
+        struct hop_question question = {.choice = &candidate->choice,
+                                        .problem = &problem,
+                                        .channels = line->mine->channels,
+                                        .inputs = &inputs,
+                                        .element = &finding->elements[i],
+                                        .witnesses = witnesses};
+        struct hop_answer found = hop_search(&question);
+        answer = i == 0 ? found : hops_common(&answer, &found);
+    }
+    free(witnesses);
+    return answer;
+}
+
+/* The rank that has a part in each of the messages; -1: none has, or two have. */
+static int hops_rank(const struct hop_answer *answer)
+{
+    const struct suspect_hop *first = &answer->hops[0];
+    bool from = first->from != HOP_LOCAL && answer->count <= HOPS_MOST, to = from;
+    for (int i = 1; i < answer->count && (from || to); i++) {
+        const struct suspect_hop *hop = &answer->hops[i];
+        from &= hop->from == first->from || hop->to == first->from;
+        to &= hop->from == first->to || hop->to == first->to;
+    }
+    return from == to ? -1 : from ? first->from : first->to;
+}
+
+static void add_hop(struct text *text, const struct line *line, const struct suspect_hop *hop)
+{
+    text_add(text, "rank %d (%s) ", hop->to, line->members[hop->to].host);
+    if (hop->from == HOP_LOCAL)
+        text_add(text, "combined");
+    else
+        text_add(text, "received from rank %d (%s)", hop->from, line->members[hop->from].host);
+    text_add(text, " in step %d (bit %d)", hop->step, hop->bit);
+}
+
+static void add_hops(struct text *text, const struct line *line, const struct hop_answer *answer)
+{
+    const int named = answer->count < HOPS_NAMED ? answer->count : HOPS_NAMED;
+    if (named == 0)
+        return;
+    text_add(text, "; a flipped bit explains it in what ");
+    for (int i = 0; i < named; i++) {
+        text_add(text, i ? ", or " : "");
+        add_hop(text, line, &answer->hops[i]);
+    }
+    if (answer->count > named)
+        text_add(text, ", or in %d more places", answer->count - named);
+    int rank = hops_rank(answer);
+    if (answer->hops[0].from == HOP_LOCAL)
+        text_add(text, ": suspect the memory of rank%s", answer->count > 1 ? "s that combine" : "");
+    else if (answer->count == 1)
+        text_add(text, ": suspect the link between the two, or their memory");
+    else if (rank >= 0)
+        text_add(text, ": suspect rank %d, which has a part in each, or its links", rank);
+    else
+        text_add(text, ": suspect the links between these, or their memory");
+    if (answer->hops[0].from == HOP_LOCAL && answer->count == 1)
+        text_add(text, " %d", answer->hops[0].to);
+}
+
+static struct fault_place fault_locate(const struct line *line, const struct finding_group *group)
+{
+    struct fault_place place;
+    struct text text = text_in(place.text, sizeof place.text);
+    int rank = fault_origin(line, group);
+    const struct finding *finding = group->finding;
+    if (rank < 0) {
+        bool is_flip = finding->kind == FINDING_RESULT && finding_is_corruption(finding) &&
+                       finding->explanation_count == 0;
+        if (is_flip && line->job->candidates[line->mine->choice].collective->reduces) {
+            struct hop_answer answer = fault_hops(line, group);
+            add_hops(&text, line, &answer);
+        }
+        return place;
+    }
+    finding = &line->summaries->of[rank].finding;
+    text_add(&text,
+             "; the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, and is "
+             "right there: suspect the link between the two, or their memory",
+             rank, line->members[rank].host, finding->hop_peer,
+             line->members[finding->hop_peer].host, finding->hop_step);
+    return place;
+}
+
+static void fault_message(const struct line *line, const struct finding_group *group,
+                          const struct fault_place *place, char *message, size_t size)
+{
+    const struct candidate *candidate = &line->job->candidates[line->mine->choice];
+    char title[CANDIDATE_TITLE_MOST];
+    struct text text = text_in(message, size);
+    text_add(&text, "%s, %zu bytes: ", candidate_title(line->job, candidate, title),
+             collective_bytes(&line->mine->problem, candidate->datatype->size));
+    const struct diagnosis_context context = {.collective = candidate->collective,
+                                              .datatype = candidate->datatype,
+                                              .reduction = candidate->reduction,
+                                              .ranks = line->summaries->count};
+    diagnosis_text(&text, group, &context, !place->text[0]);
+    text_add(&text, "%s", place->text);
+}
+
+static void fault_say(const struct line *line, const struct finding_group *group,
+                      const struct fault_place *place)
+{
+    struct rank_list list = {0};
+    char message[MESSAGE_MOST], ranks[RANK_LIST_MOST];
+    struct text text = text_in(ranks, sizeof ranks);
+    for (int i = 0; i < group->count; i++)
+        rank_list_put(&list, group->ranks[i]);
+    rank_list_end(&list, &text);
+    fault_message(line, group, place, message, sizeof message);
+    say("wrong data at %s (%s%s): %s", ranks, line->members[group->rank].host,
+        group->count > 1 ? ", ..." : "", message);
+}
+
+/* The message of one rank of a group. */
+static struct job_error fault_error(const struct line *line, int rank,
+                                    const struct fault_place *place)
+{
+    char message[MESSAGE_MOST];
+    struct finding_group group = finding_group_of_rank(&line->summaries->of[rank].finding, &rank);
+    fault_message(line, &group, place, message, sizeof message);
+    return job_error_make(rank, line->members[rank].host, "check", message);
+}
+
+static void groups_report(const struct line *line, const struct finding_groups *groups,
+                          fault_listener *listener, void *argument)
+{
+    for (int f = 0; f < groups->count; f++) {
+        const struct finding_group *group = &groups->list[f];
+        struct fault_place place = {""};
+        if (f < FAULTS_SAID) {
+            place = fault_locate(line, group);
+            fault_say(line, group, &place);
+        }
+        for (int i = 0; i < group->count; i++) {
+            struct job_error error = fault_error(line, group->ranks[i], &place);
+            listener(argument, &error);
+        }
+    }
+    if (groups->count > FAULTS_SAID)
+        say("wrong data at other ranks: %d more faults", groups->count - FAULTS_SAID);
+}
+
+enum status faults_report(const struct line *line, fault_listener *listener, void *argument)
+{
+    int ranks = line->summaries->count;
+    const struct finding **findings = malloc((size_t)ranks * sizeof *findings);
+    struct finding_groups groups = {0};
+    for (int r = 0; findings && r < ranks; r++)
+        findings[r] = &line->summaries->of[r].finding;
+    bool memory = findings && finding_groups_make(findings, ranks, &groups);
+    if (memory)
+        groups_report(line, &groups, listener, argument);
+    finding_groups_free(&groups);
+    free(findings);
+    return memory ? STATUS_OK
+                  : fail(STATUS_ERROR, "out of memory for the findings of %d ranks", ranks);
+}

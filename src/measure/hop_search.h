@@ -1,0 +1,50 @@
+/*
+ * hop_search.h - through which message of a reduction a bit was flipped.
+ *
+ * A flipped bit of a partial result leaves a sum in which many bits differ, on every rank. So the
+ * schedules of all ranks are followed back from the wrong element to the sources, and the result is
+ * computed again with each bit of each message flipped in turn. Messages that would have left what
+ * each rank has are suspects; or, if none would, memory in which ranks combine.
+ */
+#ifndef CCTEST_MEASURE_HOP_SEARCH_H
+#define CCTEST_MEASURE_HOP_SEARCH_H
+
+#include "check/finding.h"
+#include "schedule/algorithm.h"
+
+#define HOPS_MOST 32 /* that are kept; more are counted */
+
+enum hop_witness {
+    WITNESS_NONE,  /* it is not known what the rank has there */
+    WITNESS_RIGHT, /* what belongs there */
+    WITNESS_WRONG, /* the wrong value */
+};
+
+/* An element of a reduction, and which ranks have it wrong. */
+struct hop_question {
+    const struct choice *choice;
+    const struct problem *problem; /* with the root of the iteration */
+    int channels;
+    const struct inputs *inputs;
+    const struct wrong_element *element;
+    const enum hop_witness *witnesses; /* by rank */
+};
+
+struct suspect_hop {
+    int from; /* HOP_LOCAL: not a message, but what `to` has combined and did not send on */
+    int to, step;
+    int bit; /* of the element, from its lowest */
+};
+#define HOP_LOCAL (-1)
+
+struct hop_answer {
+    int count; /* that explain the element; 0: none do, or they are too many to try */
+    struct suspect_hop hops[HOPS_MOST];
+};
+
+struct hop_answer hop_search(const struct hop_question *question);
+
+/* The messages of `some` between two ranks between which `others` has one, too. */
+struct hop_answer hops_common(const struct hop_answer *some, const struct hop_answer *others);
+
+#endif

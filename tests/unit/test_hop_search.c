@@ -1,0 +1,155 @@
+/*
+ * test_hop_search.c - the messages of a reduction in which a flipped bit explains a wrong element are
+ * found, all of them and no others.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "measure/hop_search.h"
+#include "memory/inputs.h"
+
+#define RANKS 6
+#define AT    37 /* the element */
+
+struct bench {
+    struct choice choice;
+    struct problem problem;
+    struct inputs inputs;
+    struct wrong_element element;
+    enum hop_witness witnesses[RANKS];
+};
+
+static uint32_t value_of(const struct bench *bench, int rank)
+{
+    uint32_t value;
+    inputs_make(&bench->inputs, rank, AT, 1, &value);
+    return value;
+}
+
+/* What ranks [first, last] have together. */
+static uint32_t sum_of(const struct bench *bench, int first, int last)
+{
+    uint32_t sum = 0;
+    for (int rank = first; rank <= last; rank++)
+        sum += value_of(bench, rank);
+    return sum;
+}
+
+static void bench_open(struct bench *bench, enum collective_id collective, const char *algorithm)
+{
+    *bench = (struct bench){
+        .choice = choice_of(algorithm_find(collective, algorithm)),
+        .problem = {.collective = collective_of(collective), .ranks = RANKS, .count = 100},
+        .inputs = {.datatype = datatype_find("uint32"),
+                   .reduction = reduction_find("sum"),
+                   .ranks = RANKS,
+                   .seed = 7,
+                   .iteration = 3},
+        .element = {.at = AT, .source = EVERY_RANK},
+    };
+    uint32_t sum = sum_of(bench, 0, RANKS - 1);
+    memcpy(bench->element.expected, &sum, sizeof sum);
+}
+
+static struct hop_answer bench_ask(struct bench *bench, uint32_t got)
+{
+    memcpy(bench->element.got, &got, sizeof got);
+    return hop_search(&(struct hop_question){.choice = &bench->choice,
+                                             .problem = &bench->problem,
+                                             .channels = 1,
+                                             .inputs = &bench->inputs,
+                                             .element = &bench->element,
+                                             .witnesses = bench->witnesses});
+}
+
+/* In a chain rank r sends the sum of ranks r .. RANKS - 1 to rank r - 1. */
+static void test_chain(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, COLLECTIVE_REDUCE, "chain");
+    bench.witnesses[0] = WITNESS_WRONG;
+    for (int sender = 1; sender < RANKS; sender++) {
+        for (int bit = 0; bit < 32; bit++) {
+            uint32_t flip = (uint32_t)1 << bit;
+            uint32_t got =
+                sum_of(&bench, 0, sender - 1) + (sum_of(&bench, sender, RANKS - 1) ^ flip);
+            struct hop_answer answer = bench_ask(&bench, got);
+            int expected = 0;
+            for (int other = 1; other < RANKS; other++) {
+                bool explains =
+                    sum_of(&bench, 0, other - 1) + (sum_of(&bench, other, RANKS - 1) ^ flip) == got;
+                bool found = false;
+                for (int i = 0; i < answer.count; i++)
+                    found |= answer.hops[i].from == other && answer.hops[i].to == other - 1 &&
+                             answer.hops[i].bit == bit;
+                assert_int_equal(found, explains);
+                expected += explains;
+            }
+            assert_int_equal(answer.count, expected);
+        }
+    }
+    assert_int_equal(bench_ask(&bench, sum_of(&bench, 0, RANKS - 1) + 5).count, 0);
+}
+
+/* In a mesh every rank gets each contribution by itself: only one message explains one rank. */
+static void test_witnesses(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, COLLECTIVE_ALLREDUCE, "oneshot");
+    for (int rank = 0; rank < RANKS; rank++)
+        bench.witnesses[rank] = rank == 4 ? WITNESS_WRONG : WITNESS_RIGHT;
+    uint32_t others = sum_of(&bench, 0, RANKS - 1) - value_of(&bench, 1);
+    struct hop_answer answer = bench_ask(&bench, others + (value_of(&bench, 1) ^ 1u << 9));
+    bool found = false;
+    for (int i = 0; i < answer.count; i++) {
+        assert_int_equal(answer.hops[i].to, 4);
+        found |= answer.hops[i].from == 1 && answer.hops[i].bit == 9;
+    }
+    assert_true(found);
+    /* No message of it would change two ranks. */
+    bench.witnesses[2] = WITNESS_WRONG;
+    assert_int_equal(bench_ask(&bench, others + (value_of(&bench, 1) ^ 1u << 9)).count, 0);
+}
+
+/* What a rank combines in its own memory is no message. */
+static void test_memory(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, COLLECTIVE_REDUCE, "linear");
+    bench.witnesses[0] = WITNESS_WRONG;
+    uint32_t partial = 0, got = 0;
+    struct hop_answer answer = {.count = 0};
+    for (int bit = 0; bit < 32 && answer.count == 0; bit++) {
+        partial = value_of(&bench, 0) + value_of(&bench, 1) + value_of(&bench, 2);
+        got = (partial ^ 1u << bit) + sum_of(&bench, 3, RANKS - 1);
+        bool is_message = false;
+        for (int rank = 1; rank < RANKS; rank++)
+            is_message |= sum_of(&bench, 0, RANKS - 1) - value_of(&bench, rank) +
+                              (value_of(&bench, rank) ^ 1u << bit) ==
+                          got;
+        if (!is_message)
+            answer = bench_ask(&bench, got);
+    }
+    assert_true(answer.count > 0);
+    assert_int_equal(answer.hops[0].from, HOP_LOCAL);
+    assert_int_equal(answer.hops[0].to, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_witnesses),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
