@@ -355,7 +355,7 @@ void diagnosis_text(struct text *text, const struct finding_group *group,
     if (finding->kind == FINDING_RESULT)
         add_result(&wording);
     else if (finding->kind == FINDING_SOURCE)
-        text_add(text, "%llu elements of the source were overwritten in checked iteration %llu",
+        text_add(text, "%llu element%s of the source %s overwritten in checked iteration %llu",
                  (unsigned long long)group->wrong, (unsigned long long)finding->iteration);
     else
         text_add(text,
