@@ -227,7 +227,7 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer_algorithms(*word, collective);
     else if (kind == &kind_transport)
         offer_transports(*word);
-    else if (kind == &kind_root)
+    else if (kind == &kind_root || kind == &kind_check)
         offer(word, "all", "");
     else if (kind == &kind_chunk || kind == &kind_channels)
         offer(word, "auto", "");

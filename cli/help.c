@@ -68,7 +68,8 @@ static void print_collectives(void)
 static void print_overview(void)
 {
     puts("cctest " CCTEST_VERSION
-         ": runs collective operations, checks every byte and measures the speed.\n");
+         ": runs collective operations, measures the speed, and checks every byte of 2 more\n"
+         "iterations of each size (-c N), or of those that it times (-c all).\n");
     for (const struct command *command = commands; command->name; command++) {
         int used = printf("  cctest %s", command->synopsis);
         text_print(command->summary, used, HELP_COLUMN);

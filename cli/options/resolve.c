@@ -125,9 +125,10 @@ static enum status settle_timeout(const struct job *job)
 
 static enum status settle_work(const struct job *job)
 {
-    if (job->iterations == 0 && job->checked == 0)
+    if (job->iterations == 0 && job->checked <= 0)
         return fail(STATUS_USAGE,
-                    "--iterations 0 and --check 0 leave nothing to do: give at least one of them");
+                    "--iterations 0 and --check %s leave nothing to do: give at least one of them",
+                    job->checked == CHECKED_ALL ? "all" : "0");
     if (job->min_busbw > 0 && job->iterations == 0)
         return fail(STATUS_USAGE,
                     "--min-busbw needs timed iterations: give --iterations of at least 1");

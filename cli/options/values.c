@@ -111,7 +111,10 @@ static enum status whole_read(const struct argument *argument, struct job *job)
     if (why) {
         char advice[96];
         snprintf(advice, sizeof advice, "give a whole number from %lld to %lld%s", option->least,
-                 option->most, option->kind == &kind_channels ? ", or 'auto'" : "");
+                 option->most,
+                 option->kind == &kind_channels ? ", or 'auto'"
+                 : option->kind == &kind_check  ? ", or 'all'"
+                                                : "");
         return argument_refuse(argument, why, advice);
     }
     field_store(option, job, value);
@@ -263,6 +266,17 @@ static json_t *channels_show(const struct option_row *option, const struct job *
     return job->channels == CHANNELS_AUTO ? json_string("auto") : whole_show(option, job);
 }
 
+static enum status check_read(const struct argument *argument, struct job *job)
+{
+    job->checked = CHECKED_ALL;
+    return strcmp(argument->text, "all") == 0 ? STATUS_OK : whole_read(argument, job);
+}
+
+static json_t *check_show(const struct option_row *option, const struct job *job)
+{
+    return job->checked == CHECKED_ALL ? json_string("all") : whole_show(option, job);
+}
+
 /* Text. */
 
 static enum status text_read(const struct argument *argument, struct job *job)
@@ -330,6 +344,7 @@ const struct option_kind kind_file = {.parse = file_read, .show = text_show};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
 const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
 const struct option_kind kind_channels = {.parse = channels_read, .show = channels_show};
+const struct option_kind kind_check = {.parse = check_read, .show = check_show};
 const struct option_kind kind_root = {.parse = root_read, .show = root_show};
 const struct option_kind kind_address = {.parse = address_read, .show = text_show};
 const struct option_kind kind_memory_devices = {.parse = memory_devices_read, .show = text_show};

@@ -157,8 +157,12 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
         fputs("; every root in turn", out);
     else if (any.rooted)
         fprintf(out, "; root %d", job->root);
-    fprintf(out, "\n# %ld warm-up, %ld timed, %ld checked iterations; %s", job->warmup,
-            job->iterations, job->checked,
+    fprintf(out, "\n# %ld warm-up, %ld timed", job->warmup, job->iterations);
+    if (job->checked == CHECKED_ALL)
+        fputs(" and checked", out);
+    else
+        fprintf(out, ", %ld checked", job->checked);
+    fprintf(out, " iterations; %s",
             job->start == START_BARRIER ? "barrier before each iteration"
                                         : "iterations back to back");
     print_bindings(out, participants);

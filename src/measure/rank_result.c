@@ -48,7 +48,8 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->channels =
         test_case->candidate->choice.algorithm->vendor ? 0 : test_case->channels;
     rank_result->way = &test_case->way;
-    rank_result->checked = job->checked > 0 && job->checked < test_case->schedule_count
+    rank_result->checked = job->checked == CHECKED_ALL ? job->iterations
+                           : job->checked > 0 && job->checked < test_case->schedule_count
                                ? test_case->schedule_count
                                : job->checked;
     rank_result_carriers(rank_result, runner, test_case->peers);
@@ -130,6 +131,15 @@ void rank_result_note_overrun(struct rank_result *rank_result, const struct over
                                                     .wrong = 1,
                                                     .overrun = *overrun,
                                                     .hop_peer = -1});
+}
+
+void rank_result_note_times(struct rank_result *rank_result, long i,
+                            const struct iteration_times *times)
+{
+    rank_result->late[i] = times->late;
+    rank_result->samples[i] = times->duration;
+    if (rank_result->device_samples)
+        rank_result->device_samples[i] = times->device;
 }
 
 /* Traffic. */

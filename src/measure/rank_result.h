@@ -45,6 +45,10 @@ void rank_result_note_source(struct rank_result *rank_result, size_t changed, ui
 void rank_result_note_overrun(struct rank_result *rank_result, const struct overrun *overrun,
                               uint64_t iteration);
 
+/* Notes the times of timed iteration `i`. */
+void rank_result_note_times(struct rank_result *rank_result, long i,
+                            const struct iteration_times *times);
+
 /* Around the timed iterations: counts the bytes that moved between the two, by transport, and
  * where the time went, both without the start barriers. */
 void rank_result_begin(struct rank_result *rank_result, struct runner *runner);

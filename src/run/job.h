@@ -70,6 +70,7 @@ static inline bool injection_takes_process(const struct injection *injection)
 #define ROOT_ALL             (-1)
 #define CHANNELS_MOST        64
 #define CHANNELS_AUTO        0
+#define CHECKED_ALL          (-1)
 
 /* What lines of the table run, each at one size. */
 struct candidate {
@@ -106,7 +107,8 @@ struct job {
     struct counts_spec counts;     /* --counts */
     const char *counts_text;       /* as the user wrote it */
     int shape_groups, shape_ranks; /* --shape GROUPSxRANKS; 0: not given */
-    long iterations, warmup, checked;
+    long iterations, warmup;
+    long checked; /* CHECKED_ALL: the timed ones, and no others */
     bool in_place;
     enum executor_choice executor;
     enum device_protocol protocol;

@@ -20,9 +20,8 @@ static size_t smaller(size_t a, size_t b)
 
 static int checker_sets(const struct job *job)
 {
-    return job->checked < 1                  ? 1
-           : job->checked < BUFFER_SETS_MOST ? (int)job->checked
-                                             : BUFFER_SETS_MOST;
+    long checked = job->checked == CHECKED_ALL ? job->iterations : job->checked;
+    return checked < 1 ? 1 : checked < BUFFER_SETS_MOST ? (int)checked : BUFFER_SETS_MOST;
 }
 
 size_t checker_bytes(const struct job *job, const struct needs *needs)
@@ -102,12 +101,13 @@ static enum status check_fill(const struct memory *memory, int rank, struct chec
     return status;
 }
 
+/* `number`: of the iteration, among those of the test case. */
 static enum status check_prepare(struct checker *checker, const struct test_case *test_case,
-                                 int set, struct check *check)
+                                 long number, int set, struct check *check)
 {
     const struct runner *runner = checker->runner;
     const struct candidate *candidate = test_case->candidate;
-    int root = (int)(checker->checks % (uint64_t)test_case->schedule_count);
+    int root = (int)(number % test_case->schedule_count);
     *check = (struct check){
         .execution = test_case_execution(test_case, root, set),
         .schedule = test_case->schedules[root],
@@ -179,17 +179,17 @@ static int injection_for(const struct checker *checker, uint64_t iteration)
     return -1;
 }
 
-static enum status check_run(struct checker *checker, struct check *check, uint64_t *released)
+static enum status check_run(struct checker *checker, struct check *check, uint64_t *released,
+                             struct iteration_times *times)
 {
     const struct job *job = checker->runner->job;
     struct execution *execution = check->execution;
     int injection = injection_for(checker, check->pattern.inputs.iteration);
-    struct iteration_times times;
     if (injection >= 0)
         execution->hooks->inject(
             execution, job->injections[injection].kind == INJECT_DROP ? FAULT_DROP : FAULT_CORRUPT,
             0);
-    enum status status = runner_iterate(checker->runner, execution, released, &times);
+    enum status status = runner_iterate(checker->runner, execution, released, times);
     if (injection >= 0 && status == STATUS_OK) {
         checker->struck[injection] = !execution->hooks->inject_pending(execution);
         execution->hooks->inject(execution, FAULT_NONE, 0);
@@ -202,16 +202,20 @@ enum status checker_run(struct checker *checker, const struct test_case *test_ca
 {
     struct check checks[BUFFER_SETS_MOST];
     uint64_t released;
+    struct iteration_times times;
     enum status status = STATUS_OK;
     for (long done = 0, count; done < rank_result->checked && status == STATUS_OK; done += count) {
         count = rank_result->checked - done < test_case->sets ? rank_result->checked - done
                                                               : test_case->sets;
         for (int i = 0; i < count && status == STATUS_OK; i++)
-            status = check_prepare(checker, test_case, i, &checks[i]);
+            status = check_prepare(checker, test_case, done + i, i, &checks[i]);
         if (status == STATUS_OK)
             status = runner_synchronize(checker->runner, &released);
-        for (int i = 0; i < count && status == STATUS_OK; i++)
-            status = check_run(checker, &checks[i], &released);
+        for (int i = 0; i < count && status == STATUS_OK; i++) {
+            status = check_run(checker, &checks[i], &released, &times);
+            if (checker->runner->job->checked == CHECKED_ALL)
+                rank_result_note_times(rank_result, done + i, &times);
+        }
         for (int i = 0; i < count && status == STATUS_OK; i++)
             status = check_buffers(&checker->runner->memory, &checks[i], checker->runner->rank,
                                    rank_result);

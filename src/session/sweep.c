@@ -35,21 +35,27 @@ static enum status test_case_warm_up(struct session *session, const struct test_
     return status;
 }
 
-static enum status test_case_time(struct session *session, const struct test_case *test_case,
-                                  struct rank_result *rank_result)
+static enum status iterations_time(struct session *session, const struct test_case *test_case,
+                                   struct rank_result *rank_result)
 {
     uint64_t released;
     struct iteration_times times;
-    rank_result_begin(rank_result, &session->runner);
     enum status status = runner_synchronize(&session->runner, &released);
     for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++) {
         status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
                                 &times);
-        rank_result->late[i] = times.late;
-        rank_result->samples[i] = times.duration;
-        if (rank_result->device_samples)
-            rank_result->device_samples[i] = times.device;
+        rank_result_note_times(rank_result, i, &times);
     }
+    return status;
+}
+
+static enum status test_case_time(struct session *session, const struct test_case *test_case,
+                                  struct rank_result *rank_result)
+{
+    rank_result_begin(rank_result, &session->runner);
+    enum status status = session->job.checked == CHECKED_ALL
+                             ? checker_run(&session->checker, test_case, rank_result)
+                             : iterations_time(session, test_case, rank_result);
     rank_result_end(rank_result, &session->runner);
     if (status == STATUS_OK) /* what the links noticed while they were busy */
         status = links_check(session->runner.links);
@@ -143,7 +149,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
     if (status == STATUS_OK) {
         status = test_case_warm_up(session, &test_case);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK && session->job.checked != CHECKED_ALL) {
         control_enter(session->control, PHASE_CHECK);
         status = checker_run(&session->checker, &test_case, rank_result);
     }

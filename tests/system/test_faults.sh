@@ -55,6 +55,13 @@ for what in "reduce_scatter -a mesh" "allreduce -a mesh" "reduce_scatter -a ring
     suspect=$(sed -n 's/.*the contribution of rank \([0-9]\) is missing.*/\1/p' "$err" | head -n 1)
     [ -z "$suspect" ] || check_silent "came from rank [^$suspect]"
 done
+# Timed iterations, if these are checked.
+cctest allreduce -a ring -b 64K -e 64K -n 4 -w 1 -c all --np 3 --inject corrupt:rank=1:iteration=3 --json "$scratch/all.json"
+check_status 3
+check_says 'wrong data at rank.*checked iteration 3,.*suspect '
+check_says '^# 1 warm-up, 4 timed and checked iterations; ' "$out"
+check_json "$scratch/all.json" 'd["options"]["check"] == "all"' 'd["results"][0]["checked"] == 4'
+
 # If no other rank depends on it, the rank that misses a block reports it.
 cctest alltoall -a linear "${small[@]}" --np 4 --inject drop:rank=2:iteration=1
 check_says 'wrong data at rank 2 '

@@ -25,6 +25,7 @@ struct listener {
     struct report report;     /* first: a report is its listener */
     char error[MESSAGE_MOST]; /* the first one; "": none */
     size_t wrong;             /* elements, over all lines */
+    double time_us;           /* the shortest iteration of the last line */
 };
 
 static inline void listener_begin(struct report *report, const struct job *job,
@@ -43,7 +44,9 @@ static inline void listener_result(struct report *report, const struct job *job,
                                    const struct result *result)
 {
     (void)job;
-    ((struct listener *)report)->wrong += result->wrong;
+    struct listener *listener = (struct listener *)report;
+    listener->wrong += result->wrong;
+    listener->time_us = result->time_us.min;
 }
 
 static inline void listener_end(struct report *report, const struct job *job,

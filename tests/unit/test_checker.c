@@ -37,10 +37,12 @@ struct subject {
     bool source_at_root, destination_at_root; /* alone; else every rank has one */
     bool rotates;                             /* each iteration has another root */
     bool surrounds; /* in place, the destination is block `rank` of the source */
+    bool timed;     /* the timed iterations are checked */
 };
 
 static const struct subject subjects[] = {
     {.words = "allreduce"},
+    {.words = "allgather --start back-to-back", .timed = true},
     {.words = "alltoall --start back-to-back"},
     {.words = "broadcast -r all", .source_at_root = true, .rotates = true},
     {.words = "gather -r all", .destination_at_root = true, .rotates = true},
@@ -190,7 +192,7 @@ static void expect_told(const char *error, int iteration)
         snprintf(words, sizeof words, "in checked iteration %d 1 byte %s the %s buffer was",
                  iteration, canary / 2 % 2 ? "behind" : "before", buffer_names[canary / 4]);
     } else if (world.place == SOURCE_FIRST || world.place == SOURCE_LAST) {
-        snprintf(words, sizeof words, "the source were overwritten in checked iteration %d",
+        snprintf(words, sizeof words, "of the source was overwritten in checked iteration %d",
                  iteration);
     } else {
         snprintf(words, sizeof words, "is wrong in checked iteration %d", iteration);
@@ -223,8 +225,8 @@ static void damage(int asked, int iterations, enum place place, int iteration, i
         for (int r = 0; r < RANKS; r++)
             expected += (iteration == ALL || iteration == i) && (rank == ALL || rank == r) &&
                         place_exists(place, i, r);
-    snprintf(text, sizeof text, "%s -b 3K -e 3K -n 0 -w 0 -c %d --np %d --bind none -x shm",
-             world.subject->words, asked, RANKS);
+    snprintf(text, sizeof text, "%s -b 3K -e 3K -w 0 %s %d --np %d --bind none -x shm",
+             world.subject->words, world.subject->timed ? "-c all -n" : "-n 0 -c", asked, RANKS);
     job_read(&job, text);
     job.memory = &kind;
     enum status status = job_run(&job, &listener);
@@ -234,6 +236,7 @@ static void damage(int asked, int iterations, enum place place, int iteration, i
         fail_msg("%s, place %d of iteration %d at rank %d: status %d, %zu wrong, %zu expected: %s",
                  world.subject->words, place, iteration, rank, status, listener.wrong, expected,
                  listener.error);
+    assert_int_equal(listener.time_us > 0, world.subject->timed);
     if (expected)
         expect_told(listener.error, iteration_told(iterations));
 }
