@@ -89,7 +89,7 @@ enum rule {
     RULE_SUM_FEW,  /* floats: integers of the ranks in the window */
     RULE_PRODUCT,  /* integers: odd; floats: signs, and powers of two of the ranks in the window */
     RULE_EXTREME,  /* the decider is beyond all others */
-    RULE_BITS,     /* the decider has random bits, all others have none that count */
+    RULE_BITS,     /* every second bit of the decider is random, all others do not count */
     RULE_TRUTH,    /* the decider's coin says whether it differs from all others */
     RULE_PARITY,   /* 0 or 1 */
     RULE_LOCATION, /* the decider and the rank behind it are beyond all others, and equal */
@@ -104,6 +104,7 @@ struct recipe {
     float scale;             /* RULE_SUM of floats: what the integers are multiplied by */
     bool decider_top;        /* the decider has the top bit (or sign) set, else all others have */
     bool inverted; /* RULE_BITS: bits that are 0 count (band); RULE_TRUTH: false counts (land) */
+    uint32_t turn; /* RULE_BITS: 0 or 1, the lowest bit that may count; each second one may */
 };
 
 /* How the elements of one iteration are made: the same for all ranks and elements. */
@@ -167,6 +168,8 @@ ELEMENT int32_t integer_of(const struct recipe recipe, uint32_t word)
         const uint##bits##_t decider = recipe.decider_top ? top : 0, loser = top ^ decider;        \
         const uint##bits##_t inverted = recipe.inverted ? (uint##bits##_t) ~(uint64_t)0 : 0;       \
         const uint##bits##_t value = WIDEN_##bits(drawn.word);                                     \
+        const uint##bits##_t lowest = (uint##bits##_t)(1u << recipe.turn);                         \
+        const uint##bits##_t counting = (uint##bits##_t)(0x5555555555555555ull << recipe.turn);    \
         const bool decides = drawn.decider == rank;                                                \
         /* Does this rank have the value that settles the result? */                               \
         const bool settles = decides & (drawn.shared & 1);                                         \
@@ -176,7 +179,7 @@ ELEMENT int32_t integer_of(const struct recipe recipe, uint32_t word)
         case RULE_EXTREME:                                                                         \
             return (value & below) | (decides ? decider : loser);                                  \
         case RULE_BITS:                                                                            \
-            return (decides ? value | 1 : 0) ^ inverted;                                           \
+            return (decides ? (value | lowest) & counting : 0) ^ inverted;                         \
         case RULE_TRUTH:                                                                           \
             return settles != recipe.inverted ? value | 1 : 0;                                     \
         case RULE_PARITY:                                                                          \

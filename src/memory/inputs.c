@@ -13,7 +13,8 @@
  *   prod        integer  odd, the other bits random; wraps            1-2^-n'   1-2^-n'  1-2^-n'
  *   prod        float    sign; a power of two on v of the ranks       > 1/2     > 1/2    > 1/2
  *   min, max    all      half of the range; one decider has the other 1/p       -        > 1/2p
- *   band, bor   integer  nothing that counts; one decider random bits 1/p       -        > 1/2p
+ *   band, bor   integer  nothing that counts; of one decider every    1/p       -        > 1/2p
+ *                        second bit is random
  *   land, lor   integer  as all others; one decider's coin differs    1/2p      -        > 1/4p
  *   lxor        integer  0 or 1                                       1/2       1/2      1/2
  *   maxloc, ... pair     as min, max; the rank behind the decider     1/p       -        > 1/2p
@@ -23,6 +24,12 @@
  * n is the width of the type, n' = n - 1, h the first positive number that it has not. A doubled
  * contribution to an idempotent operator (-) changes nothing. In bxor and lxor it cancels, and
  * looks like a missing one.
+ *
+ * A bit that flips shows in every element of what is moved, of sums, products and bxor of integers.
+ * In band and bor it shows where no rank has a bit that counts. So the decider's bits are random at
+ * even places in one iteration, at odd places in the next: of two iterations one shows the flip of
+ * any bit of any rank. The other operators may hide it: floats round it away, extremes keep one value
+ * of many, logical ones look for a bit that is set, and division drops the remainder.
  *
  * Sums of floats are exact: magnitudes have m = exact_bits - 1 - log2(p) bits, so that even if all
  * contributions were doubled, every partial sum is an integer that fits the mantissa. Where m would
@@ -117,6 +124,7 @@ struct input_rule inputs_rule(const struct inputs *inputs)
     bool is_float = inputs->datatype->kind == DATATYPE_FLOAT;
     if (by.rule == RULE_SUM && is_float && by.recipe.window < by.recipe.ranks)
         by.rule = RULE_SUM_FEW;
+    by.recipe.turn = (uint32_t)(inputs->iteration % 2);
     by.shares = by.rule == RULE_TRUTH || by.rule == RULE_LOCATION;
     by.decides = by.shares || by.rule == RULE_SUM_FEW || by.rule == RULE_EXTREME ||
                  by.rule == RULE_BITS || (by.rule == RULE_PRODUCT && is_float);

@@ -92,6 +92,49 @@ static void orders_agree(const struct datatype *type, const struct reduction *op
     free(parts);
 }
 
+/* Does the flip of a bit of one rank change the result? */
+static bool flip_shows(const struct inputs *inputs, int rank, size_t at, size_t bit)
+{
+    reduce_function *reduce = reduce_kernel(inputs->datatype, inputs->reduction);
+    char value[DATATYPE_SIZE_MOST], result[DATATYPE_SIZE_MOST], right[DATATYPE_SIZE_MOST];
+    inputs_combine(inputs, NULL, at, 1, right);
+    inputs_make(inputs, rank, at, 1, result);
+    result[bit / 8] ^= (char)(1 << bit % 8);
+    for (int other = 0; other < inputs->ranks; other++) {
+        if (other == rank)
+            continue;
+        inputs_make(inputs, other, at, 1, value);
+        reduce(result, result, value, 1);
+    }
+    return memcmp(result, right, inputs->datatype->size) != 0;
+}
+
+/* A flipped bit shows always, or in one of two iterations. */
+static void test_flips_show(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool always;
+    } operators[] = {
+        {"sum", true}, {"prod", true}, {"bxor", true}, {"band", false}, {"bor", false}};
+    for (const struct datatype *const *type = datatypes; *type; type++) {
+        for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+            struct inputs inputs = inputs_of(*type, reduction_find(operators[i].name), 5);
+            bool integer = (*type)->kind == DATATYPE_SIGNED || (*type)->kind == DATATYPE_UNSIGNED;
+            for (size_t at = 0; integer && at < 20; at++) {
+                for (size_t bit = 0; bit < 8 * (*type)->size; bit++) {
+                    inputs.iteration = 6;
+                    bool shows = flip_shows(&inputs, (int)at % 5, at, bit);
+                    inputs.iteration = 7;
+                    bool later = flip_shows(&inputs, (int)at % 5, at, bit);
+                    assert_true(operators[i].always ? shows && later : shows || later);
+                }
+            }
+        }
+    }
+}
+
 static void test_every_order_gives_the_same(void **state)
 {
     (void)state;
@@ -337,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_order_gives_the_same),
+        cmocka_unit_test(test_flips_show),
         cmocka_unit_test(test_no_fault_hides),
         cmocka_unit_test(test_fractions),
         cmocka_unit_test(test_coins),
