@@ -19,7 +19,7 @@ struct wording {
     struct text *text;
     const struct finding_group *group;
     const struct diagnosis_context *context;
-    bool suspects;
+    enum diagnosis_detail detail;
 };
 
 static void add_set(const struct wording *wording, const struct rank_set *set)
@@ -207,7 +207,7 @@ static void add_explanation(const struct wording *wording, const struct explanat
     text_add(text, explanation->chance ? ", or corruption" : "");
     text_add(text, explanation->at_least ? " (of these at least)" : "");
     add_place(wording, explanation);
-    if (!ambiguous && wording->suspects)
+    if (!ambiguous && wording->detail == DETAIL_SUSPECTS)
         add_suspect(wording, explanation);
 }
 
@@ -297,7 +297,7 @@ static void add_unexplained(const struct wording *wording)
         text_add(text, " and %llu more like it",
                  (unsigned long long)(finding->unexplained - FINDING_ELEMENTS));
     int source = finding->elements[0].source, rank = wording->group->rank;
-    if (!wording->suspects || source == EVERY_RANK || source == rank)
+    if (wording->detail != DETAIL_SUSPECTS || source == EVERY_RANK || source == rank)
         return;
     if (wording->group->count > 1)
         text_add(text, ": suspect the memory of rank %d, or the links from it", source);
@@ -326,8 +326,11 @@ static void add_result(const struct wording *wording)
              wording->group->wrong == 1 ? " is" : "s are", (unsigned long long)finding->iteration);
     if (!wording->group->alike)
         text_add(text, "of rank %d ", wording->group->rank);
-    text_add(text, "at %llu: expected %s, got %s; ", (unsigned long long)finding->first.at,
-             expected, got);
+    text_add(text, "at %llu: expected %s, got %s", (unsigned long long)finding->first.at, expected,
+             got);
+    if (wording->detail == DETAIL_COUNT)
+        return;
+    text_add(text, "; ");
     if (finding->diagnosis == DIAGNOSIS_WITHOUT_MEMORY)
         text_add(text, "not explained: no memory for it");
     for (int i = 0; i < finding_explanations(finding); i++) {
@@ -346,10 +349,10 @@ static void add_result(const struct wording *wording)
 }
 
 void diagnosis_text(struct text *text, const struct finding_group *group,
-                    const struct diagnosis_context *context, bool suspects)
+                    const struct diagnosis_context *context, enum diagnosis_detail detail)
 {
     const struct wording wording = {
-        .text = text, .group = group, .context = context, .suspects = suspects};
+        .text = text, .group = group, .context = context, .detail = detail};
     const struct finding *finding = group->finding;
     const struct overrun *overrun = &finding->overrun;
     if (finding->kind == FINDING_RESULT)

@@ -15,9 +15,13 @@ struct diagnosis_context {
     int ranks;
 };
 
-/* Adds what is wrong, where, and how it came about; with `suspects` also which rank or link that
- * makes suspect. */
+enum diagnosis_detail {
+    DETAIL_COUNT,       /* what is wrong, and where */
+    DETAIL_EXPLANATION, /* also how it came about */
+    DETAIL_SUSPECTS,    /* also which rank or link that makes suspect */
+};
+
 void diagnosis_text(struct text *text, const struct finding_group *group,
-                    const struct diagnosis_context *context, bool suspects);
+                    const struct diagnosis_context *context, enum diagnosis_detail detail);
 
 #endif

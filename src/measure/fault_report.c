@@ -5,6 +5,7 @@
 #include "measure/fault_report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/rank_list.h"
@@ -36,11 +37,13 @@ static int fault_origin(const struct line *line, const struct finding_group *gro
 /* Where the fault of a group of ranks began, as the end of a sentence; "": not known. */
 struct fault_place {
     char text[FAULT_PLACE_MOST];
+    bool explains; /* it says also what happened */
 };
 
-/* The messages of which a flipped bit would have left what the ranks of the group have, in each of
- * the elements that the finding keeps. */
-static struct hop_answer fault_hops(const struct line *line, const struct finding_group *group)
+/* The messages of which a fault would have left what the ranks of the group have, in each of the
+ * elements that the finding keeps. */
+static struct hop_answer fault_hops(const struct line *line, const struct finding_group *group,
+                                    enum hop_fault fault)
 {
     const struct job *job = line->job;
     const struct finding *finding = group->finding;
@@ -60,15 +63,16 @@ static struct hop_answer fault_hops(const struct line *line, const struct findin
         witnesses[r] = line->summaries->of[r].wrong == 0 ? WITNESS_RIGHT : WITNESS_NONE;
     for (int i = 0; i < group->count; i++)
         witnesses[group->ranks[i]] = WITNESS_WRONG;
-    for (int i = 0; i < finding_elements(finding); i++) {
+    for (int i = -1; i < finding_elements(finding); i++) {
         struct hop_question question = {.choice = &candidate->choice,
                                         .problem = &problem,
                                         .channels = line->mine->channels,
                                         .inputs = &inputs,
-                                        .element = &finding->elements[i],
+                                        .element = i < 0 ? &finding->first : &finding->elements[i],
+                                        .fault = fault,
                                         .witnesses = witnesses};
         struct hop_answer found = hop_search(&question);
-        answer = i == 0 ? found : hops_common(&answer, &found);
+        answer = i < 0 ? found : hops_common(&answer, &found);
     }
     free(witnesses);
     return answer;
@@ -87,25 +91,30 @@ static int hops_rank(const struct hop_answer *answer)
     return from == to ? -1 : from ? first->from : first->to;
 }
 
-static void add_hop(struct text *text, const struct line *line, const struct suspect_hop *hop)
+static void add_hop(struct text *text, const struct line *line, const struct suspect_hop *hop,
+                    enum hop_fault fault)
 {
     text_add(text, "rank %d (%s) ", hop->to, line->members[hop->to].host);
     if (hop->from == HOP_LOCAL)
         text_add(text, "combined");
     else
         text_add(text, "received from rank %d (%s)", hop->from, line->members[hop->from].host);
-    text_add(text, " in step %d (bit %d)", hop->step, hop->bit);
+    text_add(text, " in step %d", hop->step);
+    if (fault == HOP_FLIPPED)
+        text_add(text, " (bit %d)", hop->bit);
 }
 
-static void add_hops(struct text *text, const struct line *line, const struct hop_answer *answer)
+static void add_hops(struct text *text, const struct line *line, const struct hop_answer *answer,
+                     enum hop_fault fault)
 {
     const int named = answer->count < HOPS_NAMED ? answer->count : HOPS_NAMED;
     if (named == 0)
         return;
-    text_add(text, "; a flipped bit explains it in what ");
+    text_add(text, fault == HOP_FLIPPED ? "; a flipped bit explains it in what "
+                                        : "; a lost message explains it: what ");
     for (int i = 0; i < named; i++) {
         text_add(text, i ? ", or " : "");
-        add_hop(text, line, &answer->hops[i]);
+        add_hop(text, line, &answer->hops[i], fault);
     }
     if (answer->count > named)
         text_add(text, ", or in %d more places", answer->count - named);
@@ -122,20 +131,50 @@ static void add_hops(struct text *text, const struct line *line, const struct ho
         text_add(text, " %d", answer->hops[0].to);
 }
 
+static bool is_explained_by(const struct finding *finding, enum hypothesis_kind kind)
+{
+    bool found = false;
+    for (int i = 0; i < finding_explanations(finding); i++)
+        found |= finding->explanations[i].hypotheses[0].kind == kind;
+    return found;
+}
+
+/* Was unwritten memory combined with floats? Sums round most of them away beside it, so that the data
+ * do not tell whose contribution is missing. */
+static bool is_blurred(const struct line *line, const struct finding *finding)
+{
+    return line->job->candidates[line->mine->choice].datatype->kind == DATATYPE_FLOAT &&
+           is_explained_by(finding, HYPOTHESIS_POISONED);
+}
+
+/* In a reduction whose schedule must tell it. */
+static void fault_trace(const struct line *line, const struct finding_group *group,
+                        struct fault_place *place)
+{
+    const struct finding *finding = group->finding;
+    struct text text = text_in(place->text, sizeof place->text);
+    bool lost = is_blurred(line, finding) || is_explained_by(finding, HYPOTHESIS_UNWRITTEN);
+    bool flipped = finding_is_corruption(finding) && finding->explanation_count == 0;
+    if (!lost && !flipped)
+        return;
+    enum hop_fault fault = lost ? HOP_LOST : HOP_FLIPPED;
+    struct hop_answer answer = fault_hops(line, group, fault);
+    add_hops(&text, line, &answer, fault);
+    place->explains = lost && answer.count > 0;
+}
+
 static struct fault_place fault_locate(const struct line *line, const struct finding_group *group)
 {
-    struct fault_place place;
+    struct fault_place place = {.explains = false};
     struct text text = text_in(place.text, sizeof place.text);
     int rank = fault_origin(line, group);
     const struct finding *finding = group->finding;
-    if (rank < 0) {
-        bool is_flip = finding->kind == FINDING_RESULT && finding_is_corruption(finding) &&
-                       finding->explanation_count == 0;
-        if (is_flip && line->job->candidates[line->mine->choice].collective->reduces) {
-            struct hop_answer answer = fault_hops(line, group);
-            add_hops(&text, line, &answer);
-        }
-        return place;
+    if (rank < 0 || is_blurred(line, finding)) {
+        if (finding->kind == FINDING_RESULT &&
+            line->job->candidates[line->mine->choice].collective->reduces)
+            fault_trace(line, group, &place);
+        if (rank < 0 || place.text[0])
+            return place;
     }
     finding = &line->summaries->of[rank].finding;
     text_add(&text,
@@ -158,7 +197,15 @@ static void fault_message(const struct line *line, const struct finding_group *g
                                               .datatype = candidate->datatype,
                                               .reduction = candidate->reduction,
                                               .ranks = line->summaries->count};
-    diagnosis_text(&text, group, &context, !place->text[0]);
+    size_t ending = strlen(place->text);
+    text.size -= ending; /* what a reader needs most is not cut off */
+    diagnosis_text(&text, group, &context,
+                   place->explains  ? DETAIL_COUNT
+                   : place->text[0] ? DETAIL_EXPLANATION
+                                    : DETAIL_SUSPECTS);
+    if (text.used + 1 == text.size)
+        memcpy(message + text.used - 3, "...", 3);
+    text.size += ending;
     text_add(&text, "%s", place->text);
 }
 
@@ -191,7 +238,7 @@ static void groups_report(const struct line *line, const struct finding_groups *
 {
     for (int f = 0; f < groups->count; f++) {
         const struct finding_group *group = &groups->list[f];
-        struct fault_place place = {""};
+        struct fault_place place = {.explains = false};
         if (f < FAULTS_SAID) {
             place = fault_locate(line, group);
             fault_say(line, group, &place);

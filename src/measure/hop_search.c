@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/pattern.h"
 #include "memory/reduce.h"
 #include "schedule/provenance.h"
 
@@ -151,7 +152,19 @@ static int node_of_place(struct retrace *retrace, int rank, size_t before, int s
     return known >= 0 ? known : retrace_add(retrace, &node);
 }
 
-/* Computes the nodes from `first` on, of which the first has a flipped bit; -1: none. */
+/* Does the combination take the message of this node as it arrives? */
+static bool node_takes(const struct retrace *retrace, const struct node *node, int hop)
+{
+    const struct operation *operation =
+        &retrace->schedules[node->rank]->operations[node->operation];
+    return operation->kind == OPERATION_RECV_REDUCE && node->from == hop;
+}
+
+#define WHOLE (-1) /* in place of a bit: nothing happens */
+#define LOST  (-2) /* the message does not arrive */
+
+/* Computes the nodes from `first` on, to which this happens: the flip of a bit, or what stands
+ * above. A message that is not combined leaves the other operand. */
 static void retrace_compute(struct retrace *retrace, int first, int bit)
 {
     const struct inputs *inputs = retrace->question->inputs;
@@ -165,11 +178,15 @@ static void retrace_compute(struct retrace *retrace, int first, int bit)
             inputs_make(inputs, node->rank, node->position, 1, node->value);
         else if (node->kind == NODE_HOP)
             memcpy(node->value, from, type->size);
+        else if (node->kind == NODE_COMBINE && bit == LOST && node_takes(retrace, node, first))
+            memcpy(node->value, retrace->nodes[node->with].value, type->size);
         else if (node->kind == NODE_COMBINE)
             reduce(node->value, retrace->nodes[node->with].value, from, 1);
         else
             finish(node->value, from, 1, inputs->ranks);
-        if (i == first && bit >= 0)
+        if (i == first && bit == LOST)
+            memset(node->value, PATTERN_POISON, type->size);
+        else if (i == first && bit >= 0)
             node->value[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
 }
@@ -219,14 +236,15 @@ static void retrace_close(struct retrace *retrace)
     free(retrace->nodes);
 }
 
-/* Keeps the message if a flipped bit of it explains the element. */
+/* Keeps the message if what may have happened to it explains the element. */
 static void retrace_try(struct retrace *retrace, int index, struct hop_answer *answer)
 {
     const struct node *node = &retrace->nodes[index];
     const struct operation *operation =
         &retrace->schedules[node->rank]->operations[node->operation];
-    int bits = 8 * (int)retrace->question->inputs->datatype->size;
-    for (int bit = 0; bit < bits; bit++) {
+    bool lost = retrace->question->fault == HOP_LOST;
+    int bits = lost ? LOST + 1 : 8 * (int)retrace->question->inputs->datatype->size;
+    for (int bit = lost ? LOST : 0; bit < bits; bit++) {
         retrace_compute(retrace, index, bit);
         if (!retrace_agrees(retrace, true))
             continue;
@@ -239,7 +257,7 @@ static void retrace_try(struct retrace *retrace, int index, struct hop_answer *a
         answer->count++;
         break;
     }
-    retrace_compute(retrace, index, -1);
+    retrace_compute(retrace, index, WHOLE);
 }
 
 /* Tries the nodes of a kind. */
@@ -259,11 +277,11 @@ struct hop_answer hop_search(const struct hop_question *question)
     struct retrace retrace = {.question = question};
     struct hop_answer answer = {.count = 0};
     if (retrace_open(&retrace)) {
-        retrace_compute(&retrace, 0, -1);
+        retrace_compute(&retrace, 0, WHOLE);
         bool understood = retrace_agrees(&retrace, false);
         if (understood)
             retrace_try_all(&retrace, NODE_HOP, &answer);
-        if (understood && answer.count == 0)
+        if (understood && answer.count == 0 && question->fault == HOP_FLIPPED)
             retrace_try_all(&retrace, NODE_COMBINE, &answer);
     }
     retrace_close(&retrace);

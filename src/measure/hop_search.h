@@ -1,5 +1,5 @@
 /*
- * hop_search.h - through which message of a reduction a bit was flipped.
+ * hop_search.h - through which message of a reduction a bit was flipped, or which was lost.
  *
  * A flipped bit of a partial result leaves a sum in which many bits differ, on every rank. So the
  * schedules of all ranks are followed back from the wrong element to the sources, and the result is
@@ -14,6 +14,12 @@
 
 #define HOPS_MOST 32 /* that are kept; more are counted */
 
+/* What may have happened to a message. */
+enum hop_fault {
+    HOP_FLIPPED, /* one bit */
+    HOP_LOST,    /* poison stands where it belongs, or it was not combined */
+};
+
 enum hop_witness {
     WITNESS_NONE,  /* it is not known what the rank has there */
     WITNESS_RIGHT, /* what belongs there */
@@ -27,13 +33,14 @@ struct hop_question {
     int channels;
     const struct inputs *inputs;
     const struct wrong_element *element;
+    enum hop_fault fault;
     const enum hop_witness *witnesses; /* by rank */
 };
 
 struct suspect_hop {
     int from; /* HOP_LOCAL: not a message, but what `to` has combined and did not send on */
     int to, step;
-    int bit; /* of the element, from its lowest */
+    int bit; /* HOP_FLIPPED: of the element, from its lowest */
 };
 #define HOP_LOCAL (-1)
 

@@ -55,6 +55,14 @@ for what in "reduce_scatter -a mesh" "allreduce -a mesh" "reduce_scatter -a ring
     suspect=$(sed -n 's/.*the contribution of rank \([0-9]\) is missing.*/\1/p' "$err" | head -n 1)
     [ -z "$suspect" ] || check_silent "came from rank [^$suspect]"
 done
+# Unwritten memory that was combined blurs floats: the schedule tells which message was lost.
+for type in float bfloat16; do
+    cctest allreduce -a oneshot -b 1K -e 1K -n 1 -w 1 --np 4 -d $type --inject drop:rank=2:iteration=1
+    check_status 3
+    check_says 'a lost message explains it: what rank 2 \(.*\) received from rank 0 \(.*suspect the link between the two, or their memory$'
+    check_silent 'contribution'
+done
+
 # Timed iterations, if these are checked.
 cctest allreduce -a ring -b 64K -e 64K -n 4 -w 1 -c all --np 3 --inject corrupt:rank=1:iteration=3 --json "$scratch/all.json"
 check_status 3

@@ -79,7 +79,7 @@ static inline void bench_say(struct bench *bench)
     assert_int_equal(reader.left, 0);
     struct finding_group group = finding_group_of_rank(&finding, &bench->rank);
     if (finding.kind != FINDING_NONE)
-        diagnosis_text(&text, &group, &context, true);
+        diagnosis_text(&text, &group, &context, DETAIL_SUSPECTS);
     bytes_free(&bytes);
 }
 

@@ -1,5 +1,5 @@
 /*
- * test_hop_search.c - the messages of a reduction in which a flipped bit explains a wrong element are
+ * test_hop_search.c - the messages of a reduction in which a fault explains a wrong element are
  * found, all of them and no others.
  */
 #include <setjmp.h>
@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "check/pattern.h"
 #include "measure/hop_search.h"
 #include "memory/inputs.h"
 
@@ -57,7 +58,7 @@ static void bench_open(struct bench *bench, enum collective_id collective, const
     memcpy(bench->element.expected, &sum, sizeof sum);
 }
 
-static struct hop_answer bench_ask(struct bench *bench, uint32_t got)
+static struct hop_answer bench_ask(struct bench *bench, enum hop_fault fault, uint32_t got)
 {
     memcpy(bench->element.got, &got, sizeof got);
     return hop_search(&(struct hop_question){.choice = &bench->choice,
@@ -65,6 +66,7 @@ static struct hop_answer bench_ask(struct bench *bench, uint32_t got)
                                              .channels = 1,
                                              .inputs = &bench->inputs,
                                              .element = &bench->element,
+                                             .fault = fault,
                                              .witnesses = bench->witnesses});
 }
 
@@ -80,7 +82,7 @@ static void test_chain(void **state)
             uint32_t flip = (uint32_t)1 << bit;
             uint32_t got =
                 sum_of(&bench, 0, sender - 1) + (sum_of(&bench, sender, RANKS - 1) ^ flip);
-            struct hop_answer answer = bench_ask(&bench, got);
+            struct hop_answer answer = bench_ask(&bench, HOP_FLIPPED, got);
             int expected = 0;
             for (int other = 1; other < RANKS; other++) {
                 bool explains =
@@ -95,7 +97,7 @@ static void test_chain(void **state)
             assert_int_equal(answer.count, expected);
         }
     }
-    assert_int_equal(bench_ask(&bench, sum_of(&bench, 0, RANKS - 1) + 5).count, 0);
+    assert_int_equal(bench_ask(&bench, HOP_FLIPPED, sum_of(&bench, 0, RANKS - 1) + 5).count, 0);
 }
 
 /* In a mesh every rank gets each contribution by itself: only one message explains one rank. */
@@ -107,7 +109,8 @@ static void test_witnesses(void **state)
     for (int rank = 0; rank < RANKS; rank++)
         bench.witnesses[rank] = rank == 4 ? WITNESS_WRONG : WITNESS_RIGHT;
     uint32_t others = sum_of(&bench, 0, RANKS - 1) - value_of(&bench, 1);
-    struct hop_answer answer = bench_ask(&bench, others + (value_of(&bench, 1) ^ 1u << 9));
+    struct hop_answer answer =
+        bench_ask(&bench, HOP_FLIPPED, others + (value_of(&bench, 1) ^ 1u << 9));
     bool found = false;
     for (int i = 0; i < answer.count; i++) {
         assert_int_equal(answer.hops[i].to, 4);
@@ -116,7 +119,8 @@ static void test_witnesses(void **state)
     assert_true(found);
     /* No message of it would change two ranks. */
     bench.witnesses[2] = WITNESS_WRONG;
-    assert_int_equal(bench_ask(&bench, others + (value_of(&bench, 1) ^ 1u << 9)).count, 0);
+    assert_int_equal(bench_ask(&bench, HOP_FLIPPED, others + (value_of(&bench, 1) ^ 1u << 9)).count,
+                     0);
 }
 
 /* What a rank combines in its own memory is no message. */
@@ -137,11 +141,39 @@ static void test_memory(void **state)
                               (value_of(&bench, rank) ^ 1u << bit) ==
                           got;
         if (!is_message)
-            answer = bench_ask(&bench, got);
+            answer = bench_ask(&bench, HOP_FLIPPED, got);
     }
     assert_true(answer.count > 0);
     assert_int_equal(answer.hops[0].from, HOP_LOCAL);
     assert_int_equal(answer.hops[0].to, 0);
+}
+
+static void expect_lost(struct bench *bench, uint32_t got, int from, int to)
+{
+    struct hop_answer answer = bench_ask(bench, HOP_LOST, got);
+    assert_int_equal(answer.count, 1);
+    assert_int_equal(answer.hops[0].from, from);
+    assert_int_equal(answer.hops[0].to, to);
+}
+
+/* A message that is combined as it arrives is missing; another leaves poison. */
+static void test_lost(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, COLLECTIVE_REDUCE, "chain");
+    bench.witnesses[0] = WITNESS_WRONG;
+    for (int sender = 1; sender < RANKS - 1; sender++)
+        expect_lost(&bench, sum_of(&bench, 0, sender - 1), sender, sender - 1);
+    bench_open(&bench, COLLECTIVE_ALLREDUCE, "oneshot");
+    for (int rank = 0; rank < RANKS; rank++)
+        bench.witnesses[rank] = rank == 4 ? WITNESS_WRONG : WITNESS_RIGHT;
+    uint32_t others = sum_of(&bench, 0, RANKS - 1) - value_of(&bench, 1), poison;
+    memset(&poison, PATTERN_POISON, sizeof poison);
+    struct hop_answer lost = bench_ask(&bench, HOP_LOST, others);
+    struct hop_answer poisoned = bench_ask(&bench, HOP_LOST, others + poison);
+    assert_int_equal(lost.count + poisoned.count, 1);
+    assert_int_equal((lost.count ? lost : poisoned).hops[0].from, 1);
 }
 
 int main(void)
@@ -150,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_witnesses),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
