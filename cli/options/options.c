@@ -89,7 +89,7 @@ const struct option_row option_table[] = {
     {.name = "check", .letter = 'c', .argument = "N", .group = GROUP_SWEEP,
      .commands = FOR_RUN, .kind = &kind_check, FIELD(checked), .most = COUNT_MOST,
      .standard = "2",
-     .help = "iterations besides, in which every element is checked; 'all': the timed ones"},
+     .help = "more iterations, in which every element is checked; 'all': the timed ones"},
     {.name = "start", .argument = "MODE", .group = GROUP_SWEEP,
      .commands = FOR_RUN, .kind = &kind_words, FIELD(start), .words = start_words,
      .standard = "barrier",
