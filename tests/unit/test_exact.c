@@ -123,11 +123,11 @@ static void test_flips_show(void **state)
             struct inputs inputs = inputs_of(*type, reduction_find(operators[i].name), 5);
             bool integer = (*type)->kind == DATATYPE_SIGNED || (*type)->kind == DATATYPE_UNSIGNED;
             for (size_t at = 0; integer && at < 20; at++) {
-                for (size_t bit = 0; bit < 8 * (*type)->size; bit++) {
+                for (size_t flip = 0; flip < 5 * 8 * (*type)->size; flip++) {
                     inputs.iteration = 6;
-                    bool shows = flip_shows(&inputs, (int)at % 5, at, bit);
+                    bool shows = flip_shows(&inputs, (int)(flip % 5), at, flip / 5);
                     inputs.iteration = 7;
-                    bool later = flip_shows(&inputs, (int)at % 5, at, bit);
+                    bool later = flip_shows(&inputs, (int)(flip % 5), at, flip / 5);
                     assert_true(operators[i].always ? shows && later : shows || later);
                 }
             }
