@@ -18,6 +18,8 @@
 #include "cli/options/resolve.h"
 #include "run/candidates.h"
 
+#define MANUAL "man/cctest.1" /* tests run from the top of the tree */
+
 #define ARGUMENTS_MOST 64
 
 /* The result of a command line: static, since the next one frees its job. */
@@ -73,6 +75,24 @@ static inline enum status check_ranks(struct outcome *o, const char *words, int 
     snprintf(o->message, sizeof o->message, "%s", log.failure.text);
     log_attach(NULL);
     return status;
+}
+
+/* A command line that is a usage error, and a part of its sentence. */
+struct bad_input {
+    const char *words, *says;
+};
+
+static inline void refuse(const struct bad_input *inputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        static struct outcome o;
+        resolve(&o, inputs[i].words, NULL);
+        if (o.status != STATUS_USAGE || !strstr(o.message, inputs[i].says))
+            print_error("cctest %s: status %d: %s\n", inputs[i].words, o.status, o.message);
+        assert_int_equal(o.status, STATUS_USAGE);
+        assert_non_null(strstr(o.message, inputs[i].says));
+        assert_null(strchr(o.message, '\n'));
+    }
 }
 
 #endif
