@@ -62,7 +62,7 @@ if [ -n "$private" ]; then
     # shellcheck disable=SC2016
     grouped=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup &&
         group=/sys/fs/cgroup$(sed -n "s,^0::,,p" /proc/self/cgroup) && mkdir -p "$group" && cd "$group" &&
-        echo $(($0 << 20)) >memory.max && echo 0 >memory.current && exec "$@"')
+        echo $(($0 + 100 << 20)) >memory.max && echo $((100 << 20)) >memory.current && exec "$@"')
     # 100 MiB for buffers: two ranks with 64 in all fit; four, with 32 each, do not.
     buffers=(-a linear -b 16M -e 16M -n 1 -w 0 -c 1 -x tcp)
     run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 2
