@@ -42,10 +42,13 @@ check_json "$scratch/refused.json" 'd["status"] == "error"' 'len(d["ranks"]) == 
 limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
     allreduce --np 2 -b 256M -e 256M
 
-# Only the first set of buffers holds more than 4 MiB: longer checks have no others beside them.
-cctest allreduce --np 2 -b 3M -e 12M -f 4 -n 1 -w 0 -c 3 --json "$scratch/sets.json"
-check_status 0 "checks of messages that are longer than the sets of buffers for several checks in a row"
-check_json "$scratch/sets.json" 'all(r["checked"] == 3 and r["wrong"] == 0 for r in d["results"])' 'len(d["results"]) == 2'
+# Only the first set of buffers holds more than 4 MiB: longer checks have no others beside them, also where only the root has
+# so much.
+for collective in allreduce gather; do
+    cctest "$collective" --np 2 -b 3M -e 12M -f 4 -n 1 -w 0 -c 3 --json "$scratch/sets.json"
+    check_status 0 "checks of $collective with messages that are longer than the sets of buffers for several checks in a row"
+    check_json "$scratch/sets.json" 'all(r["checked"] == 3 and r["wrong"] == 0 for r in d["results"])' 'len(d["results"]) == 2'
+done
 
 # Shared memory: the limit of file sizes applies to memfds.
 limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory: File too large" allreduce --np 2 -m shared -b 16M -e 16M
