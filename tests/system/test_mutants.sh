@@ -31,6 +31,7 @@ int main(void)
     return sum(1, 2) != 3;
 }
 EOT
+# shellcheck disable=SC2016 # the test expands it
 printf '#!/bin/sh\ntouch "$TMPDIR/left"; setsid sleep 300 & sleep 300\n' >"$tree/tests/system/test_slow.sh"
 chmod +x "$tree/tests/system/test_slow.sh"
 cat >"$tree/tests/mutants/toy.mutants" <<'EOT'
@@ -38,6 +39,8 @@ cat >"$tree/tests/mutants/toy.mutants" <<'EOT'
 
 # the sum is a difference
 file: src/sum.c
+- if (a == 1000)
++     if (a == 1001)
 - return a + b;
 +     return a - b;
 see: unit/test_sum
@@ -57,7 +60,7 @@ mkdir "$TMPDIR"
 run "$mutants" --tree "$tree" -j 2
 check_status 1 "a fault survived"
 check_says '^caught +toy.mutants:3: the sum is a difference \(unit/test_sum, [0-9.]+ s\)$' "$out"
-check_says '^SURVIVED +toy.mutants:9: a thousand is nothing \(unit/test_sum\)$' "$out"
+check_says '^SURVIVED +toy.mutants:11: a thousand is nothing \(unit/test_sum\)$' "$out"
 check_says '^1 caught, 1 survived, 0 errors$' "$out"
 check "the tree is as it was" diff -r "$tree" "$scratch/as_it_was"
 run "$mutants" --tree "$tree" difference
