@@ -33,8 +33,8 @@ for number in 1 2; do
     check_says 'cannot launch a kernel: GPU'
 done
 # An injected fault goes to the device, and goes again.
-over mode=async,devices=2 3 allreduce -a ring --np 2 --ranks-as threads "${short[@]}" -c 3 --inject corrupt:rank=1:iteration=1
-check_json "$scratch/json" 'd["results"][0]["wrong"] == 2' 'd["results"][0]["checked"] == 3'
+over mode=async,devices=2 3 allreduce -a ring --np 2 --ranks-as threads "${short[@]}" -c 30 --inject corrupt:rank=1:iteration=25
+check_json "$scratch/json" 'd["results"][0]["wrong"] == 2' 'd["results"][0]["checked"] == 30'
 # The slices of several channels are no even parts of those of one: each link counts what it carries in a line of several.
 uneven=(allreduce -a ring --np 3 --ranks-as threads -b 600004 -e 600004 -n 3 -w 0 -c 1 -v)
 over mode=async,devices=3 0 "${uneven[@]}"
