@@ -45,7 +45,7 @@ limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process ma
 # Only the first set of buffers holds more than 4 MiB: longer checks have no others beside them, also where only the root has
 # so much.
 for collective in allreduce gather; do
-    cctest "$collective" --np 2 -b 3M -e 12M -f 4 -n 1 -w 0 -c 3 --json "$scratch/sets.json"
+    cctest "$collective" --np 2 -b 3M -e 6M -f 2 -n 1 -w 0 -c 3 --json "$scratch/sets.json"
     check_status 0 "checks of $collective with messages that are longer than the sets of buffers for several checks in a row"
     check_json "$scratch/sets.json" 'all(r["checked"] == 3 and r["wrong"] == 0 for r in d["results"])' 'len(d["results"]) == 2'
 done
