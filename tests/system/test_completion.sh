@@ -50,7 +50,7 @@ offers "cctest allr" allreduce
 offers "cctest bca" bcast
 offers "cctest allreduce,bca" allreduce,bcast
 offers "cctest allreduce,alltoall -a ring-m" ring-multi
-offers "cctest allreduce -d float,e5" float,e5m2
+offers "cctest allreduce -d float,float8_e5" float,float8_e5m2
 offers "cctest allreduce -o sum,av" sum,avg
 offers "cctest allreduce -o al" all
 offers "cctest xyz" ""
@@ -97,6 +97,7 @@ valid() { # valid OPTION: the listed words
 for option in -d -o -m --copy --bind --start --ranks-as; do
     read -ra words <<<"$(valid $option)"
     check "$option names its words" test "${#words[@]}" -ge 2
+    [[ $option != -[do] ]] || words+=(all)
     offers "cctest allreduce $option " "${words[@]}"
 done
 read -ra words <<<"$(valid -x)"
