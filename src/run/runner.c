@@ -15,6 +15,13 @@
 #define CHECK_NS   20000000u  /* between two checks of an idle wait: 20 ms */
 #define NETWORK_NS 300000000u /* idle for so long, it also checks network and GPU: 300 ms */
 
+/* A yield gives up the rest of a time slice. Where other programs want the core, the rank then looks
+ * only some times a second, once for a slice of each of them. A rank that sleeps gets the core back
+ * when it wakes. So a yield that took as long as CROWDED_NS is followed by naps, for a while. */
+#define CROWDED_NS     1000000u
+#define CROWDED_FOR_NS 500000000u
+#define NAP_NS         20000
+
 struct executor_config runner_executor_config(const struct runner *runner)
 {
     return (struct executor_config){
@@ -119,6 +126,18 @@ static void runner_show_wait(struct runner *runner, struct position where)
     progress_set_position(runner->progress, &where);
 }
 
+/* Leaves the core to others. `now`: ns of the clock. */
+static void runner_rest(struct runner *runner, uint64_t now)
+{
+    if (now < runner->crowded_until) {
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        return;
+    }
+    sched_yield();
+    if (clock_ns() - now >= CROWDED_NS)
+        runner->crowded_until = now + CROWDED_FOR_NS;
+}
+
 /* Nothing moved, for the `idle`th time in a row. *due: it is time to check job and network. */
 static enum status runner_idle(struct runner *runner, long idle, bool *due)
 {
@@ -131,12 +150,10 @@ static enum status runner_idle(struct runner *runner, long idle, bool *due)
         cpu_relax();
         return STATUS_OK;
     }
-    sched_yield();
+    uint64_t now = clock_ns();
+    runner_rest(runner, now);
     if (control_ended(runner->control))
         return STATUS_ERROR; /* control_fail() then returns the verdict */
-    if (idle % 64)
-        return STATUS_OK;
-    uint64_t now = clock_ns();
     *due = now - runner->last_check >= CHECK_NS;
     if (*due)
         runner->last_check = now;

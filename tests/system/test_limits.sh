@@ -49,6 +49,32 @@ for collective in allreduce gather; do
     check_status 0 "checks of $collective with messages that are longer than the sets of buffers for several checks in a row"
     check_json "$scratch/sets.json" 'all(r["checked"] == 3 and r["wrong"] == 0 for r in d["results"])' 'len(d["results"]) == 2'
 done
+# A small stack: of a process, and of threads. The environment takes a part of it.
+for as in processes threads; do
+    for fault in "" corrupt:rank=1:iteration=1; do
+        # shellcheck disable=SC2016
+        run env -i bash -c 'ulimit -s 64 && exec "$@"' limited "$CCTEST" allreduce --np 2 -b 8K -e 8K --ranks-as $as \
+            ${fault:+--inject $fault}
+        check_status $((${#fault} > 0 ? 3 : 0)) "64 KiB of stack, $as $fault"
+    done
+done
+limited -s 48 -- "a thread may have 48 KiB of stack, and cctest needs 64 KiB: raise that limit \(ulimit -s" allreduce
+
+# A core that another program uses, too: a rank that waits sleeps, and does not yield again and again.
+core=$(taskset -cp $$ | sed 's/.*[: ]\([0-9]*\).*/\1/')
+taskset -c "$core" sh -c 'while :; do :; done' &
+hog=$!
+start beside taskset -c "$core" "$CCTEST" allreduce --np 2 --inject stop:rank=1:iteration=1 --timeout 15
+slept() { # of all main threads, how often; rank 1 is stopped
+    local pid sum=0 times
+    for pid in $(pgrep -P "$(pgrep -P "${pids[beside]}")"); do
+        times=$(awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$pid/status") && sum=$((sum + times))
+    done
+    [ $sum -gt "$1" ]
+}
+check "a rank that waits beside a busy program does not sleep" await 20 slept 600
+kill $hog "${pids[beside]}"
+wait $hog "${pids[beside]}"
 
 # Shared memory: the limit of file sizes applies to memfds.
 limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory: File too large" allreduce --np 2 -m shared -b 16M -e 16M
