@@ -327,30 +327,32 @@ static json_t *collective_json(const struct collective *collective, const struct
                      collective->rooted, "counted", collective->counted, "algorithms", list);
 }
 
-/* Is the collective asked for? `name`: of an algorithm that it must have, or NULL. */
-static bool is_asked(const struct collective *collective, const struct job *job, const char *name)
+/* Is the collective asked for? `asked`: those that are, ended by NULL; none: all. `name`: of an
+ * algorithm that it must have, or NULL. */
+static bool is_asked(const struct collective *collective, const struct collective *const *asked,
+                     const char *name)
 {
-    bool listed = !job->collectives[0];
-    for (int i = 0; job->collectives[i]; i++)
-        listed |= collective == job->collectives[i];
+    bool listed = !asked[0];
+    for (int i = 0; asked[i]; i++)
+        listed |= collective == asked[i];
     return listed && (!name || algorithm_find(collective->id, name));
 }
 
-/* Describes what is asked for; `name`: of one algorithm, or NULL. */
-static void print_asked(const struct job *job, const char *name)
+/* Describes what is asked for, as in is_asked(). */
+static void print_asked(const struct collective *const *asked, const char *name)
 {
     for (int i = 0; collectives[i]; i++)
-        if (is_asked(collectives[i], job, name))
+        if (is_asked(collectives[i], asked, name))
             print_collective(collectives[i],
                              name ? algorithm_find(collectives[i]->id, name) : NULL);
     print_legend();
 }
 
-static json_t *asked_json(const struct job *job, const char *name)
+static json_t *asked_json(const struct collective *const *asked, const char *name)
 {
     json_t *list = json_array();
     for (int i = 0; collectives[i]; i++)
-        if (is_asked(collectives[i], job, name))
+        if (is_asked(collectives[i], asked, name))
             json_array_append_new(
                 list, collective_json(collectives[i],
                                       name ? algorithm_find(collectives[i]->id, name) : NULL));
@@ -359,7 +361,7 @@ static json_t *asked_json(const struct job *job, const char *name)
 
 void list_algorithm(const char *name)
 {
-    print_asked(&(struct job){.collectives = {NULL}}, name);
+    print_asked((const struct collective *const[]){NULL}, name);
 }
 
 enum status list_command(const struct command_line *line, struct job *job)
@@ -380,12 +382,12 @@ enum status list_command(const struct command_line *line, struct job *job)
         if (overview)
             print_overview();
         else
-            print_asked(job, name);
+            print_asked(job->collectives, name);
     }
     if (!job->json)
         return STATUS_OK;
     json_t *document = json_document();
-    json_object_set_new(document, "collectives", asked_json(job, name));
+    json_object_set_new(document, "collectives", asked_json(job->collectives, name));
     if (overview)
         json_object_set_new(document, "transports", transports_json());
     enum status status = json_put(document, job->json, -1);
