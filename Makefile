@@ -47,6 +47,8 @@ flags += $(if $(libfuzzer),-fsanitize=fuzzer-no-link,$(if $(FUZZ),-fsanitize-cov
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
 sources = $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* src/*/* algorithms algorithms/* transports transports/* cli cli/*)))
 objects = $(sources:%.c=$(BUILD)/%.o) $(kernels:%.cu=$(BUILD)/%.o)
+# Ranks and helpers are threads, whose stacks may be small (STACK_LEAST of cli/main.c).
+$(objects): flags += $(if $(SAN),,-Wframe-larger-than=16384)
 # Tests link with everything but main(), as an archive, so that a test can replace a part.
 library := $(BUILD)/libcctest.a
 # hwloc, jansson and libsodium are linked statically, so that one binary starts on every node of a cluster.

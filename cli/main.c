@@ -4,7 +4,9 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -13,6 +15,9 @@
 #include "cli/options/resolve.h"
 #include "cli/options/values.h"
 #include "cli/printers/json.h"
+
+/* The Makefile warns of functions that take more than 16 KiB, and few such call each other. */
+#define STACK_LEAST ((size_t)64 << 10)
 
 static enum status dispatch(const struct command_line *line, struct job *job)
 {
@@ -31,11 +36,10 @@ static enum status dispatch(const struct command_line *line, struct job *job)
 }
 
 /* Writes JSON for scripts that wait for it, even if nothing could be started. */
-static enum status refuse(const struct command_line *line, enum status status)
+static enum status refuse(const struct command_line *line, struct job *unused, enum status status)
 {
     const struct argument *json = command_line_argument(line, "json");
-    struct job unused;
-    if (json->source != SOURCE_NONE && json->option->kind->parse(json, &unused) == STATUS_OK)
+    if (json->source != SOURCE_NONE && json->option->kind->parse(json, unused) == STATUS_OK)
         json_refuse(json->text, status);
     return status;
 }
@@ -57,13 +61,12 @@ static void name_variables(const struct command_line *line, struct log *log)
     }
 }
 
-static enum status start(int argc, char **argv, struct log *log)
+static enum status start(int argc, char **argv, struct job *job, struct log *log)
 {
     struct command_line line;
-    struct job job;
     enum status status = command_line_read(argc, argv, environ, &line);
     if (status != STATUS_OK)
-        return refuse(&line, status);
+        return refuse(&line, job, status);
     if (line.version) {
         puts("cctest " CCTEST_VERSION);
         return STATUS_OK;
@@ -73,15 +76,33 @@ static enum status start(int argc, char **argv, struct log *log)
     if (!line.command)
         return fail(STATUS_USAGE, "which collective? Write `cctest alltoall` to run one, `cctest "
                                   "list` to see them, `cctest help` for everything");
-    status = command_line_resolve(&line, &job);
+    status = command_line_resolve(&line, job);
     if (status != STATUS_OK) {
-        refuse(&line, status);
+        refuse(&line, job, status);
     } else {
-        log->verbosity = job.bootstrap.verbosity;
-        status = dispatch(&line, &job);
+        log->verbosity = job->bootstrap.verbosity;
+        status = dispatch(&line, job);
     }
     job_release(&job);
     name_variables(&line, log);
+    return status;
+}
+
+/* The job is too large for a small stack. A limit below STACK_LEAST would end in a crash somewhere:
+ * it is also what the threads of the program get. */
+static enum status start_on_stack(int argc, char **argv, struct log *log)
+{
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_LEAST)
+        return fail(STATUS_ERROR,
+                    "a thread may have %zu KiB of stack, and cctest needs %zu KiB: raise that "
+                    "limit (ulimit -s 8192)",
+                    (size_t)stack.rlim_cur >> 10, STACK_LEAST >> 10);
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return fail(STATUS_ERROR, "out of memory");
+    enum status status = start(argc, argv, job, log);
+    free(job);
     return status;
 }
 
@@ -107,7 +128,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "complete") == 0)
         complete_words(argc - 2, argv + 2);
     else
-        status = start(argc, argv, &log);
+        status = start_on_stack(argc, argv, &log);
     log_print_failure(&log);
     if (fflush(stdout) != 0 && status == STATUS_OK) {
         say("cannot write standard output: redirect it elsewhere");

@@ -244,11 +244,14 @@ enum status run_command(const struct command_line *line, struct job *job)
 {
     (void)line;
     struct bootstrap bootstrap;
-    char compared[COMPARED_TEXT_MOST];
+    char *compared = malloc(COMPARED_TEXT_MOST);
+    if (!compared)
+        return fail(STATUS_ERROR, "out of memory");
     options_compared(job, compared); /* as the user gave them, before the ranks settle `auto` */
     enum status status = find_ranks(job, &bootstrap);
     if (status != STATUS_OK) {
         bootstrap_close(&bootstrap);
+        free(compared);
         if (job->json)
             json_refuse(job->json, status);
         return status;
@@ -271,5 +274,6 @@ enum status run_command(const struct command_line *line, struct job *job)
     }
     printers_close(&printers);
     bootstrap_close(&bootstrap);
+    free(compared);
     return status;
 }

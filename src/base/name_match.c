@@ -32,11 +32,11 @@ bool name_equal(const char *name, const char *other)
 /* Insertions, deletions, replacements and swaps of neighbours that turn one into the other. */
 static int name_distance(const char *a, int a_length, const char *b, int b_length)
 {
-    int distance[NAME_MOST + 1][NAME_MOST + 1];
+    unsigned char distance[NAME_MOST + 1][NAME_MOST + 1];
     for (int i = 0; i <= a_length; i++)
-        distance[i][0] = i;
+        distance[i][0] = (unsigned char)i;
     for (int j = 0; j <= b_length; j++)
-        distance[0][j] = j;
+        distance[0][j] = (unsigned char)j;
     for (int i = 1; i <= a_length; i++) {
         for (int j = 1; j <= b_length; j++) {
             int differs = letter(a, i - 1) != letter(b, j - 1);
@@ -45,7 +45,7 @@ static int name_distance(const char *a, int a_length, const char *b, int b_lengt
             if (i > 1 && j > 1 && letter(a, i - 1) == letter(b, j - 2) &&
                 letter(a, i - 2) == letter(b, j - 1))
                 best = smaller(best, distance[i - 2][j - 2] + 1);
-            distance[i][j] = best;
+            distance[i][j] = (unsigned char)best;
         }
     }
     return distance[a_length][b_length];

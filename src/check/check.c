@@ -8,6 +8,7 @@
  */
 #include "check/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "check/diagnose.h"
@@ -108,16 +109,21 @@ static enum status explain(const struct destination *to, const struct kept *kept
     enum status status = memory->kind->read(memory, to->base + first->at * size, size, first->got);
     if (status != STATUS_OK)
         return status;
-    struct evidence evidence;
-    status = evidence_take(&evidence, memory, pattern, to->rank, to->base, kept->at, kept->count);
-    if (status != STATUS_OK || !evidence.is_complete) {
-        finding->diagnosis = DIAGNOSIS_WITHOUT_MEMORY;
-    } else if (memcmp(first->expected, first->got, size) != 0 && evidence_shows_wrong(&evidence)) {
-        first->source = evidence.samples[0].source;
-        finding->diagnosis = DIAGNOSIS_MADE;
-        diagnose(&evidence, finding);
+    finding->diagnosis = DIAGNOSIS_WITHOUT_MEMORY;
+    struct evidence *evidence = calloc(1, sizeof *evidence);
+    if (!evidence)
+        return STATUS_OK;
+    status = evidence_take(evidence, memory, pattern, to->rank, to->base, kept->at, kept->count);
+    if (status == STATUS_OK && evidence->is_complete) {
+        finding->diagnosis = DIAGNOSIS_OVERTAKEN;
+        if (memcmp(first->expected, first->got, size) != 0 && evidence_shows_wrong(evidence)) {
+            first->source = evidence->samples[0].source;
+            finding->diagnosis = DIAGNOSIS_MADE;
+            diagnose(evidence, finding);
+        }
     }
-    evidence_free(&evidence);
+    evidence_free(evidence);
+    free(evidence);
     return status;
 }
 

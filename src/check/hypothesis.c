@@ -7,6 +7,8 @@
 
 #include "memory/reduce.h"
 
+#define PREDICTED_MOST 128 /* samples predicted at a time */
+
 bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b)
 {
     return a->kind == b->kind && a->set.shape == b->set.shape && a->set.first == b->set.first &&
@@ -107,20 +109,20 @@ static size_t hypothesis_predict(const struct evidence *evidence,
 size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,
                         size_t first)
 {
-    _Alignas(16) char predicted[SAMPLES * DATATYPE_SIZE_MOST];
-    size_t size = evidence->size, reach = 0, ready = 0;
+    _Alignas(16) char predicted[PREDICTED_MOST * DATATYPE_SIZE_MOST];
+    size_t size = evidence->size, reach = 0, begin = first, ready = 0;
     /* A few at a time, since most hypotheses end early. */
     for (size_t i = first; i < evidence->count; i++) {
-        if (i == first + ready) {
-            size_t more = ready ? ready : 1, left = evidence->count - i;
+        if (i == begin + ready) {
+            size_t more = i == first ? 1 : i - first, left = evidence->count - i;
             more = more < left ? more : left;
-            size_t got =
-                hypothesis_predict(evidence, hypothesis, i, more, predicted + ready * size);
-            if (got == 0)
+            more = more < PREDICTED_MOST ? more : PREDICTED_MOST;
+            begin = i;
+            ready = hypothesis_predict(evidence, hypothesis, i, more, predicted);
+            if (ready == 0)
                 break;
-            ready += got;
         }
-        if (memcmp(predicted + (i - first) * size, evidence->got + i * size, size) != 0)
+        if (memcmp(predicted + (i - begin) * size, evidence->got + i * size, size) != 0)
             break;
         if (evidence->samples[i].wrong)
             reach = i - first + 1;

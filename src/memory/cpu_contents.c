@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define CHUNK 16384u            /* bytes made and compared at a time */
+#define CHUNK 8192u             /* bytes made and compared at a time */
 #define STEP  ((size_t)8 << 20) /* bytes filled between two ticks */
 
 static size_t smaller(size_t a, size_t b)

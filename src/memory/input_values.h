@@ -7,7 +7,7 @@
 #include "memory/datatype.h"
 #include "memory/input_element.h"
 
-#define VALUES_MOST 512u /* elements made at a time: all that they need stays in the first cache */
+#define VALUES_MOST 256u /* elements made at a time: all that they need stays in the first cache */
 
 /* `reduction` NULL: values are only moved. */
 struct recipe recipe_of(const struct datatype *type, const struct reduction *reduction, int ranks);

@@ -121,7 +121,7 @@ enum status session_run(const struct membership *membership, void *argument)
     struct session *session = calloc(1, sizeof *session);
     if (!session)
         return fail(STATUS_ERROR, "out of memory");
-    *session = (struct session){.membership = membership};
+    session->membership = membership;
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,

@@ -58,9 +58,16 @@ static enum status nic_open(struct verbs_endpoint *endpoint, const struct verbs_
 
 /* Why ports are not used, while others are. */
 struct left_out {
-    char reasons[NICS_MOST][TRANSPORT_REASON_MOST];
+    char (*reasons)[TRANSPORT_REASON_MOST]; /* NICS_MOST */
     int count;
 };
+
+/* The caller frees left_out->reasons. */
+static enum status left_out_open(struct left_out *left_out)
+{
+    *left_out = (struct left_out){.reasons = calloc(NICS_MOST, sizeof *left_out->reasons)};
+    return left_out->reasons ? STATUS_OK : fail(STATUS_ERROR, "out of memory for verbs");
+}
 
 static void left_out_add(struct left_out *left_out, const char *reason)
 {
@@ -84,21 +91,21 @@ static void left_out_say_all(const struct verbs_endpoint *endpoint, const struct
 struct nic_list {
     const struct verbs_nic *nics; /* of this host */
     int count;
-    struct left_out down;
+    struct left_out *down;
 };
 
 static enum status nic_open_listed(struct verbs_endpoint *endpoint, struct nic_list *list,
                                    const struct verbs_nic *nic, char *reason)
 {
     bool down;
-    if (endpoint->rail_count + list->down.count == VERBS_RAILS_MOST) {
+    if (endpoint->rail_count + list->down->count == VERBS_RAILS_MOST) {
         snprintf(reason, TRANSPORT_REASON_MOST, VERBS_MANY_NICS, VERBS_RAILS_MOST);
         return STATUS_UNAVAILABLE;
     }
     enum status status = nic_open(endpoint, nic, reason, &down);
     if (!down)
         return status;
-    left_out_add(&list->down, reason);
+    left_out_add(list->down, reason);
     return STATUS_OK;
 }
 
@@ -120,9 +127,9 @@ static enum status nic_open_named(struct verbs_endpoint *endpoint, struct nic_li
 }
 
 static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
-                                   int count, char *reason)
+                                   int count, struct left_out *left_out, char *reason)
 {
-    struct nic_list list = {.nics = nics, .count = count};
+    struct nic_list list = {.nics = nics, .count = count, .down = left_out};
     struct verbs_nic_name names[VERBS_RAILS_MOST];
     int named = verbs_nic_names(endpoint->settings[VERBS_NIC].text, names, reason);
     enum status status = named > 0 ? STATUS_OK : STATUS_UNAVAILABLE;
@@ -132,7 +139,7 @@ static enum status nics_open_named(struct verbs_endpoint *endpoint, const struct
         return status;
     if (endpoint->rail_count == 0)
         return STATUS_UNAVAILABLE; /* all are down: `reason` is that of the last */
-    left_out_say_all(endpoint, &list.down);
+    left_out_say_all(endpoint, left_out);
     return STATUS_OK;
 }
 
@@ -161,11 +168,10 @@ static void nics_order(const struct verbs_nic *nics, int count,
  * of several reasons that of the first port of the host is told, so that all its ranks say
  * the same, and rather another one than that a port is down. */
 static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
-                                     int count, char *reason)
+                                     int count, struct left_out *left_out, char *reason)
 {
     enum status status = STATUS_UNAVAILABLE;
     int told = 2 * count; /* the port that `reason` is of; plus `count` if it is down */
-    struct left_out left_out = {.count = 0};
     uint64_t distances[NICS_MOST];
     int order[NICS_MOST], taken = 0;
     nics_order(nics, count, &endpoint->base.config, order, distances);
@@ -177,7 +183,7 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
         index += down ? count : 0;
         taken = i;
         if (status == STATUS_UNAVAILABLE)
-            left_out_add(&left_out, why);
+            left_out_add(left_out, why);
         if (status == STATUS_UNAVAILABLE && index < told) {
             snprintf(reason, TRANSPORT_REASON_MOST, "%s", why);
             told = index;
@@ -185,7 +191,7 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
     }
     for (int i = 0; status == STATUS_OK && i < taken; i++) {
         bool nearer = distances[order[i]] < distances[order[taken]];
-        left_out_say(left_out.reasons[i], nearer ? 0 : 1);
+        left_out_say(left_out->reasons[i], nearer ? 0 : 1);
     }
     if (status == STATUS_UNAVAILABLE && count > 1) {
         struct text text = text_after(reason, TRANSPORT_REASON_MOST);
@@ -197,19 +203,18 @@ static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const stru
 /* rails=match: all ports that can be used are rails, in the order of the host. If none can, the
  * reason is that of the first. */
 static enum status nics_open_all(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
-                                 int count, char *reason)
+                                 int count, struct left_out *left_out, char *reason)
 {
-    struct left_out left_out = {.count = 0};
     for (int i = 0; i < count && endpoint->rail_count < VERBS_RAILS_MOST; i++) {
         char why[TRANSPORT_REASON_MOST];
         bool down;
         if (nic_open(endpoint, &nics[i], why, &down) != STATUS_OK)
-            left_out_add(&left_out, why);
+            left_out_add(left_out, why);
     }
     if (endpoint->rail_count == 0)
-        snprintf(reason, TRANSPORT_REASON_MOST, "%s", left_out.reasons[0]);
+        snprintf(reason, TRANSPORT_REASON_MOST, "%s", left_out->reasons[0]);
     else
-        left_out_say_all(endpoint, &left_out);
+        left_out_say_all(endpoint, left_out);
     return endpoint->rail_count > 0 ? STATUS_OK : STATUS_UNAVAILABLE;
 }
 
@@ -237,9 +242,14 @@ enum status verbs_nics_open(struct verbs_endpoint *endpoint, char *reason)
         return STATUS_UNAVAILABLE;
     }
     int count = nics_list(devices, nics);
-    enum status status = (endpoint->settings[VERBS_NIC].given ? nics_open_named
-                          : endpoint->matches                 ? nics_open_all
-                                              : nics_open_nearest)(endpoint, nics, count, reason);
+    struct left_out left_out;
+    enum status status = left_out_open(&left_out);
+    if (status == STATUS_OK)
+        status =
+            (endpoint->settings[VERBS_NIC].given ? nics_open_named
+             : endpoint->matches                 ? nics_open_all
+                                 : nics_open_nearest)(endpoint, nics, count, &left_out, reason);
+    free(left_out.reasons);
     ibv_free_device_list(devices);
     if (status == STATUS_OK && endpoint->rail_count > 1)
         endpoint->address.home = home_find(endpoint);
