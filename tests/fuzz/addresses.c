@@ -193,6 +193,7 @@ void fuzz_seeds(void)
     seed("segment", SEGMENT, 0, NULL, 0);
     seed("segment-host", SEGMENT, 0,
          "0123456789012345678901234567890123456789012345678901234567890123456789", 70);
+    seed("segment-cookie", SEGMENT, offsetof(struct shm_address, cookie) / 8, "12345678", 8);
     seed("segment-pid", SEGMENT, offsetof(struct shm_address, pid) / 8, "\1\0\0\0", 4);
     const struct shm_offer offer = {.offset = 4096,
                                     .first_lane = 0,

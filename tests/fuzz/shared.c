@@ -16,6 +16,7 @@
 #include "fuzz.h"
 
 #define BYTES     ((size_t)64 << 10) /* of each region */
+#define SLOT      256
 #define TRANSFERS 8
 #define STEPS     64
 
@@ -109,7 +110,7 @@ static bool world_open(struct reader *input, unsigned options)
                                                 .local_ranks = 2,
                                                 .copy = (enum copy_policy)(options % 4),
                                                 .slots = 2,
-                                                .slot_bytes = 256,
+                                                .slot_bytes = SLOT,
                                                 .regions = world.regions[rank],
                                                 .region_count = 3,
                                                 .timeout = 1,
@@ -254,9 +255,24 @@ static void step_write(struct reader *input)
     unsigned where = input_u8(input), at = input_u16(input) % (16 << 10), count = input_u8(input);
     char *bases[] = {(char *)end_of(0)->segment->header, (char *)end_of(1)->segment->header,
                      end_of(0)->segment->offered[1].base, end_of(1)->segment->offered[0].base};
-    size_t limit = where % 4 < 2 ? 4096 : 8192;
+    size_t limit = where % 4 < 3 ? 4096 : 16 << 10;
     for (unsigned i = 0; i < count; i++)
         bases[where % 4][(at + i) % limit] = (char)input_u8(input);
+}
+
+/* Bytes that rank 0 has taken out of lines and slots; none holds more than a slot. */
+static uint64_t taken_bytes(void)
+{
+    const struct traffic *traffic = &world.ends[0]->traffic;
+    return traffic->received[PATH_LINE] + traffic->received[PATH_BCOPY];
+}
+
+static uint64_t taken_cells(void)
+{
+    uint64_t cells = 0;
+    for (int kind = 0; kind < SHM_RINGS; kind++)
+        cells += world.channels[false]->rings[kind].position;
+    return cells;
 }
 
 /* What a channel has taken from shared memory lies where it may. */
@@ -270,6 +286,7 @@ static void channel_require(const struct shm_channel *channel)
     }
     if (channel->base.sends || channel->left == 0)
         return;
+    require(channel->left % world.element == 0);
     if (!channel->bytes) {
         require(channel->left <= SHM_SLOT_MOST);
         return;
@@ -317,7 +334,11 @@ static void try_rings(struct reader *input, unsigned options)
     log_attach(&log);
     enum status status = world_open(input, options) ? STATUS_OK : STATUS_ERROR;
     for (int i = 0; i < STEPS && input->left > 0 && status == STATUS_OK; i++) {
+        uint64_t bytes = taken_bytes(), cells = taken_cells();
         status = step(input);
+        require(taken_bytes() - bytes <= (taken_cells() - cells + 1) * SLOT);
+        for (int t = 0; t < world.posted; t++)
+            require(world.transfers[t].issued % world.element == 0);
         for (int sends = 0; sends < 2 && status == STATUS_OK; sends++)
             channel_require(world.channels[sends]);
     }
@@ -420,13 +441,13 @@ void fuzz_seeds(void)
         SEED(from ? "foreign-region" : "own-region", options, POST_RECV(100),
              REFERENCE(SHM_SHORT, 5, 101, 101, 1, 77), HEAD(SHM_SHORT, 101, SHM_REFERENCE), GO);
         SEED(from ? "foreign-offset" : "own-offset", options, POST_RECV(100),
-             REFERENCE_HUGE(SHM_SHORT, 0, 16, 1, 101, 101, 1, 1),
+             REFERENCE_HUGE(SHM_SHORT, 0, 16, 1, 101, 101, 1, 0),
              HEAD(SHM_SHORT, 101, SHM_REFERENCE), GO);
         SEED(from ? "foreign-stride" : "own-stride", options, POST_RECV(100),
-             REFERENCE_HUGE(SHM_SHORT, 2, 30, 0, 50, 9, 2, 1), HEAD(SHM_SHORT, 100, SHM_REFERENCE),
+             REFERENCE_HUGE(SHM_SHORT, 2, 30, 0, 50, 9, 2, 0), HEAD(SHM_SHORT, 100, SHM_REFERENCE),
              GO, GO);
         SEED(from ? "foreign-times" : "own-times", options, POST_RECV(100),
-             REFERENCE(SHM_SHORT, 0, 50, 60, 9, 1), HEAD(SHM_SHORT, 101, SHM_REFERENCE), GO, GO);
+             REFERENCE(SHM_SHORT, 0, 50, 60, 9, 0), HEAD(SHM_SHORT, 101, SHM_REFERENCE), GO, GO);
     }
     SEED("reference-part", COPY_ZCOPY | WIDE, POST_ADD(15), REFERENCE(SHM_SHORT, 0, 3, 8, 16, 1),
          HEAD(SHM_SHORT, 48, SHM_REFERENCE), GO);
@@ -447,6 +468,8 @@ void fuzz_seeds(void)
     SEED("offer-regions", COPY_LL | FOREIGN | INVENTS,
          offsetof(struct shm_offer, geometry.cells[SHM_LL]), 4, 1, 0, 0, 0, POST_SEND(200),
          POST_SEND(200), GO, GO);
+    SEED("offer-lane", COPY_AUTO | FOREIGN | INVENTS, offsetof(struct shm_offer, first_lane), 4, 1,
+         0, 0, 0, POST_SEND(7), GO);
     SEED("offer-offset", COPY_AUTO | FOREIGN | INVENTS, offsetof(struct shm_offer, offset), 4, 0,
          0xf0, 0xff, 0, POST_SEND(7), GO);
     SEED("header", COPY_AUTO, 6, 0, 0, 0, 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,

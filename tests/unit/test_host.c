@@ -1,11 +1,15 @@
 /*
  * test_host.c - hosts are told apart by name and by boot id; a boot id that is unknown equals any.
+ * Memory that processes share cannot shrink under a mapping.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,10 +94,32 @@ static void test_processes(void **state)
     assert_true(identity[0] != identity[1] && identity[0] != host_process_identity());
 }
 
+static int file_opened(int fd, uint64_t least)
+{
+    int opened = host_open_memory(getpid(), fd, O_RDWR, least);
+    if (opened >= 0)
+        close(opened);
+    return opened < 0 ? errno : 0;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    int sealed = host_create_memory("test"), other = memfd_create("test", MFD_CLOEXEC);
+    assert_true(sealed >= 0 && other >= 0);
+    assert_true(ftruncate(sealed, 4096) == 0 && ftruncate(other, 4096) == 0);
+    assert_int_equal(ftruncate(sealed, 4095), -1);
+    assert_int_equal(file_opened(sealed, 4096), 0);
+    assert_int_equal(file_opened(sealed, 4097), ESTALE);
+    assert_int_equal(file_opened(other, 4096), ESTALE);
+    close(sealed);
+    close(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same), cmocka_unit_test(test_order),
-                                       cmocka_unit_test(test_own),
-                                       cmocka_unit_test(test_processes)};
+                                       cmocka_unit_test(test_own), cmocka_unit_test(test_processes),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests_name("host", tests, NULL, NULL);
 }
