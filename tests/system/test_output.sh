@@ -149,16 +149,11 @@ cctest "${lines[@]}" --inject silent:rank=1:iteration=12 --timeout 2
 check_status 5
 check_says 'phase warmup, alltoall pairwise float, 1K, iteration 12'
 
-# Factors of busbw, with four ranks.
-for pair in allreduce=1.5 allgather=0.75 reduce_scatter=0.75 alltoall=0.75 broadcast=1 reduce=1; do
-    cctest "${pair%=*}" -b 4K -e 4K -n 2 -w 0 -c 1 --np 4 --json -
-    check_status 0
-    check_json "$out" "abs(d['results'][0]['busbw_GBps'] / d['results'][0]['algbw_GBps'] - ${pair#*=}) < 1e-3"
-    check_says '^ *4096 ' "$err"
-done
+# JSON to standard output: the table goes to standard error.
 cctest barrier --np 3 -n 3 --json -
 check_status 0
 check_json "$out" 'd["results"][0]["time_us"]["p50"] > 0' 'd["results"][0]["wrong"] == 0'
+check_says '^# status: ok'
 
 # CSV to standard output: nothing else goes there.
 cctest allreduce "${small[@]}" --csv -
