@@ -314,7 +314,7 @@ enum status info_command(const struct command_line *line, struct job *job)
     if (!job->json || strcmp(job->json, "-") != 0)
         print_facts(document);
     if (job->json)
-        status = status_graver(status, json_put(document, job->json, -1));
+        status = status_graver(status, json_put(document, job->json, NULL));
     json_decref(document);
     return status_graver(status, found);
 }

@@ -390,7 +390,7 @@ enum status list_command(const struct command_line *line, struct job *job)
     json_object_set_new(document, "collectives", asked_json(job->collectives, name));
     if (overview)
         json_object_set_new(document, "transports", transports_json());
-    enum status status = json_put(document, job->json, -1);
+    enum status status = json_put(document, job->json, NULL);
     json_decref(document);
     return status;
 }

@@ -4,165 +4,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "base/log.h"
 #include "base/size.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
-#include "cli/printers/csv.h"
 #include "cli/printers/json.h"
-#include "cli/printers/table.h"
+#include "cli/printers/printers.h"
 #include "run/candidates.h"
 #include "session/session.h"
-
-/* The table comes last: it must not say "ok" if the other files could not be written. */
-enum printer { PRINTER_CSV, PRINTER_SAMPLES, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
-
-/* All printers behind one report. */
-struct printers {
-    struct report report;
-    struct report *each[PRINTERS];     /* all but the table: NULL unless asked for */
-    const char *destination[PRINTERS]; /* for sentences */
-    struct outcome *outcome;           /* shared with child processes */
-};
-
-/* The next printer; NULL: not asked for. From now on its reader may block the rank. */
-static struct report *printers_turn(struct printers *printers, enum printer printer)
-{
-    atomic_store(&printers->report.writing, printers->destination[printer]);
-    return printers->each[printer];
-}
-
-static void printers_done(struct printers *printers)
-{
-    atomic_store(&printers->report.writing, NULL);
-}
-
-static void printers_begin(struct report *report, const struct job *job,
-                           const struct participants *participants)
-{
-    struct printers *printers = (struct printers *)report;
-    for (enum printer i = 0; i < PRINTERS; i++) {
-        struct report *each = printers_turn(printers, i);
-        if (each)
-            each->begin(each, job, participants);
-    }
-    printers_done(printers);
-}
-
-static void printers_connected(struct report *report, const struct job *job,
-                               const struct connectivity *connectivity)
-{
-    struct printers *printers = (struct printers *)report;
-    for (enum printer i = 0; i < PRINTERS; i++) {
-        struct report *each = printers_turn(printers, i);
-        if (each && each->connected)
-            each->connected(each, job, connectivity);
-    }
-    printers_done(printers);
-}
-
-static void printers_samples(struct report *report, const struct job *job,
-                             const struct line_name *line, const struct sample_row *rows,
-                             size_t count)
-{
-    struct printers *printers = (struct printers *)report;
-    struct report *samples = printers_turn(printers, PRINTER_SAMPLES);
-    if (samples)
-        samples->samples(samples, job, line, rows, count);
-    printers_done(printers);
-}
-
-static void printers_result(struct report *report, const struct job *job,
-                            const struct result *result)
-{
-    struct printers *printers = (struct printers *)report;
-    for (enum printer i = 0; i < PRINTERS; i++) {
-        struct report *each = printers_turn(printers, i);
-        if (each)
-            each->result(each, job, result);
-    }
-    printers_done(printers);
-}
-
-static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
-{
-    struct printers *printers = (struct printers *)report;
-    struct job_end table_end = *end;
-    for (enum printer i = 0; i < PRINTERS; i++) {
-        struct report *each = printers_turn(printers, i);
-        if (each)
-            each->end(each, job, i == PRINTER_TABLE ? &table_end : end);
-        if (printers->outcome->failed)
-            table_end.status = status_graver(table_end.status, STATUS_ERROR);
-    }
-    printers_done(printers);
-    printers->outcome->ended = true;
-}
-
-static bool is_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
-static const char *destination_name(const char *path)
-{
-    return is_stdout(path) ? "its standard output" : path;
-}
-
-/* `announces`: this process or its child is rank 0, so it tests the paths now. */
-static enum status printers_open(struct printers *printers, const struct job *job, bool announces)
-{
-    bool table_aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples);
-    *printers =
-        (struct printers){.report = {.begin = printers_begin,
-                                     .connected = printers_connected,
-                                     .samples = printers_samples,
-                                     .result = printers_result,
-                                     .end = printers_end},
-                          .destination = {[PRINTER_TABLE] = table_aside ? "its standard error"
-                                                                        : destination_name("-"),
-                                          [PRINTER_CSV] = destination_name(job->csv),
-                                          [PRINTER_SAMPLES] = destination_name(job->samples),
-                                          [PRINTER_JSON] = destination_name(job->json)}};
-    void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        return fail(STATUS_ERROR, "not enough memory for the report: free some");
-    printers->outcome = shared;
-    struct report **each = printers->each;
-    each[PRINTER_TABLE] = table_open(table_aside ? stderr : stdout, printers->outcome);
-    if (!each[PRINTER_TABLE])
-        return STATUS_ERROR;
-    if (job->csv && !(each[PRINTER_CSV] = csv_open(job->csv, printers->outcome)))
-        return STATUS_ERROR;
-    if (job->samples &&
-        !(each[PRINTER_SAMPLES] = csv_open_samples(job->samples, printers->outcome)))
-        return STATUS_ERROR;
-    if (job->json && !(each[PRINTER_JSON] = json_open(job->json, printers->outcome)))
-        return STATUS_ERROR;
-    enum status status = STATUS_OK;
-    if (announces && each[PRINTER_CSV])
-        status = csv_announce(each[PRINTER_CSV]);
-    if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)
-        status = csv_announce(each[PRINTER_SAMPLES]);
-    if (announces && each[PRINTER_JSON] && status == STATUS_OK)
-        status = json_announce(each[PRINTER_JSON], job);
-    return status;
-}
-
-static void printers_close(struct printers *printers)
-{
-    table_close(printers->each[PRINTER_TABLE]);
-    csv_close(printers->each[PRINTER_CSV]);
-    csv_close(printers->each[PRINTER_SAMPLES]);
-    json_close(printers->each[PRINTER_JSON]);
-    if (printers->outcome)
-        munmap(printers->outcome, sizeof *printers->outcome);
-}
 
 /* Threads share a process's context on a GPU; the kernels of processes take turns there. A killed
  * thread would take all ranks with it. `ranks`: that are started here; 0: none are. */
@@ -267,10 +118,8 @@ enum status run_command(const struct command_line *line, struct job *job)
         struct session_arguments arguments = {
             .job = job, .options = compared, .report = &printers.report};
         status = bootstrap_run(&job->bootstrap, &bootstrap, session_run, &arguments);
-        if (reports && !printers.outcome->ended && printers.each[PRINTER_JSON])
-            json_abandoned(printers.each[PRINTER_JSON], job, status);
-        if (printers.outcome->failed)
-            status = status_graver(status, STATUS_ERROR);
+        if (reports)
+            status = printers.report.conclude(&printers.report, status);
     }
     printers_close(&printers);
     bootstrap_close(&bootstrap);

@@ -187,7 +187,7 @@ enum status plan_command(const struct command_line *line, struct job *job)
     }
     shape_free(shape);
     if (document && status == STATUS_OK)
-        status = json_put(document, job->json, -1);
+        status = json_put(document, job->json, NULL);
     json_decref(document);
     return status;
 }

@@ -266,7 +266,7 @@ static enum status picture_put(struct drawing *d, const char *title, const char 
     if (d->out)
         draw_frame(d->out, title, width, height, body);
     good = d->out && fclose(d->out) == 0;
-    enum status status = good ? output_put(text, length, path, -1)
+    enum status status = good ? output_put(text, length, path, NULL)
                               : fail(STATUS_ERROR, "not enough memory for the picture: free some");
     free(body);
     free(text);

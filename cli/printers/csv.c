@@ -15,7 +15,9 @@
 struct csv_report {
     struct report report;
     const char *path;
-    FILE *file;
+    FILE *held; /* what `path` names; NULL: standard output */
+    FILE *file; /* a stream to it */
+    struct patience *patience;
     struct outcome *outcome;
     const char *columns;
     int ranks;
@@ -30,25 +32,18 @@ static struct csv_report *csv_report_of(struct report *report)
 enum status csv_announce(struct report *report)
 {
     struct csv_report *csv = csv_report_of(report);
-    if (strcmp(csv->path, "-") != 0)
-        return output_try(csv->path, &csv->file);
-    csv->file = stdout;
-    return STATUS_OK;
-}
-
-/* Said once; the job itself goes on. */
-static void csv_complain(struct csv_report *csv)
-{
-    if (!csv->outcome->failed)
-        say("cannot write %s: %s; choose another file",
-            csv->file == stdout ? "standard output" : csv->path, strerror(errno));
-    csv->outcome->failed = true;
+    enum status status =
+        strcmp(csv->path, "-") != 0 ? output_try(csv->path, &csv->held) : STATUS_OK;
+    if (status == STATUS_OK)
+        csv->file = stream_open(csv->held ? fileno(csv->held) : STDOUT_FILENO, csv->patience);
+    if (status == STATUS_OK && !csv->file)
+        return fail(STATUS_ERROR, "not enough memory for the CSV report: free some");
+    return status;
 }
 
 static void csv_flush(struct csv_report *csv)
 {
-    if (fflush(csv->file) != 0)
-        csv_complain(csv);
+    outcome_flush(csv->outcome, csv->file, csv->held ? csv->path : "standard output", !csv->held);
 }
 
 static void csv_begin(struct report *report, const struct job *job,
@@ -57,9 +52,11 @@ static void csv_begin(struct report *report, const struct job *job,
     struct csv_report *csv = csv_report_of(report);
     (void)job;
     csv->ranks = participants->ranks;
-    /* Not before there is a job: an earlier run's results survive a refusal. */
-    if (ftruncate(fileno(csv->file), 0) != 0 && errno != EINVAL) {
-        csv_complain(csv);
+    /* Not before there is a job: an earlier run's results survive a refusal. What standard output
+     * already holds belongs to the shell that opened it (>>, or one > for several runs). */
+    if (csv->held && ftruncate(fileno(csv->held), 0) != 0 && errno != EINVAL) {
+        outcome_fail(csv->outcome, "cannot write %s: %s; choose another file", csv->path,
+                     strerror(errno));
         return;
     }
     fputs(csv->columns, csv->file);
@@ -126,7 +123,8 @@ static void csv_next_line(struct report *report, const struct job *job, const st
     csv_report_of(report)->line++;
 }
 
-static struct report *csv_create(const char *path, struct outcome *outcome, const char *columns)
+static struct report *csv_create(const char *path, struct patience *patience,
+                                 struct outcome *outcome, const char *columns)
 {
     struct csv_report *csv = calloc(1, sizeof *csv);
     if (!csv) {
@@ -135,15 +133,16 @@ static struct report *csv_create(const char *path, struct outcome *outcome, cons
     }
     csv->report = (struct report){.begin = csv_begin, .end = csv_end};
     csv->path = path;
+    csv->patience = patience;
     csv->outcome = outcome;
     csv->columns = columns;
     return &csv->report;
 }
 
-struct report *csv_open(const char *path, struct outcome *outcome)
+struct report *csv_open(const char *path, struct patience *patience, struct outcome *outcome)
 {
     struct report *report =
-        csv_create(path, outcome,
+        csv_create(path, patience, outcome,
                    "collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,"
                    "in_place,iterations,checked,wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,"
                    "max_us,algbw_GBps,busbw_GBps,counts\n");
@@ -152,10 +151,11 @@ struct report *csv_open(const char *path, struct outcome *outcome)
     return report;
 }
 
-struct report *csv_open_samples(const char *path, struct outcome *outcome)
+struct report *csv_open_samples(const char *path, struct patience *patience,
+                                struct outcome *outcome)
 {
     struct report *report = csv_create(
-        path, outcome,
+        path, patience, outcome,
         "line,collective,algorithm,bytes,rank,iteration,duration_ns,late_ns,device_ns\n");
     if (report) {
         report->samples = csv_samples;
@@ -169,7 +169,9 @@ void csv_close(struct report *report)
     if (!report)
         return;
     struct csv_report *csv = csv_report_of(report);
-    if (csv->file && csv->file != stdout)
+    if (csv->file)
         fclose(csv->file);
+    if (csv->held)
+        fclose(csv->held);
     free(csv);
 }

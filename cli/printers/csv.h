@@ -8,9 +8,10 @@
 #include "measure/report.h"
 
 /* NULL: out of memory, which is recorded. The caller frees it with csv_close(). */
-struct report *csv_open(const char *path, struct outcome *outcome);
+struct report *csv_open(const char *path, struct patience *patience, struct outcome *outcome);
 /* The same for raw samples, one line each, in place of results. */
-struct report *csv_open_samples(const char *path, struct outcome *outcome);
+struct report *csv_open_samples(const char *path, struct patience *patience,
+                                struct outcome *outcome);
 void csv_close(struct report *report);
 
 /* Before there are ranks, in the process that owns the report: opens the file. So a path that

@@ -9,26 +9,30 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/options/options.h"
 #include "cli/printers/json_devices.h"
 
-#define PEERS_MOST   4096 /* of all ranks, in one line */
-#define WRITE_SHARE  0.1  /* of the time, for writing documents before the last */
-#define WRITE_BRIEF  0.05 /* seconds that writing may always take */
-#define ABANDONED_MS 1000 /* for a reader, after rank 0 is gone */
+#define PEERS_MOST  4096 /* of all ranks, in one line */
+#define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
+#define WRITE_BRIEF 0.05 /* seconds that writing may always take */
+
+#define REFUSAL_SECONDS 1.0 /* for the reader of a refusal */
 
 struct json_report {
     struct report report;
     const char *path;
     struct outcome *outcome;
+    struct patience *patience;
     json_t *document;
+    bool ended; /* the document is whole but for the status */
     FILE *held; /* a stream, so that its reader finds no end before the document; else NULL */
+    int draft;  /* of a stream, the document so far, for the process that concludes; -1: none */
     double due; /* clock_seconds() when it may be written again */
-    /* With a stream's reader, in milliseconds; -1: no limit, since another thread watches. */
-    int patience;
 };
 
 static struct json_report *json_report_of(struct report *report)
@@ -36,21 +40,31 @@ static struct json_report *json_report_of(struct report *report)
     return (struct json_report *)report;
 }
 
-/* A failure to write is said once, at once: there is no later chance, and the job itself goes on.
- */
 static void json_deliver(struct json_report *json)
 {
     struct log log;
     struct log *speaker = log_current();
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
-    json->outcome->begun = json->outcome->begun || output_is_stream(json->path);
-    if (json_put(json->document, json->path, json->patience) != STATUS_OK) {
-        if (!json->outcome->failed)
-            log_print_failure(&log);
-        json->outcome->failed = true;
-    }
+    bool good = json_put(json->document, json->path, json->patience) == STATUS_OK;
     log_attach(speaker);
+    if (!good)
+        outcome_fail(json->outcome, "%s", log.failure.text);
+}
+
+/* What comes before the status is kept where it survives this process: in the file, or beside a
+ * stream, whose reader wants one document. */
+static void json_store(struct json_report *json)
+{
+    size_t length = 0;
+    if (!output_is_stream(json->path)) {
+        json_deliver(json);
+        return;
+    }
+    char *text = json_text(json->document, &length);
+    if (text && ftruncate(json->draft, 0) == 0 && lseek(json->draft, 0, SEEK_SET) == 0)
+        stream_write(json->draft, text, length, NULL); /* else there is no draft */
+    free(text);
 }
 
 /* What was measured stays, whatever happens next. A document that has become long is written the
@@ -58,9 +72,9 @@ static void json_deliver(struct json_report *json)
 static void json_keep(struct json_report *json)
 {
     double begin = clock_seconds();
-    if (output_is_stream(json->path) || begin < json->due)
+    if (begin < json->due)
         return;
-    json_deliver(json);
+    json_store(json);
     double end = clock_seconds();
     json->due = end - begin > WRITE_BRIEF ? end + (end - begin) / WRITE_SHARE : end;
 }
@@ -104,8 +118,7 @@ static void json_begin(struct report *report, const struct job *job,
     json_object_set_new(json->document, "vendor", vendor_json(job));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
-    if (!output_is_stream(json->path))
-        json_deliver(json);
+    json_store(json);
 }
 
 static json_t *fallback_json(const struct fallback *fallback, const struct member *members)
@@ -164,8 +177,7 @@ static void json_connected(struct report *report, const struct job *job,
     devices_put(json->document, connectivity);
     json_object_set_new(json->document, "start_note",
                         connectivity->note[0] ? json_string(connectivity->note) : json_null());
-    if (!output_is_stream(json->path))
-        json_deliver(json);
+    json_store(json);
 }
 
 static json_t *traffic_paths(const uint64_t bytes[PATHS])
@@ -370,22 +382,23 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_keep(json);
 }
 
+static void error_add(struct json_report *json, const struct job_error *error)
+{
+    json_array_append_new(json_object_get(json->document, "errors"),
+                          json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
+                                    error->host, "phase", error->phase, "message", error->message));
+}
+
 static void json_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct json_report *json = json_report_of(report);
     (void)job;
-    json_object_set_new(json->document, "status", json_string(status_word(end->status)));
-    if (end->rejected >= 0)
-        json_object_set_new(json->document, "strangers", json_integer(end->rejected));
+    json_object_set_new(json->document, "strangers", json_integer(end->rejected));
     devices_end(json->document, end);
-    json_t *list = json_object_get(json->document, "errors");
-    for (int i = 0; i < end->error_count; i++) {
-        const struct job_error *error = &end->errors[i];
-        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
-                                              error->host, "phase", error->phase, "message",
-                                              error->message));
-    }
-    json_deliver(json);
+    for (int i = 0; i < end->error_count; i++)
+        error_add(json, &end->errors[i]);
+    json->ended = true;
+    json_store(json);
 }
 
 enum status json_announce(struct report *report, const struct job *job)
@@ -400,39 +413,57 @@ enum status json_announce(struct report *report, const struct job *job)
                                                                              : STATUS_USAGE;
 }
 
+/* The document that rank 0, another process, left behind; false: none that can be read. */
+static bool json_load(struct json_report *json)
+{
+    bool stream = output_is_stream(json->path);
+    if (stream && lseek(json->draft, 0, SEEK_SET) != 0)
+        return false;
+    json_t *left = stream ? json_loadfd(json->draft, 0, NULL) : json_load_file(json->path, 0, NULL);
+    if (!left || !json_is_array(json_object_get(left, "errors"))) {
+        json_decref(left);
+        return false;
+    }
+    json_decref(json->document);
+    json->document = left;
+    return true;
+}
+
+bool json_is_replaceable(struct report *report)
+{
+    return !output_is_stream(json_report_of(report)->path);
+}
+
+enum status json_conclude(struct report *report, enum status status, const struct job_error *error)
+{
+    struct json_report *json = json_report_of(report);
+    if (!json->ended && !json_load(json) && json->outcome->ended) {
+        outcome_fail(json->outcome, "the results in %s are lost: what rank 0 wrote cannot be read",
+                     json->path);
+        status = status_graver(status, STATUS_ERROR);
+    }
+    json->ended = true;
+    if (error)
+        error_add(json, error);
+    json_object_set_new(json->document, "status", json_string(status_word(status)));
+    json_deliver(json);
+    return status;
+}
+
 void json_refuse(const char *path, enum status status)
 {
     struct outcome outcome = {.failed = true}; /* one complaint is enough */
-    struct report *report = json_open(path, &outcome);
+    struct patience patience = {.seconds = REFUSAL_SECONDS};
+    struct report *report = json_open(path, &patience, &outcome);
     struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
-    if (report)
-        json_end(report, NULL,
-                 &(struct job_end){
-                     .status = status, .errors = &error, .error_count = 1, .rejected = -1});
+    if (report) {
+        json_report_of(report)->ended = true;
+        json_conclude(report, status, &error);
+    }
     json_close(report);
 }
 
-void json_abandoned(struct report *report, const struct job *job, enum status status)
-{
-    struct json_report *json = json_report_of(report);
-    if (json->outcome->begun)
-        return; /* half a document, which another behind it does not mend */
-    json->patience = ABANDONED_MS;
-    json_t *left = output_is_stream(json->path) ? NULL : json_load_file(json->path, 0, NULL);
-    if (left) {
-        json_decref(json->document);
-        json->document = left;
-    }
-    const struct failure *failure = &log_current()->failure;
-    bool known = failure->status != STATUS_OK;
-    struct job_error error =
-        job_error_make(0, "", "", known ? failure->text : "rank 0 ended before it could report");
-    json_end(
-        report, job,
-        &(struct job_end){.status = status, .errors = &error, .error_count = 1, .rejected = -1});
-}
-
-struct report *json_open(const char *path, struct outcome *outcome)
+struct report *json_open(const char *path, struct patience *patience, struct outcome *outcome)
 {
     struct json_report *json = calloc(1, sizeof *json);
     json_t *document = json_document();
@@ -444,7 +475,8 @@ struct report *json_open(const char *path, struct outcome *outcome)
     json->report = (struct report){
         .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
     json->path = path;
-    json->patience = -1;
+    json->patience = patience;
+    json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
     json->outcome = outcome;
     json->document = document;
     json_object_set_new(document, "status", json_string("running"));
@@ -466,6 +498,8 @@ void json_close(struct report *report)
     struct json_report *json = json_report_of(report);
     if (json->held)
         fclose(json->held);
+    if (json->draft >= 0)
+        close(json->draft);
     json_decref(json->document);
     free(json);
 }

@@ -8,7 +8,7 @@
 #include "measure/report.h"
 
 /* NULL: out of memory, which is recorded. The caller frees it with json_close(). */
-struct report *json_open(const char *path, struct outcome *outcome);
+struct report *json_open(const char *path, struct patience *patience, struct outcome *outcome);
 void json_close(struct report *report);
 
 /* Before there are ranks, in the process that owns the report: writes the document with status
@@ -18,7 +18,12 @@ enum status json_announce(struct report *report, const struct job *job);
 /* No job was started: writes a document with the recorded failure. Best effort. */
 void json_refuse(const char *path, enum status status);
 
-/* Rank 0 is gone without an end(): completes the document that it left behind. */
-void json_abandoned(struct report *report, const struct job *job, enum status status);
+/* May the document be written again? Not to a stream. */
+bool json_is_replaceable(struct report *report);
+
+/* Completes the document, which another process may have left behind, with the status and one more
+ * error (NULL: none), and delivers it. May be called again where `path` is no stream. Returns the
+ * status that the document has: a graver one where results are lost. */
+enum status json_conclude(struct report *report, enum status status, const struct job_error *error);
 
 #endif

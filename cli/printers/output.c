@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <poll.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,8 +34,7 @@ static enum status write_failed(const char *path)
         return fail(STATUS_ERROR, "%s is a FIFO without a reader: start its reader first", path);
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
     if (errno == ETIMEDOUT)
-        return fail(STATUS_ERROR, "cannot write %s: it is full, and its reader does not read",
-                    name);
+        return fail(STATUS_ERROR, "cannot write %s: %s", name, stream_error());
     return fail(STATUS_ERROR, "cannot write %s: %s; choose another file", name, strerror(errno));
 }
 
@@ -74,40 +73,19 @@ bool output_is_stream(const char *path)
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
-/* As write(), but where `patience` runs out: ETIMEDOUT. A pipe that says that it has room takes as
- * much as PIPE_BUF at once. */
-static ssize_t text_write_some(int fd, const char *text, size_t length, int patience)
-{
-    if (patience < 0)
-        return write(fd, text, length);
-    struct pollfd set = {.fd = fd, .events = POLLOUT};
-    int ready = poll(&set, 1, patience);
-    if (ready == 0)
-        errno = ETIMEDOUT;
-    return ready <= 0 ? -1 : write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
-}
-
-static bool text_write_all(int fd, const char *text, size_t length, int patience)
-{
-    for (size_t at = 0; at < length;) {
-        ssize_t step = text_write_some(fd, text + at, length - at, patience);
-        if (step <= 0)
-            return false;
-        at += (size_t)step;
-    }
-    return true;
-}
-
 /* Writes to an open file, and closes it unless it is standard output. */
-static bool text_write(const char *text, size_t length, FILE *file, int patience)
+static bool text_write(const char *text, size_t length, FILE *file, struct patience *patience)
 {
-    bool good = fflush(file) == 0 && text_write_all(fileno(file), text, length, patience);
-    if (file != stdout)
-        good = fclose(file) == 0 && good;
+    bool good = fflush(file) == 0 && stream_write(fileno(file), text, length, patience);
+    int error = errno;
+    if (file != stdout && fclose(file) != 0)
+        return false;
+    errno = error;
     return good;
 }
 
-static bool text_write_to(const char *text, size_t length, const char *path, int patience)
+static bool text_write_to(const char *text, size_t length, const char *path,
+                          struct patience *patience)
 {
     FILE *file = output_open(path, false);
     return file && text_write(text, length, file, patience);
@@ -125,7 +103,7 @@ static bool text_write_unnamed(const char *text, size_t length, const char *name
     if (fd < 0)
         return false;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    bool good = text_write_all(fd, text, length, -1);
+    bool good = stream_write(fd, text, length, NULL);
     *possible = !good || linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
     int error = errno;
     if (close(fd) == 0)
@@ -140,7 +118,7 @@ static bool text_write_beside(const char *text, size_t length, const char *tempo
 {
     bool possible;
     return text_write_unnamed(text, length, temporary, &possible) ||
-           (!possible && text_write_to(text, length, temporary, -1));
+           (!possible && text_write_to(text, length, temporary, NULL));
 }
 
 /* A symbolic link stays one: what it points to is replaced. */
@@ -158,7 +136,7 @@ static bool text_replace(const char *text, size_t length, const char *path)
     } else if (good && (errno == EACCES || errno == EPERM || errno == EROFS)) {
         /* The folder takes no new file, but the file that is there may well be written. */
         int why = errno;
-        good = access(name, W_OK) == 0 && text_write_to(text, length, name, -1);
+        good = access(name, W_OK) == 0 && text_write_to(text, length, name, NULL);
         if (!good && errno == ENOENT)
             errno = why;
     } else if (good) {
@@ -171,7 +149,7 @@ static bool text_replace(const char *text, size_t length, const char *path)
     return good;
 }
 
-enum status output_put(const char *text, size_t length, const char *path, int patience)
+enum status output_put(const char *text, size_t length, const char *path, struct patience *patience)
 {
     bool good = strcmp(path, "-") == 0   ? text_write(text, length, stdout, patience)
                 : output_is_stream(path) ? text_write_to(text, length, path, patience)
@@ -179,15 +157,45 @@ enum status output_put(const char *text, size_t length, const char *path, int pa
     return good ? STATUS_OK : write_failed(path);
 }
 
-enum status json_put(const json_t *document, const char *path, int patience)
+void outcome_flush(struct outcome *outcome, FILE *file, const char *what, bool is_stdout)
+{
+    if (fflush(file) == 0)
+        return;
+    if (is_stdout && errno == EPIPE)
+        outcome->gone = true;
+    outcome_fail(outcome, "cannot write %s: %s", what, stream_error());
+}
+
+void outcome_fail(struct outcome *outcome, const char *format, ...)
+{
+    va_list arguments;
+    if (atomic_load(&outcome->failed))
+        return;
+    va_start(arguments, format);
+    vsnprintf(outcome->failure, sizeof outcome->failure, format, arguments);
+    va_end(arguments);
+    say("%s", outcome->failure);
+    atomic_store(&outcome->failed, true);
+}
+
+char *json_text(const json_t *document, size_t *length)
 {
     char *text = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
+    FILE *file = open_memstream(&text, length);
     bool good = file && json_dumpf(document, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
     good = file && fputc('\n', file) != EOF && good;
     good = file && fclose(file) == 0 && good;
-    enum status status = good ? output_put(text, length, path, patience) : write_failed(path);
+    if (good)
+        return text;
+    free(text);
+    return NULL;
+}
+
+enum status json_put(const json_t *document, const char *path, struct patience *patience)
+{
+    size_t length = 0;
+    char *text = json_text(document, &length);
+    enum status status = text ? output_put(text, length, path, patience) : write_failed(path);
     free(text);
     return status;
 }

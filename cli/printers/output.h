@@ -8,15 +8,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/failure.h"
+#include "cli/printers/stream.h"
+
 #include "run/job.h"
 
 /* Writes `length` bytes to `path`: "-" is standard output; a regular file, or one that is not there
- * yet, is replaced at once by rename; anything else (a device, a FIFO) is written to, as long as it
- * takes something every `patience` milliseconds (-1: however long that takes). STATUS_ERROR, with
- * the reason, if that fails. */
-enum status output_put(const char *text, size_t length, const char *path, int patience);
+ * yet, is replaced at once by rename; anything else (a device, a FIFO) is written to, with
+ * `patience` for its reader (stream_write()). STATUS_ERROR, with the reason, if that fails. */
+enum status output_put(const char *text, size_t length, const char *path,
+                       struct patience *patience);
 /* The same for a document. */
-enum status json_put(const json_t *document, const char *path, int patience);
+enum status json_put(const json_t *document, const char *path, struct patience *patience);
+/* A document as text, which the caller frees. NULL: out of memory. */
+char *json_text(const json_t *document, size_t *length);
 
 /* Opens `path`, and makes it if it is not there. A FIFO without a reader does not block: ENXIO,
  * after a moment. NULL with errno. */
@@ -44,9 +49,20 @@ json_t *json_options(const struct job *job, unsigned command);
 /* How printing went, for the process that started the printers. It may be another one: a local
  * rank 0 is a child. */
 struct outcome {
-    _Atomic bool ended;  /* end() was called: all is written */
-    _Atomic bool begun;  /* some JSON may be written to a file that cannot be replaced */
-    _Atomic bool failed; /* something could not be written */
+    _Atomic bool ended;         /* end() has returned: all is written but the status, */
+    _Atomic int status;         /* which rank 0 took for the job's, */
+    _Atomic bool explained;     /* and for which it gave reasons */
+    _Atomic bool has_lines;     /* the table has */
+    _Atomic size_t wrong;       /* elements, of all lines */
+    _Atomic bool failed;        /* something could not be written: */
+    _Atomic bool gone;          /* no process reads standard output any more */
+    char failure[MESSAGE_MOST]; /* a sentence about the first */
 };
+
+/* Flushes a stream; `what` names it for the sentence. */
+void outcome_flush(struct outcome *outcome, FILE *file, const char *what, bool is_stdout);
+/* Something could not be written. The first sentence is said, and kept: the job itself goes on. */
+void outcome_fail(struct outcome *outcome, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -31,13 +31,13 @@ struct table {
     struct report report;
     FILE *out;
     struct outcome *outcome;
+    bool aside; /* it goes to standard error */
     bool colour;
     struct columns columns;
     struct held *held; /* that compete, of one size */
     int held_count, held_most;
     struct ranked *cells;
     size_t cell_count, cells_most;
-    size_t wrong;
     uint64_t received[PATHS];
     char executor[GROUP_REASON_MOST + 64];                  /* the last note about it */
     char fallbacks[FALLBACKS_MOST + 1][FALLBACK_TEXT_MOST]; /* sentences for the foot */
@@ -60,10 +60,10 @@ static const char *paint(const struct table *table, const char *code)
 
 static void table_flush(struct table *table)
 {
-    if (fflush(table->out) == 0 || table->outcome->failed)
-        return;
-    table->outcome->failed = true;
-    say("cannot write the table: %s", strerror(errno));
+    if (table->aside)
+        fflush(table->out);
+    else
+        outcome_flush(table->outcome, table->out, "the table", true);
 }
 
 /* The head. */
@@ -315,7 +315,8 @@ static bool held_with(const struct table *table, const struct job *job, const st
 static void table_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct table *table = table_of(report);
-    table->wrong += result->wrong;
+    table->outcome->wrong += result->wrong;
+    table->outcome->has_lines = true;
     for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++)
         for (int p = 0; p < PATHS; p++)
             table->received[p] += result->by_transport[t].received[p];
@@ -366,17 +367,29 @@ static void table_end(struct report *report, const struct job *job, const struct
     for (int i = 0; i < table->fallback_count && (table->on_host || !table->on_device); i++)
         fprintf(table->out, "# %s\n", table->fallbacks[i]);
     received_print(table, job);
-    fprintf(table->out, "# status: %s", status_word(end->status));
-    if (table->wrong)
-        fprintf(table->out, ", %zu elements wrong", table->wrong);
+    table_flush(table);
+}
+
+void table_conclude(struct report *report, enum status status)
+{
+    struct table *table = table_of(report);
+    size_t wrong = table->outcome->wrong;
+    if (!table->outcome->has_lines)
+        return;
+    fprintf(table->out, "# status: %s", status_word(status));
+    if (wrong)
+        fprintf(table->out, ", %zu elements wrong", wrong);
     fputc('\n', table->out);
     table_flush(table);
 }
 
-struct report *table_open(FILE *out, struct outcome *outcome)
+struct report *table_open(int fd, struct patience *patience, struct outcome *outcome)
 {
     struct table *table = calloc(1, sizeof *table);
-    if (!table) {
+    if (table)
+        table->out = stream_open(fd, patience);
+    if (!table || !table->out) {
+        free(table);
         fail(STATUS_ERROR, "not enough memory for the table: free some");
         return NULL;
     }
@@ -385,9 +398,9 @@ struct report *table_open(FILE *out, struct outcome *outcome)
                                     .connected = table_connected,
                                     .result = table_result,
                                     .end = table_end};
-    table->out = out;
+    table->aside = fd == STDERR_FILENO;
     table->outcome = outcome;
-    table->colour = isatty(fileno(out)) && (!no_colour || !*no_colour) && terminal &&
+    table->colour = isatty(fd) && (!no_colour || !*no_colour) && terminal &&
                     strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();
     return &table->report;
 }
@@ -396,6 +409,7 @@ void table_close(struct report *report)
 {
     if (!report)
         return;
+    fclose(table_of(report)->out);
     free(table_of(report)->cells);
     free(table_of(report)->held);
     free(table_of(report));

@@ -119,3 +119,16 @@ int host_open_memory(pid_t pid, int fd, int flags, uint64_t least)
     errno = ESTALE;
     return -1;
 }
+
+char host_process_state(pid_t pid)
+{
+    char path[64], text[512], state = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    const char *end = strrchr(text, ')'); /* of the program's name, which may hold anything */
+    return end && sscanf(end, ") %c", &state) == 1 ? state : 0;
+}

@@ -54,4 +54,8 @@ int host_create_memory(const char *name);
  * or one of fewer than `least` bytes. */
 int host_open_memory(pid_t pid, int fd, int flags, uint64_t least);
 
+/* The state of process `pid` of this host, as /proc shows it: 'R', 'T' (stopped), 't' (stopped by a
+ * debugger), 'Z' (dead) and others; 0: there is none. */
+char host_process_state(pid_t pid);
+
 #endif

@@ -102,6 +102,19 @@ enum status fail_peer(enum failure_reason reason, int peer, const char *format, 
     return fail_again(&failure);
 }
 
+enum status fail_aloud(const struct failure *failure)
+{
+    struct log *log = log_current();
+    pthread_mutex_lock(&log->lock);
+    if (log->failure.status == STATUS_OK) {
+        log->failure = *failure;
+        log->told = true;
+    }
+    pthread_mutex_unlock(&log->lock);
+    line_write(log, failure->text);
+    return failure->status;
+}
+
 bool log_failure(struct log *log, struct failure *failure)
 {
     pthread_mutex_lock(&log->lock);
@@ -113,8 +126,9 @@ bool log_failure(struct log *log, struct failure *failure)
 void log_print_failure(struct log *log)
 {
     pthread_mutex_lock(&log->lock);
-    if (log->failure.status != STATUS_OK)
+    if (log->failure.status != STATUS_OK && !log->told)
         line_write(log, log->failure.text);
+    log->told = true;
     pthread_mutex_unlock(&log->lock);
 }
 

@@ -19,6 +19,7 @@ struct log {
     _Atomic int dropped; /* lines that stderr did not accept in time */
     pthread_mutex_t lock;
     struct failure failure; /* status STATUS_OK until the first fail() */
+    bool told;              /* it has been printed */
 };
 
 void log_init(struct log *log, int rank, int verbosity);
@@ -43,10 +44,13 @@ enum status fail_peer(enum failure_reason reason, int peer, const char *format, 
 /* Records one that another log holds, in the same way. */
 enum status fail_again(const struct failure *failure);
 
+/* The same, but prints its sentence at once, also where it is not the first. */
+enum status fail_aloud(const struct failure *failure);
+
 /* Copies the recorded failure; false: there is none. */
 bool log_failure(struct log *log, struct failure *failure);
 
-/* Prints the recorded failure, if there is one, as one line on stderr. */
+/* Prints the recorded failure, if there is one that has not been printed, as one line on stderr. */
 void log_print_failure(struct log *log);
 
 /* One line on stderr, "cctest: rank 3: ..." (the rank only if there is one), in one write.

@@ -43,6 +43,15 @@ void signals_return(int fd, const sigset_t *mask)
     pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
+bool signals_pending(void)
+{
+    sigset_t ending, pending, both;
+    signals_ending(&ending);
+    sigpending(&pending);
+    sigandset(&both, &ending, &pending);
+    return !sigisemptyset(&both);
+}
+
 int signals_read(int fd, int *lost)
 {
     struct signalfd_siginfo info;

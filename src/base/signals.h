@@ -5,6 +5,7 @@
 #define CCTEST_BASE_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /* The signals that end a job: SIGTERM, and SIGINT, SIGHUP and SIGQUIT unless they were ignored
  * from the start (by nohup, or by a shell for a background process). */
@@ -19,6 +20,8 @@ int signals_capture(pid_t supervisor); /* with SIGNAL_LOST, unless there is none
 /* As signals_capture(0), but only until signals_return() gets what this returned and `mask`. */
 int signals_borrow(sigset_t *mask);
 void signals_return(int fd, const sigset_t *mask);
+/* Has one of the signals that end a job come, and stays unread, since it is blocked? */
+bool signals_pending(void);
 /* The next signal that has come; 0: none. Sets *lost, if not NULL, to the rank of a SIGNAL_LOST. */
 int signals_read(int fd, int *lost);
 

@@ -144,6 +144,7 @@ enum status bootstrap_run_local(const struct bootstrap_options *options, rank_ma
     struct membership membership = {.ranks = local_ranks(options),
                                     .root_host = "localhost",
                                     .has_secret = true,
+                                    .started_here = true,
                                     .bootstrap = "local"};
     enum status status = interface_check(options->interface); /* once, not by every rank */
     if (status != STATUS_OK)
@@ -152,17 +153,15 @@ enum status bootstrap_run_local(const struct bootstrap_options *options, rank_ma
     status = addresses_listen(NULL, true, &membership.listeners, &membership.root_home);
     if (status == STATUS_OK) {
         /* From here on the supervisor or rank 0 reads the signals, so none is lost. */
-        sigset_t set, old;
+        sigset_t set;
         signals_ending(&set);
         sigaddset(&set, SIGNAL_LOST);
-        pthread_sigmask(SIG_BLOCK, &set, &old);
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
         status = options->ranks_as == RANKS_THREADS
                      ? run_threads(options, &membership, main, argument)
                      : run_processes(options, &membership, main, argument);
-        /* A signal that comes after the end of the job must not change the exit status. */
-        while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
-            ;
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        /* The signals stay blocked: one that comes after the end of the job must not change the
+         * exit status. */
     }
     sodium_memzero(&membership, sizeof membership);
     return status;

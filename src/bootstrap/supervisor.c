@@ -21,18 +21,22 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/signals.h"
 
 #define LATE_SECONDS   1.3  /* a rank may end this much later than the others, */
-#define BUSY_SECONDS   15.0 /* or this much, if it may be busy: see seconds_allowed() */
+#define BUSY_SECONDS   15.0 /* or this much, if it may be busy: see child_is_late() */
 #define SIGNAL_SECONDS 5.0  /* for all ranks to end after a signal */
 #define REPEAT_SECONDS 1.0  /* a signal so soon after the first is the same one, sent twice */
+
+#define HELD_SECONDS 2.0 /* for a killed rank to vanish; a debugger may hold it longer */
 
 struct child {
     pid_t pid; /* 0: not started, or ended */
     bool stopped;
-    bool killed; /* by the supervisor */
+    double killed_at;   /* by the supervisor; 0: it was not */
+    enum status status; /* once it has ended */
 };
 
 struct supervisor {
@@ -43,6 +47,7 @@ struct supervisor {
     enum status status;
     double ending;   /* when the first rank failed, or rank 0 ended; 0: not yet */
     double signaled; /* when a signal was passed on; 0: not yet */
+    int signal;      /* which */
 };
 
 struct supervisor *supervisor_create(int ranks)
@@ -50,6 +55,7 @@ struct supervisor *supervisor_create(int ranks)
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
     struct child *children = calloc((size_t)ranks, sizeof *children);
     sigset_t set;
+    signal(SIGCHLD, SIG_DFL); /* else, where the caller ignores it, the kernel reaps the ranks */
     signals_ending(&set);
     sigaddset(&set, SIGCHLD);
     int signals = supervisor && children ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
@@ -95,25 +101,37 @@ static void children_notify_lost(struct supervisor *supervisor, int lost)
                      (union sigval){.sival_int = lost});
 }
 
+static void child_gone(struct supervisor *supervisor, int rank, enum status status)
+{
+    struct child *child = &supervisor->children[rank];
+    child->status = status;
+    child->pid = 0;
+    supervisor->status = status_graver(supervisor->status, status);
+    supervisor->alive--;
+    if (supervisor->ending > 0 || rank == 0 || status != STATUS_OK)
+        supervisor->ending = clock_seconds(); /* each end gives the others more time */
+}
+
 static void child_ended(struct supervisor *supervisor, int rank, int how)
 {
     struct child *child = &supervisor->children[rank];
-    enum status status = STATUS_TIMEOUT;
+    enum status status = STATUS_OK; /* children_kill_late() has set the supervisor's */
+    struct failure failure;
     if (WIFEXITED(how)) {
         status = status_of(WEXITSTATUS(how));
+        failure_set_peer(&failure, REASON_PEER_INVALID, rank,
+                         "rank %d (pid %d) ended with exit status %d, which cctest does not use",
+                         rank, (int)child->pid, WEXITSTATUS(how));
         if ((int)status != WEXITSTATUS(how))
-            say("rank %d (pid %d) ended with exit status %d, which cctest does not use", rank,
-                (int)child->pid, WEXITSTATUS(how));
-    } else if (!child->killed) {
-        say("rank %d (pid %d) was killed by signal %d (%s)", rank, (int)child->pid, WTERMSIG(how),
-            strsignal(WTERMSIG(how)));
+            fail_aloud(&failure);
+    } else if (child->killed_at == 0) {
+        failure_set_peer(&failure, REASON_PEER_LOST, rank,
+                         "rank %d (pid %d) was killed by signal %d (%s)", rank, (int)child->pid,
+                         WTERMSIG(how), strsignal(WTERMSIG(how)));
+        status = fail_aloud(&failure);
         children_notify_lost(supervisor, rank);
     }
-    supervisor->status = status_graver(supervisor->status, status);
-    if (supervisor->ending == 0 && (rank == 0 || status != STATUS_OK))
-        supervisor->ending = clock_seconds();
-    child->pid = 0;
-    supervisor->alive--;
+    child_gone(supervisor, rank, status);
 }
 
 static void children_reap(struct supervisor *supervisor)
@@ -136,7 +154,8 @@ static void children_signal(struct supervisor *supervisor, int signal)
         struct child *child = &supervisor->children[rank];
         if (!child->pid)
             continue;
-        child->killed = child->killed || signal == SIGKILL;
+        if (signal == SIGKILL && child->killed_at == 0)
+            child->killed_at = clock_seconds();
         kill(child->pid, signal);
     }
 }
@@ -167,17 +186,56 @@ static void signals_pass_on(struct supervisor *supervisor)
             supervisor->status = status_graver(supervisor->status, STATUS_INTERRUPTED);
             children_signal(supervisor, (int)info.ssi_signo);
             supervisor->signaled = now;
+            supervisor->signal = (int)info.ssi_signo;
         } else if (now - supervisor->signaled > REPEAT_SECONDS) {
             children_signal(supervisor, SIGKILL);
         }
     }
 }
 
-/* Rank 0 may still be writing results; after a good end, any rank may be freeing much memory. */
-static double seconds_allowed(const struct supervisor *supervisor, int rank)
+/* A rank under a debugger stops without a word to its parent. */
+static bool child_is_stopped(const struct child *child)
 {
-    bool may_be_busy = rank == 0 || supervisor->status == STATUS_OK;
-    return may_be_busy && !supervisor->children[rank].stopped ? BUSY_SECONDS : LATE_SECONDS;
+    char state = host_process_state(child->pid);
+    return child->stopped || state == 'T' || state == 't';
+}
+
+/* Rank 0 may still be writing results; after a good end, any rank may be freeing much memory. */
+static bool child_is_late(const struct supervisor *supervisor, int rank, double now)
+{
+    bool may_be_busy = rank == 0 || status_is_whole(supervisor->status);
+    double since = supervisor->ending > 0 ? now - supervisor->ending : 0;
+    if (supervisor->signaled > 0 && now - supervisor->signaled > SIGNAL_SECONDS)
+        return true;
+    return since > LATE_SECONDS &&
+           (!may_be_busy || since > BUSY_SECONDS || child_is_stopped(&supervisor->children[rank]));
+}
+
+static void child_kill_late(struct supervisor *supervisor, int rank)
+{
+    struct child *child = &supervisor->children[rank];
+    struct failure failure;
+    bool stopped = child_is_stopped(child);
+    child->killed_at = clock_seconds();
+    kill(child->pid, SIGKILL); /* first, since printing may block */
+    failure_set_peer(&failure, REASON_PEER_LATE, rank,
+                     "rank %d (pid %d) %s and did not end with the others: it was killed", rank,
+                     (int)child->pid, stopped ? "is stopped" : "is still there");
+    /* After a failure, a rank that is still freeing its memory is not worth a line. */
+    if (stopped || status_is_whole(supervisor->status))
+        supervisor->status = status_graver(supervisor->status, fail_aloud(&failure));
+}
+
+/* The kernel keeps a killed process for its debugger, and the parent would wait for that. */
+static void child_leave_held(struct supervisor *supervisor, int rank)
+{
+    struct child *child = &supervisor->children[rank];
+    struct failure failure;
+    failure_set_peer(&failure, REASON_PEER_LATE, rank,
+                     "rank %d (pid %d) was killed, but another process holds it, perhaps a "
+                     "debugger: end that",
+                     rank, (int)child->pid);
+    child_gone(supervisor, rank, fail_aloud(&failure));
 }
 
 static void children_kill_late(struct supervisor *supervisor)
@@ -185,19 +243,37 @@ static void children_kill_late(struct supervisor *supervisor)
     double now = clock_seconds();
     for (int rank = 0; rank < supervisor->ranks; rank++) {
         struct child *child = &supervisor->children[rank];
-        double allowed = seconds_allowed(supervisor, rank);
-        bool late = (supervisor->ending > 0 && now - supervisor->ending > allowed) ||
-                    (supervisor->signaled > 0 && now - supervisor->signaled > SIGNAL_SECONDS);
-        if (!child->pid || child->killed || !late)
+        if (!child->pid || (supervisor->ending == 0 && supervisor->signaled == 0))
             continue;
-        child->killed = true;
-        kill(child->pid, SIGKILL); /* first, since printing may block */
-        /* After a failure, a rank that is still freeing its memory is not worth a line. */
-        bool news = child->stopped || supervisor->status == STATUS_OK;
-        say_verbose(news ? 0 : 1,
-                    "rank %d (pid %d) %s and did not end with the others: it was killed", rank,
-                    (int)child->pid, child->stopped ? "is stopped" : "is still there");
+        if (child->killed_at == 0 && child_is_late(supervisor, rank, now))
+            child_kill_late(supervisor, rank);
+        else if (child->killed_at > 0 && now - child->killed_at > HELD_SECONDS &&
+                 host_process_state(child->pid) == 'Z')
+            child_leave_held(supervisor, rank);
     }
+}
+
+/* No status is without a reason: rank 0 reports that of its own status, and the supervisor has said
+ * what else happened, but for ranks and signals that contradict rank 0. */
+static void supervisor_explain(const struct supervisor *supervisor)
+{
+    const struct child *root = &supervisor->children[0];
+    struct failure failure;
+    if (supervisor->status == root->status || log_failure(log_current(), &failure))
+        return;
+    int rank = 0;
+    while (rank < supervisor->ranks && supervisor->children[rank].status != supervisor->status)
+        rank++;
+    if (rank == supervisor->ranks)
+        failure_set(&failure, supervisor->status, "interrupted by signal %d (%s) at the end",
+                    supervisor->signal, strsignal(supervisor->signal));
+    else
+        failure_set(&failure, supervisor->status,
+                    "rank %d ended with status %d (%s), but rank 0 with %d (%s)", rank,
+                    (int)supervisor->status, status_word(supervisor->status), (int)root->status,
+                    status_word(root->status));
+    failure.peer = rank < supervisor->ranks ? rank : NO_RANK;
+    fail_aloud(&failure);
 }
 
 enum status supervisor_wait(struct supervisor *supervisor)
@@ -209,6 +285,7 @@ enum status supervisor_wait(struct supervisor *supervisor)
         children_reap(supervisor);
         children_kill_late(supervisor);
     }
+    supervisor_explain(supervisor);
     return supervisor->status;
 }
 

@@ -210,6 +210,19 @@ static double main_reacted_at(struct control *control)
     return helper->reacted_at;
 }
 
+/* A main thread that waits for a reader goes on; false: it does not wait for one, or has had its
+ * moment. */
+static bool main_hurried(struct control *control, const char *writing)
+{
+    struct helper *helper = &control->helper;
+    if (!control->config.hurries || (!writing && helper->hurried_at == 0))
+        return false;
+    if (helper->hurried_at == 0)
+        helper->hurried_at = helper->now;
+    atomic_store(control->config.hurries, true);
+    return helper->now - helper->hurried_at < STUCK_SECONDS;
+}
+
 void control_watch_main(struct control *control)
 {
     if (!job_ended(control))
@@ -217,18 +230,24 @@ void control_watch_main(struct control *control)
     double reacted_at = main_reacted_at(control), now = control->helper.now;
     pthread_mutex_lock(&control->mailbox.lock);
     bool informed = control->mailbox.main == MAIN_INFORMED;
-    bool reports = informed && control->membership.rank == 0;
-    bool done = main_is_closing(control) || (informed && !reports);
+    bool root = control->membership.rank == 0;
+    bool done = main_is_closing(control) || (informed && !root);
     enum status status = control->mailbox.status;
     pthread_mutex_unlock(&control->mailbox.lock);
-    double patience = reports && status_is_whole(status) ? REPORT_SECONDS : STUCK_SECONDS;
-    if (done || now - reacted_at < patience)
-        return;
     const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
-    say("ending this process: the job ended %.1f s ago and this rank does not %s%s%s",
-        now - control->helper.ended_at, writing ? "end: does no process read " : "react",
-        writing ? writing : "", writing ? "?" : "");
-    _exit((int)(status == STATUS_OK ? STATUS_ERROR : status));
+    bool whole = status_is_whole(status), signaled = control->helper.signal != 0;
+    if (done || (writing && whole && !signaled))
+        return;
+    double patience = writing && whole ? 0 : whole ? FREE_SECONDS : STUCK_SECONDS;
+    if (now - reacted_at < patience || main_hurried(control, writing))
+        return;
+    say_verbose(root ? 0 : 1,
+                "ending this process: the job ended %.1f s ago and this rank does not %s%s%s",
+                now - control->helper.ended_at, writing ? "end: does no process read " : "react",
+                writing ? writing : "", writing ? "?" : "");
+    if (root && whole)
+        status = signaled ? STATUS_INTERRUPTED : STATUS_ERROR;
+    _exit((int)status);
 }
 
 void progress_read(struct progress *progress, struct progress_snapshot *snapshot)

@@ -27,7 +27,7 @@
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick, */
-#define REPORT_SECONDS  15.0 /* or rank 0 may take to report one that went through */
+#define FREE_SECONDS    15.0 /* or, where the job went through, be busy with its own end */
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
 #endif
@@ -85,6 +85,7 @@ struct helper {
     double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
     double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
+    double hurried_at; /* when the main thread was told to wait for no reader; 0: it was not */
     uint64_t reacted;  /* the main thread's ticks then */
     int signal;        /* the last that came; 0: none */
     int lost;          /* a rank that died, as the supervisor says; -1: none */
@@ -155,8 +156,9 @@ void control_set_lost(struct control *control, int rank);
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
 /* Ends the process if its main thread does not notice that the job has ended, or if rank 0 does not
- * finish its report: it may be blocked in a write to a pipe that no process reads. Each tick of the
- * main thread (tick_on()) gives it more time. */
+ * finish its report. Each tick of the main thread (tick_on()) gives it more time. A main thread that
+ * waits for a reader of its output is told to go on before that; after a job that went through, it
+ * may wait until a signal comes. The status is the job's own, but where rank 0 has not reported. */
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 

@@ -27,6 +27,7 @@ struct membership {
     bool has_secret;       /* false: protects against accidents only */
     bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
                                  (of ranks that are threads, rank 0 watches for all) */
+    bool started_here;     /* by the process whose exit status the job's is; else it is rank 0's */
     bool by_hand;          /* the user started it as this rank, perhaps in a terminal of its own */
     pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
     const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
@@ -43,7 +44,8 @@ struct control_config {
     const char *options; /* canonical text of everything that all ranks must agree on */
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
     const char *_Atomic const
-        *writing; /* what rank 0 writes results to just now; NULL at the others */
+        *writing;          /* what rank 0 writes results to just now; NULL at the others */
+    _Atomic bool *hurries; /* set where rank 0 is to wait no longer for a reader; likewise */
 };
 
 #endif

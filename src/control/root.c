@@ -236,12 +236,21 @@ static bool root_heartbeat_due(const struct root *root)
     return root->control->helper.now - root->heartbeat_at >= root->control->heartbeat;
 }
 
+/* While rank 0 writes results, the others wait for it. A reader that pauses is no rank's fault. */
+static void root_wait_for_reader(struct root *root)
+{
+    const struct control *control = root->control;
+    if (control->config.writing && atomic_load(control->config.writing))
+        root->progressed = control->helper.now;
+}
+
 static void root_check_progress(struct root *root)
 {
     struct control *control = root->control;
     struct progress_snapshot snapshot;
     progress_read(&control->progress, &snapshot);
     peer_heard(root, &root->peers[0], &snapshot);
+    root_wait_for_reader(root);
     double stalled = control->helper.now - root->progressed;
     if (root->verdict_at > 0 && control->helper.now >= root->verdict_at)
         root_judge(root);

@@ -90,7 +90,7 @@ struct participants {
 
 /* How it ended. */
 struct job_end {
-    enum status status;
+    enum status status; /* rank 0's; see conclude() */
     const struct job_error *errors;
     int error_count;
     long long rejected; /* connections from outside the job that were dropped; -1: not known */
@@ -99,7 +99,7 @@ struct job_end {
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
-/* All calls come from rank 0's main thread. */
+/* All calls but the last come from rank 0's main thread. */
 struct report {
     void (*begin)(struct report *report, const struct job *job,
                   const struct participants *participants);
@@ -111,9 +111,14 @@ struct report {
     void (*samples)(struct report *report, const struct job *job, const struct line_name *line,
                     const struct sample_row *rows, size_t count);
     void (*result)(struct report *report, const struct job *job, const struct result *result);
-    /* Always called, at last, also after errors. */
+    /* Always called, also after errors: all but the status is written. */
     void (*end)(struct report *report, const struct job *job, const struct job_end *end);
+    /* At last, in the process whose exit status it is: writes the status. Returns the final one,
+     * which is graver where results could not be written. Later calls return the same. */
+    enum status (*conclude)(struct report *report, enum status status);
     const char *_Atomic writing; /* the name of the file that a call is writing; NULL: none */
+    _Atomic bool unread;         /* nothing takes the results any more */
+    _Atomic bool *hurries;       /* set by the control plane: calls no longer wait for readers */
 };
 
 #endif

@@ -78,10 +78,10 @@ static void session_close(struct session *session, bool whole)
     control_close(session->control);
 }
 
-static void session_report(struct session *session, enum status status)
+static enum status session_report(struct session *session, enum status status)
 {
     if (!session->report)
-        return;
+        return status;
     const struct job_error *errors = NULL;
     int count = session->control ? control_errors(session->control, &errors) : 0;
     results_add_errors(&session->results, errors, count);
@@ -97,6 +97,8 @@ static void session_report(struct session *session, enum status status)
     device_sums_of_class(&session->results.devices, COUNTER_SICK, &end.sick); /* best effort */
     session->report->end(session->report, &session->job, &end);
     device_readings_free(&end.sick);
+    return session->membership->started_here ? status
+                                             : session->report->conclude(session->report, status);
 }
 
 /* Without a secret, a rank takes whoever reaches its port for a rank of the job. Between hosts that
@@ -125,7 +127,8 @@ enum status session_run(const struct membership *membership, void *argument)
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
-                                    .writing = session->report ? &session->report->writing : NULL};
+                                    .writing = session->report ? &session->report->writing : NULL,
+                                    .hurries = session->report ? session->report->hurries : NULL};
     bool whole = false;
     enum status status = job_copy(job, &session->job);
     if (status == STATUS_OK)
@@ -149,7 +152,7 @@ enum status session_run(const struct membership *membership, void *argument)
                             &session->results.devices, &session->postmortem);
         }
     }
-    session_report(session, status);
+    status = session_report(session, status);
     session_close(session, whole);
     free(session);
     return status;

@@ -311,11 +311,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     setenv("HWLOC_SYNTHETIC", "l3:1 core:2 pu:1", 1);
     job_make(&job, next.flags & PROFILE);
     bool json = next.flags & JSON;
-    FILE *nothing = fopen("/dev/null", "w");
-    struct report *report = json ? json_open("/dev/null", &outcome) : table_open(nothing, &outcome);
-    struct membership membership = {
-        .ranks = next.flags & THREE ? 3 : 1, .secret = "fuzz", .bootstrap = "fuzz"};
-    require(report && nothing);
+    struct patience patience = {.seconds = 1};
+    int nothing = open("/dev/null", O_WRONLY);
+    struct report *report = json ? json_open("/dev/null", &patience, &outcome)
+                                 : table_open(nothing, &patience, &outcome);
+    struct membership membership = {.ranks = next.flags & THREE ? 3 : 1,
+                                    .secret = "fuzz",
+                                    .started_here = true,
+                                    .bootstrap = "fuzz"};
+    require(report && nothing >= 0);
     log_init(&log, 0, 0);
     log_attach(&log);
     struct session_arguments arguments = {.job = &job, .options = "fuzz", .report = report};
@@ -327,7 +331,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         json_close(report);
     else
         table_close(report);
-    fclose(nothing);
+    close(nothing);
     return 0;
 }
 

@@ -319,11 +319,15 @@ setsid "$CCTEST" allreduce -b 64 -e 64K -f 1024 -n 200000 --np 2 >"$out" 2>"$err
 pid=$!
 check "it runs" await_lines 1
 kill -STOP $pid
-check "the ranks end while it is stopped" await 30 grep -q '^# status: ok' "$out"
+# shellcheck disable=SC2317 # called by await
+ranks_ended() { [ "$(ps --ppid $pid -o stat= | grep -vc '^Z')" = 0 ]; }
+check "the ranks end while it is stopped" await 30 ranks_ended
+check_says '^# bytes received' "$out"
 kill -CONT $pid
 wait $pid
 status=$?
 check_status 0
+check_says '^# status: ok' "$out"
 nothing_left $pid
 
 # Signals that end a job: whichever process gets one, the report comes soon.
@@ -412,6 +416,8 @@ if how == "stderr":
 job = subprocess.Popen(command, stdout=out[1], stderr=err[1] if how == "stderr" else None)
 if how == "stdout":
     await_full(out[0])
+    time.sleep(3) # beyond the deadline of 2 s: a reader that pauses is no rank's fault
+    job.send_signal(signal.SIGTERM)
 else:
     await_line(out[0])
     if how == "report":
@@ -426,9 +432,9 @@ except subprocess.TimeoutExpired:
 print(how, "status", status)
 print("seconds", time.time() - begun)
 PYTHON
-# unread HOW LIMIT STATUS ARGUMENT...: processes and threads, at the same time, end within LIMIT seconds although a pipe
-# is full: "stdout" fills during the job, "report" is a stdout that is full when a signal ends the job, "stderr" is full
-# from the start.
+# unread HOW LIMIT STATUS ARGUMENT...: processes and threads, at the same time, end within LIMIT seconds after a signal
+# although a pipe is full: "stdout" has been so for longer than the deadline, "report" becomes so, "stderr" is so from the
+# start.
 unread() {
     local how=$1 limit=$2 expected=$3 as
     shift 3
@@ -440,10 +446,11 @@ unread() {
         check_says "^$how status $expected$" "$out"
         # shellcheck disable=SC2016
         check "it took longer than $limit s" awk -v limit="$limit" '$1 == "seconds" { exit $2 > limit }' "$out"
-        [ "$how" = stderr ] || check_says "does no process read its standard output"
+        [ "$how" = stderr ] || check_says "cannot write the table: no process reads it"
+        check_silent 'progressed|lost|gone'
     done
 }
-unread stdout 10 5 allreduce --np 2 --timeout 2 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
+unread stdout 10 130 allreduce --np 2 --timeout 2 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
 unread report 6 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
 unread stderr 5 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
 

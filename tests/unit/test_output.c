@@ -57,9 +57,9 @@ static void check_length(off_t length)
 static void a_file_is_replaced(void **state)
 {
     (void)state;
-    assert_int_equal(output_put(text, 10, path, -1), STATUS_OK);
+    assert_int_equal(output_put(text, 10, path, NULL), STATUS_OK);
     check_length(10);
-    assert_int_equal(output_put(text, LONG, path, -1), STATUS_OK);
+    assert_int_equal(output_put(text, LONG, path, NULL), STATUS_OK);
     check_length(LONG);
 }
 
@@ -68,7 +68,7 @@ static int put_beyond_a_limit(void *argument)
     (void)argument;
     signal(SIGXFSZ, SIG_DFL);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){LONG / 2, LONG / 2});
-    return (int)output_put(text, LONG, path, -1);
+    return (int)output_put(text, LONG, path, NULL);
 }
 
 /* The first write() stops at the limit, and the second one kills the writer. */
@@ -79,7 +79,7 @@ static void a_writer_that_is_killed_leaves_nothing(void **state)
     if (unnamed < 0)
         skip(); /* this file system gives every file a name at once */
     close(unnamed);
-    assert_int_equal(output_put(text, 10, path, -1), STATUS_OK);
+    assert_int_equal(output_put(text, 10, path, NULL), STATUS_OK);
     const struct child *child = child_run(put_beyond_a_limit, NULL);
     assert_true(WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGXFSZ);
     check_length(10);

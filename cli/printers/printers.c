@@ -1,0 +1,234 @@
+/*
+ * printers.c - the table, CSV and JSON behind one report, and the status with which it ends.
+ */
+#include "cli/printers/printers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "cli/printers/csv.h"
+#include "cli/printers/json.h"
+#include "cli/printers/table.h"
+
+#define FAILED_SECONDS 1.5 /* for a reader, after a job that failed */
+
+static struct printers *printers_of(struct report *report)
+{
+    return (struct printers *)report;
+}
+
+/* The next printer; NULL: not asked for. From now on its reader may block the rank. */
+static struct report *printers_turn(struct printers *printers, enum printer printer)
+{
+    atomic_store(&printers->report.writing, printers->destination[printer]);
+    return printers->each[printer];
+}
+
+/* Where no process reads standard output any more, and no file takes the results, the job need not
+ * go on. */
+static void printers_done(struct printers *printers)
+{
+    bool read = !printers->outcome->gone;
+    for (enum printer i = 0; i < PRINTERS; i++)
+        read |= printers->each[i] && i != PRINTER_TABLE && !printers->is_stdout[i];
+    atomic_store(&printers->report.unread, !read);
+    atomic_store(&printers->report.writing, NULL);
+}
+
+static void printers_begin(struct report *report, const struct job *job,
+                           const struct participants *participants)
+{
+    struct printers *printers = printers_of(report);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each)
+            each->begin(each, job, participants);
+    }
+    printers_done(printers);
+}
+
+static void printers_connected(struct report *report, const struct job *job,
+                               const struct connectivity *connectivity)
+{
+    struct printers *printers = printers_of(report);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each && each->connected)
+            each->connected(each, job, connectivity);
+    }
+    printers_done(printers);
+}
+
+static void printers_samples(struct report *report, const struct job *job,
+                             const struct line_name *line, const struct sample_row *rows,
+                             size_t count)
+{
+    struct printers *printers = printers_of(report);
+    struct report *samples = printers_turn(printers, PRINTER_SAMPLES);
+    if (samples)
+        samples->samples(samples, job, line, rows, count);
+    printers_done(printers);
+}
+
+static void printers_result(struct report *report, const struct job *job,
+                            const struct result *result)
+{
+    struct printers *printers = printers_of(report);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each)
+            each->result(each, job, result);
+    }
+    printers_done(printers);
+}
+
+static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
+{
+    struct printers *printers = printers_of(report);
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        struct report *each = printers_turn(printers, i);
+        if (each)
+            each->end(each, job, end);
+    }
+    printers_done(printers);
+    printers->outcome->status = (int)end->status;
+    printers->outcome->explained = end->error_count > 0;
+    printers->outcome->ended = true;
+}
+
+/* The sentence for a status of which rank 0's report does not give the reason; false: it does. No
+ * status but these two is without a reason. */
+static bool status_reason(const struct printers *printers, enum status status,
+                          struct job_error *error)
+{
+    const struct outcome *outcome = printers->outcome;
+    struct failure failure;
+    bool known = log_failure(log_current(), &failure);
+    bool reported = outcome->ended && outcome->status == (int)status;
+    if (status == STATUS_OK || (reported && (status == STATUS_SLOW || outcome->explained)))
+        return false;
+    if (!known && outcome->failed)
+        failure_set(&failure, STATUS_ERROR, "%s", outcome->failure);
+    else if (!known && !outcome->ended) {
+        failure_set(&failure, status, "rank 0 ended before it could report");
+        failure.peer = 0;
+    } else if (!known)
+        failure_set(&failure, status,
+                    "the job ended with status %d (%s), and no rank said why: that is a fault of "
+                    "cctest, so report it with what -vv prints",
+                    (int)status, status_word(status));
+    if (!known && !outcome->failed)
+        fail_aloud(&failure);
+    *error = job_error_make(failure.peer, "", "end", failure.text);
+    return true;
+}
+
+/* After a failure to write, in this process. */
+static enum status status_after(const struct printers *printers, enum status status)
+{
+    if (!printers->outcome->failed)
+        return status;
+    return status_graver(status, signals_pending() ? STATUS_INTERRUPTED : STATUS_ERROR);
+}
+
+/* JSON comes first: what cannot be replaced there is the status, whatever becomes of the table. */
+static enum status printers_conclude(struct report *report, enum status status)
+{
+    struct printers *printers = printers_of(report);
+    struct outcome *outcome = printers->outcome;
+    struct job_error error;
+    if (printers->concluded)
+        return printers->status;
+    printers->concluded = true;
+    if (!outcome->ended && status_is_whole(status))
+        status = STATUS_ERROR;
+    status = status_after(printers, status);
+    if (!status_is_whole(status))
+        printers->patience.seconds = FAILED_SECONDS;
+    bool reason = status_reason(printers, status, &error);
+    struct report *json = printers_turn(printers, PRINTER_JSON);
+    if (json) {
+        status = json_conclude(json, status, reason ? &error : NULL);
+        status = status_after(printers, status);
+    }
+    table_conclude(printers_turn(printers, PRINTER_TABLE), status);
+    enum status final = status_after(printers, status);
+    if (json && final != status && json_is_replaceable(json)) {
+        error = job_error_make(NO_RANK, "", "end", outcome->failure);
+        json_conclude(printers_turn(printers, PRINTER_JSON), final, &error);
+    }
+    atomic_store(&printers->report.writing, NULL);
+    printers->status = final;
+    return final;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static const char *destination_name(const char *path)
+{
+    return is_stdout(path) ? "its standard output" : path;
+}
+
+enum status printers_open(struct printers *printers, const struct job *job, bool announces)
+{
+    bool aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples);
+    *printers = (struct printers){
+        .report = {.begin = printers_begin,
+                   .connected = printers_connected,
+                   .samples = printers_samples,
+                   .result = printers_result,
+                   .end = printers_end,
+                   .conclude = printers_conclude,
+                   .hurries = &printers->patience.over},
+        .patience = {.writing = &printers->report.writing},
+        .destination = {[PRINTER_TABLE] = aside ? "its standard error" : destination_name("-"),
+                        [PRINTER_CSV] = destination_name(job->csv),
+                        [PRINTER_SAMPLES] = destination_name(job->samples),
+                        [PRINTER_JSON] = destination_name(job->json)},
+        .is_stdout = {[PRINTER_TABLE] = !aside,
+                      [PRINTER_CSV] = is_stdout(job->csv),
+                      [PRINTER_SAMPLES] = is_stdout(job->samples),
+                      [PRINTER_JSON] = is_stdout(job->json)}};
+    void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return fail(STATUS_ERROR, "not enough memory for the report: free some");
+    struct outcome *outcome = printers->outcome = shared;
+    struct report **each = printers->each;
+    each[PRINTER_TABLE] =
+        table_open(aside ? STDERR_FILENO : STDOUT_FILENO, &printers->patience, outcome);
+    if (!each[PRINTER_TABLE])
+        return STATUS_ERROR;
+    if (job->csv && !(each[PRINTER_CSV] = csv_open(job->csv, &printers->patience, outcome)))
+        return STATUS_ERROR;
+    if (job->samples &&
+        !(each[PRINTER_SAMPLES] = csv_open_samples(job->samples, &printers->patience, outcome)))
+        return STATUS_ERROR;
+    if (job->json && !(each[PRINTER_JSON] = json_open(job->json, &printers->patience, outcome)))
+        return STATUS_ERROR;
+    enum status status = STATUS_OK;
+    if (announces && each[PRINTER_CSV])
+        status = csv_announce(each[PRINTER_CSV]);
+    if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)
+        status = csv_announce(each[PRINTER_SAMPLES]);
+    if (announces && each[PRINTER_JSON] && status == STATUS_OK)
+        status = json_announce(each[PRINTER_JSON], job);
+    return status;
+}
+
+void printers_close(struct printers *printers)
+{
+    table_close(printers->each[PRINTER_TABLE]);
+    csv_close(printers->each[PRINTER_CSV]);
+    csv_close(printers->each[PRINTER_SAMPLES]);
+    json_close(printers->each[PRINTER_JSON]);
+    if (printers->outcome)
+        munmap(printers->outcome, sizeof *printers->outcome);
+}

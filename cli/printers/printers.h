@@ -1,0 +1,33 @@
+/*
+ * printers.h - the table, CSV and JSON behind one report, and the status with which it ends.
+ *
+ * A job has one status: the exit status, the table's last line and JSON agree. So the status is
+ * written by the process whose exit status it is, after the end of all ranks that it started; rank
+ * 0, where it is a child, writes the rest (struct outcome).
+ */
+#ifndef CCTEST_CLI_PRINTERS_PRINTERS_H
+#define CCTEST_CLI_PRINTERS_PRINTERS_H
+
+#include "cli/printers/output.h"
+#include "measure/report.h"
+
+/* The table comes last: it must not say "ok" if the other files could not be written. */
+enum printer { PRINTER_CSV, PRINTER_SAMPLES, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
+
+struct printers {
+    struct report report;
+    struct report *each[PRINTERS];     /* all but the table: NULL unless asked for */
+    const char *destination[PRINTERS]; /* for sentences */
+    bool is_stdout[PRINTERS];
+    struct patience patience; /* with the readers of streams */
+    struct outcome *outcome;  /* shared with child processes */
+    bool concluded;
+    enum status status; /* then */
+};
+
+/* `announces`: this process or its child is rank 0, so it tests the paths now. The caller frees the
+ * printers with printers_close(), also after a failure, which is recorded. */
+enum status printers_open(struct printers *printers, const struct job *job, bool announces);
+void printers_close(struct printers *printers);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * stream.c - text for a reader that may pause, or go: pipes, terminals, FIFOs.
+ */
+#include "cli/printers/stream.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/signals.h"
+
+#define LOOK_MS      100 /* between two looks at the patience */
+#define TELL_SECONDS 5.0 /* of waiting are worth a sentence */
+
+struct stream {
+    int fd;
+    struct patience *patience;
+};
+
+/* A writer has waited for `seconds`; true: no longer. */
+static bool patience_ends(struct patience *patience, double seconds)
+{
+    if (patience->writing && !patience->told && seconds > TELL_SECONDS) {
+        say("the job waits until a process reads %s", atomic_load(patience->writing));
+        patience->told = true;
+    }
+    return atomic_load(&patience->over) || signals_pending() ||
+           (patience->seconds > 0 && seconds > patience->seconds);
+}
+
+/* As write(). A pipe that says that it has room takes PIPE_BUF at once. */
+static ssize_t write_some(int fd, const char *text, size_t length, struct patience *patience)
+{
+    double begin = clock_seconds();
+    struct pollfd set = {.fd = fd, .events = POLLOUT};
+    if (!patience)
+        return write(fd, text, length);
+    while (poll(&set, 1, atomic_load(&patience->over) ? 0 : LOOK_MS) == 0) {
+        if (!patience_ends(patience, clock_seconds() - begin))
+            continue;
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    return write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
+}
+
+bool stream_write(int fd, const char *text, size_t length, struct patience *patience)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t step = write_some(fd, text + at, length - at, patience);
+        if (step > 0)
+            at += (size_t)step;
+        else if (step == 0 || (errno != EINTR && (errno != EAGAIN || !patience)))
+            return false;
+    }
+    return true;
+}
+
+static ssize_t stream_take(void *cookie, const char *text, size_t length)
+{
+    const struct stream *stream = cookie;
+    return stream_write(stream->fd, text, length, stream->patience) ? (ssize_t)length : 0;
+}
+
+static int stream_close(void *cookie)
+{
+    free(cookie);
+    return 0;
+}
+
+FILE *stream_open(int fd, struct patience *patience)
+{
+    struct stream *stream = malloc(sizeof *stream);
+    FILE *file =
+        stream ? fopencookie(stream, "w",
+                             (cookie_io_functions_t){.write = stream_take, .close = stream_close})
+               : NULL;
+    if (!file)
+        free(stream);
+    else
+        *stream = (struct stream){.fd = fd, .patience = patience};
+    return file;
+}
+
+const char *stream_error(void)
+{
+    return errno == ETIMEDOUT ? "no process reads it" : strerror(errno);
+}

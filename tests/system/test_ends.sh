@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# How a job ends: one status in the table, in JSON and as the exit status, whatever happens near the end; no status without
+# a sentence; readers that pause or go; files that hold earlier results.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+# One verdict. Something happens to a process of the job at a random moment near its end. Several jobs run at once.
+cat >"$scratch/moments.py" <<'PYTHON'
+import json, os, random, re, signal, subprocess, sys, time
+from concurrent.futures import ThreadPoolExecutor
+program, folder, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+words = {0: "ok", 1: "error", 5: "timeout", 130: "interrupted"}
+
+def end(run):
+    chance = random.Random(run)
+    path = f"{folder}/{run}.json"
+    stream, threads = run % 5 == 4, run % 7 == 6
+    job = subprocess.Popen([program, "allreduce", "--np", "4", "-b", "8", "-e", "8", "-n", "50", "--timeout", "20",
+                            "--ranks-as", "threads" if threads else "processes", "--json", "-" if stream else path],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    table = job.stderr if stream else job.stdout
+    text = ""
+    for line in table: # up to the line of the result: the end is near
+        text += line
+        if re.match(r"^ +[0-9]", line):
+            break
+    children = []
+    if not threads:
+        children = [int(pid) for pid in open(f"/proc/{job.pid}/task/{job.pid}/children").read().split()]
+    target, sent = chance.choice(children + [job.pid]), signal.SIGKILL
+    if target == job.pid:
+        sent = signal.SIGTERM
+    time.sleep(chance.choice((0, chance.uniform(0, 0.003), chance.uniform(0, 0.03))))
+    try:
+        os.kill(target, sent)
+    except ProcessLookupError:
+        pass
+    out, err = job.communicate(timeout=60)
+    text += err if stream else out
+    document = json.loads(out) if stream else json.load(open(path))
+    word = words.get(job.returncode, f"status {job.returncode}")
+    last = re.findall(r"^# status: (\S+)$", text, re.M)
+    said = [line for line in (text + err).splitlines() if line.startswith("cctest: ")]
+    right = document["status"] == word and last == [word] and bool(document["errors"]) == (word != "ok") and \
+        bool(said) == (word != "ok")
+    return word, right or f"run {run}: exit status {job.returncode}, JSON {document['status']}, " \
+        f"errors {document['errors']}, table {last}, {said}"
+
+with ThreadPoolExecutor(6) as pool:
+    ends = list(pool.map(end, range(runs)))
+for word, right in ends:
+    if right is not True:
+        print("wrong:", right)
+print("ends:", *sorted(word for word, right in ends))
+PYTHON
+run python3 "$scratch/moments.py" "$CCTEST" "$scratch" "${RUNS:-40}"
+check_status 0
+check_silent '^wrong:' "$out"
+check_says '^ends:.* timeout' "$out"
+check_says '^ends:.* interrupted' "$out"
+
+# A parent that ignores SIGCHLD.
+RUN_LIMIT=20 run bash -c 'trap "" CHLD; exec "$0" allreduce -b 1K -e 1K --np 2' "$CCTEST"
+check_status 0 "SIGCHLD is ignored"
+check_says '^# status: ok$' "$out"
+
+# A reader that pauses for longer than the deadline.
+"$CCTEST" allreduce -b 8 -e 16K -i 8 -n 2 -w 0 -c 0 --np 2 --timeout 1 2>"$err" | (sleep 4; cat) >"$out"
+status=${PIPESTATUS[0]}
+check_status 0 "a reader that pauses"
+check "all lines come: $(wc -l <"$out")" test "$(wc -l <"$out")" -gt 2040
+check_silent . "$err"
+
+# A reader that has gone ends the job, unless a file takes the results.
+long=(allreduce -b 8 -e 256K -i 8 -n 50 --np 2)
+ran=("$CCTEST" "${long[@]}" "| head -n 12")
+timeout 20 "$CCTEST" "${long[@]}" 2>"$err" | head -n 12 >"$out"
+status=${PIPESTATUS[0]}
+check_status 1 "a reader that has gone"
+check_says '^cctest: rank 0 \(.*the job ends, since no process reads its results any more$'
+for file in json csv; do
+    timeout 60 "$CCTEST" allreduce -b 8 -e 8K -i 8 -n 1 -w 0 -c 0 --np 2 --$file "$scratch/all.$file" 2>"$err" | head -n 12 >"$out"
+    status=${PIPESTATUS[0]}
+    check_status 1 "a reader that has gone, --$file"
+    check_says '^cctest: rank 0: cannot write the table: Broken pipe$'
+    check_silent 'the job ends'
+done
+check_json "$scratch/all.json" 'd["status"] == "error"' 'len(d["results"]) == 1024' \
+    '"cannot write the table" in d["errors"][0]["message"]'
+check "the CSV is whole: $(wc -l <"$scratch/all.csv")" test "$(wc -l <"$scratch/all.csv")" = 1025
+
+# Standard output belongs to the shell: what it holds stays.
+small=(allreduce -b 1K -e 1K -n 2 -w 0 -c 0 --np 2)
+echo old >"$scratch/appended"
+"$CCTEST" "${small[@]}" --csv - >>"$scratch/appended" 2>"$err"
+check "what was there stays" test "$(head -n 1 "$scratch/appended")" = old
+check "two lines follow" test "$(wc -l <"$scratch/appended")" = 3
+for _ in 1 2; do "$CCTEST" "${small[@]}" --csv -; done >"$scratch/looped" 2>"$err"
+check "both runs are there, and nothing else" test "$(grep -c '^allreduce' "$scratch/looped"):$(wc -l <"$scratch/looped")" = 2:4
+
+finish
