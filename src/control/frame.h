@@ -26,7 +26,7 @@ enum frame_type {
     FRAME_VERDICT,     /* from rank 0: the job has ended, with this status */
     FRAME_GOODBYE,     /* to rank 0: I know that the job has ended; my closing is no loss */
     FRAME_REDIRECT,    /* from rank 0: the parent, and where it listens */
-    FRAME_ATTACHED,    /* to rank 0: I have a parent now */
+    FRAME_ATTACHED,    /* to rank 0: I am connected to my parent (perhaps rank 0 itself) */
     FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
     FRAME_RETURNED,    /* to rank 0: my parent speaks again; you may close this connection */
     FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */

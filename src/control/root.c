@@ -150,6 +150,8 @@ static void root_lost(void *argument, struct child_link *child, bool invalid)
         /* It closed the connection before it knew that it was accepted, and calls again. */
         peer_return(&root->peers[child->rank]);
         return;
+    } else if (root->peers[child->rank].state == PEER_SENT) {
+        return; /* it may not have got rank 0's proof as it was sent, and calls again */
     }
     peer_lost(root, child->rank);
 }

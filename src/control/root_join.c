@@ -146,6 +146,7 @@ static bool peer_is_counted(const struct peer *peer)
     return peer_is_joined(peer) || peer->state == PEER_LEFT;
 }
 
+/* It has arrived where it was sent, and so has seen the proof of its parent. */
 static void peer_set_joined(struct root *root, struct peer *peer, int rank)
 {
     peer->state = PEER_JOINED;
@@ -198,11 +199,10 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
     } else {
         root->peers[peer->parent].children--;
         root->parents = 0; /* that place is free again */
+        child_links_drop(&root->children,
+                         rank); /* which rank 0 was slow to accept, or which broke */
     }
-    if (peer_is_counted(peer)) { /* it gave up a connection that rank 0 was slow to accept */
-        child_links_drop(&root->children, rank);
-        root->joined--;
-    }
+    root->joined -= peer_is_counted(peer);
     if (peer->state == PEER_SENT && request->reason == JOIN_AGAIN) {
         root->peers[peer->parent].unreachable = true;
         peer->misses++;
@@ -216,14 +216,13 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
     if (peer->parent > 0)
         redirect.home = root->peers[peer->parent].request.home;
     redirect_encode(&redirect, &bytes);
+    peer->state = PEER_SENT;
     if (peer->parent > 0) {
-        peer->state = PEER_SENT;
         pending_dismiss(wire, FRAME_REDIRECT, &bytes);
     } else {
         const struct child_link new = {
             .wire = *wire, .rank = rank, .heard = root->control->helper.now};
         struct child_link *child = child_links_add(&root->children, &new);
-        peer_set_joined(root, peer, rank);
         if (!child || bytes.failed ||
             !wire_put(&child->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
             (job_begun(root->control) && !root_introduce(root, child)))

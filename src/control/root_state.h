@@ -16,7 +16,7 @@
 
 enum peer_state {
     PEER_ABSENT,
-    PEER_SENT, /* to a parent, where it has not arrived yet */
+    PEER_SENT, /* to a parent, which may be rank 0, and where it has not arrived yet */
     PEER_JOINED,
     PEER_DIRECT, /* it has joined, and sends to rank 0 itself while its parent is silent */
     PEER_LEFT

@@ -23,6 +23,7 @@
 #define RETRY_SECONDS   0.1 /* between two calls. A placed rank doubles it each time, */
 #define RETRY_MOST      2.0 /* up to this: all ranks may have lost rank 0 at once */
 #define REFUSALS_MOST   3   /* rank 0 listens as long as it lives */
+#define REJECTIONS_MOST 3   /* a packet that was corrupted looks like a stranger's, once */
 /* A rank calls rank 0 itself when the parent has brought nothing of it for so many heartbeats (at 3
  * rank 0 calls a rank silent), or for this share of the deadline if that is longer, but not for
  * more seconds than this: it may have a failure to report. */
@@ -215,13 +216,13 @@ static void relay_connected(struct relay *relay)
     bool direct = relay->uplink == UPLINK_BELOW;
     struct wire *wire = direct ? &relay->direct : &relay->up;
     connector_take(&relay->connector, wire);
-    relay->refusals = 0;
+    relay->refusals = relay->rejections = 0;
     relay->wait = RETRY_SECONDS;
     relay->parent_isolated[0] = '\0';
     relay->heard = control->helper.now;
     if (!direct)
         relay->parent_heard = control->helper.now;
-    if (relay->uplink == UPLINK_SENT)
+    if (!relay_is_placed(relay))
         relay_send(relay, control->membership.rank, FRAME_ATTACHED, NULL, 0);
     relay->uplink = next[relay->uplink];
     relay_repeat_failure(relay, wire);
@@ -300,7 +301,8 @@ static void relay_call_failed(struct relay *relay)
 {
     struct control *control = relay->control;
     struct connector *connector = &relay->connector;
-    bool hopeless = connector->state == CALL_HOPELESS;
+    relay->rejections = connector->state == CALL_HOPELESS ? relay->rejections + 1 : 0;
+    bool hopeless = relay->rejections >= REJECTIONS_MOST;
     relay->refusals = connector->refused == connector->count ? relay->refusals + 1 : 0;
     connector_drop(connector);
     relay->call_again = control->helper.now + relay_next_wait(relay);

@@ -72,7 +72,8 @@ struct relay {
     double call_again;                           /* not sooner */
     double wait;                                 /* before the call after the next failure */
     unsigned seed;                               /* of the jitter that shortens it */
-    int refusals;                                /* calls in a row at which no process listened */
+    int refusals;                                /* calls in a row at which no process listened, */
+    int rejections;                              /* or that another program or job answered */
     const char *outcomes[ADDRESSES_MOST];        /* of the calls at rank 0's addresses, */
     const char *parent_outcomes[ADDRESSES_MOST]; /* and at the addresses of the parent */
     int spare_port;            /* which of rank 0's spare ports is called; 0: its first */

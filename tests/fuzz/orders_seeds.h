@@ -125,6 +125,8 @@ static void seed_joined(struct bytes *out)
     seed_begin(out, 3, 2, 0);
     put(out, CALL, 1, LISTENS);
     put(out, CALL, 2, LISTENS);
+    put_say(out, 0, 1, FRAME_ATTACHED, nothing);
+    put_say(out, 1, 2, FRAME_ATTACHED, nothing);
     put_say(out, 0, 1, FRAME_HEARTBEAT, snapshot_bytes(1));
 }
 
@@ -194,6 +196,7 @@ static void seed_tree(struct bytes *out)
 {
     seed_begin(out, 4, 1, 0);
     put(out, CALL, 1, LISTENS);
+    put_say(out, 0, 1, FRAME_ATTACHED, nothing);
     put(out, CALL, 2, LISTENS); /* line 1: it is sent to rank 1 */
     put_say(out, 0, 2, FRAME_ATTACHED, nothing);
     put(out, CALL, 3, LISTENS);

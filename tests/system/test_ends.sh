@@ -98,4 +98,61 @@ check "two lines follow" test "$(wc -l <"$scratch/appended")" = 3
 for _ in 1 2; do "$CCTEST" "${small[@]}" --csv -; done >"$scratch/looped" 2>"$err"
 check "both runs are there, and nothing else" test "$(grep -c '^allreduce' "$scratch/looped"):$(wc -l <"$scratch/looped")" = 2:4
 
+# A byte that is flipped on the way, once, while a rank joins: it calls again. One status on all ranks in any case.
+cat >"$scratch/flips.py" <<'PYTHON'
+import os, select, socket, subprocess, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+program = sys.argv[1]
+
+def forward(listener, port, way, place): # flips the byte at `place` of the first connection's way (0: to rank 0)
+    first = True
+    while True:
+        near, _ = listener.accept()
+        try:
+            far = socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError: # rank 0 is not there yet
+            near.close()
+            continue
+        ends, passed, spoil = [near, far], [0, 0], first
+        first = False
+        def run(ends=ends, passed=passed, spoil=spoil):
+            while True:
+                for end in select.select(ends, [], [])[0]:
+                    i = ends.index(end)
+                    try:
+                        data = bytearray(end.recv(65536))
+                    except ConnectionResetError:
+                        data = b""
+                    if not data:
+                        for end in ends:
+                            end.close()
+                        return
+                    if spoil and i == way and passed[i] <= place < passed[i] + len(data):
+                        data[place - passed[i]] ^= 4
+                    passed[i] += len(data)
+                    ends[1 - i].sendall(data)
+        threading.Thread(target=run, daemon=True).start()
+
+def join(flip):
+    way, place = flip
+    listener = socket.create_server(("127.0.0.2", 0))
+    port = listener.getsockname()[1] # part of the secret
+    threading.Thread(target=forward, args=(listener, port, way, place), daemon=True).start()
+    ranks = [subprocess.Popen([program, "allreduce", "-b", "8", "-e", "8", "-n", "2", "--rendezvous", f"127.0.0.{2 if rank == 2 else 1}:{port}",
+                               "--rank", str(rank), "--world", "3", "--timeout", "20"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) for rank in range(3)]
+    said = [rank.communicate(timeout=60)[1] for rank in ranks]
+    return flip, [rank.returncode for rank in ranks], "".join(said)
+
+flips = [(0, place) for place in (0, 7, 20, 40, 41, 60, 250)] + [(1, place) for place in (0, 7, 20, 40, 42, 60, 150)]
+with ThreadPoolExecutor(5) as pool:
+    for flip, statuses, said in pool.map(join, flips):
+        print(flip, "ends with", *statuses)
+        if statuses != [0, 0, 0]:
+            print(said)
+PYTHON
+CCTEST_SECRET=$long_secret run python3 "$scratch/flips.py" "$CCTEST"
+check_status 0
+check "each of 14 jobs goes through" test "$(grep -c 'ends with 0 0 0$' "$out")" = 14
+
 finish

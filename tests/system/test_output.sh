@@ -14,7 +14,7 @@ held() {
         pipe = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
         fcntl.fcntl(pipe, 1031, 4096) # F_SETPIPE_SZ
         open(sys.argv[1] + ".held", "w")
-        time.sleep(120)' "$1" &
+        time.sleep(600)' "$1" &
     holders+=($!)
     await 10 test -e "$1.held"
 }

@@ -47,12 +47,15 @@ static inline struct wire shake_hands(const struct job_of_ranks *job, int fd, bo
     return wire;
 }
 
-/* Connects to `where` with this request, and authenticates. */
+/* Connects to `where` with this request, authenticates, and says that it has arrived. */
 static inline struct wire pending_call(const struct job_of_ranks *job,
                                        const struct join_request *request,
                                        const struct address *where)
 {
-    return shake_hands(job, socket_connect(where), false, request);
+    struct wire wire = shake_hands(job, socket_connect(where), false, request);
+    if (request->reason != JOIN_ORPHANED)
+        assert_true(wire_put(&wire, request->rank, FRAME_ATTACHED, NULL, 0) && wire_flush(&wire));
+    return wire;
 }
 
 /* Accepts the next connection as rank `rank`. */
