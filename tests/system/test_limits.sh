@@ -91,7 +91,11 @@ if [ -n "$private" ]; then
     # shellcheck disable=SC2016
     grouped=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup &&
         group=/sys/fs/cgroup$(sed -n "s,^0::,,p" /proc/self/cgroup) && mkdir -p "$group" && cd "$group" &&
-        echo $(($0 + 100 << 20)) >memory.max && echo $((100 << 20)) >memory.current && exec "$@"')
+        echo $(($0 + 100 << 20)) >memory.max && echo $((100 << 20)) >memory.current || exit
+        ! grep -q ":memory:" /proc/self/cgroup || { # version 1 counts memory here
+            group=/sys/fs/cgroup/memory$(sed -n "s,^[0-9]*:memory:,,p" /proc/self/cgroup) && mkdir -p "$group" && cd "$group" &&
+            echo $(($0 + 100 << 20)) >memory.limit_in_bytes && echo $((100 << 20)) >memory.usage_in_bytes || exit; }
+        exec "$@"')
     # 100 MiB for buffers: two ranks with 64 in all fit; four, with 32 each, do not.
     buffers=(-a linear -b 16M -e 16M -n 1 -w 0 -c 1 -x tcp)
     run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 2
@@ -140,11 +144,12 @@ if [ -n "$private" ]; then
         check_status 0 "with little memory, $fewer"
     done
     # `info` shows the least limit of the group of the process and of its ancestors.
+    limit=memory.max
     groups_are() { # groups_are TEXT LINE-OF-/proc/self/cgroup [GROUP LIMIT]...
         # shellcheck disable=SC2016
-        run unshare --mount bash -c 'mount -t tmpfs none /sys/fs/cgroup && printf "%b" "$2" >/sys/fs/cgroup/mine &&
+        limit=$limit run unshare --mount bash -c 'mount -t tmpfs none /sys/fs/cgroup && printf "%b" "$2" >/sys/fs/cgroup/mine &&
             mount --bind /sys/fs/cgroup/mine /proc/$$/cgroup && cctest=$1 && shift 2 || exit
-            for (( ; $#; )); do mkdir -p "/sys/fs/cgroup$1" && echo "$2" >"/sys/fs/cgroup$1/memory.max"; shift 2; done
+            for (( ; $#; )); do mkdir -p "/sys/fs/cgroup$1" && echo "$2" >"/sys/fs/cgroup$1/$limit"; shift 2; done
             exec "$cctest" info' groups "$CCTEST" "$2" "${@:3}"
         check_status 0 "info, groups $2"
         check_says "^  memory of the cgroup +$1 +bytes" "$out"
@@ -157,6 +162,11 @@ if [ -n "$private" ]; then
     groups_are none '0::/\n'
     groups_are unknown '4:memory:/a\n0::/\n' /a 4096
     groups_are unknown '4:cpu,memory:/a\n'
+    limit=memory.limit_in_bytes # of version 1, whose "no limit" is a number
+    groups_are 4096 '5:cpu:/\n4:memory:/a/b\n0::/\n' /memory/a 4096 /memory/a/b 8192 /memory 9223372036854771712
+    groups_are 8192 '0::/\n4:memory:/a/b\n' /memory/a 9223372036854771712 /memory/a/b 8192
+    groups_are 4096 '4:memory:/docker/b\n' /memory 4096 # in a container
+    groups_are none '4:memory:/a\n0::/\n' /memory/a 9223372036854771712
 else
     echo "not tested: memory control groups that say so (no namespaces here)"
 fi
@@ -205,14 +215,14 @@ else
     echo "not tested: too few processes (no other user here)"
 fi
 
-# A real memory control group (version 2).
-group=/sys/fs/cgroup/cctest-$$
-if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ] &&
-    mkdir $group 2>/dev/null && echo 200M 2>/dev/null >$group/memory.max; then
+# A real memory control group, of version 2 or 1.
+group=/sys/fs/cgroup/cctest-$$ limit=memory.max
+[ ! -d /sys/fs/cgroup/memory ] || group=/sys/fs/cgroup/memory/cctest-$$ limit=memory.limit_in_bytes
+if mkdir $group 2>/dev/null && { echo 200M >$group/$limit; } 2>/dev/null; then
     # shellcheck disable=SC2016
     run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
     check_status 1 "control group"
-    check_says "cannot allocate [0-9]+ MiB of shared memory: .*are available"
+    check_says "cannot allocate [0-9]+ MiB of shared memory.*are available"
 else
     echo "not tested: a memory control group (none can be made here)"
 fi
