@@ -53,6 +53,7 @@ struct outcome {
     _Atomic int status;         /* which rank 0 took for the job's, */
     _Atomic bool explained;     /* and for which it gave reasons */
     _Atomic bool has_lines;     /* the table has */
+    _Atomic bool runs_shown;    /* a line that says what runs stands on the terminal */
     _Atomic size_t wrong;       /* elements, of all lines */
     _Atomic bool failed;        /* something could not be written: */
     _Atomic bool gone;          /* no process reads standard output any more */

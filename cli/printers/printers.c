@@ -25,6 +25,7 @@ static struct printers *printers_of(struct report *report)
 static struct report *printers_turn(struct printers *printers, enum printer printer)
 {
     atomic_store(&printers->report.writing, printers->destination[printer]);
+    running_hide(&printers->running);
     return printers->each[printer];
 }
 
@@ -48,6 +49,7 @@ static void printers_begin(struct report *report, const struct job *job,
         if (each)
             each->begin(each, job, participants);
     }
+    running_set_job(&printers->running, job);
     printers_done(printers);
 }
 
@@ -86,9 +88,16 @@ static void printers_result(struct report *report, const struct job *job,
     printers_done(printers);
 }
 
+/* Called by another thread than the others. */
+static void printers_running(struct report *report, const struct progress_snapshot *now)
+{
+    running_show(&printers_of(report)->running, now);
+}
+
 static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct printers *printers = printers_of(report);
+    running_set_job(&printers->running, NULL);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
@@ -183,6 +192,7 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
         .report = {.begin = printers_begin,
                    .connected = printers_connected,
                    .samples = printers_samples,
+                   .running = printers_running,
                    .result = printers_result,
                    .end = printers_end,
                    .conclude = printers_conclude,
@@ -201,6 +211,7 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
     if (shared == MAP_FAILED)
         return fail(STATUS_ERROR, "not enough memory for the report: free some");
     struct outcome *outcome = printers->outcome = shared;
+    running_open(&printers->running, &printers->report.writing, outcome);
     struct report **each = printers->each;
     each[PRINTER_TABLE] =
         table_open(aside ? STDERR_FILENO : STDOUT_FILENO, &printers->patience, outcome);

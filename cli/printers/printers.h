@@ -9,6 +9,7 @@
 #define CCTEST_CLI_PRINTERS_PRINTERS_H
 
 #include "cli/printers/output.h"
+#include "cli/printers/running.h"
 #include "measure/report.h"
 
 /* The table comes last: it must not say "ok" if the other files could not be written. */
@@ -21,6 +22,7 @@ struct printers {
     bool is_stdout[PRINTERS];
     struct patience patience; /* with the readers of streams */
     struct outcome *outcome;  /* shared with child processes */
+    struct running running;
     bool concluded;
     enum status status; /* then */
 };

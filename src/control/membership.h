@@ -10,6 +10,7 @@
 
 #include "net/address.h"
 #include "net/handshake.h"
+#include "verdict/rank_state.h"
 
 /* What a bootstrap gives a rank. */
 struct membership {
@@ -44,7 +45,10 @@ struct control_config {
     const char *options; /* canonical text of everything that all ranks must agree on */
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
     const char *_Atomic const
-        *writing;          /* what rank 0 writes results to just now; NULL at the others */
+        *writing; /* what rank 0 writes results to just now; NULL at the others */
+    /* Rank 0: called by the helper, again and again, with what its main thread does; or NULL. */
+    void (*running)(void *argument, const struct progress_snapshot *now);
+    void *running_argument;
     _Atomic bool *hurries; /* set where rank 0 is to wait no longer for a reader; likewise */
 };
 

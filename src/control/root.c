@@ -252,6 +252,8 @@ static void root_check_progress(struct root *root)
     struct progress_snapshot snapshot;
     progress_read(&control->progress, &snapshot);
     peer_heard(root, &root->peers[0], &snapshot);
+    if (control->config.running)
+        control->config.running(control->config.running_argument, &snapshot);
     root_wait_for_reader(root);
     double stalled = control->helper.now - root->progressed;
     if (root->verdict_at > 0 && control->helper.now >= root->verdict_at)

@@ -99,7 +99,7 @@ struct job_end {
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
-/* All calls but the last come from rank 0's main thread. */
+/* All calls come from rank 0's main thread, but for running() and conclude(). */
 struct report {
     void (*begin)(struct report *report, const struct job *job,
                   const struct participants *participants);
@@ -111,6 +111,8 @@ struct report {
     void (*samples)(struct report *report, const struct job *job, const struct line_name *line,
                     const struct sample_row *rows, size_t count);
     void (*result)(struct report *report, const struct job *job, const struct result *result);
+    /* By another thread, several times a second: what rank 0 does now. NULL is allowed. */
+    void (*running)(struct report *report, const struct progress_snapshot *now);
     /* Always called, also after errors: all but the status is written. */
     void (*end)(struct report *report, const struct job *job, const struct job_end *end);
     /* At last, in the process whose exit status it is: writes the status. Returns the final one,

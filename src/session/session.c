@@ -116,6 +116,13 @@ static void session_say_protection(const struct session *session)
                     "attackers; set it to the same text for all ranks");
 }
 
+static void session_running(void *argument, const struct progress_snapshot *now)
+{
+    struct report *report = argument;
+    if (report->running)
+        report->running(report, now);
+}
+
 enum status session_run(const struct membership *membership, void *argument)
 {
     const struct session_arguments *arguments = argument;
@@ -128,6 +135,8 @@ enum status session_run(const struct membership *membership, void *argument)
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
                                     .writing = session->report ? &session->report->writing : NULL,
+                                    .running = session->report ? session_running : NULL,
+                                    .running_argument = session->report,
                                     .hurries = session->report ? session->report->hurries : NULL};
     bool whole = false;
     enum status status = job_copy(job, &session->job);

@@ -69,7 +69,7 @@ check_says '^# status: ok$' "$out"
 status=${PIPESTATUS[0]}
 check_status 0 "a reader that pauses"
 check "all lines come: $(wc -l <"$out")" test "$(wc -l <"$out")" -gt 2040
-check_silent . "$err"
+check_silent 'progressed|lost|gone'
 
 # A reader that has gone ends the job, unless a file takes the results.
 long=(allreduce -b 8 -e 256K -i 8 -n 50 --np 2)
@@ -97,6 +97,30 @@ check "what was there stays" test "$(head -n 1 "$scratch/appended")" = old
 check "two lines follow" test "$(wc -l <"$scratch/appended")" = 3
 for _ in 1 2; do "$CCTEST" "${small[@]}" --csv -; done >"$scratch/looped" 2>"$err"
 check "both runs are there, and nothing else" test "$(grep -c '^allreduce' "$scratch/looped"):$(wc -l <"$scratch/looped")" = 2:4
+
+# A mistyped command line keeps the results of an earlier run; any other document is replaced.
+cctest "${small[@]}" --json "$scratch/kept.json" --csv "$scratch/kept.csv"
+cp "$scratch/kept.json" "$scratch/copy.json"
+cp "$scratch/kept.csv" "$scratch/copy.csv"
+cctest "${small[@]}" -o summ --json "$scratch/kept.json" --csv "$scratch/kept.csv"
+check_status 2
+check_says "^cctest: $scratch/kept.json keeps the results of an earlier run"
+check "the JSON is as it was" cmp "$scratch/kept.json" "$scratch/copy.json"
+check "the CSV is as it was" cmp "$scratch/kept.csv" "$scratch/copy.csv"
+echo '{"results": []}' >"$scratch/kept.json"
+cctest "${small[@]}" -o summ --json "$scratch/kept.json"
+check_json "$scratch/kept.json" 'd["status"] == "usage"'
+
+# A line that takes long is seen on a terminal, and gone when it is done; elsewhere nothing shows it.
+late=(allreduce -b 8 -e 8 -n 5 -w 0 -c 0 --np 2 --inject delay:rank=1:us=500000)
+if command -v script >/dev/null; then
+    TERM=xterm run script -qec "'$CCTEST' ${late[*]}" /dev/null
+    check_says 'running for [0-9]+ s: time, .*, 8, iteration [1-5] of 5' "$out"
+    last=$(tr '\r' '\n' <"$out" | grep -A2 'running for' | tail -n 1)
+    check "the line is not erased: $last" test "${last:0:3}" = $'\e[K'
+else
+    echo "not tested: a terminal (script is not installed)"
+fi
 
 # A byte that is flipped on the way, once, while a rank joins: it calls again. One status on all ranks in any case.
 cat >"$scratch/flips.py" <<'PYTHON'

@@ -1,0 +1,86 @@
+/*
+ * running.c - one line on a terminal that says what runs now, below the table.
+ */
+#include "cli/printers/running.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "bootstrap/launcher.h"
+
+#define BRIEF_SECONDS 1.0  /* that need no such line */
+#define SHOW_SECONDS  0.25 /* between two */
+#define ERASE         "\r\033[K"
+
+void running_open(struct running *running, const char *_Atomic *writing, struct outcome *outcome)
+{
+    const char *terminal = getenv("TERM");
+    *running = (struct running){
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .writing = writing,
+        .outcome = outcome,
+        .on_terminal = isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0 &&
+                       !launcher_makes_terminal(),
+    };
+}
+
+void running_set_job(struct running *running, const struct job *job)
+{
+    pthread_mutex_lock(&running->lock);
+    running->job = job;
+    pthread_mutex_unlock(&running->lock);
+}
+
+static void text_put(const char *text, size_t length)
+{
+    ssize_t written = write(STDERR_FILENO, text, length);
+    (void)written; /* it is no result */
+}
+
+/* The cursor stays at the left, where a line of another process begins. */
+static void line_show(struct running *running, const struct progress_snapshot *now, double seconds)
+{
+    const struct job *job = running->job;
+    char text[300], size[SIZE_TEXT_MOST];
+    long all = job->warmup + job->checked + job->iterations;
+    int length = snprintf(
+        text, sizeof text, ERASE "running for %.0f s: %s, %s, %s, iteration %" PRId64 " of %ld\r",
+        seconds, phase_names[now->phase], job->candidates[now->algorithm].text,
+        size_format(now->bytes, size), now->iteration - running->line.iteration, all);
+    text_put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
+    running->outcome->runs_shown = true;
+}
+
+void running_show(struct running *running, const struct progress_snapshot *now)
+{
+    const struct progress_snapshot *line = &running->line;
+    double clock = clock_seconds();
+    if (!running->on_terminal)
+        return;
+    pthread_mutex_lock(&running->lock);
+    if (now->bytes != line->bytes || now->algorithm != line->algorithm || running->since == 0) {
+        running->line = *now;
+        running->since = clock;
+        running->due = clock + BRIEF_SECONDS;
+    }
+    bool measures = now->phase >= PHASE_WARMUP && now->phase <= PHASE_GATHER;
+    if (running->job && !atomic_load(running->writing) && measures && clock >= running->due &&
+        now->algorithm >= 0 && now->algorithm < running->job->candidate_count) {
+        line_show(running, now, clock - running->since);
+        running->due = clock + SHOW_SECONDS;
+    }
+    pthread_mutex_unlock(&running->lock);
+}
+
+void running_hide(struct running *running)
+{
+    pthread_mutex_lock(&running->lock);
+    if (atomic_exchange(&running->outcome->runs_shown, false))
+        text_put(ERASE, strlen(ERASE));
+    running->due = clock_seconds() + BRIEF_SECONDS;
+    pthread_mutex_unlock(&running->lock);
+}
