@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cli/options/options.h"
 #include "cli/printers/json_devices.h"
+#include "cli/printers/json_fallbacks.h"
 
 #define PEERS_MOST  4096 /* of all ranks, in one line */
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
@@ -119,37 +120,6 @@ static void json_begin(struct report *report, const struct job *job,
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
     json_store(json);
-}
-
-static json_t *fallback_json(const struct fallback *fallback, const struct member *members)
-{
-    static const char *const causes[FALLBACK_CAUSES] = {
-        [FALLBACK_ABSENT] = "absent",
-        [FALLBACK_REFUSED] = "refused",
-        [FALLBACK_UNREACHABLE] = "unreachable",
-    };
-    char text[FALLBACK_TEXT_MOST];
-    bool told = fallback->reason[0] != '\0';
-    json_t *object =
-        json_pack("{s:I, s:[i, i], s:s}", "pairs", (json_int_t)fallback->pairs, "example",
-                  fallback->low, fallback->high, "text", fallback_text(fallback, members, text));
-    json_object_set_new(object, "cause", told ? json_string(causes[fallback->cause]) : json_null());
-    json_object_set_new(object, "preferred", told ? json_string(fallback->preferred) : json_null());
-    json_object_set_new(object, "taken", told ? json_string(fallback->taken) : json_null());
-    json_object_set_new(object, "reason", told ? json_string(fallback->reason) : json_null());
-    return object;
-}
-
-/* Why pairs of ranks do not run over the transport that they prefer. */
-static json_t *fallbacks_json(const struct connectivity *connectivity)
-{
-    const struct fallbacks *fallbacks = &connectivity->fallbacks;
-    json_t *list = json_array();
-    for (int i = 0; i < fallbacks->count; i++)
-        json_array_append_new(list, fallback_json(&fallbacks->list[i], connectivity->members));
-    if (fallbacks->further.pairs > 0)
-        json_array_append_new(list, fallback_json(&fallbacks->further, connectivity->members));
-    return list;
 }
 
 static void json_connected(struct report *report, const struct job *job,
