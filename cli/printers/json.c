@@ -420,21 +420,8 @@ enum status json_conclude(struct report *report, enum status status, const struc
     return status;
 }
 
-/* Does `path` hold the results of an earlier run? */
-static bool holds_results(const char *path)
-{
-    json_t *earlier = output_is_stream(path) ? NULL : json_load_file(path, 0, NULL);
-    bool holds = json_array_size(json_object_get(earlier, "results")) > 0;
-    json_decref(earlier);
-    return holds;
-}
-
 void json_refuse(const char *path, enum status status)
 {
-    if (status == STATUS_USAGE && holds_results(path)) {
-        say("%s keeps the results of an earlier run: this command line was not run", path);
-        return;
-    }
     struct outcome outcome = {.failed = true}; /* one complaint is enough */
     struct patience patience = {.seconds = REFUSAL_SECONDS};
     struct report *report = json_open(path, &patience, &outcome);

@@ -15,8 +15,7 @@ void json_close(struct report *report);
  * "running". So a path that cannot be written is found at once. */
 enum status json_announce(struct report *report, const struct job *job);
 
-/* No job was started: writes a document with the recorded failure. Best effort. A command line that
- * is invalid does not replace the results of an earlier run. */
+/* No job was started: writes a document with the recorded failure. Best effort. */
 void json_refuse(const char *path, enum status status);
 
 /* May the document be written again? Not to a stream. */

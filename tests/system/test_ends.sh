@@ -98,19 +98,6 @@ check "two lines follow" test "$(wc -l <"$scratch/appended")" = 3
 for _ in 1 2; do "$CCTEST" "${small[@]}" --csv -; done >"$scratch/looped" 2>"$err"
 check "both runs are there, and nothing else" test "$(grep -c '^allreduce' "$scratch/looped"):$(wc -l <"$scratch/looped")" = 2:4
 
-# A mistyped command line keeps the results of an earlier run; any other document is replaced.
-cctest "${small[@]}" --json "$scratch/kept.json" --csv "$scratch/kept.csv"
-cp "$scratch/kept.json" "$scratch/copy.json"
-cp "$scratch/kept.csv" "$scratch/copy.csv"
-cctest "${small[@]}" -o summ --json "$scratch/kept.json" --csv "$scratch/kept.csv"
-check_status 2
-check_says "^cctest: $scratch/kept.json keeps the results of an earlier run"
-check "the JSON is as it was" cmp "$scratch/kept.json" "$scratch/copy.json"
-check "the CSV is as it was" cmp "$scratch/kept.csv" "$scratch/copy.csv"
-echo '{"results": []}' >"$scratch/kept.json"
-cctest "${small[@]}" -o summ --json "$scratch/kept.json"
-check_json "$scratch/kept.json" 'd["status"] == "usage"'
-
 # A line that takes long is seen on a terminal, and gone when it is done; elsewhere nothing shows it.
 late=(allreduce -b 8 -e 8 -n 5 -w 0 -c 0 --np 2 --inject delay:rank=1:us=500000)
 if command -v script >/dev/null; then
