@@ -134,6 +134,10 @@ for links in "shm --np 3" "tcp --np 2 --in-place" "tcp --np 5 -r all --counts ho
         'len({(r["collective"], r["datatype"], r["op"]) for r in d["results"]}) == len(d["results"])' \
         'sum(r["wrong"] for r in d["results"]) == 0' 'all(r["checked"] > 0 for r in d["results"])'
 done
+# Memory is that of the largest. Messages go the way that suits their own collective: no system call combines what it reads.
+cctest barrier,allgather,reduce -a dissemination,mesh,binomial -x shm -b 8M -e 8M -n 2 -w 0 -c 1 --np 2 --json "$json"
+check_status 0
+check_json "$json" 'all(r["bytes_by_path"]["zcopy"] == 0 for r in d["results"] if r["collective"] == "reduce")'
 cctest allreduce,barrier,alltoall -a ring,dissemination "${small[@]}" --min-busbw 100000
 check_status 4
 check_says '(allreduce|alltoall) ring: the best busbw at the largest size is [0-9.]+ GB/s, less than'

@@ -102,6 +102,9 @@ static void each_collective_and_type_is_fast_enough(void **state)
     results[2].busbw = 4.5;
     assert_false(results_fast_enough(&o.job, results, 6, &slowest));
     assert_int_equal(slowest.choice, 2);
+    results[0].busbw = 4; /* smaller than the largest size, but not of its own type */
+    assert_false(results_fast_enough(&o.job, results, 6, &slowest));
+    assert_int_equal(slowest.choice, 0);
 }
 
 int main(void)
