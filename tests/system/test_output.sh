@@ -147,6 +147,7 @@ lines=(allgather,alltoall -a ring,pairwise -d float,int16 --np 3 -b 1K -e 1K -n 
 cctest "${lines[@]}" --inject corrupt:rank=2:iteration=3 --json "$json"
 check_status 3
 check_says 'wrong data at .*: alltoall pairwise float, 1032 bytes: '
+check_says '^# +float +int16 *$' "$out"
 check_json "$json" '[i for i, r in enumerate(d["results"]) if r["wrong"]] == [3]' \
     '"alltoall pairwise float, 1032 bytes" in d["errors"][0]["message"]'
 cctest "${lines[@]}" --inject silent:rank=1:iteration=12 --timeout 2
