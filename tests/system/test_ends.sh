@@ -150,7 +150,7 @@ def join(flip):
     port = listener.getsockname()[1] # part of the secret
     threading.Thread(target=forward, args=(listener, port, way, place), daemon=True).start()
     ranks = [subprocess.Popen([program, "allreduce", "-b", "8", "-e", "8", "-n", "2", "--rendezvous", f"127.0.0.{2 if rank == 2 else 1}:{port}",
-                               "--rank", str(rank), "--world", "3", "--timeout", "20"], stdout=subprocess.DEVNULL,
+                               "--rank", str(rank), "--world", "3", "--timeout", "12"], stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True) for rank in range(3)]
     said = [rank.communicate(timeout=60)[1] for rank in ranks]
     return flip, [rank.returncode for rank in ranks], "".join(said)
