@@ -83,7 +83,7 @@ static enum status start(int argc, char **argv, struct job *job, struct log *log
         log->verbosity = job->bootstrap.verbosity;
         status = dispatch(&line, job);
     }
-    job_release(&job);
+    job_release(job);
     name_variables(&line, log);
     return status;
 }
