@@ -144,10 +144,20 @@ def forward(listener, port, way, place): # flips the byte at `place` of the firs
                     ends[1 - i].sendall(data)
         threading.Thread(target=run, daemon=True).start()
 
+ports = iter(range(20000, 30000)) # below those that the kernel gives to connections
+
+def listen(): # the port is part of the secret, and rank 0 needs the same one at another address
+    while True:
+        port = next(ports)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+            return socket.create_server(("127.0.0.2", port)), port
+        except OSError:
+            pass
+
 def join(flip):
     way, place = flip
-    listener = socket.create_server(("127.0.0.2", 0))
-    port = listener.getsockname()[1] # part of the secret
+    listener, port = listen()
     threading.Thread(target=forward, args=(listener, port, way, place), daemon=True).start()
     ranks = [subprocess.Popen([program, "allreduce", "-b", "8", "-e", "8", "-n", "2", "--rendezvous", f"127.0.0.{2 if rank == 2 else 1}:{port}",
                                "--rank", str(rank), "--world", "3", "--timeout", "12"], stdout=subprocess.DEVNULL,

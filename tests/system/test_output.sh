@@ -28,7 +28,7 @@ unread full-processes --json "$scratch/full1" "${sweep[@]}"
 unread full-threads --json "$scratch/full2" "${sweep[@]}" --ranks-as threads
 unread full-csv --csv "$scratch/full3" "${sweep[@]}" --timeout 2
 held "$scratch/full4"
-timeout -k 2 600 "$CCTEST" allreduce -a all -f 2 -n 2 -w 0 -c 0 --np 3 "${sweep[@]}" --timeout 2 --json - \
+timeout -k 10 600 "$CCTEST" allreduce -a all -f 2 -n 2 -w 0 -c 0 --np 3 "${sweep[@]}" --timeout 2 --json - \
     >"$scratch/full4" 2>&1 </dev/null &
 pids[full-both]=$!
 touch "$scratch/full-both.out" "$scratch/full-both.err"
