@@ -16,7 +16,8 @@ struct csv_report {
     struct report report;
     const char *path;
     FILE *held; /* what `path` names; NULL: standard output */
-    FILE *file; /* a stream to it */
+    struct stream stream;
+    FILE *file; /* over it */
     struct patience *patience;
     struct outcome *outcome;
     const char *columns;
@@ -34,8 +35,10 @@ enum status csv_announce(struct report *report)
     struct csv_report *csv = csv_report_of(report);
     enum status status =
         strcmp(csv->path, "-") != 0 ? output_try(csv->path, &csv->held) : STATUS_OK;
+    csv->stream = (struct stream){.fd = csv->held ? fileno(csv->held) : STDOUT_FILENO,
+                                  .patience = csv->patience};
     if (status == STATUS_OK)
-        csv->file = stream_open(csv->held ? fileno(csv->held) : STDOUT_FILENO, csv->patience);
+        csv->file = stream_open(&csv->stream);
     if (status == STATUS_OK && !csv->file)
         return fail(STATUS_ERROR, "not enough memory for the CSV report: free some");
     return status;

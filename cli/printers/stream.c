@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,11 +15,6 @@
 
 #define LOOK_MS      100 /* between two looks at the patience */
 #define TELL_SECONDS 5.0 /* of waiting are worth a sentence */
-
-struct stream {
-    int fd;
-    struct patience *patience;
-};
 
 /* A writer has waited for `seconds`; true: no longer. */
 static bool patience_ends(struct patience *patience, double seconds)
@@ -67,24 +61,9 @@ static ssize_t stream_take(void *cookie, const char *text, size_t length)
     return stream_write(stream->fd, text, length, stream->patience) ? (ssize_t)length : 0;
 }
 
-static int stream_close(void *cookie)
+FILE *stream_open(struct stream *stream)
 {
-    free(cookie);
-    return 0;
-}
-
-FILE *stream_open(int fd, struct patience *patience)
-{
-    struct stream *stream = malloc(sizeof *stream);
-    FILE *file =
-        stream ? fopencookie(stream, "w",
-                             (cookie_io_functions_t){.write = stream_take, .close = stream_close})
-               : NULL;
-    if (!file)
-        free(stream);
-    else
-        *stream = (struct stream){.fd = fd, .patience = patience};
-    return file;
+    return fopencookie(stream, "w", (cookie_io_functions_t){.write = stream_take});
 }
 
 const char *stream_error(void)

@@ -23,9 +23,15 @@ struct patience {
  * Says so if it waits for long. `patience` NULL: as write() does. */
 bool stream_write(int fd, const char *text, size_t length, struct patience *patience);
 
-/* A buffered stream of which fflush() writes so; `patience` outlives it. fclose() leaves `fd` open.
- * NULL: out of memory. */
-FILE *stream_open(int fd, struct patience *patience);
+/* What a stream writes to. */
+struct stream {
+    int fd;
+    struct patience *patience;
+};
+
+/* A buffered stream of which fflush() writes so; `stream` outlives it. fclose() leaves its `fd`
+ * open. NULL: out of memory. */
+FILE *stream_open(struct stream *stream);
 
 /* Why a write failed, by errno: "Broken pipe", "no process reads it". */
 const char *stream_error(void);

@@ -29,7 +29,8 @@ struct held {
 
 struct table {
     struct report report;
-    FILE *out;
+    struct stream stream;
+    FILE *out; /* over it */
     struct outcome *outcome;
     bool aside; /* it goes to standard error */
     bool colour;
@@ -386,8 +387,10 @@ void table_conclude(struct report *report, enum status status)
 struct report *table_open(int fd, struct patience *patience, struct outcome *outcome)
 {
     struct table *table = calloc(1, sizeof *table);
-    if (table)
-        table->out = stream_open(fd, patience);
+    if (table) {
+        table->stream = (struct stream){.fd = fd, .patience = patience};
+        table->out = stream_open(&table->stream);
+    }
     if (!table || !table->out) {
         free(table);
         fail(STATUS_ERROR, "not enough memory for the table: free some");

@@ -29,7 +29,7 @@ HEALTHY_MOST = 90 # seconds that a healthy job may take here
 SLURM = re.compile(r'\(\("(munged|slurmctld|slurmd|slurmstepd|srun)"') # a listener in the output of ss
 STOPS = ("stop", "stop-root", "stop-long") # the target
 NOTICED = ("kill", "kill-root", "interrupt", "stop-long") # by launchers, while ranks meet through them
-NOTES = re.compile(r"CCTEST_SECRET is not set|^\(\d+ lines before")
+NOTES = re.compile(r"CCTEST_SECRET is not set|^\(\d+ lines before|^the table will have \d+ lines:")
 FURTHER = re.compile(r"^  (rank \d+ \(host [^)]+, pid \d+\): \S.*|and \d+ more)$")
 FURTHER_MOST = 16 # lines behind the first, and one that says how many more
 
