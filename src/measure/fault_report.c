@@ -16,6 +16,7 @@
 #define FAULTS_SAID      8 /* of one line; more are counted */
 #define HOPS_NAMED       2 /* of one fault */
 #define FAULT_PLACE_MOST 500
+_Static_assert(2 * FAULT_PLACE_MOST < MESSAGE_MOST, "a message has room before the place");
 
 /* A fault spreads from hop to hop. Where a rank received its first wrong element from a rank
  * whose own result is right, the fault began between the two. Returns such a rank; -1 where

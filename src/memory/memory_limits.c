@@ -70,16 +70,16 @@ static uint64_t memory_group_identity(const struct group_files *files, const cha
  * controller of memory. NULL: there is none. */
 static const struct group_files *memory_group_find(char group[PATH_MAX])
 {
-    char line[PATH_MAX], controllers[64];
-    int at;
+    char line[PATH_MAX], controllers[512];
     const struct group_files *found = NULL;
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file && found != &version_1 && fgets(line, sizeof(line), file)) {
+        int at = 0; /* stays 0, where no '/' stands, if the line is not of that form */
         line[strcspn(line, "\n")] = 0;
         if (!strncmp(line, "0::/", 4)) {
             strcpy(group, line + 3);
             found = &version_2;
-        } else if (sscanf(line, "%*d:%63[^:]:%n", controllers, &at) == 1 &&
+        } else if (sscanf(line, "%*d:%511[^:]:%n", controllers, &at) == 1 &&
                    strstr(controllers, "memory") && line[at] == '/') {
             strcpy(group, line + at);
             found = &version_1;
