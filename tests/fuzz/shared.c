@@ -86,13 +86,13 @@ static void peer_offer(struct reader *input, unsigned options)
     require(shm_segment_grow(segment, 16 << 10, &base, &block->offer.offset) == STATUS_OK);
     block->base = base;
     slot->offer = block->offer;
-    if (options & INVENTS) {
-        unsigned at = input_u8(input) % sizeof slot->offer, count = input_u8(input) % 8;
-        for (unsigned i = 0; i < count && at + i < sizeof slot->offer; i++)
-            ((char *)&slot->offer)[at + i] = (char)input_u8(input);
-    }
     atomic_store(&slot->offered, 1);
     atomic_store(&slot->accepted, 1);
+    if (options & INVENTS) {
+        unsigned at = input_u8(input) % sizeof *slot, count = input_u8(input) % 8;
+        for (unsigned i = 0; i < count && at + i < sizeof *slot; i++)
+            ((char *)slot)[at + i] = (char)input_u8(input);
+    }
 }
 
 /* False: rank 0 takes no such peer. */
@@ -463,15 +463,19 @@ void fuzz_seeds(void)
          CREDIT_HUGE(SHM_LL, 9), GO);
     SEED("ll", COPY_LL, POST_RECV(20), 6, 2, 0, 1, 16, 1, 2, 3, 4, 2, 0, 0, 0, 1, 2, 3, 4, 2, 0, 0,
          0, GO);
-    SEED("offer", COPY_AUTO | FOREIGN | INVENTS, offsetof(struct shm_offer, geometry), 4, 1, 0, 0,
-         0, POST_SEND(7), GO);
+    SEED("offer", COPY_AUTO | FOREIGN | INVENTS, offsetof(struct shm_connect_slot, offer.geometry),
+         4, 1, 0, 0, 0, POST_SEND(7), GO);
     SEED("offer-regions", COPY_LL | FOREIGN | INVENTS,
-         offsetof(struct shm_offer, geometry.cells[SHM_LL]), 4, 1, 0, 0, 0, POST_SEND(200),
-         POST_SEND(200), GO, GO);
-    SEED("offer-lane", COPY_AUTO | FOREIGN | INVENTS, offsetof(struct shm_offer, first_lane), 4, 1,
-         0, 0, 0, POST_SEND(7), GO);
-    SEED("offer-offset", COPY_AUTO | FOREIGN | INVENTS, offsetof(struct shm_offer, offset), 4, 0,
-         0xf0, 0xff, 0, POST_SEND(7), GO);
+         offsetof(struct shm_connect_slot, offer.geometry.cells[SHM_LL]), 4, 1, 0, 0, 0,
+         POST_SEND(200), POST_SEND(200), GO, GO);
+    SEED("offer-lane", COPY_AUTO | FOREIGN | INVENTS,
+         offsetof(struct shm_connect_slot, offer.first_lane), 4, 1, 0, 0, 0, POST_SEND(7), GO);
+    SEED("offer-offset", COPY_AUTO | FOREIGN | INVENTS,
+         offsetof(struct shm_connect_slot, offer.offset), 4, 0, 0xf0, 0xff, 0, POST_SEND(7), GO);
+    SEED("offered", COPY_AUTO | INVENTS, offsetof(struct shm_connect_slot, offered), 1, 3,
+         POST_SEND(7), GO);
+    SEED("accepted", COPY_AUTO | INVENTS, offsetof(struct shm_connect_slot, accepted), 1, 0,
+         POST_SEND(7), GO);
     SEED("header", COPY_AUTO, 6, 0, 0, 0, 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
          1, 1, POST_SEND(7), GO);
     SEED("barrier", MEETS, 4, 1, 16, 0, 0, 4, 16, 0, 0, 4, 16, 0, 0, 5, 16, 0, 0, 3);

@@ -2,15 +2,15 @@
 """Writes garbage into memory that the ranks of a job share, until the job has ended.
 
 usage: garbage.py PID NAME SEED: PID is the job's first process; NAME the memory's ("cctest-shm", "cctest-barrier").
-Whole pages or single bits, in one rank or in all, at once or again and again: the seed decides. Spares the first page
-of "cctest-shm", whose flag says that a rank has left: nothing else would be read. Prints what it has done.
+Whole pages or single bits, in one rank or in all, at once or again and again: the seed decides. NAME:header means the
+first page alone, NAME:blocks all but that. Prints what it has done.
 """
 import os
 import random
 import sys
 import time
 
-job, name, seed = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+job, (name, _, part), seed = int(sys.argv[1]), sys.argv[2].partition(":"), int(sys.argv[3])
 pick = random.Random(seed)
 
 
@@ -39,7 +39,7 @@ def shared(pid):
                 words = line.split()
                 if len(words) > 5 and words[5] == f"/memfd:{name}" and "w" in words[1]:
                     begin, end = (int(part, 16) for part in words[0].split("-"))
-                    if name != "cctest-shm" or int(words[2], 16) > 0:
+                    if not part or (part == "header") == (int(words[2], 16) == 0):
                         ranges.append((begin, end))
     except OSError:
         pass

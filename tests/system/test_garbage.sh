@@ -22,9 +22,11 @@ spoiled() {
 
 # The seeds 2 and 4: pages in all ranks, again and again, or once; 3: in a rank, again and again; 6: bits.
 spoiled cctest-barrier 2 1 'what no rank writes' allreduce --np 3 -b 8 -e 8
-spoiled cctest-shm 6 1 'that no rank writes' allreduce --np 3 -b 64K -e 64K
-spoiled cctest-shm 4 1 'that no rank writes' alltoall --np 3 -b 256K -e 256K --copy zcopy
-spoiled cctest-shm 3 1 'that no rank writes' alltoall --np 2 -b 256K -e 256K --memory shared --ranks-as threads
+spoiled cctest-shm:blocks 6 1 'that no rank writes' allreduce --np 3 -b 64K -e 64K
+spoiled cctest-shm:blocks 4 1 'that no rank writes' alltoall --np 3 -b 256K -e 256K --copy zcopy
+spoiled cctest-shm:header 4 1 'a sign of leaving that no rank writes' allreduce --np 3 -b 64K -e 64K
+spoiled cctest-shm:header 6 1 'a sign of leaving that no rank writes' alltoall --np 3 -b 1M -e 1M
+spoiled cctest-shm:blocks 3 1 'that no rank writes' alltoall --np 2 -b 256K -e 256K --memory shared --ranks-as threads
 # Words of --copy ll are all that there is: one that does not arrive is waited for.
-spoiled cctest-shm 3 '[15]' 'no rank has progressed|that no rank writes' alltoall --np 2 -b 4K -e 4K --copy ll
+spoiled cctest-shm:blocks 3 '[15]' 'no rank has progressed|that no rank writes' alltoall --np 2 -b 4K -e 4K --copy ll
 finish

@@ -1,6 +1,7 @@
 /*
  * shm.c - requirements for shm alone: the path that --copy auto takes, by where the ranks run and
- * what else they do; the description of a link; and a peer that sends too much.
+ * what else they do; the description of a link; a peer that sends too much, and one whose memory holds
+ * garbage.
  */
 #include "transports/shm/shm.h"
 
@@ -238,6 +239,47 @@ static void test_longer_is_refused(void **state)
     free(world);
 }
 
+/* What stands in the header of rank 1 as no rank writes it is told by rank 0, with the name of the
+ * other end. */
+static void garbage_is_told(struct rank *me)
+{
+    const struct transport *transport = me->endpoint->transport;
+    struct shm_endpoint *endpoint = (struct shm_endpoint *)me->endpoint;
+    const int peer = !me->number;
+    bool offers = atomic_load(&me->world->shared[0]);
+    if (me->number == 1) {
+        struct shm_header *header = endpoint->segment->header;
+        atomic_store(offers ? &header->connect_slots[peer].offered : &header->closed, 5);
+        return;
+    }
+    enum status status = STATUS_OK;
+    struct piece piece;
+    struct transfer transfer = transfer_make(me, TRANSFER_RECV, &piece, rank_take(me, 64), 64);
+    if (offers) {
+        status = transport->connect(me->endpoint, &peer, 1, 2); /* the other end makes no second */
+    } else {
+        channel_post(transport->channel(me->endpoint, peer, 0, false), &transfer);
+        transport->activate(transport->channel(me->endpoint, peer, 0, false));
+    }
+    while (!offers && status == STATUS_OK && clock_seconds() < me->deadline)
+        status = transport->check(me->endpoint);
+    require(me, status != STATUS_OK && me->log.failure.reason == REASON_PEER_INVALID &&
+                    me->log.failure.peer == peer);
+    require(me, strstr(me->log.failure.text, "that no rank writes") != NULL);
+}
+
+static void test_garbage_is_told(void **state)
+{
+    for (int offers = 0; offers < 2; offers++) {
+        struct world *world = malloc(sizeof(*world));
+        *world = world_make(*state, 0, 2);
+        atomic_store(&world->shared[0], (size_t)offers);
+        world->body = garbage_is_told;
+        assert_true(world_run(world));
+        free(world);
+    }
+}
+
 int main(void)
 {
     const struct transport *shm = transport_find("shm");
@@ -245,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_described),
         cmocka_unit_test(test_longer_is_refused),
+        cmocka_unit_test(test_garbage_is_told),
     };
     enum { ALL = sizeof(all) / sizeof(all[0]) };
     struct CMUnitTest list[ALL];

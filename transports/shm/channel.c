@@ -52,23 +52,13 @@ static size_t shm_piece(const struct transfer *transfer, size_t bytes)
     return bytes <= turn + REST_MOST ? bytes : shm_cut(bytes, turn, transfer->element);
 }
 
-enum status shm_fail_garbage(const struct shm_channel *channel, const char *what)
-{
-    return fail_peer(
-        REASON_PEER_INVALID, channel->base.peer,
-        "the memory that rank %d and this rank share holds %s that no rank writes: another process "
-        "writes there, or memory fails; look for memory errors in the kernel's log (dmesg), and "
-        "compare with -x tcp",
-        channel->base.peer, what);
-}
-
 /* Counts the cells that the receiver has returned. */
 static enum status shm_collect(struct shm_channel *channel, enum shm_ring_kind kind)
 {
     struct shm_ring *ring = &channel->rings[kind];
     uint64_t credit;
     if (!shm_ring_credit(ring, &credit))
-        return shm_fail_garbage(channel, "a credit");
+        return shm_fail_garbage(channel->peer, "a credit");
     if (!ring->issues) {
         ring->returned = credit;
         return STATUS_OK;
@@ -212,7 +202,7 @@ static enum status shm_open_reference(struct shm_channel *channel, const struct 
     if (!shm_refers(channel->base.endpoint->config.copy) || reference.run % element ||
         !shm_peer_find(channel->peer, &reference, &channel->piece, &channel->remote) ||
         bytes % reference.run || bytes / reference.run != reference.times)
-        return shm_fail_garbage(channel, "a reference");
+        return shm_fail_garbage(channel->peer, "a reference");
     channel->bytes = NULL;
     channel->left = bytes;
     cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
@@ -229,7 +219,7 @@ static enum status shm_open_cell(struct shm_channel *channel, const struct shm_r
     if (arrival == SHM_ABSENT)
         return STATUS_OK;
     if (arrival == SHM_GARBAGE)
-        return shm_fail_garbage(channel, "the head of a cell");
+        return shm_fail_garbage(channel->peer, "the head of a cell");
     struct shm_cell *cell = shm_ring_cell(ring);
     if (kind == SHM_REFERENCE)
         return shm_open_reference(channel, cell, bytes, element);
@@ -329,7 +319,7 @@ static enum status shm_take_shared(struct shm_channel *channel, struct transfer 
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
     _Atomic uint32_t *reading = &endpoint->segment->reading;
     atomic_store(reading, (uint32_t)channel->peer->rank + 1);
-    bool there = !atomic_load(&channel->peer->header->closed);
+    bool there = atomic_load(&channel->peer->header->closed) == SHM_OPEN;
     if (there)
         shm_take_here(channel, transfer, bytes);
     atomic_store_explicit(reading, 0, memory_order_release);

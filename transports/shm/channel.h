@@ -14,9 +14,6 @@ bool shm_channel_is_idle(const struct shm_channel *channel);
 /* *room: is a cell free to be sent? Fails if the receiver's credit cannot be. */
 enum status shm_find_room(struct shm_channel *channel, enum shm_ring_kind kind, bool *room);
 
-/* Fails: `what` in the memory of this channel has a value that no rank writes there. */
-enum status shm_fail_garbage(const struct shm_channel *channel, const char *what);
-
 /* Copies bytes into a slot: past the cache if the peer is far, because to fetch each line out of
  * the other core's cache would take several times as long. */
 void shm_gather(const struct shm_channel *channel, struct cursor *from, char *slot, size_t bytes);

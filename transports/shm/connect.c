@@ -85,13 +85,17 @@ static enum status shm_yield(const struct shm_endpoint *endpoint, const struct s
     return status;
 }
 
+/* Waits until the peer has raised a word of its connect slot to `value`, the next after the one that
+ * it had. */
 static enum status shm_await(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
-                             _Atomic uint32_t *word)
+                             _Atomic uint32_t *word, uint32_t value)
 {
     enum status status = STATUS_OK;
+    uint32_t found;
     for (unsigned turns = 0;
-         !status && atomic_load_explicit(word, memory_order_acquire) < peer->round;)
-        status = shm_yield(endpoint, peer, ++turns);
+         !status && (found = atomic_load_explicit(word, memory_order_acquire)) != value;)
+        status = found + 1 == value ? shm_yield(endpoint, peer, ++turns)
+                                    : shm_fail_garbage(peer, "a number of a round");
     tick_on(endpoint->base.config.tick);
     return status;
 }
@@ -285,11 +289,13 @@ static enum status shm_ping_pong(const struct shm_endpoint *endpoint, struct shm
     for (uint32_t ping = first; ping <= last; ping++) {
         if (begins)
             atomic_store_explicit(own, ping, memory_order_release);
-        for (unsigned looks = 0; atomic_load_explicit(other, memory_order_acquire) < ping;) {
+        uint32_t found;
+        for (unsigned looks = 0;
+             (found = atomic_load_explicit(other, memory_order_acquire)) != ping;) {
             cpu_relax();
-            if (++looks < 1000)
-                continue;
-            enum status status = shm_yield(endpoint, peer, looks);
+            enum status status = found + 1 != ping ? shm_fail_garbage(peer, "a ping")
+                                 : ++looks < 1000  ? STATUS_OK
+                                                   : shm_yield(endpoint, peer, looks);
             if (status)
                 return status;
         }
@@ -343,14 +349,14 @@ enum status shm_connect(struct endpoint *base, const int *ranks, int count, int 
     for (int i = 0; !status && i < lacking_count; i++) {
         struct shm_connect_slot *connect_slot =
             &lacking[i]->header->connect_slots[base->config.rank];
-        status = shm_await(endpoint, lacking[i], &connect_slot->offered);
+        status = shm_await(endpoint, lacking[i], &connect_slot->offered, lacking[i]->round);
         if (!status)
             status = shm_accept(endpoint, lacking[i]);
     }
     for (int i = 0; !status && i < lacking_count; i++) {
         struct shm_connect_slot *connect_slot =
             &lacking[i]->header->connect_slots[base->config.rank];
-        status = shm_await(endpoint, lacking[i], &connect_slot->accepted);
+        status = shm_await(endpoint, lacking[i], &connect_slot->accepted, lacking[i]->round);
     }
     if (!status)
         status = shm_measure_all(endpoint);

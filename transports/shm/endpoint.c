@@ -199,7 +199,7 @@ static void shm_close(struct endpoint *base)
     if (!endpoint)
         return;
     uint32_t reading_this = (uint32_t)base->config.rank + 1;
-    atomic_store(&endpoint->segment->header->closed, 1);
+    atomic_store(&endpoint->segment->header->closed, SHM_CLOSED);
     for (int rank = 0; rank < base->config.ranks; rank++) {
         struct shm_peer *peer = endpoint->peers[rank];
         if (!peer)

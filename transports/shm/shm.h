@@ -85,9 +85,13 @@ struct shm_connect_slot {
     struct shm_offer offer;
 } __attribute__((aligned(SHM_CACHE_LINE)));
 
+/* Values of a header's `closed`. No flip of one bit makes one of them the other. */
+#define SHM_OPEN   0u
+#define SHM_CLOSED 0xc105edu /* the owner leaves the job; its memory may go away */
+
 struct shm_header {
     uint64_t cookie;
-    _Atomic uint32_t closed; /* the owner leaves the job; its memory may go away */
+    _Atomic uint32_t closed;
     char room[SHM_CACHE_LINE - 12];
     struct shm_connect_slot connect_slots[];
 };
