@@ -64,17 +64,14 @@ static struct hop_answer fault_hops(const struct line *line, const struct findin
         witnesses[r] = line->summaries->of[r].wrong == 0 ? WITNESS_RIGHT : WITNESS_NONE;
     for (int i = 0; i < group->count; i++)
         witnesses[group->ranks[i]] = WITNESS_WRONG;
-    for (int i = -1; i < finding_elements(finding); i++) {
-        struct hop_question question = {.choice = &candidate->choice,
-                                        .problem = &problem,
-                                        .channels = line->mine->channels,
-                                        .inputs = &inputs,
-                                        .element = i < 0 ? &finding->first : &finding->elements[i],
-                                        .fault = fault,
-                                        .witnesses = witnesses};
-        struct hop_answer found = hop_search(&question);
-        answer = i < 0 ? found : hops_common(&answer, &found);
-    }
+    answer = hop_search(&(struct hop_question){.choice = &candidate->choice,
+                                               .problem = &problem,
+                                               .channels = line->mine->channels,
+                                               .inputs = &inputs,
+                                               .finding = finding,
+                                               .fault = fault,
+                                               .witnesses = witnesses,
+                                               .tick = line->tick});
     free(witnesses);
     return answer;
 }

@@ -15,6 +15,7 @@ struct line {
     const struct member *members;
     const struct rank_summaries *summaries;
     struct slowest *slowest;
+    const struct tick *tick; /* for a long search; NULL is allowed */
 };
 
 typedef void fault_listener(void *argument, const struct job_error *error);

@@ -9,6 +9,7 @@
 #ifndef CCTEST_MEASURE_HOP_SEARCH_H
 #define CCTEST_MEASURE_HOP_SEARCH_H
 
+#include "base/tick.h"
 #include "check/finding.h"
 #include "schedule/algorithm.h"
 
@@ -26,15 +27,16 @@ enum hop_witness {
     WITNESS_WRONG, /* the wrong value */
 };
 
-/* An element of a reduction, and which ranks have it wrong. */
+/* Elements of a reduction that are wrong, and on which ranks. */
 struct hop_question {
     const struct choice *choice;
     const struct problem *problem; /* with the root of the iteration */
     int channels;
     const struct inputs *inputs;
-    const struct wrong_element *element;
+    const struct finding *finding; /* its first element, and those that no hypothesis fits */
     enum hop_fault fault;
     const enum hop_witness *witnesses; /* by rank */
+    const struct tick *tick;           /* called now and then; NULL is allowed */
 };
 
 struct suspect_hop {
@@ -45,13 +47,10 @@ struct suspect_hop {
 #define HOP_LOCAL (-1)
 
 struct hop_answer {
-    int count; /* that explain the element; 0: none do, or they are too many to try */
+    int count; /* that explain each element; 0: none do, or they are too many to try */
     struct suspect_hop hops[HOPS_MOST];
 };
 
 struct hop_answer hop_search(const struct hop_question *question);
-
-/* The messages of `some` between two ranks between which `others` has one, too. */
-struct hop_answer hops_common(const struct hop_answer *some, const struct hop_answer *others);
 
 #endif

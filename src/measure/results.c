@@ -133,8 +133,10 @@ static enum status result_profile(struct result *result, const struct job *job,
     return STATUS_OK;
 }
 
-enum status results_watch(struct results *results, const struct device_table *table)
+enum status results_open(struct results *results, const struct device_table *table,
+                         const struct tick *tick)
 {
+    results->tick = tick;
     if (device_sums_open(&results->devices, table))
         return STATUS_OK;
     return fail(STATUS_ERROR, "out of memory for the counters of %d devices", table->row_count);
@@ -214,8 +216,12 @@ enum status results_add_line(struct results *results, const struct rank_result *
 {
     struct rank_summaries summaries;
     enum status status = rank_summaries_decode(blobs, &summaries);
-    const struct line line = {
-        .job = job, .mine = mine, .members = members, .summaries = &summaries, .slowest = slowest};
+    const struct line line = {.job = job,
+                              .mine = mine,
+                              .members = members,
+                              .summaries = &summaries,
+                              .slowest = slowest,
+                              .tick = results->tick};
     if (status == STATUS_OK)
         status = results_add_summaries(results, &line, report);
     rank_summaries_free(&summaries);

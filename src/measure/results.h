@@ -10,6 +10,7 @@
 #include "verdict/rank_state.h"
 
 struct rank_result;
+struct tick;
 
 /* Zeroed at the start; stays empty at other ranks. */
 struct results {
@@ -19,10 +20,13 @@ struct results {
     int error_count;
     size_t wrong;
     struct device_sums devices; /* what they have counted */
+    const struct tick *tick;    /* for long work */
 };
 
-/* From now on the results know the devices that the ranks use. `table` outlives them. */
-enum status results_watch(struct results *results, const struct device_table *table);
+/* Before the first line. `table` has the devices that the ranks use; it and `tick` outlive the
+ * results. */
+enum status results_open(struct results *results, const struct device_table *table,
+                         const struct tick *tick);
 
 /* Adds a line, reports it, and says on stderr which ranks hold wrong data and why. `mine`: rank 0's
  * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. `slowest`: of the

@@ -274,7 +274,7 @@ static enum status session_connected(struct session *session)
     if (status == STATUS_OK && session->report && session->report->connected)
         session->report->connected(session->report, &session->job, connectivity);
     if (status == STATUS_OK && session->report)
-        status = results_watch(&session->results, &connectivity->devices);
+        status = results_open(&session->results, &connectivity->devices, &session->runner.tick);
     return status == STATUS_OK ? device_watch_begin(&session->watch) : status;
 }
 

@@ -2,6 +2,7 @@
  * test_hop_search.c - the messages of a reduction in which a fault explains a wrong element are
  * found, all of them and no others.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,21 +17,35 @@
 #include "memory/inputs.h"
 
 #define RANKS 6
+#define MANY  64 /* the most that a search takes */
 #define AT    37 /* the element */
+#define OTHER 38 /* another one */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define STACK ((size_t)1 << 20)
+#else
+#define STACK ((size_t)32 << 10) /* half of STACK_LEAST of cli/main.c */
+#endif
 
 struct bench {
     struct choice choice;
     struct problem problem;
     struct inputs inputs;
-    struct wrong_element element;
-    enum hop_witness witnesses[RANKS];
+    struct finding finding;
+    enum hop_witness witnesses[MANY];
+    const struct tick *tick;
 };
+
+static uint32_t value_at(const struct bench *bench, int rank, uint64_t at)
+{
+    uint32_t value;
+    inputs_make(&bench->inputs, rank, at, 1, &value);
+    return value;
+}
 
 static uint32_t value_of(const struct bench *bench, int rank)
 {
-    uint32_t value;
-    inputs_make(&bench->inputs, rank, AT, 1, &value);
-    return value;
+    return value_at(bench, rank, AT);
 }
 
 /* What ranks [first, last] have together. */
@@ -42,32 +57,39 @@ static uint32_t sum_of(const struct bench *bench, int first, int last)
     return sum;
 }
 
-static void bench_open(struct bench *bench, enum collective_id collective, const char *algorithm)
+static void bench_open_for(struct bench *bench, int ranks, enum collective_id collective,
+                           const char *algorithm)
 {
     *bench = (struct bench){
         .choice = choice_of(algorithm_find(collective, algorithm)),
-        .problem = {.collective = collective_of(collective), .ranks = RANKS, .count = 100},
+        .problem = {.collective = collective_of(collective), .ranks = ranks, .count = 100},
         .inputs = {.datatype = datatype_find("uint32"),
                    .reduction = reduction_find("sum"),
-                   .ranks = RANKS,
+                   .ranks = ranks,
                    .seed = 7,
                    .iteration = 3},
-        .element = {.at = AT, .source = EVERY_RANK},
+        .finding = {.first = {.at = AT, .source = EVERY_RANK}},
     };
-    uint32_t sum = sum_of(bench, 0, RANKS - 1);
-    memcpy(bench->element.expected, &sum, sizeof sum);
+    uint32_t sum = sum_of(bench, 0, ranks - 1);
+    memcpy(bench->finding.first.expected, &sum, sizeof sum);
+}
+
+static void bench_open(struct bench *bench, enum collective_id collective, const char *algorithm)
+{
+    bench_open_for(bench, RANKS, collective, algorithm);
 }
 
 static struct hop_answer bench_ask(struct bench *bench, enum hop_fault fault, uint32_t got)
 {
-    memcpy(bench->element.got, &got, sizeof got);
+    memcpy(bench->finding.first.got, &got, sizeof got);
     return hop_search(&(struct hop_question){.choice = &bench->choice,
                                              .problem = &bench->problem,
                                              .channels = 1,
                                              .inputs = &bench->inputs,
-                                             .element = &bench->element,
+                                             .finding = &bench->finding,
                                              .fault = fault,
-                                             .witnesses = bench->witnesses});
+                                             .witnesses = bench->witnesses,
+                                             .tick = bench->tick});
 }
 
 /* In a chain rank r sends the sum of ranks r .. RANKS - 1 to rank r - 1. */
@@ -176,13 +198,87 @@ static void test_lost(void **state)
     assert_int_equal((lost.count ? lost : poisoned).hops[0].from, 1);
 }
 
+/* Of many messages that explain one element, those are left that explain another, too: all of them,
+ * though an answer holds fewer than explain the first. */
+static void test_elements(void **state)
+{
+    (void)state;
+    struct bench bench;
+    const uint32_t flip = 1u << 20;
+    uint32_t sum = 0, got;
+    int first = 0, both = 0;
+    bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "oneshot");
+    bench.witnesses[0] = WITNESS_WRONG;
+    for (int rank = 0; rank < MANY; rank++) {
+        bool rises = !(value_of(&bench, rank) & flip), falls = value_at(&bench, rank, OTHER) & flip;
+        first += rank > 0 && rises;
+        both += rank > 0 && rises && falls;
+        sum += value_at(&bench, rank, OTHER);
+    }
+    assert_true(first > HOPS_MOST);
+    assert_true(both > 0);
+    got = sum - flip;
+    struct wrong_element *second = &bench.finding.elements[0];
+    *second = (struct wrong_element){.at = OTHER, .source = EVERY_RANK};
+    memcpy(second->expected, &sum, sizeof sum);
+    memcpy(second->got, &got, sizeof got);
+    bench.finding.unexplained = 1;
+    struct hop_answer answer = bench_ask(&bench, HOP_FLIPPED, sum_of(&bench, 0, MANY - 1) + flip);
+    assert_int_equal(answer.count, both);
+}
+
+static void *search_deeply(void *argument)
+{
+    struct bench *bench = argument;
+    uint32_t got = sum_of(bench, 0, MANY - 1);
+    assert_int_equal(bench_ask(bench, HOP_FLIPPED, got ^ 1u << 30).count > 0, true);
+    return NULL;
+}
+
+/* A ring leads through all ranks twice, and a rank that is a thread may have a small stack. */
+static void test_small_stack(void **state)
+{
+    (void)state;
+    struct bench bench;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring");
+    bench.witnesses[0] = WITNESS_WRONG;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, search_deeply, &bench), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+}
+
+static enum tick_answer tick_count(void *argument, int peer)
+{
+    assert_int_equal(peer, TICK_WORKED);
+    ++*(int *)argument;
+    return TICK_GO_ON;
+}
+
+/* A long search says that its rank is alive. */
+static void test_tick(void **state)
+{
+    (void)state;
+    struct bench bench;
+    int ticks = 0;
+    const struct tick tick = {.call = tick_count, .argument = &ticks};
+    bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring");
+    bench.witnesses[0] = WITNESS_WRONG;
+    bench.tick = &tick;
+    bench_ask(&bench, HOP_FLIPPED, sum_of(&bench, 0, MANY - 1) + 5);
+    assert_true(ticks > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_witnesses),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_chain),    cmocka_unit_test(test_witnesses),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_small_stack),
+        cmocka_unit_test(test_tick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
