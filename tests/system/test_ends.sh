@@ -111,7 +111,7 @@ fi
 
 # A byte that is flipped on the way, once, while a rank joins: it calls again. One status on all ranks in any case.
 cat >"$scratch/flips.py" <<'PYTHON'
-import os, select, socket, subprocess, sys, threading
+import os, random, select, socket, subprocess, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 program = sys.argv[1]
 
@@ -144,7 +144,7 @@ def forward(listener, port, way, place): # flips the byte at `place` of the firs
                     ends[1 - i].sendall(data)
         threading.Thread(target=run, daemon=True).start()
 
-ports = iter(range(20000, 30000)) # below those that the kernel gives to connections
+ports = iter(random.sample(range(20000, 30000), 1000)) # not those that the kernel gives to connections; the test may run twice at a time
 
 def listen(): # the port is part of the secret, and rank 0 needs the same one at another address
     while True:
