@@ -347,9 +347,11 @@ fuzz:
 	$(Q)$(MAKE) FUZZ=1 fuzzers
 	$(Q)tests/fuzz/run $(FUZZ_SECONDS) $(patsubst $(BUILD)/%,build-fuzz-$(notdir $(CC))/%,$(fuzzers))
 
-# Builds in copies of this folder. A fault may leave a variable unused, so warnings are no errors there.
+# Builds in copies of this folder. A fault may leave a variable unused, so warnings are no errors there. A blank in the value of
+# a variable parts no words.
+blank := $(subst ,, )
 mutants:
-	$(Q)MAKEFLAGS= tests/mutants/run $(MUTANTS) $(filter-out DEV=% MUTANTS=%,$(MAKEOVERRIDES))
+	$(Q)MAKEFLAGS= tests/mutants/run $(MUTANTS) $(subst |,\$(blank),$(filter-out DEV=% MUTANTS=%,$(subst \$(blank),|,$(MAKEOVERRIDES))))
 
 # Takes minutes, on an idle machine.
 bench: $(binary) $(BUILD)/tests/bench/kernels
