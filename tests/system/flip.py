@@ -3,17 +3,21 @@
 
 usage: flip.py CCTEST RUNS SEED
 
-Each run is a job that checks every iteration. `-v -v` says where its buffers and slots lie. At a random moment all
-ranks are stopped, one bit is flipped there by process_vm_writev(), and hardware watchpoints are set on its byte. The
-first access after the flip is what decides:
+Each run is a job that checks every iteration, and whose messages take one of five ways (WAYS). `-v -v` says where its
+buffers and slots lie. At a random moment all ranks are stopped, one bit is flipped there by process_vm_writev(), and
+hardware watchpoints are set on its byte. The first access after the flip is what decides:
 
-    a read     the bit is in use: the job must find it, and say so
+    a read     the bit is in use: the job must find it, and explain it (explains())
     a write    the bit was overwritten before it was read, by that function: harmless
     none       the job ended without another look at it: harmless
 
+Found is what ends with status 3 and a sentence that names the rank whose memory it was; for a canary and a source also
+the buffer and the byte; for data that is only moved also the bit. Any other end of a job is a failure.
+
 A breakpoint at the beginning of the check of an iteration shows what a check should have read, and did not: that is
-missed. A watched byte belongs to the ranks that map it: for slots, to both ends. Heads and credits of slots are left
-out: they are control, not data (tests/fuzz)."""
+missed. A watched byte belongs to the ranks that map it: for slots, to both ends. Watchpoints do not see what the kernel
+reads and writes: where it carries messages (process_vm_readv), much of what is not found is undecided. Heads, flags and
+credits are left out: they are control, not data (tests/fuzz)."""
 import collections
 import ctypes
 import errno
@@ -30,11 +34,12 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
 libc.ptrace.restype = ctypes.c_long
 PEEKUSER, POKEUSER, CONT, SEIZE, INTERRUPT = 3, 6, 7, 0x4206, 0x4207
-HEAD = 64  # bytes of a slot before its data
+HEADS = {"slots": 64, "lines": 8, "words": 0}  # bytes before the data
 DEBUG, RCX, RIP, WALL = 848, 88, 128, 0x40000000  # offsets in struct user (x86-64)
 # Watchpoint 0 fires for a write of one byte, 1 for a read or a write, 2 where check_result() begins.
 WATCH, BREAK = 1 << 0 | 1 << 2 | 1 << 16 | 3 << 20, 1 << 4
 CANARY = 4096
+EPOCH_READERS = "shm_ll_arrived", "shm_ll_is_complete"  # they read a word for its epoch alone
 
 
 def ptrace(request, pid, address=0, data=0):
@@ -62,26 +67,28 @@ def byte_at(pid, address, value=None):
 class Place:
     """Bytes of one kind in a rank's process."""
 
-    def __init__(self, kind, pid, base, size, buffers=()):
-        self.kind, self.pid, self.base, self.size, self.buffers = kind, pid, base, size, buffers
+    def __init__(self, kind, rank, pid, base, size, buffers=(), buffer="", first=0):
+        self.kind, self.rank, self.pid, self.base, self.size, self.buffers = kind, rank, pid, base, size, buffers
+        self.buffer, self.first = buffer, first  # of a canary: beside which buffer, and its first offset there
 
 
 def places_of(line):
     """The places that a line of `-v -v` tells."""
-    if found := re.search(r"process (\d+), set \d+ of buffers: (.*)", line):
-        pid = int(found[1])
-        told = re.findall(r"(\w+) at 0x(\w+) \((\d+) bytes\)", found[2])
+    if found := re.search(r"rank (\d+): process (\d+), set \d+ of buffers: (.*)", line):
+        rank, pid = int(found[1]), int(found[2])
+        told = re.findall(r"(\w+) at 0x(\w+) \((\d+) bytes\)", found[3])
         buffers = {kind: (int(base, 16), int(size)) for kind, base, size in told}
         for kind, (base, size) in buffers.items():
-            yield Place("canaries", pid, base - CANARY, CANARY, buffers)
-            yield Place("canaries", pid, base + size, CANARY, buffers)
+            yield Place("canaries", rank, pid, base - CANARY, CANARY, buffers, kind, -CANARY)
+            yield Place("canaries", rank, pid, base + size, CANARY, buffers, kind, size)
             if size:
-                yield Place(kind, pid, base, size, buffers)
-    elif found := re.search(r"shm: process (\d+) receives from rank \d+ on lane \d+ in (.*)", line):
-        pid = int(found[1])
-        for kind, base, count, stride in re.findall(r"([\w ]+) at 0x(\w+) \((\d+) x (\d+) bytes\)", found[2]):
-            for cell in range(int(count) if kind.endswith("slots") else 0):
-                yield Place("slots", pid, int(base, 16) + cell * int(stride) + HEAD, int(stride) - HEAD)
+                yield Place(kind, rank, pid, base, size, buffers)
+    elif found := re.search(r"rank (\d+): shm: process (\d+) receives from rank \d+ on lane \d+ in (.*)", line):
+        for name, base, count, stride in re.findall(r"([\w ]+) at 0x(\w+) \((\d+) x (\d+) bytes\)", found[3]):
+            kind = name.split()[-1]
+            for cell in range(int(count)):
+                yield Place(kind, int(found[1]), int(found[2]), int(base, 16) + cell * int(stride) + HEADS[kind],
+                            int(stride) - HEADS[kind])
 
 
 def mappings(pid):
@@ -139,6 +146,8 @@ class Job:
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
         self.ranks = int(command[command.index("--np") + 1])
+        bits = re.search(r" -d [a-z]+(\d+)", " ".join(command))
+        self.element = int(bits[1]) // 8 if bits else 4
         self.places, self.said, self.rest = [], [], b""
         self.traced, self.first, self.checks = {}, None, False
 
@@ -158,8 +167,8 @@ class Job:
     def pids(self):
         return sorted({place.pid for place in self.places})
 
-    def has_slots(self):
-        return len({place.pid for place in self.places if place.kind == "slots"}) == self.ranks
+    def is_connected(self):
+        return len({place.pid for place in self.places if place.kind in HEADS}) == self.ranks
 
     def stop_all(self):
         """Stops every thread of every rank."""
@@ -194,7 +203,7 @@ class Job:
 
     def flip(self, place, at, bit, symbols):
         """While all are stopped: flips the bit, watches its byte, lets all go on."""
-        address, self.place = place.base + at, place
+        address, self.place, self.at, self.bit = place.base + at, place, at, bit
         where = aliases(self.pids(), place, address)
         check = symbols.address(place.pid, "check_result")
         byte_at(place.pid, address, byte_at(place.pid, address) ^ 1 << bit)
@@ -216,11 +225,10 @@ class Job:
         if hit & 4:  # its fourth argument is the destination
             at = ptrace(PEEKUSER, thread, RCX)
             self.checks |= any(base <= at <= base + size for base, size in self.place.buffers.values())
-        if hit & 3:
+        name = symbols.name(owner_of(thread), ptrace(PEEKUSER, thread, RIP)) if hit & 3 else ""
+        if hit & 1 or name and name not in EPOCH_READERS:
             ptrace(POKEUSER, thread, DEBUG + 8 * 7, 0)
-        if hit & 3 and not self.first:
-            name = symbols.name(owner_of(thread), ptrace(PEEKUSER, thread, RIP))
-            self.first = ("write" if hit & 1 else "read", name, time.monotonic() - self.flipped, self.checks)
+            self.first = self.first or ("write" if hit & 1 else "read", name, time.monotonic() - self.flipped, self.checks)
         ptrace(CONT, thread)
 
     def follow(self, symbols, limit):
@@ -269,92 +277,135 @@ WITH_DESTINATION = WITH_SCRATCH + [
 ]
 WITH_SOURCE = WITH_DESTINATION + ["reduce_scatter -a pairwise --np 2 -d int64 -o prod -b 4K --in-place"]
 WITH_CANARIES = [subject for subject in WITH_SOURCE if "-r all" not in subject]  # else they move from root to root
-KINDS = {"destination": WITH_DESTINATION, "source": WITH_SOURCE, "scratch": WITH_SCRATCH, "slots": WITH_SOURCE,
-         "canaries": WITH_CANARIES}
-WORDS = r"wrong data at rank|elements? of the source (was|were) overwritten|bytes? (before|behind) the"
+KINDS = {"destination": WITH_DESTINATION, "source": WITH_SOURCE, "scratch": WITH_SCRATCH, "canaries": WITH_CANARIES}
+Way = collections.namedtuple("Way", "options block kinds watched")  # block: bytes in place of 1K
+SLOTS = "--slots 4 --slot-size 1K"
+WAYS = {
+    "bcopy": Way("--copy bcopy " + SLOTS, 1024, [*KINDS, "slots"], True),
+    "lines": Way("--copy auto", 16, [*KINDS, "lines"], True),
+    "ll": Way("--copy ll " + SLOTS, 1024, [*KINDS, "words"], True),
+    "in place": Way("--copy zcopy -m shared", 8192, list(KINDS), True),
+    "by the kernel": Way("--copy zcopy", 4096, list(KINDS), False),
+}
+WHATS = ["found", "overwritten", "never touched", "undecided", "missed", "failed"]
+BAD = WHATS[4:]
 
 
-def command_of(program, subject):
-    words = subject.split()
-    size, checked = words[words.index("-b") + 1], "150" if "--inject" in words else "600"
-    return [program, *words, "-e", size, "-n", "0", "-w", "0", "-c", checked, "--slots", "4", "--slot-size", "1K",
-            "--copy", "bcopy", "-x", "shm", "--ranks-as", "processes", "--timeout", "10", "-v", "-v"]
+def command_of(program, subject, way):
+    words, checked = subject.split(), "150" if "--inject" in subject else "600"
+    at = words.index("-b") + 1
+    words[at] = str(int(words[at].removesuffix("K")) * way.block)
+    return [program, *words, "-e", words[at], "-n", "0", "-w", "0", "-c", checked, *way.options.split(), "-x", "shm",
+            "--ranks-as", "processes", "--timeout", "10", "-v", "-v"]
 
 
-def attempt(program, subject, kind, draw, symbols, span):
+def attempt(program, subject, way, kind, draw, symbols, span, may_skip):
     """One run: (what became of the bit, words). None: the job had ended before the flip."""
-    job = Job(command_of(program, subject))
+    job = Job(command_of(program, subject, way))
     try:
-        while not job.has_slots():
+        while not job.is_connected():
             if not job.hear(10) or job.process.poll() is not None:
                 return "failed", "it does not start: " + " ".join(job.said)
         time.sleep(draw.random() * span)
         places = [place for place in job.places if place.kind == kind]
         place = draw.choices(places, [p.size for p in places])[0]
+        at = draw.randrange(place.size)
+        if kind == "words":
+            at = at // 8 * 8 + at % 4  # the data of a word, not its epoch
         try:
             job.stop_all()
-            job.flip(place, draw.randrange(place.size), draw.randrange(8), symbols)
+            job.flip(place, at, draw.randrange(8), symbols)
         except (OSError, StopIteration) as error:
-            if getattr(error, "errno", None) == errno.EPERM:
+            number = getattr(error, "errno", errno.ESRCH)
+            if number == errno.EPERM and may_skip:
                 print("not tested: this process may not trace others, or set watchpoints")
                 sys.exit(77)
             job.follow(symbols, 20)
-            return None
-        return judge(job, job.follow(symbols, 30))
+            return None if number in (errno.ESRCH, errno.ENOENT, errno.EFAULT) else ("failed", str(error))
+        return judge(job, job.follow(symbols, 30), way)
     finally:
         job.end()
 
 
-def judge(job, status):
-    told = next((line for line in job.said if re.search(WORDS, line)), "")
+def ranks_named(said):
+    """All ranks in these sentences, but for those that a line begins with: they say it."""
+    lists = re.findall(r"ranks? (\d+(?:(?:, | and )\d+)*)", " ".join(re.sub(r"^cctest: rank \d+: ", "", line) for line in said))
+    return {int(number) for numbers in lists for number in re.findall(r"\d+", numbers)}
+
+
+def explains(job):
+    """Do the sentences say what was flipped? None, or what is missing."""
+    place, said = job.place, "\n".join(job.said)
+    if place.kind == "canaries":
+        where = f"{'before' if place.first < 0 else 'behind'} the {place.buffer} buffer was overwritten, the first at offset {place.first + job.at}"
+        return None if re.search(rf"at rank {place.rank} .* 1 byte {where}$", said, re.M) else "not the rank, the buffer or the offset"
+    if place.rank not in ranks_named(job.said):
+        return f"rank {place.rank} is not named"
+    if "of the source" in said and (place.kind != "source" or not re.search(rf"at rank {place.rank} .* of the source", said)):
+        return "not the source that it was"
+    bits = {int(bit) for bit in re.findall(r"\(flipped bit (\d+)\)", said)}
+    size = job.element
+    if bits and (place.kind != "words" or size <= 4) and bits != {8 * (job.at % size) + job.bit}:
+        return f"not bit {8 * (job.at % size) + job.bit}"
+    return None
+
+
+def judge(job, status, way):
+    told = next((line for line in job.said if "wrong data at" in line), "")
     if status is None:
         return "missed", "the job hangs"
     if status == 3 and told:
-        return "found", told
+        missing = explains(job)
+        return ("failed", f"{missing}: {job.said}") if missing else ("found", told)
     if status != 0:
-        return "found" if job.said else "missed", f"status {status}: {job.said[-1:]}"
+        return "failed", f"status {status}: {job.said[-3:]}"
+    if not way.watched and job.place.kind in ("destination", "scratch"):  # the kernel may have written there
+        return "undecided", ""
+    looked = job.checks and job.place.kind not in ("scratch", *HEADS)
     if job.first is None:
-        return ("missed", "not looked at by a check") if job.checks and job.place.kind != "scratch" else ("never touched", "")
+        return ("missed", "not looked at by a check") if looked else ("never touched" if way.watched else "undecided", "")
     access, where, seconds, checked = job.first
+    words = f"{where}, {seconds * 1e6:.0f} us after the flip"
     if access == "read":
-        return "missed", f"read in {where}, {seconds * 1e6:.0f} us after the flip"
-    if checked and job.place.kind != "scratch":
-        return "missed", f"not looked at by a check, and overwritten in {where} {seconds * 1e6:.0f} us after the flip"
-    return "overwritten", where
+        return "missed", "read in " + words
+    if checked and looked:
+        return "missed", "not looked at by a check, and overwritten in " + words
+    return "overwritten" if way.watched else "undecided", words
 
 
 def main():
     program, runs, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     draw, symbols, verbose = random.Random(seed), Symbols(program), len(sys.argv) > 4
     counts, overwriters = collections.Counter(), collections.Counter()
-    if not symbols.knows("check_result"):
+    if not symbols.knows("main"):
         print("not tested: the program has no symbols")
         sys.exit(77)
-    kinds = list(KINDS)
+    rows = [(name, kind) for kind in (*KINDS, *HEADS) for name, way in WAYS.items() if kind in way.kinds]
     span, begun, done, tries = 0.05, time.monotonic(), 0, 0
     while done < runs and tries < 3 * runs + 20:
         tries += 1
-        kind = kinds[done % len(kinds)]
-        subject = draw.choice(KINDS[kind])
-        outcome = attempt(program, subject, kind, draw, symbols, span)
+        name, kind = rows[done % len(rows)]
+        subject = draw.choice(KINDS.get(kind, WITH_SOURCE))
+        outcome = attempt(program, subject, WAYS[name], kind, draw, symbols, span, done == 0)
         if outcome is None:
             span = max(0.001, span * 0.9)
             continue
         done += 1
         what, words = outcome
-        counts[kind, what] += 1
+        counts[name, kind, what] += 1
         if what == "overwritten":
-            overwriters[kind, words] += 1
-        if what in ("missed", "failed") or verbose:
-            print(f"{what}: {kind}, {subject}: {words}")
-        whats = ["found", "overwritten", "never touched", "missed", "failed"]
-    print(f"{'':12}" + "".join(f"{what:>16}" for what in whats))
-    for kind in kinds:
-        print(f"{kind:12}" + "".join(f"{counts[kind, what]:16}" for what in whats))
+            overwriters[kind, words.split(",")[0]] += 1
+        if what in BAD or verbose:
+            print(f"{what}: {name}, {kind}, {subject}: {words}", flush=True)
+    print(f"{'way':15}{'memory':13}" + "".join(f"{what:>15}" for what in WHATS))
+    for name, kind in rows + [("all", "")]:
+        told = [sum(n for (way, memory, w), n in counts.items() if w == what and (name == "all" or (way, memory) == (name, kind)))
+                for what in WHATS]
+        print(f"{name:15}{kind:13}" + "".join(f"{number:15}" for number in told))
     for (kind, where), number in sorted(overwriters.items()):
         print(f"overwritten: {kind} by {where}: {number}")
     print(f"{done} bits flipped in {time.monotonic() - begun:.0f} s, seed {seed}")
-    bad = sum(counts[kind, what] for kind in kinds for what in ("missed", "failed"))
+    bad = sum(number for (_, _, what), number in counts.items() if what in BAD)
     sys.exit(1 if bad or done < runs else 0)
 
 
