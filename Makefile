@@ -211,7 +211,7 @@ $(BUILD)/tests/verbs/%: $(BUILD)/tests/verbs/%.o $(provider) $(library)
 $(BUILD)/tests/cuda/%: $(BUILD)/tests/cuda/%.o $(cuda_runtime) $(BUILD)/tests/cuda/kernels_for_test.o $(BUILD)/tests/cuda/header.is $(library)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) -lcmocka $(filter-out $(cudart),$(libraries))
-$(BUILD)/tests/cuda/test_memory_bus: $(cuda_device)
+$(BUILD)/tests/cuda/test_memory_bus $(BUILD)/tests/cuda/test_wires: $(cuda_device)
 
 # Kernels, and the files that use CUDA, once more: for the runtime for tests.
 on_cpu = $(CXX) -x c++ -std=c++17 -fno-exceptions -fno-rtti -include tests/cuda/include/device_host.h \

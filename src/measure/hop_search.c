@@ -296,6 +296,7 @@ static struct retrace *retrace_open(const struct hop_question *question)
     struct retrace *retrace = good ? calloc(1, sizeof *retrace) : NULL;
     for (int r = 0; retrace && r < question->problem->ranks; r++) {
         retrace->question = question;
+        tick_on(question->tick);
         if (schedule_build(question->choice, question->problem, r, question->channels, false,
                            &retrace->schedules[r]) == STATUS_OK)
             continue;
@@ -327,8 +328,8 @@ static void retrace_try(struct retrace *retrace, int index, struct suspects *sus
     retrace_compute(retrace, index, WHOLE);
 }
 
-/* Tries the nodes of a kind, unless they are too many. */
-static void retrace_try_all(struct retrace *retrace, enum node_kind kind, struct suspects *suspects)
+/* Tries the nodes of a kind. False: they are too many. */
+static bool retrace_try_all(struct retrace *retrace, enum node_kind kind, struct suspects *suspects)
 {
     uint64_t many = 0, bits = 8 * retrace->question->inputs->datatype->size;
     for (int i = 0; i < retrace->count; i++)
@@ -337,6 +338,7 @@ static void retrace_try_all(struct retrace *retrace, enum node_kind kind, struct
     for (int i = 0; i < retrace->count && few; i++)
         if (retrace->nodes[i].kind == kind)
             retrace_try(retrace, i, suspects);
+    return few;
 }
 
 /* What explains this element. */
@@ -350,8 +352,8 @@ static void retrace_search(struct retrace *retrace, const struct wrong_element *
     retrace_compute(retrace, 0, WHOLE);
     if (!retrace_agrees(retrace, false))
         return;
-    retrace_try_all(retrace, NODE_HOP, suspects);
-    if (suspects->count == 0 && retrace->question->fault == HOP_FLIPPED)
+    bool tried = retrace_try_all(retrace, NODE_HOP, suspects);
+    if (tried && suspects->count == 0 && retrace->question->fault == HOP_FLIPPED)
         retrace_try_all(retrace, NODE_COMBINE, suspects);
 }
 
@@ -374,8 +376,9 @@ struct hop_answer hop_search(const struct hop_question *question)
 {
     struct hop_answer answer = {.count = 0};
     struct retrace *retrace = retrace_open(question);
-    struct suspects *suspects = malloc(2 * sizeof *suspects), *others = suspects + 1;
+    struct suspects *suspects = malloc(2 * sizeof *suspects);
     if (retrace && suspects) {
+        struct suspects *others = suspects + 1;
         retrace_search(retrace, &question->finding->first, suspects);
         for (int i = 0; i < finding_elements(question->finding) && suspects->count > 0; i++) {
             retrace_search(retrace, &question->finding->elements[i], others);

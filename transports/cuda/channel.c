@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "transport/shared_memory.h"
 #include "transports/cuda/peer.h"
 
 /* Bytes of one step: the grain, within these bounds. Engines take turns between steps. */
@@ -96,20 +97,33 @@ static bool pull_collect(struct pull_channel *channel, uint64_t done)
     return true;
 }
 
+/* May one more cell be written? False in *sound: the count of those that the peer has taken cannot
+ * be. */
+static bool pull_has_room(struct pull_channel *channel, bool *sound)
+{
+    *sound = true;
+    if (channel->cells - channel->known == PULL_CELLS) {
+        uint64_t taken = atomic_load_explicit(&channel->wire->taken, memory_order_acquire);
+        *sound = taken - channel->known <= PULL_CELLS;
+        channel->known = *sound ? taken : channel->known;
+    }
+    return channel->cells - channel->known < PULL_CELLS;
+}
+
 enum status pull_channel_send(struct pull_channel *channel)
 {
     struct pull_wire *wire = channel->wire;
     uint64_t before = channel->cells;
+    bool sound;
     if (!pull_collect(channel, atomic_load_explicit(&wire->done, memory_order_acquire)))
-        return fail_peer(REASON_PEER_LOST, channel->base.peer,
-                         "rank %d says that it has read more than was sent (cuda)",
-                         channel->base.peer);
+        return fail_garbage(channel->base.peer, "a number of bytes read");
     for (struct transfer *transfer;
          (transfer = channel->next) && transfer->issued < transfer->limit;
          pull_publish(channel, transfer)) {
-        if (channel->cells - channel->known == PULL_CELLS)
-            channel->known = atomic_load_explicit(&wire->taken, memory_order_acquire);
-        if (channel->cells - channel->known >= PULL_CELLS) {
+        bool room = pull_has_room(channel, &sound);
+        if (!sound)
+            return fail_garbage(channel->base.peer, "a number of cells read");
+        if (!room) {
             profile_starve(transfer->profile);
             break;
         }
@@ -121,22 +135,25 @@ enum status pull_channel_send(struct pull_channel *channel)
 
 /* Receiving. */
 
-/* Opens the next cell if there is one. Sets channel->left to its bytes; 0: there is none. */
-static enum status pull_open(struct pull_channel *channel)
+/* Opens the next cell if there is one. Sets channel->left to its bytes, of whole elements; 0: there
+ * is none. */
+static enum status pull_open(struct pull_channel *channel, size_t element)
 {
     struct pull_wire *wire = channel->wire;
+    struct pull_cell cell;
+    size_t bytes;
     if (channel->cells == channel->known)
         channel->known = atomic_load_explicit(&wire->published, memory_order_acquire);
     if (channel->cells == channel->known)
         return STATUS_OK;
-    const struct pull_cell cell = wire->cells[channel->cells % PULL_CELLS];
-    if (channel->known - channel->cells > PULL_CELLS ||
-        !pull_peer_find(channel->peer, &cell, &channel->piece))
-        return fail_peer(REASON_PEER_LOST, channel->base.peer,
-                         "rank %d sends what lies outside of its memory (cuda)",
-                         channel->base.peer);
+    if (channel->known - channel->cells > PULL_CELLS)
+        return fail_garbage(channel->base.peer, "a number of cells sent");
+    shared_snapshot(&cell, &wire->cells[channel->cells % PULL_CELLS], sizeof cell);
+    if (!pull_peer_find(channel->peer, &cell, &channel->piece) || cell.run % element != 0 ||
+        __builtin_mul_overflow(cell.run, cell.times, &bytes))
+        return fail_garbage(channel->base.peer, "a reference");
     channel->cells++;
-    channel->left = channel->piece.run * channel->piece.times;
+    channel->left = bytes;
     cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
     return STATUS_OK;
 }
@@ -149,7 +166,7 @@ static enum status pull_gather(struct pull_channel *channel, size_t most, struct
     from->pieces = step->from;
     while (step->work.length < most && from->count < PULL_PIECES) {
         if (channel->left == 0)
-            status = pull_open(channel);
+            status = pull_open(channel, step->work.element);
         if (channel->left == 0)
             return status;
         size_t more = most - step->work.length;

@@ -58,7 +58,7 @@ static enum status shm_collect(struct shm_channel *channel, enum shm_ring_kind k
     struct shm_ring *ring = &channel->rings[kind];
     uint64_t credit;
     if (!shm_ring_credit(ring, &credit))
-        return shm_fail_garbage(channel->peer, "a credit");
+        return fail_garbage(channel->base.peer, "a credit");
     if (!ring->issues) {
         ring->returned = credit;
         return STATUS_OK;
@@ -198,11 +198,11 @@ static enum status shm_open_reference(struct shm_channel *channel, const struct 
                                       size_t bytes, size_t element)
 {
     struct shm_reference reference;
-    shm_snapshot(&reference, cell->data, sizeof(reference));
+    shared_snapshot(&reference, cell->data, sizeof(reference));
     if (!shm_refers(channel->base.endpoint->config.copy) || reference.run % element ||
         !shm_peer_find(channel->peer, &reference, &channel->piece, &channel->remote) ||
         bytes % reference.run || bytes / reference.run != reference.times)
-        return shm_fail_garbage(channel->peer, "a reference");
+        return fail_garbage(channel->base.peer, "a reference");
     channel->bytes = NULL;
     channel->left = bytes;
     cursor_start(&channel->source, (struct layout){.pieces = &channel->piece, .count = 1});
@@ -219,7 +219,7 @@ static enum status shm_open_cell(struct shm_channel *channel, const struct shm_r
     if (arrival == SHM_ABSENT)
         return STATUS_OK;
     if (arrival == SHM_GARBAGE)
-        return shm_fail_garbage(channel->peer, "the head of a cell");
+        return fail_garbage(channel->base.peer, "the head of a cell");
     struct shm_cell *cell = shm_ring_cell(ring);
     if (kind == SHM_REFERENCE)
         return shm_open_reference(channel, cell, bytes, element);
@@ -319,11 +319,11 @@ static enum status shm_take_shared(struct shm_channel *channel, struct transfer 
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
     _Atomic uint32_t *reading = &endpoint->segment->reading;
     atomic_store(reading, (uint32_t)channel->peer->rank + 1);
-    bool there = atomic_load(&channel->peer->header->closed) == SHM_OPEN;
-    if (there)
+    uint32_t closed = atomic_load(&channel->peer->header->closed);
+    if (closed == SHM_OPEN)
         shm_take_here(channel, transfer, bytes);
     atomic_store_explicit(reading, 0, memory_order_release);
-    return there ? STATUS_OK : shm_peer_check(channel->peer);
+    return closed == SHM_OPEN ? STATUS_OK : shm_fail_gone(channel->peer, closed);
 }
 
 static enum status shm_take(struct shm_channel *channel, enum shm_ring_kind kind,

@@ -95,7 +95,7 @@ static enum status shm_await(const struct shm_endpoint *endpoint, const struct s
     for (unsigned turns = 0;
          !status && (found = atomic_load_explicit(word, memory_order_acquire)) != value;)
         status = found + 1 == value ? shm_yield(endpoint, peer, ++turns)
-                                    : shm_fail_garbage(peer, "a number of a round");
+                                    : fail_garbage(peer->rank, "a number of a round");
     tick_on(endpoint->base.config.tick);
     return status;
 }
@@ -204,8 +204,8 @@ static enum status shm_offer_take(const struct shm_endpoint *endpoint, struct sh
     if (peer->same_process)
         *theirs = peer->segment->offered[config->rank];
     else
-        shm_snapshot(&theirs->offer, &peer->header->connect_slots[config->rank].offer,
-                     sizeof(theirs->offer));
+        shared_snapshot(&theirs->offer, &peer->header->connect_slots[config->rank].offer,
+                        sizeof(theirs->offer));
     const struct shm_offer *own = &endpoint->segment->offered[peer->rank].offer;
     if (own->lanes != theirs->offer.lanes || own->first_lane != theirs->offer.first_lane)
         return fail_peer(REASON_PEER_INVALID, peer->rank,
@@ -293,7 +293,7 @@ static enum status shm_ping_pong(const struct shm_endpoint *endpoint, struct shm
         for (unsigned looks = 0;
              (found = atomic_load_explicit(other, memory_order_acquire)) != ping;) {
             cpu_relax();
-            enum status status = found + 1 != ping ? shm_fail_garbage(peer, "a ping")
+            enum status status = found + 1 != ping ? fail_garbage(peer->rank, "a ping")
                                  : ++looks < 1000  ? STATUS_OK
                                                    : shm_yield(endpoint, peer, looks);
             if (status)

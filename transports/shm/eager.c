@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "transports/shm/channel.h"
-#include "transports/shm/peer.h"
 #include "transports/shm/ll.h"
 #include "transports/shm/ring.h"
 
@@ -91,7 +90,7 @@ static enum status shm_eager_receive(struct shm_channel *channel, const struct t
         if (arrival == SHM_ABSENT)
             return STATUS_OK;
         if (arrival == SHM_GARBAGE || cell_kind != SHM_BYTES)
-            return shm_fail_garbage(channel->peer, "the head of a cell");
+            return fail_garbage(channel->base.peer, "the head of a cell");
         if (bytes > transfer->length - channel->arrived)
             return fail_peer(REASON_PEER_INVALID, channel->base.peer,
                              "rank %d sent a longer message than this rank expects",

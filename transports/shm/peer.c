@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "transport/shared_memory.h"
 #include "transports/shm/segment.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
@@ -232,20 +233,19 @@ bool shm_peer_find(const struct shm_peer *peer, const struct shm_reference *refe
            piece_place(piece, base, peer->regions[reference->region].bytes, reference->offset);
 }
 
-enum status shm_fail_garbage(const struct shm_peer *peer, const char *what)
-{
-    return fail_peer(
-        REASON_PEER_INVALID, peer->rank,
-        "the memory that rank %d and this rank share holds %s that no rank writes: another process "
-        "writes there, or memory fails; look for memory errors in the kernel's log (dmesg), and "
-        "compare with -x tcp",
-        peer->rank, what);
-}
-
 static bool shm_peer_is_dead(const struct shm_peer *peer)
 {
     struct pollfd watch = {.fd = peer->pidfd, .events = POLLIN};
     return !peer->same_process && poll(&watch, 1, 0) == 1;
+}
+
+enum status shm_fail_gone(const struct shm_peer *peer, uint32_t closed)
+{
+    if (closed != SHM_OPEN && closed != SHM_CLOSED)
+        return fail_garbage(peer->rank, "a sign of leaving");
+    return fail_peer(REASON_PEER_LOST, peer->rank,
+                     "rank %d (pid %ld) has %s while this rank still needed it", peer->rank,
+                     (long)peer->pid, closed == SHM_CLOSED ? "left the job" : "died");
 }
 
 /* Death is looked at first, so that a rank that left and then ended counts as one that left. */
@@ -253,13 +253,7 @@ enum status shm_peer_check(const struct shm_peer *peer)
 {
     bool dead = shm_peer_is_dead(peer);
     uint32_t closed = atomic_load_explicit(&peer->header->closed, memory_order_acquire);
-    if (closed != SHM_OPEN && closed != SHM_CLOSED)
-        return shm_fail_garbage(peer, "a sign of leaving");
-    if (!dead && closed == SHM_OPEN)
-        return STATUS_OK;
-    return fail_peer(REASON_PEER_LOST, peer->rank,
-                     "rank %d (pid %ld) has %s while this rank still needed it", peer->rank,
-                     (long)peer->pid, closed == SHM_CLOSED ? "left the job" : "died");
+    return !dead && closed == SHM_OPEN ? STATUS_OK : shm_fail_gone(peer, closed);
 }
 
 void shm_peer_drop(struct shm_peer *peer)

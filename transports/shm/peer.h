@@ -20,8 +20,8 @@ bool shm_peer_find(const struct shm_peer *peer, const struct shm_reference *refe
                    struct piece *piece, bool *remote);
 /* Fails, and names the peer, if it has died or left the job. */
 enum status shm_peer_check(const struct shm_peer *peer);
-/* Fails: `what` in the memory that both share has a value that no rank writes there. */
-enum status shm_fail_garbage(const struct shm_peer *peer, const char *what);
+/* Fails: the peer has died, or its header's `closed` had this value, not SHM_OPEN. */
+enum status shm_fail_gone(const struct shm_peer *peer, uint32_t closed);
 void shm_peer_drop(struct shm_peer *peer);
 
 #endif

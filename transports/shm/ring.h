@@ -8,17 +8,8 @@
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H
 
-#include <string.h>
-
+#include "transport/shared_memory.h"
 #include "transports/shm/shm.h"
-
-/* Copies from shared memory. What the caller then checks is what it uses: the compiler does not read
- * the original again, which may have changed. */
-static inline void shm_snapshot(void *copy, const void *shared, size_t bytes)
-{
-    memcpy(copy, shared, bytes);
-    atomic_signal_fence(memory_order_seq_cst);
-}
 
 static inline uint64_t shm_head(uint64_t position, size_t length, enum shm_cell_kind kind)
 {
