@@ -215,7 +215,7 @@ static enum status shm_open_cell(struct shm_channel *channel, const struct shm_r
 {
     size_t bytes;
     enum shm_cell_kind kind;
-    enum shm_arrival arrival = shm_ring_look(ring, element, &bytes, &kind);
+    enum shm_arrival arrival = shm_ring_look(ring, element, 0, &bytes, &kind);
     if (arrival == SHM_ABSENT)
         return STATUS_OK;
     if (arrival == SHM_GARBAGE)

@@ -86,7 +86,8 @@ static enum status shm_eager_receive(struct shm_channel *channel, const struct t
     for (*moved = false; !*moved;) {
         size_t bytes;
         enum shm_cell_kind cell_kind;
-        enum shm_arrival arrival = shm_ring_look(ring, transfer->element, &bytes, &cell_kind);
+        enum shm_arrival arrival =
+            shm_ring_look(ring, transfer->element, transfer->length, &bytes, &cell_kind);
         if (arrival == SHM_ABSENT)
             return STATUS_OK;
         if (arrival == SHM_GARBAGE || cell_kind != SHM_BYTES)

@@ -31,10 +31,11 @@ static inline void shm_ring_next(struct shm_ring *ring)
 /* What a receiver finds in the place of its next cell. */
 enum shm_arrival { SHM_ABSENT, SHM_ARRIVED, SHM_GARBAGE };
 
-/* *bytes: what an arrived cell holds, or refers to: whole elements. A cell that has not arrived has
- * the number of the round before. */
+/* *bytes: what an arrived cell holds, or refers to: whole elements. `expected`: most often that much;
+ * it saves a division. A cell that has not arrived has the number of the round before. */
 static inline enum shm_arrival shm_ring_look(const struct shm_ring *ring, size_t element,
-                                             size_t *bytes, enum shm_cell_kind *kind)
+                                             size_t expected, size_t *bytes,
+                                             enum shm_cell_kind *kind)
 {
     uint64_t head = atomic_load_explicit(&shm_ring_cell(ring)->head, memory_order_acquire);
     uint32_t number = (uint32_t)(head >> 32), next = (uint32_t)ring->position + 1;
@@ -45,7 +46,7 @@ static inline enum shm_arrival shm_ring_look(const struct shm_ring *ring, size_t
     *kind = (enum shm_cell_kind)(head & 3);
     bool holds = *kind == SHM_BYTES && *bytes <= ring->payload;
     return (holds || *kind == SHM_REFERENCE) && *bytes > 0 &&
-                   (uint32_t)*bytes % (uint32_t)element == 0
+                   (*bytes == expected || (uint32_t)*bytes % (uint32_t)element == 0)
                ? SHM_ARRIVED
                : SHM_GARBAGE;
 }
