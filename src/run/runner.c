@@ -17,7 +17,9 @@
 
 /* A yield gives up the rest of a time slice. Where other programs want the core, the rank then looks
  * only some times a second, once for a slice of each of them. A rank that sleeps gets the core back
- * when it wakes. So a yield that took as long as CROWDED_NS is followed by naps, for a while. */
+ * when it wakes. So two yields in a row that took as long as CROWDED_NS are followed by naps, for a
+ * while. (One may have met a program that wanted the core for a moment, and a nap lasts longer than
+ * most waits.) */
 #define CROWDED_NS     1000000u
 #define CROWDED_FOR_NS 500000000u
 #define NAP_NS         20000
@@ -134,8 +136,10 @@ static void runner_rest(struct runner *runner, uint64_t now)
         return;
     }
     sched_yield();
-    if (clock_ns() - now >= CROWDED_NS)
+    bool slow = clock_ns() - now >= CROWDED_NS;
+    if (slow && runner->yield_was_slow)
         runner->crowded_until = now + CROWDED_FOR_NS;
+    runner->yield_was_slow = slow;
 }
 
 /* Nothing moved, for the `idle`th time in a row. *due: it is time to check job and network. */

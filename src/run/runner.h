@@ -35,6 +35,7 @@ struct runner {
     long iteration;           /* over everything that this rank has run */
     uint64_t last_check;      /* when an idle wait last checked the job and the network, ns */
     uint64_t idle_since;      /* when it first did so since bytes moved, ns; 0: not yet */
+    bool yield_was_slow;      /* the last one: another program had the core */
     uint64_t crowded_until;   /* until then other programs are thought to want the core, ns */
     int unheard;              /* as in struct idle_report */
     uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */
