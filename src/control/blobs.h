@@ -21,7 +21,7 @@ enum exchange {
 };
 
 /* One rank's share of an exchange each, in rank order; of EXCHANGE_PEERS one blob, this rank's
- * parcels (messages.h). Freed with blobs_free(). */
+ * parcels (parcels.h). Freed with blobs_free(). */
 struct blobs {
     int count;
     void **data; /* NULL where the size is 0 */

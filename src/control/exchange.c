@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "control/frame.h"
-#include "control/messages.h"
+#include "control/parcels.h"
 
 enum status exchange_decode(struct control *control, enum exchange kind, struct bytes *share,
                             const char *what,
@@ -43,28 +43,34 @@ struct parcel_exchange {
     const char *what;
 };
 
-static void parcels_encode(const struct parcel_exchange *exchange, struct bytes *share)
+/* False: out of memory. */
+static bool exchange_encode(const struct parcel_exchange *exchange, struct bytes *share)
 {
-    if (exchange->count > 0)
-        parcels_encode_size(exchange->each, share);
+    struct parcel *parcels = calloc((size_t)exchange->count + 1, sizeof *parcels);
+    if (!parcels)
+        return false;
     for (int i = 0; i < exchange->count; i++) {
         const struct addressee *to = &exchange->addressees[i];
-        parcels_encode_next(to->peer, exchange->mine + (size_t)to->place * exchange->each,
-                            exchange->each, share);
+        const char *parcel = exchange->mine + (size_t)to->place * exchange->each;
+        parcels[i] = (struct parcel){to->peer, (const unsigned char *)parcel};
     }
+    parcels_encode(parcels, exchange->count, exchange->each, share);
+    free(parcels);
+    return true;
 }
 
 #define RUN_SAME "check that all ranks run the same version of cctest"
 
 /* The parcels have come from the peers to which this rank sent its own, and no others. */
-static enum status parcels_take(const struct parcel_exchange *exchange,
-                                const struct parcels *parcels, int rank)
+static enum status exchange_take(const struct parcel_exchange *exchange, struct parcels *parcels,
+                                 int rank)
 {
-    for (int i = 0; i < exchange->count || i < parcels->count; i++) {
+    for (int i = 0; i < exchange->count || parcels->left > 0; i++) {
         const struct addressee *from = &exchange->addressees[i];
-        int peer = -1;
-        const unsigned char *parcel = i < parcels->count ? parcels_at(parcels, i, &peer) : NULL;
-        if (i < exchange->count && (!parcel || from->peer < peer))
+        struct parcel parcel = {.peer = -1};
+        bool came = parcels_take(parcels, &parcel);
+        int peer = parcel.peer;
+        if (i < exchange->count && (!came || from->peer < peer))
             return fail_peer(REASON_PEER_INVALID, from->peer,
                              "rank %d sent no %s data to rank %d, which sent it some: " RUN_SAME,
                              from->peer, exchange->what, rank);
@@ -72,7 +78,8 @@ static enum status parcels_take(const struct parcel_exchange *exchange,
             return fail_peer(REASON_PEER_INVALID, peer,
                              "rank %d sent %s data to rank %d, which sent it none: " RUN_SAME, peer,
                              exchange->what, rank);
-        memcpy(exchange->theirs + (size_t)from->place * exchange->each, parcel, exchange->each);
+        memcpy(exchange->theirs + (size_t)from->place * exchange->each, parcel.data,
+               exchange->each);
     }
     return STATUS_OK;
 }
@@ -83,13 +90,15 @@ static enum status parcels_exchange(struct control *control, const struct parcel
     struct blobs blobs;
     struct parcels parcels;
     int rank = control_rank(control);
-    parcels_encode(exchange, &share);
+    if (!exchange_encode(exchange, &share))
+        return fail(STATUS_ERROR, "out of memory for the %s data of %d peers", exchange->what,
+                    exchange->count);
     enum status status = control_exchange(control, EXCHANGE_PEERS, &share, exchange->what, &blobs);
     if (status == STATUS_OK) {
         bool valid =
             parcels_decode(blobs.data[0], blobs.size[0], rank, control_ranks(control), &parcels) &&
             (exchange->count == 0 || parcels.count == 0 || parcels.each == exchange->each);
-        status = valid ? parcels_take(exchange, &parcels, rank)
+        status = valid ? exchange_take(exchange, &parcels, rank)
                        : fail(STATUS_ERROR, "rank 0 delivered invalid %s data: " RUN_SAME,
                               exchange->what);
     }

@@ -155,44 +155,6 @@ bool delivery_decode(const void *data, size_t size, int ranks, int *to, struct s
     return !reader.bad && *to > 0 && *to < ranks && share_decode(reader.at, reader.left, result);
 }
 
-#define PARCEL_HEAD 4 /* bytes in front of each: its peer */
-
-void parcels_encode_size(size_t each, struct bytes *bytes)
-{
-    bytes_put_u32(bytes, (uint32_t)each);
-}
-
-void parcels_encode_next(int peer, const void *parcel, size_t each, struct bytes *bytes)
-{
-    bytes_put_u32(bytes, (uint32_t)peer);
-    bytes_put(bytes, parcel, each);
-}
-
-bool parcels_decode(const void *data, size_t size, int rank, int ranks, struct parcels *parcels)
-{
-    struct reader reader = {.at = data, .left = size};
-    *parcels = (struct parcels){0};
-    if (size == 0)
-        return true;
-    parcels->each = read_u32(&reader);
-    parcels->first = reader.at;
-    for (int last = -1; !reader.bad && reader.left > 0; parcels->count++) {
-        int peer = (int)read_u32(&reader);
-        if (peer <= last || peer >= ranks || peer == rank || !read_bytes(&reader, parcels->each))
-            return false;
-        last = peer;
-    }
-    return !reader.bad && parcels->count > 0;
-}
-
-const unsigned char *parcels_at(const struct parcels *parcels, int i, int *peer)
-{
-    struct reader reader = {.at = parcels->first + (size_t)i * (PARCEL_HEAD + parcels->each),
-                            .left = PARCEL_HEAD};
-    *peer = (int)read_u32(&reader);
-    return reader.at;
-}
-
 void blobs_encode_count(int count, struct bytes *bytes)
 {
     bytes_put_u32(bytes, (uint32_t)count);

@@ -58,20 +58,6 @@ bool share_decode(const void *data, size_t size, struct share *share); /* points
 void delivery_encode(int to, const struct share *result, struct bytes *bytes);
 bool delivery_decode(const void *data, size_t size, int ranks, int *to, struct share *result);
 
-/* A share of EXCHANGE_PEERS, or what it gives a rank: nothing, or the size of a parcel; then for
- * each peer, in ascending order, its number and the parcel to it, or from it. */
-struct parcels {
-    size_t each; /* bytes of a parcel */
-    int count;
-    const unsigned char *first;
-};
-void parcels_encode_size(size_t each, struct bytes *bytes);
-void parcels_encode_next(int peer, const void *parcel, size_t each, struct bytes *bytes);
-/* Of `rank`: it has no parcel for itself. Points into `data`. */
-bool parcels_decode(const void *data, size_t size, int rank, int ranks, struct parcels *parcels);
-/* Parcel `i` of what was decoded, and whose it is. */
-const unsigned char *parcels_at(const struct parcels *parcels, int i, int *peer);
-
 /* A RESULT's data: `count` shares, written one after the other behind blobs_encode_count(). What
  * was decoded is freed with blobs_free(), also after false (it may be memory that lacks). */
 void blobs_encode_count(int count, struct bytes *bytes);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/parcels.h"
+
 #define RESULT_HEAD 8 /* bytes of a result in front of its data */
 
 static const char *const exchange_names[EXCHANGES] = {
@@ -54,25 +56,25 @@ static void send_result(struct root *root, bool all, const void *data, size_t si
     bytes_free(&bytes);
 }
 
-/* The parcels of all ranks have one size, or the ranks do not mean the same exchange. */
-static bool parcels_agree(struct root *root, size_t *each)
+/* Begins to read the parcels of each rank: they have one size, or the ranks do not mean the same
+ * exchange. */
+static bool parcels_agree(struct root *root, struct parcels *from, size_t *each)
 {
     int first = -1;
     for (int rank = 0; rank < root->ranks; rank++) {
-        struct parcels parcels;
         const struct peer *peer = &root->peers[rank];
-        parcels_decode(peer->share, peer->share_size, rank, root->ranks, &parcels);
-        if (parcels.count == 0)
+        parcels_decode(peer->share, peer->share_size, rank, root->ranks, &from[rank]);
+        if (from[rank].count == 0)
             continue;
         if (first < 0) {
             first = rank;
-            *each = parcels.each;
-        } else if (parcels.each != *each) {
+            *each = from[rank].each;
+        } else if (from[rank].each != *each) {
             char text[256];
             snprintf(text, sizeof text,
                      "it exchanges %zu bytes with each of its peers, and rank %d exchanges %zu: "
                      "check that all ranks run the same version of cctest",
-                     parcels.each, first, *each);
+                     from[rank].each, first, *each);
             root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR, text);
             return false;
         }
@@ -80,23 +82,40 @@ static bool parcels_agree(struct root *root, size_t *each)
     return true;
 }
 
-/* Moves each rank's parcels to those that it addresses. The ranks are read in ascending order, so
- * what each gets has it, too. */
-static void parcels_sort(struct root *root, size_t each)
+/* Frees what was read of a share, now and then: all together may be large, and what is sent of them
+ * waits in memory, too. */
+static void share_trim(struct peer *peer, struct parcels *parcels)
 {
-    for (int rank = 0; rank < root->ranks; rank++) {
-        struct parcels parcels;
-        struct peer *peer = &root->peers[rank];
-        parcels_decode(peer->share, peer->share_size, rank, root->ranks, &parcels);
-        for (int i = 0; i < parcels.count; i++) {
-            int to;
-            const unsigned char *parcel = parcels_at(&parcels, i, &to);
-            struct bytes *parcels_to = &root->peers[to].parcels;
-            if (parcels_to->size == 0)
-                parcels_encode_size(each, parcels_to);
-            parcels_encode_next(rank, parcel, each, parcels_to);
-        }
-        share_drop(peer); /* all together may be large */
+    if (parcels->left == 0) {
+        share_drop(peer);
+        return;
+    }
+    size_t read = (size_t)(parcels->next.data - peer->share), kept = peer->share_size - read;
+    unsigned char *rest = read > kept ? malloc(kept ? kept : 1) : NULL;
+    if (!rest)
+        return;
+    memcpy(rest, parcels->next.data, kept);
+    parcels_rebase(parcels, rest);
+    free(peer->share);
+    peer->share = rest;
+    peer->share_size = kept;
+}
+
+/* The parcels of all ranks to `rank`, in ascending order. Each call is of a greater rank than the
+ * last, so what a rank has for this one is what it has next. */
+static void parcels_to(struct root *root, int rank, struct parcels *from, struct parcel *list,
+                       size_t each, struct bytes *bytes)
+{
+    int count = 0;
+    for (int sender = 0; sender < root->ranks; sender++)
+        if (from[sender].left > 0 && from[sender].next.peer == rank)
+            list[count++] = (struct parcel){sender, from[sender].next.data};
+    parcels_encode(list, count, each, bytes);
+    for (int i = 0; i < count; i++) {
+        struct parcel taken;
+        int sender = list[i].peer;
+        parcels_take(&from[sender], &taken);
+        share_trim(&root->peers[sender], &from[sender]);
     }
 }
 
@@ -123,14 +142,21 @@ static void send_delivery(struct root *root, int rank, const struct bytes *parce
 
 static void send_parcels(struct root *root)
 {
-    size_t each = 0;
-    if (!parcels_agree(root, &each))
-        return;
-    parcels_sort(root, each);
-    for (int rank = 0; rank < root->ranks; rank++) {
-        send_delivery(root, rank, &root->peers[rank].parcels);
-        bytes_free(&root->peers[rank].parcels);
+    size_t each = 0, ranks = (size_t)root->ranks;
+    struct parcels *from = calloc(ranks, sizeof *from);
+    struct parcel *list = calloc(ranks, sizeof *list);
+    bool good = from && list;
+    if (!good)
+        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
+    good = good && parcels_agree(root, from, &each);
+    for (int rank = 0; good && rank < root->ranks; rank++) {
+        struct bytes parcels = {0};
+        parcels_to(root, rank, from, list, each, &parcels);
+        send_delivery(root, rank, &parcels);
+        bytes_free(&parcels);
     }
+    free(from);
+    free(list);
 }
 
 static void send_results(struct root *root, uint32_t kind)

@@ -35,7 +35,6 @@ struct peer {
     struct standing standing;
     unsigned char *share; /* of the exchange that is under way; exchange set in standing */
     size_t share_size;
-    struct bytes parcels; /* of EXCHANGE_PEERS, to this rank; empty but while they are sorted */
     uint32_t share_kind, share_number, shares_taken;
 };
 

@@ -27,7 +27,7 @@
 #include <sys/socket.h>
 
 #define MAGIC         "cctest"
-#define PROTOCOL      3
+#define PROTOCOL      4
 #define NONCE_BYTES   32
 #define PROOF_BYTES   32
 #define PREFIX_BYTES  8 /* magic and protocol */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "control/messages.h"
+#include "control/parcels.h"
 
 #define RANKS 4
 
@@ -146,12 +147,13 @@ static void test_nothing_else_comes(void **state)
     struct share share;
     struct blobs blobs;
     struct parcels parcels;
-    int to, from;
+    struct parcel parcel;
+    int to;
     job->victim = 3;
     job->life = ring_of_two_life;
     assert_true(threads_start(job, 0, RANKS - 1));
     struct wire wire = join_by_hand(job, 3);
-    share_put(&wire, 3, "\1\0\0\0\1\0\0\0x", 9);
+    share_put(&wire, 3, "\1\0\0\0\1\0\0\0\1\0\0\0\0\0\0\0x", 17);
     do
         pending_hear(&wire, &frame);
     while (frame.type == FRAME_HEARTBEAT);
@@ -162,8 +164,10 @@ static void test_nothing_else_comes(void **state)
     assert_true(blobs_decode(share.data, share.size, 1, &blobs));
     assert_true(parcels_decode(blobs.data[0], blobs.size[0], 3, RANKS, &parcels));
     assert_int_equal(1, parcels.count);
-    assert_int_equal('b', *parcels_at(&parcels, 0, &from));
-    assert_int_equal(1, from);
+    assert_true(parcels_take(&parcels, &parcel));
+    assert_int_equal('b', *parcel.data);
+    assert_int_equal(1, parcel.peer);
+    assert_false(parcels_take(&parcels, &parcel));
     blobs_free(&blobs);
     assert_true(wire_put(&wire, 3, FRAME_GOODBYE, "", 0) && wire_flush(&wire));
     threads_expect(job, 0, RANKS - 1, STATUS_TIMEOUT);
@@ -174,19 +178,31 @@ static void test_nothing_else_comes(void **state)
 static void test_invalid_parcels(void **state)
 {
     (void)state;
+    /* The size of a parcel, then a run's first peer, how many they are, whether all get the same. */
+#define RUN(first, count, alike) first "\0\0\0" count "\0\0\0" alike "\0\0\0"
+#define PARCELS(text)                                                                              \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
     static const struct {
         const char *bytes;
         size_t size;
     } invalid[] = {
-        {"\1\0\0", 3},                      /* a size that is cut off */
-        {"\1\0\0\0", 4},                    /* no parcel behind it */
-        {"\1\0\0\0\4\0\0\0x", 9},           /* to no rank */
-        {"\1\0\0\0\377\377\377\377x", 9},   /* likewise */
-        {"\1\0\0\0\3\0\0\0x", 9},           /* to itself */
-        {"\1\0\0\0\1\0\0\0x\1\0\0\0x", 14}, /* to a peer twice */
-        {"\1\0\0\0\1\0\0\0x\0\0\0\0x", 14}, /* in another order */
-        {"\1\0\0\0\0\0\0\0x\1\0\0\0", 13},  /* the second is cut off */
-        {"\377\377\377\377\1\0\0\0x", 9},   /* longer than all that came */
+        PARCELS("\1\0\0"),                                    /* a size that is cut off */
+        PARCELS("\1\0\0\0"),                                  /* no parcel behind it */
+        PARCELS("\1\0\0\0" RUN("\4", "\1", "\0") "x"),        /* to no rank */
+        PARCELS("\1\0\0\0\377\377\377\377\1\0\0\0\0\0\0\0x"), /* likewise */
+        PARCELS("\1\0\0\0" RUN("\3", "\1", "\0") "x"),        /* to itself */
+        PARCELS("\1\0\0\0" RUN("\2", "\2", "\1") "x"),        /* among others */
+        PARCELS("\1\0\0\0\1\0\0\0\377\377\377\377\1\0\0\0x"), /* to too many */
+        PARCELS("\1\0\0\0\1\0\0\0\377\377\377\377\0\0\0\0x"), /* likewise */
+        PARCELS("\1\0\0\0" RUN("\1", "\0", "\0")),            /* to none */
+        PARCELS("\1\0\0\0" RUN("\1", "\1", "\2") "x"),        /* alike or not? */
+        PARCELS("\1\0\0\0" RUN("\1", "\1", "\0") "x" RUN("\1", "\1", "\0") "x"), /* twice to one */
+        PARCELS("\1\0\0\0" RUN("\1", "\1", "\0") "x" RUN("\0", "\1", "\0") "x"), /* not ascending */
+        PARCELS("\1\0\0\0" RUN("\0", "\1", "\0") "x" RUN("\1", "\1", "\0")),     /* cut off */
+        PARCELS("\1\0\0\0" RUN("\0", "\2", "\0") "x"),                           /* likewise */
+        PARCELS("\377\377\377\377" RUN("\1", "\1", "\0") "x"), /* longer than all that came */
     };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++) {
         struct job_of_ranks *job = job_create(RANKS, 0, 5);
@@ -248,8 +264,8 @@ static void test_invalid_deliveries(void **state)
         size_t size;
         const char *words;
     } invalid[] = {
-        {"\2\0\0\0\0\0\0\0ab", 10, "rank 0 delivered invalid test data"},
-        {"\1\0\0\0\1\0\0\0a", 9, "rank 0 delivered invalid test data"},
+        {"\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0ab", 18, "rank 0 delivered invalid test data"},
+        {"\1\0\0\0\1\0\0\0\1\0\0\0\0\0\0\0a", 17, "rank 0 delivered invalid test data"},
         {"", 0, "rank 0 sent no test data to rank 1"},
     };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++) {
