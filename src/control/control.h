@@ -52,8 +52,8 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
 
 /* At rank 0 each word becomes the greatest that any rank has in its place; the others keep theirs.
  * All ranks have equally many words: at most CONTROL_WORDS_MOST. The ranks between a rank and rank
- * 0 reduce them on the way, so no rank holds the words of many. Called and ended as
- * control_exchange(). */
+ * 0 reduce them on the way, piece by piece, so no rank holds the words of many, nor all words of
+ * one but its own. Called and ended as control_exchange(). */
 #define CONTROL_WORDS_MOST 4000000
 enum status control_maximum(struct control *control, uint64_t *words, size_t count,
                             const char *what);

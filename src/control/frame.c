@@ -15,6 +15,16 @@
 #define FILL_MOST     ((size_t)4 << 20)
 #define FILL_PIECE    ((size_t)64 << 10)
 #define ENCRYPT_PIECE ((size_t)64 << 10) /* encrypted at a time, or one frame: it is work */
+/* What an empty buffer keeps, at most: a large frame is rare, and a rank has many connections. */
+#define EMPTY_MOST ((size_t)256 << 10)
+
+/* Nothing in it is needed any more. */
+static void buffer_empty(struct bytes *bytes)
+{
+    bytes->size = 0;
+    if (bytes->capacity > EMPTY_MOST)
+        bytes_free(bytes);
+}
 
 static size_t frame_length(const unsigned char *bytes)
 {
@@ -79,7 +89,8 @@ bool wire_flush(struct wire *wire)
         else if (errno != EINTR)
             return false;
     }
-    wire->out.size = wire->encrypted = wire->sent = 0;
+    buffer_empty(&wire->out);
+    wire->encrypted = wire->sent = 0;
     return true;
 }
 
@@ -108,6 +119,10 @@ bool wire_fill(struct wire *wire)
 enum frame_state wire_take(struct wire *wire, struct frame *frame)
 {
     size_t have = wire->in.size - wire->taken;
+    if (have == 0) {
+        buffer_empty(&wire->in);
+        wire->taken = 0;
+    }
     if (have < LENGTH_BYTES)
         return FRAME_PART;
     unsigned char *bytes = wire->in.data + wire->taken;

@@ -31,18 +31,24 @@ static void relay_send_maxima(struct relay *relay)
     bytes_free(&bytes);
 }
 
+/* Those that wait for the others do so since the first of them came. */
+static enum maxima_fit relay_hold_maxima(struct relay *relay, const struct maxima_message *message)
+{
+    if (relay->maxima.held == 0)
+        relay->maxima_since = relay->control->helper.now;
+    return maxima_take(&relay->maxima, message);
+}
+
 /* Words that do not fit together are rank 0's to judge. */
 bool relay_take_maxima(struct relay *relay, const void *data, size_t size)
 {
     struct maxima_message message;
     if (!maxima_decode(data, size, relay->control->membership.ranks, &message))
         return false;
-    if (relay->maxima.held == 0)
-        relay->maxima_since = relay->control->helper.now;
-    enum maxima_fit fit = maxima_take(&relay->maxima, &message);
+    enum maxima_fit fit = relay_hold_maxima(relay, &message);
     if (fit == MAXIMA_DIFFER) {
         relay_send_maxima(relay);
-        fit = maxima_take(&relay->maxima, &message);
+        fit = relay_hold_maxima(relay, &message);
     }
     if (fit == MAXIMA_NO_MEMORY) {
         say("out of memory for the maxima of ranks");
