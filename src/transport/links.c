@@ -40,14 +40,9 @@ struct links {
     unsigned char *back;   /* and for each that reaches this rank from there */
     unsigned char *wanted; /* for each peer: the wishes */
     char **reasons;        /* for each peer and transport: why it is not here; NULL: it is */
-    struct transport_offer *offers; /* `count` of each rank, until all are connected */
-    struct fallbacks fallbacks;     /* those that this rank reports, once all are connected */
+    struct offers offers;  /* until all are connected */
+    struct fallbacks fallbacks; /* those that this rank reports, once all are connected */
 };
-
-static struct transport_offer *offers_of(const struct links *links, int rank)
-{
-    return &links->offers[(size_t)rank * (size_t)links->count];
-}
 
 /* Does the endpoint reach the memory of all its regions, or do rings help? Else closes it. */
 static enum status link_check_memory(struct link *link, char *reason)
@@ -119,16 +114,14 @@ enum status links_open(const struct transport_choice *allowed,
     links->here = calloc(ranks, 1);
     links->back = calloc(ranks, 1);
     links->wanted = calloc(ranks, 1);
-    links->offers = calloc(ranks * (size_t)links->count, sizeof *links->offers);
     links->reasons = calloc(ranks * (size_t)links->count, sizeof *links->reasons);
-    if (!links->serves || !links->here || !links->back || !links->wanted || !links->offers ||
-        !links->reasons)
+    if (!links->serves || !links->here || !links->back || !links->wanted || !links->reasons ||
+        !offers_open(&links->offers, links->rank, links->ranks, links->count))
         return fail(STATUS_ERROR, "out of memory for %d peers", config->ranks);
     memset(links->serves, -1, ranks);
     enum status status = STATUS_OK;
     for (int i = 0; i < links->count && status == STATUS_OK; i++)
-        status =
-            link_open(&links->link[i], config, allowed[i].named, &offers_of(links, links->rank)[i]);
+        status = link_open(&links->link[i], config, allowed[i].named, &links->offers.mine[i]);
     return status;
 }
 
@@ -148,10 +141,11 @@ void links_encode_offers(const struct links *links, struct bytes *share)
     bytes_put_u32(share, links->wishes);
     bytes_put_u32(share, (uint32_t)links->count);
     for (int i = 0; i < links->count; i++)
-        offer_encode(&offers_of(links, links->rank)[i], share);
+        offer_encode(&links->offers.mine[i], share);
 }
 
-/* The offers of a rank that allows another number of transports are read, and not used. */
+/* The offers of a rank that allows another number of transports are read, and not used. Memory that
+ * lacks makes them invalid. */
 bool links_decode_offers(struct links *links, int rank, struct reader *reader)
 {
     uint32_t lanes = read_u32(reader), wishes = read_u32(reader), count = read_u32(reader);
@@ -161,9 +155,10 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
         links->lanes = (int)lanes;
     links->wishes |= wishes;
     for (uint32_t i = 0; good && i < count; i++) {
-        struct transport_offer unused;
-        bool used = count == (uint32_t)links->count && rank != links->rank;
-        good = offer_decode(used ? &offers_of(links, rank)[i] : &unused, reader);
+        struct transport_offer offer;
+        good = offer_decode(&offer, reader);
+        if (good && count == (uint32_t)links->count)
+            good = offers_take(&links->offers, rank, (int)i, &offer, links->wanted[rank]);
     }
     return good;
 }
@@ -173,8 +168,8 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
 /* Can this rank reach `peer` by link `i`? NULL: yes; else why not, valid until the next call. */
 static const char *link_attach(struct links *links, int i, int peer, char text[REASON_MOST])
 {
-    const struct transport_offer *mine = &offers_of(links, links->rank)[i];
-    const struct transport_offer *offer = &offers_of(links, peer)[i];
+    const struct transport_offer *mine = &links->offers.mine[i];
+    const struct transport_offer *offer = offers_of(&links->offers, peer, i);
     const struct link *link = &links->link[i];
     if (!link->endpoint) {
         snprintf(text, REASON_MOST, "%.*s", (int)mine->size, mine->data);
@@ -257,8 +252,8 @@ static enum status links_unreachable(struct links *links, int peer, const struct
 /* Why link `i` does not serve `peer` although it is preferred to the one that does. */
 static void link_explain(struct links *links, int i, int peer)
 {
-    const struct transport_offer *mine = &offers_of(links, links->rank)[i];
-    const struct transport_offer *theirs = &offers_of(links, peer)[i];
+    const struct transport_offer *mine = &links->offers.mine[i];
+    const struct transport_offer *theirs = offers_of(&links->offers, peer, i);
     bool is_mine = mine->kind != OFFER_ADDRESS;
     const struct transport_offer *offer = is_mine ? mine : theirs;
     struct fallback fallback = {.cause = FALLBACK_UNREACHABLE,
@@ -299,10 +294,7 @@ static void links_explain(struct links *links, const struct member *members)
 /* Do two ranks have an endpoint of this transport? All ranks know the same of that. */
 static bool link_is_offered(const struct links *links, int i)
 {
-    int count = 0;
-    for (int rank = 0; rank < links->ranks && count < 2; rank++)
-        count += offers_of(links, rank)[i].kind == OFFER_ADDRESS;
-    return count == 2;
+    return links->offers.addresses[i] >= 2;
 }
 
 /* Connects the peers that link `i` serves and for which one of `wishes` is set. A rank without them
@@ -338,8 +330,7 @@ static void links_settle(struct links *links)
             link->transport->settle(link->endpoint);
         }
     }
-    free(links->offers);
-    links->offers = NULL;
+    offers_close(&links->offers);
 }
 
 enum status links_choose(struct links *links, const struct member *members)
@@ -490,7 +481,7 @@ void links_close(struct links *links)
     free(links->here);
     free(links->back);
     free(links->wanted);
-    free(links->offers);
+    offers_close(&links->offers);
     for (size_t i = 0; links->reasons && i < (size_t)links->ranks * (size_t)links->count; i++)
         free(links->reasons[i]);
     free(links->reasons);
