@@ -21,6 +21,14 @@ static struct printers *printers_of(struct report *report)
     return (struct printers *)report;
 }
 
+/* Each call of rank 0's main thread but the last, until printers_done(). */
+static struct printers *printers_enter(struct report *report)
+{
+    struct printers *printers = printers_of(report);
+    pthread_mutex_lock(&printers->lock);
+    return printers;
+}
+
 /* The next printer; NULL: not asked for. From now on its reader may block the rank. */
 static struct report *printers_turn(struct printers *printers, enum printer printer)
 {
@@ -38,12 +46,13 @@ static void printers_done(struct printers *printers)
         read |= printers->each[i] && i != PRINTER_TABLE && !printers->is_stdout[i];
     atomic_store(&printers->report.unread, !read);
     atomic_store(&printers->report.writing, NULL);
+    pthread_mutex_unlock(&printers->lock);
 }
 
 static void printers_begin(struct report *report, const struct job *job,
                            const struct participants *participants)
 {
-    struct printers *printers = printers_of(report);
+    struct printers *printers = printers_enter(report);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
@@ -56,7 +65,7 @@ static void printers_begin(struct report *report, const struct job *job,
 static void printers_connected(struct report *report, const struct job *job,
                                const struct connectivity *connectivity)
 {
-    struct printers *printers = printers_of(report);
+    struct printers *printers = printers_enter(report);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each && each->connected)
@@ -69,7 +78,7 @@ static void printers_samples(struct report *report, const struct job *job,
                              const struct line_name *line, const struct sample_row *rows,
                              size_t count)
 {
-    struct printers *printers = printers_of(report);
+    struct printers *printers = printers_enter(report);
     struct report *samples = printers_turn(printers, PRINTER_SAMPLES);
     if (samples)
         samples->samples(samples, job, line, rows, count);
@@ -79,7 +88,7 @@ static void printers_samples(struct report *report, const struct job *job,
 static void printers_result(struct report *report, const struct job *job,
                             const struct result *result)
 {
-    struct printers *printers = printers_of(report);
+    struct printers *printers = printers_enter(report);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
@@ -96,17 +105,17 @@ static void printers_running(struct report *report, const struct progress_snapsh
 
 static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
 {
-    struct printers *printers = printers_of(report);
+    struct printers *printers = printers_enter(report);
     running_set_job(&printers->running, NULL);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
             each->end(each, job, end);
     }
-    printers_done(printers);
     printers->outcome->status = (int)end->status;
     printers->outcome->explained = end->error_count > 0;
     printers->outcome->ended = true;
+    printers_done(printers);
 }
 
 /* The sentence for a status of which rank 0's report does not give the reason; false: it does. No
@@ -145,9 +154,8 @@ static enum status status_after(const struct printers *printers, enum status sta
 }
 
 /* JSON comes first: what cannot be replaced there is the status, whatever becomes of the table. */
-static enum status printers_conclude(struct report *report, enum status status)
+static enum status conclude_locked(struct printers *printers, enum status status)
 {
-    struct printers *printers = printers_of(report);
     struct outcome *outcome = printers->outcome;
     struct job_error error;
     if (printers->concluded)
@@ -175,6 +183,25 @@ static enum status printers_conclude(struct report *report, enum status status)
     return final;
 }
 
+static enum status printers_conclude(struct report *report, enum status status)
+{
+    struct printers *printers = printers_of(report);
+    pthread_mutex_lock(&printers->lock);
+    status = conclude_locked(printers, status);
+    pthread_mutex_unlock(&printers->lock);
+    return status;
+}
+
+/* The lock is kept: the thread that hangs must not go on and write, too. */
+static bool printers_conclude_instead(struct report *report, enum status *status)
+{
+    struct printers *printers = printers_of(report);
+    if (pthread_mutex_trylock(&printers->lock) != 0)
+        return false;
+    *status = conclude_locked(printers, *status);
+    return true;
+}
+
 static bool is_stdout(const char *path)
 {
     return path && strcmp(path, "-") == 0;
@@ -196,7 +223,9 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
                    .result = printers_result,
                    .end = printers_end,
                    .conclude = printers_conclude,
+                   .conclude_instead = printers_conclude_instead,
                    .hurries = &printers->patience.over},
+        .lock = PTHREAD_MUTEX_INITIALIZER,
         .patience = {.writing = &printers->report.writing},
         .destination = {[PRINTER_TABLE] = aside ? "its standard error" : destination_name("-"),
                         [PRINTER_CSV] = destination_name(job->csv),

@@ -8,6 +8,8 @@
 #ifndef CCTEST_CLI_PRINTERS_PRINTERS_H
 #define CCTEST_CLI_PRINTERS_PRINTERS_H
 
+#include <pthread.h>
+
 #include "cli/printers/output.h"
 #include "cli/printers/running.h"
 #include "measure/report.h"
@@ -23,6 +25,7 @@ struct printers {
     struct patience patience; /* with the readers of streams */
     struct outcome *outcome;  /* shared with child processes */
     struct running running;
+    pthread_mutex_t lock; /* of what follows, and of what each printer has */
     bool concluded;
     enum status status; /* then */
 };

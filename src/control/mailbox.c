@@ -14,6 +14,8 @@
 #include "base/signals.h"
 #include "control/frame.h"
 
+#define REPORT_SECONDS 3.0 /* for rank 0 to report before another rank ends their process */
+
 const char *control_signal_name(const struct control *control)
 {
     switch (control->helper.signal) {
@@ -223,6 +225,31 @@ static bool main_hurried(struct control *control, const char *writing)
     return helper->now - helper->hurried_at < STUCK_SECONDS;
 }
 
+/* The status with which the process ends is the one in the table and in JSON. False: rank 0 is
+ * writing there, or will soon, and has a moment for it. */
+static bool main_concluded(struct control *control, enum status *status)
+{
+    struct helper *helper = &control->helper;
+    if (!control->config.conclude)
+        return true;
+    if (helper->ending_at == 0) {
+        struct failure failure; /* the reason, which no report may give any more */
+        helper->ending_at = helper->now;
+        if (control->error_count > 0) {
+            failure_set(&failure, *status, "%s", control->errors[0].message);
+            failure.peer = control->errors[0].rank;
+            fail_again(&failure);
+        } else if (*status == STATUS_INTERRUPTED) {
+            fail(*status, "%s", control_signal_name(control));
+        }
+    }
+    double since = helper->now - helper->ending_at;
+    if (control->membership.rank > 0 && since < REPORT_SECONDS)
+        return false;
+    return control->config.conclude(control->config.conclude_argument, status) ||
+           since > REPORT_SECONDS + STUCK_SECONDS;
+}
+
 void control_watch_main(struct control *control)
 {
     if (!job_ended(control))
@@ -241,12 +268,14 @@ void control_watch_main(struct control *control)
     double patience = writing && whole ? 0 : whole ? FREE_SECONDS : STUCK_SECONDS;
     if (now - reacted_at < patience || main_hurried(control, writing))
         return;
+    if (root && whole && (signaled || !control->config.conclude))
+        status = signaled ? STATUS_INTERRUPTED : STATUS_ERROR;
+    if (!main_concluded(control, &status))
+        return;
     say_verbose(root ? 0 : 1,
                 "ending this process: the job ended %.1f s ago and this rank does not %s%s%s",
                 now - control->helper.ended_at, writing ? "end: does no process read " : "react",
                 writing ? writing : "", writing ? "?" : "");
-    if (root && whole)
-        status = signaled ? STATUS_INTERRUPTED : STATUS_ERROR;
     _exit((int)status);
 }
 

@@ -86,6 +86,7 @@ struct helper {
     double last_clock, ended_at;
     double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
     double hurried_at; /* when the main thread was told to wait for no reader; 0: it was not */
+    double ending_at;  /* when the helper first tried to end the process; 0: it did not */
     uint64_t reacted;  /* the main thread's ticks then */
     int signal;        /* the last that came; 0: none */
     int lost;          /* a rank that died, as the supervisor says; -1: none */
@@ -158,7 +159,8 @@ bool control_is_closing(struct control *control);
 /* Ends the process if its main thread does not notice that the job has ended, or if rank 0 does not
  * finish its report. Each tick of the main thread (tick_on()) gives it more time. A main thread that
  * waits for a reader of its output is told to go on before that; after a job that went through, it
- * may wait until a signal comes. The status is the job's own, but where rank 0 has not reported. */
+ * may wait until a signal comes. The status is the job's own, but where rank 0 has not reported; it
+ * is written first, where this process writes it. One that was written stays. */
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 

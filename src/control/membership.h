@@ -50,6 +50,10 @@ struct control_config {
     void (*running)(void *argument, const struct progress_snapshot *now);
     void *running_argument;
     _Atomic bool *hurries; /* set where rank 0 is to wait no longer for a reader; likewise */
+    /* Where this process writes the status of the job: called before the helper ends it. Writes
+     * *status, unless one was written, and returns what was. False: results are being written. */
+    bool (*conclude)(void *argument, enum status *status);
+    void *conclude_argument;
 };
 
 #endif

@@ -99,7 +99,7 @@ struct job_end {
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
-/* All calls come from rank 0's main thread, but for running() and conclude(). */
+/* All calls come from rank 0's main thread, but for running() and the last two. */
 struct report {
     void (*begin)(struct report *report, const struct job *job,
                   const struct participants *participants);
@@ -118,6 +118,10 @@ struct report {
     /* At last, in the process whose exit status it is: writes the status. Returns the final one,
      * which is graver where results could not be written. Later calls return the same. */
     enum status (*conclude)(struct report *report, enum status status);
+    /* The same by any thread of that process, in the place of one that hangs: no further call returns,
+     * and the process ends with *status, which is the final one then. False: a call is under way, and
+     * nothing was done. */
+    bool (*conclude_instead)(struct report *report, enum status *status);
     const char *_Atomic writing; /* the name of the file that a call is writing; NULL: none */
     _Atomic bool unread;         /* nothing takes the results any more */
     _Atomic bool *hurries;       /* set by the control plane: calls no longer wait for readers */

@@ -123,6 +123,20 @@ static void session_running(void *argument, const struct progress_snapshot *now)
         report->running(report, now);
 }
 
+static bool session_conclude(void *argument, enum status *status)
+{
+    struct report *report = argument;
+    return report->conclude_instead(report, status);
+}
+
+/* Is the status of the job written by this process, if need be by the helper of any of its ranks? Of
+ * ranks that are processes of a parent, it is written by that. */
+static bool session_concludes(const struct membership *membership, const struct report *report)
+{
+    return report && report->conclude_instead &&
+           (!membership->own_process || (membership->rank == 0 && !membership->started_here));
+}
+
 enum status session_run(const struct membership *membership, void *argument)
 {
     const struct session_arguments *arguments = argument;
@@ -137,7 +151,10 @@ enum status session_run(const struct membership *membership, void *argument)
                                     .writing = session->report ? &session->report->writing : NULL,
                                     .running = session->report ? session_running : NULL,
                                     .running_argument = session->report,
-                                    .hurries = session->report ? session->report->hurries : NULL};
+                                    .hurries = session->report ? session->report->hurries : NULL,
+                                    .conclude_argument = arguments->report};
+    if (session_concludes(membership, arguments->report))
+        config.conclude = session_conclude;
     bool whole = false;
     enum status status = job_copy(job, &session->job);
     if (status == STATUS_OK)

@@ -176,4 +176,56 @@ CCTEST_SECRET=$long_secret run python3 "$scratch/flips.py" "$CCTEST"
 check_status 0
 check "each of 14 jobs goes through" test "$(grep -c 'ends with 0 0 0$' "$out")" = 14
 
+# A main thread that hangs where nothing ticks: the helper ends the process, and writes the status if none is written yet.
+# HANG=affinity: a rank hangs in its set-up (of threads the first one); HANG=munmap: at the end, when all is written.
+cat >"$scratch/hang.c" <<'CODE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int hangs(const char *where)
+{
+    const char *at = getenv("HANG");
+    return at && strcmp(at, where) == 0;
+}
+
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    static int calls;
+    int (*next)(pid_t, size_t, cpu_set_t *);
+    *(void **)&next = dlsym(RTLD_NEXT, "sched_getaffinity");
+    if (hangs("affinity") && __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) == (getpid() == gettid() ? 4 : 1))
+        sleep(60);
+    return next(pid, size, set);
+}
+
+int munmap(void *at, size_t size)
+{
+    int (*next)(void *, size_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "munmap");
+    if (hangs("munmap") && size >= 32 << 20)
+        sleep(60);
+    return next(at, size);
+}
+CODE
+hang() { # hang WHERE STATUS WORD COMMAND...: all three say the same
+    rm -f "$scratch/hang.json"
+    run env HANG="$1" LD_PRELOAD="$scratch/hang.so" "${@:4}" --json "$scratch/hang.json" -n 1
+    check_status "$2"
+    check "the table says another status" test "$(grep -v "^# status: $3$" "$out" | grep -c '^# status')" = 0
+    check_says 'ending this process'
+    check_json "$scratch/hang.json" "d['status'] == '$3'" "bool(d['errors']) == ('$3' != 'ok')"
+}
+if "${CC:-cc}" -shared -fPIC -o "$scratch/hang.so" "$scratch/hang.c" -ldl 2>/dev/null; then
+    hang affinity 5 timeout "$CCTEST" allreduce --np 2 --ranks-as threads --timeout 3 -b 8 -e 8 -v
+    free_port
+    alone=("$CCTEST" allreduce --rendezvous "127.0.0.1:$port" --rank 0 --world 1)
+    CCTEST_SECRET=$long_secret hang affinity 5 timeout "${alone[@]}" --timeout 3 -b 8 -e 8
+    CCTEST_SECRET=$long_secret hang munmap 0 ok "${alone[@]}" -b 64M -e 64M # FREE_SECONDS later
+fi
+
 finish
