@@ -4,6 +4,7 @@
 #include "cli/printers/running.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #define BRIEF_SECONDS 1.0  /* that need no such line */
 #define SHOW_SECONDS  0.25 /* between two */
 #define ERASE         "\r\033[K"
+#define LINE_MOST     256 /* a terminal with any room takes so much at once */
 
 void running_open(struct running *running, const char *_Atomic *writing, struct outcome *outcome)
 {
@@ -35,24 +37,27 @@ void running_set_job(struct running *running, const struct job *job)
     pthread_mutex_unlock(&running->lock);
 }
 
-static void text_put(const char *text, size_t length)
+/* False: the terminal has no room (Ctrl-S stops one). The text is no result, and no heartbeat of
+ * rank 0 leaves while a thread waits for the terminal. */
+static bool text_put(const char *text, size_t length)
 {
-    ssize_t written = write(STDERR_FILENO, text, length);
-    (void)written; /* it is no result */
+    struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&set, 1, 0) == 1 && (set.revents & POLLOUT) &&
+           write(STDERR_FILENO, text, length) == (ssize_t)length;
 }
 
 /* The cursor stays at the left, where a line of another process begins. */
 static void line_show(struct running *running, const struct progress_snapshot *now, double seconds)
 {
     const struct job *job = running->job;
-    char text[300], size[SIZE_TEXT_MOST];
+    char text[LINE_MOST], size[SIZE_TEXT_MOST];
     long all = job->warmup + job->checked + job->iterations;
     int length = snprintf(
         text, sizeof text, ERASE "running for %.0f s: %s, %s, %s, iteration %" PRId64 " of %ld\r",
         seconds, phase_names[now->phase], job->candidates[now->algorithm].text,
         size_format(now->bytes, size), now->iteration - running->line.iteration, all);
-    text_put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
-    running->outcome->runs_shown = true;
+    if (text_put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1))
+        running->outcome->runs_shown = true;
 }
 
 void running_show(struct running *running, const struct progress_snapshot *now)
@@ -79,8 +84,8 @@ void running_show(struct running *running, const struct progress_snapshot *now)
 void running_hide(struct running *running)
 {
     pthread_mutex_lock(&running->lock);
-    if (atomic_exchange(&running->outcome->runs_shown, false))
-        text_put(ERASE, strlen(ERASE));
+    if (running->outcome->runs_shown && text_put(ERASE, strlen(ERASE)))
+        running->outcome->runs_shown = false;
     running->due = clock_seconds() + BRIEF_SECONDS;
     pthread_mutex_unlock(&running->lock);
 }

@@ -109,6 +109,27 @@ else
     echo "not tested: a terminal (script is not installed)"
 fi
 
+# Ctrl-S stops the terminal, with that line on it: the job does not wait, and its ranks are not taken for lost.
+cat >"$scratch/stopped.py" <<'PYTHON'
+import os, pty, select, subprocess, sys
+terminal, end = pty.openpty()
+job = subprocess.Popen(sys.argv[1:], env=dict(os.environ, TERM="xterm"), stdin=end, stderr=end)
+shown = b""
+while b"running for" not in shown and select.select([terminal], [], [], 20)[0]:
+    shown += os.read(terminal, 1000)
+os.write(terminal, b"\x13")
+try:
+    job.wait(20)
+except subprocess.TimeoutExpired:
+    sys.exit("the job waits")
+finally:
+    os.write(terminal, b"\x11") # Ctrl-Q
+sys.exit("there was no such line" if b"running for" not in shown else job.wait(20))
+PYTHON
+run python3 "$scratch/stopped.py" "$CCTEST" "${late[@]}" -n 8 --timeout 1
+check_status 0 "the terminal is stopped"
+check_says '^# status: ok$' "$out"
+
 # A byte that is flipped on the way, once, while a rank joins: it calls again. One status on all ranks in any case.
 cat >"$scratch/flips.py" <<'PYTHON'
 import os, random, select, socket, subprocess, sys, threading
