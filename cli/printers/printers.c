@@ -153,7 +153,8 @@ static enum status status_after(const struct printers *printers, enum status sta
     return status_graver(status, signals_pending() ? STATUS_INTERRUPTED : STATUS_ERROR);
 }
 
-/* JSON comes first: what cannot be replaced there is the status, whatever becomes of the table. */
+/* JSON comes first. What it says is the status, whatever becomes of the table then, unless it can be
+ * replaced. */
 static enum status conclude_locked(struct printers *printers, enum status status)
 {
     struct outcome *outcome = printers->outcome;
@@ -173,8 +174,9 @@ static enum status conclude_locked(struct printers *printers, enum status status
         status = status_after(printers, status);
     }
     table_conclude(printers_turn(printers, PRINTER_TABLE), status);
-    enum status final = status_after(printers, status);
-    if (json && final != status && json_is_replaceable(json)) {
+    bool stays = json && !json_is_replaceable(json);
+    enum status final = stays ? status : status_after(printers, status);
+    if (json && final != status) {
         error = job_error_make(NO_RANK, "", "end", outcome->failure);
         json_conclude(printers_turn(printers, PRINTER_JSON), final, &error);
     }

@@ -89,6 +89,26 @@ check_json "$scratch/all.json" 'd["status"] == "error"' 'len(d["results"]) == 10
     '"cannot write the table" in d["errors"][0]["message"]'
 check "the CSV is whole: $(wc -l <"$scratch/all.csv")" test "$(wc -l <"$scratch/all.csv")" = 1025
 
+# The reader of the table goes at the very end, when JSON is in a FIFO and cannot be replaced any more: its status counts.
+cat >"$scratch/gone.py" <<'PYTHON'
+import fcntl, json, os, subprocess, sys
+os.mkfifo(sys.argv[1])
+document = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+fcntl.fcntl(document, 1031, 4096) # F_SETPIPE_SZ: it does not hold the document: the job waits behind the table's last but one line
+job = subprocess.Popen(sys.argv[2:] + ["--json", sys.argv[1]], stdout=subprocess.PIPE, text=True)
+for line in job.stdout:
+    if line.startswith("# bytes received"):
+        break
+job.stdout.close()
+os.set_blocking(document, True)
+word = json.loads(b"".join(iter(lambda: os.read(document, 4096), b"")))["status"]
+print("JSON:", word, "exit status:", job.wait())
+PYTHON
+RUN_LIMIT=30 run python3 "$scratch/gone.py" "$scratch/fifo" "$CCTEST" allreduce -b 8 -e 1K -f 2 -n 2 -w 0 -c 0 --np 4
+check_status 0
+check_says '^JSON: ok exit status: 0$' "$out"
+check_says '^cctest: cannot write the table: Broken pipe$'
+
 # Standard output belongs to the shell: what it holds stays.
 small=(allreduce -b 1K -e 1K -n 2 -w 0 -c 0 --np 2)
 echo old >"$scratch/appended"
