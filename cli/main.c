@@ -3,6 +3,7 @@
  */
 #include <ctype.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "cli/options/values.h"
 #include "cli/printers/json.h"
 
-/* The Makefile warns of functions that take more than 16 KiB, and few such call each other. */
+/* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of them. */
 #define STACK_LEAST ((size_t)64 << 10)
 
 static enum status dispatch(const struct command_line *line, struct job *job)
@@ -35,11 +36,14 @@ static enum status dispatch(const struct command_line *line, struct job *job)
     }
 }
 
-/* Writes JSON for scripts that wait for it, even if nothing could be started. */
+/* Writes JSON for scripts that wait for it, even if nothing could be started. A variable names a file
+ * of results, and a request for help or for the version has none. */
 static enum status refuse(const struct command_line *line, struct job *unused, enum status status)
 {
     const struct argument *json = command_line_argument(line, "json");
-    if (json->source != SOURCE_NONE && json->option->kind->parse(json, unused) == STATUS_OK)
+    bool has_results = !line->help && !line->version;
+    bool named = json->source == SOURCE_FLAG || (json->source != SOURCE_NONE && has_results);
+    if (named && json->option->kind->parse(json, unused) == STATUS_OK)
         json_refuse(json->text, status);
     return status;
 }
@@ -74,17 +78,56 @@ static enum status start(int argc, char **argv, struct job *job, struct log *log
     if (line.help)
         return help_command(&line, NULL);
     if (!line.command)
-        return fail(STATUS_USAGE, "which collective? Write `cctest alltoall` to run one, `cctest "
-                                  "list` to see them, `cctest help` for everything");
+        return refuse(&line, job,
+                      fail(STATUS_USAGE,
+                           "which collective? Write `cctest alltoall` to run one, `cctest list` to "
+                           "see them, `cctest help` for everything"));
     status = command_line_resolve(&line, job);
     if (status != STATUS_OK) {
         refuse(&line, job, status);
     } else {
         log->verbosity = job->bootstrap.verbosity;
         status = dispatch(&line, job);
+        if (status == STATUS_USAGE && line.command->bit != FOR_RUN) /* a run reports it itself */
+            refuse(&line, job, status);
     }
     job_release(job);
     name_variables(&line, log);
+    return status;
+}
+
+/* A command line that no stack is large enough for. */
+struct refused {
+    int argc;
+    char **argv;
+    struct log *log;
+};
+
+static void *refused_write(void *argument)
+{
+    struct refused *refused = argument;
+    struct command_line line;
+    struct job *job = calloc(1, sizeof *job);
+    log_attach(refused->log);
+    command_line_read(refused->argc, refused->argv, environ, &line);
+    if (job)
+        refuse(&line, job, refused->log->failure.status);
+    free(job);
+    return NULL;
+}
+
+/* The limit does not hold for a thread whose stack has a size of its own. */
+static enum status refuse_apart(int argc, char **argv, struct log *log, enum status status)
+{
+    struct refused refused = {.argc = argc, .argv = argv, .log = log};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (pthread_attr_init(&attributes) != 0)
+        return status;
+    pthread_attr_setstacksize(&attributes, 4 * STACK_LEAST);
+    if (pthread_create(&thread, &attributes, refused_write, &refused) == 0)
+        pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
     return status;
 }
 
@@ -94,10 +137,11 @@ static enum status start_on_stack(int argc, char **argv, struct log *log)
 {
     struct rlimit stack;
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_LEAST)
-        return fail(STATUS_ERROR,
-                    "a thread may have %zu KiB of stack, and cctest needs %zu KiB: raise that "
-                    "limit (ulimit -s 8192)",
-                    (size_t)stack.rlim_cur >> 10, STACK_LEAST >> 10);
+        return refuse_apart(argc, argv, log,
+                            fail(STATUS_ERROR,
+                                 "a thread may have %zu KiB of stack, and cctest needs %zu KiB: "
+                                 "raise that limit (ulimit -s 8192)",
+                                 (size_t)stack.rlim_cur >> 10, STACK_LEAST >> 10));
     struct job *job = calloc(1, sizeof *job);
     if (!job)
         return fail(STATUS_ERROR, "out of memory");

@@ -120,6 +120,8 @@ enum status run_command(const struct command_line *line, struct job *job)
         status = bootstrap_run(&job->bootstrap, &bootstrap, session_run, &arguments);
         if (reports)
             status = printers.report.conclude(&printers.report, status);
+    } else if (reports && job->json) {
+        json_refuse(job->json, status);
     }
     printers_close(&printers);
     bootstrap_close(&bootstrap);

@@ -217,9 +217,33 @@ static enum status flag_take(struct command_line *line, const struct option_row 
     return STATUS_OK;
 }
 
+/* One code of getopt. `flag`: the word that it stands in. */
+static enum status flag_read(int code, const char *flag, struct command_line *line)
+{
+    if (code == '?')
+        return unknown_flag(flag, optopt);
+    const struct alias *alias = alias_of(code);
+    if (alias && alias->way && code >= ALIAS_FIRST)
+        return fail(STATUS_USAGE, "there is no option --%s: %s", alias->name, alias->way);
+    if (alias && alias->way)
+        return fail(STATUS_USAGE, "there is no option -%c: %s", alias->letter, alias->way);
+    const struct option_row *row = row_of(code == ':' ? optopt : code);
+    if (code == ':' && row->kind != &kind_file)
+        return fail(STATUS_USAGE, "--%s needs a value, %s: %s", row->name, row->argument,
+                    row->help);
+    return flag_take(line, row, code == ':' ? "-" : optarg);
+}
+
+static enum status first_failure(enum status first, enum status next)
+{
+    return first != STATUS_OK ? first : next;
+}
+
+/* Behind a mistake the others are read as well: --json may be among them. */
 static enum status flags_read(int argc, char **argv, struct command_line *line)
 {
     struct getopt_tables tables;
+    enum status status = STATUS_OK;
     getopt_tables_fill(&tables, argc, argv);
     opterr = 0;
     optind = 0; /* glibc: reset */
@@ -228,27 +252,14 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
         int code = getopt_long(argc, argv, tables.letters, tables.longs, NULL);
         if (code == -1)
             break;
-        if (code == '?')
-            return unknown_flag(argv[optopt && optopt < LONG_FIRST ? before : optind - 1], optopt);
-        const struct alias *alias = alias_of(code);
-        if (alias && alias->way && code >= ALIAS_FIRST)
-            return fail(STATUS_USAGE, "there is no option --%s: %s", alias->name, alias->way);
-        if (alias && alias->way)
-            return fail(STATUS_USAGE, "there is no option -%c: %s", alias->letter, alias->way);
-        const struct option_row *row = row_of(code == ':' ? optopt : code);
-        if (code == ':' && row->kind != &kind_file)
-            return fail(STATUS_USAGE, "--%s needs a value, %s: %s", row->name, row->argument,
-                        row->help);
-        enum status status = flag_take(line, row, code == ':' ? "-" : optarg);
-        if (status != STATUS_OK)
-            return status;
+        const char *flag = argv[optopt && optopt < LONG_FIRST ? before : optind - 1];
+        status = first_failure(status, flag_read(code, flag, line));
     }
-    for (; optind < argc; optind++) {
-        if (line->word_count == WORDS_MOST)
-            return fail(STATUS_USAGE, "'%s' is one word too many: see `cctest help`", argv[optind]);
+    for (; optind < argc && line->word_count < WORDS_MOST; optind++)
         line->words[line->word_count++] = argv[optind];
-    }
-    return STATUS_OK;
+    if (optind < argc && status == STATUS_OK)
+        return fail(STATUS_USAGE, "'%s' is one word too many: see `cctest help`", argv[optind]);
+    return status;
 }
 
 /* The environment. */
@@ -340,17 +351,20 @@ static enum status command_find(struct command_line *line)
 /* Refuses flags that the command does not take; drops such variables and defaults. */
 static enum status options_suit(struct command_line *line)
 {
+    enum status status = STATUS_OK;
     for (const struct option_row *row = option_table; row->name; row++) {
         struct argument *argument = &line->arguments[option_index(row)];
         if (row->commands & line->command->bit)
             continue;
-        if (argument->source == SOURCE_FLAG)
-            return fail(STATUS_USAGE, "`cctest %s` has no option --%s: see `cctest help %s`",
-                        line->words[0], row->name, line->words[0]);
+        if (argument->source == SOURCE_FLAG) {
+            status = fail(STATUS_USAGE, "`cctest %s` has no option --%s: see `cctest help %s`",
+                          line->words[0], row->name, line->words[0]);
+            continue;
+        }
         argument->source = SOURCE_NONE;
         argument->text = NULL;
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* Is the program called by the name of a collective, such as all_reduce_perf, through a link? */
@@ -371,11 +385,9 @@ enum status command_line_read(int argc, char **argv, char **environment, struct 
     if (argc > 0 && program_is_word(argv[0]))
         line->words[line->word_count++] = basename(argv[0]);
     enum status status = flags_read(argc, argv, line);
-    if (status != STATUS_OK)
-        return status;
     environment_read(environment, line);
-    status = command_find(line);
-    if (status != STATUS_OK || !line->command || line->help)
-        return status;
-    return options_suit(line);
+    status = first_failure(status, command_find(line));
+    if (line->command && !line->help)
+        status = first_failure(status, options_suit(line));
+    return status;
 }

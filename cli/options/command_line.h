@@ -31,8 +31,8 @@ struct command_line {
     bool help, version;
 };
 
-/* Finds every option's text. `environment` as in environ. The texts belong to argv and environment.
- */
+/* Finds every option's text, also on a failure (the first is the one that is recorded).
+ * `environment` as in environ. The texts belong to argv and environment. */
 enum status command_line_read(int argc, char **argv, char **environment, struct command_line *line);
 
 /* Fails with "'alltaol' is not a collective or command: ...". */

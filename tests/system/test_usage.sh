@@ -314,6 +314,38 @@ cctest alltoall -b 1X --json "$scratch/refused.json"
 check_status 2
 check_json "$scratch/refused.json" 'd["status"] == "usage"' 'd["errors"][0]["message"].startswith("--min-bytes")'
 
+# It replaces the results of an earlier run, wherever the mistake stands.
+stale=$scratch/stale.json
+replaced() { # replaced STATUS WORD MESSAGE COMMAND...
+    echo '{"status": "ok"}' >"$stale"
+    run "${@:4}"
+    check_status "$1"
+    check "not one line on standard error" test "$(wc -l <"$err")" = 1
+    check_json "$stale" "d['status'] == '$2'" "'$3' in d['errors'][0]['message']"
+}
+replaced 2 usage "no option --bogus" "$CCTEST" allreduce --bogus --json "$stale"
+replaced 2 usage "no option --bogus" "$CCTEST" allreduce --bogus --bugos -b 1X --json "$stale"
+replaced 2 usage "no option -g" "$CCTEST" allreduce -g 8 --json "$stale"
+replaced 2 usage "-np is -n" "$CCTEST" allreduce -np 4 --json "$stale"
+replaced 2 usage "which collective?" "$CCTEST" --json "$stale"
+replaced 2 usage "one word too many" "$CCTEST" allreduce a b c d --json "$stale"
+replaced 2 usage "has no option --np" "$CCTEST" list --np 2 --json "$stale"
+replaced 2 usage "is not an algorithm" "$CCTEST" list allreduce bruck --json "$stale"
+replaced 2 usage "cannot write $scratch/none/a" "$CCTEST" allreduce --np 2 --csv "$scratch/none/a" --json "$stale"
+replaced 2 usage "no option --bogus" env CCTEST_JSON="$stale" "$CCTEST" allreduce --bogus
+replaced 2 usage "which collective?" env CCTEST_JSON="$stale" "$CCTEST"
+for stack in 16 48; do
+    replaced 1 error "may have $stack KiB of stack" bash -c "ulimit -s $stack; exec \"\$@\"" - "$CCTEST" allreduce --json "$stale"
+done
+# What takes no --json writes no file of the environment.
+for words in "help --bogus" "help bogus" "--version --bogus" "--help --bogus" "allreduce --help --bogus"; do
+    read -ra words <<<"$words"
+    echo kept >"$stale"
+    run env CCTEST_JSON="$stale" "$CCTEST" "${words[@]}"
+    check_status 2
+    check "a file was written that nobody asked for" test "$(<"$stale")" = kept
+done
+
 # A link with the name of a program of nccl-tests or OSU names the collective.
 for program in osu_bcast:broadcast all_reduce_perf:allreduce; do
     ln -s "$CCTEST" "$scratch/${program%:*}"
