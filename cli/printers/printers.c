@@ -58,7 +58,7 @@ static void printers_begin(struct report *report, const struct job *job,
         if (each)
             each->begin(each, job, participants);
     }
-    running_set_job(&printers->running, job);
+    running_set_job(&printers->running, job, participants->ranks);
     printers_done(printers);
 }
 
@@ -106,7 +106,7 @@ static void printers_running(struct report *report, const struct progress_snapsh
 static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct printers *printers = printers_enter(report);
-    running_set_job(&printers->running, NULL);
+    running_set_job(&printers->running, NULL, 0);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)

@@ -11,7 +11,9 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "bootstrap/launcher.h"
+#include "run/candidates.h"
 
 #define BRIEF_SECONDS 1.0  /* that need no such line */
 #define SHOW_SECONDS  0.25 /* between two */
@@ -30,10 +32,11 @@ void running_open(struct running *running, const char *_Atomic *writing, struct 
     };
 }
 
-void running_set_job(struct running *running, const struct job *job)
+void running_set_job(struct running *running, const struct job *job, int ranks)
 {
     pthread_mutex_lock(&running->lock);
     running->job = job;
+    running->ranks = ranks;
     pthread_mutex_unlock(&running->lock);
 }
 
@@ -46,17 +49,27 @@ static bool text_put(const char *text, size_t length)
            write(STDERR_FILENO, text, length) == (ssize_t)length;
 }
 
+/* The iterations of a line of the table. */
+static long line_iterations(const struct running *running, const struct candidate *candidate)
+{
+    const struct job *job = running->job;
+    long checked = candidate_checks(job, candidate, running->ranks);
+    return candidate_warmups(job, candidate, running->ranks) + job->iterations +
+           (job->checked == CHECKED_ALL ? 0 : checked);
+}
+
 /* The cursor stays at the left, where a line of another process begins. */
 static void line_show(struct running *running, const struct progress_snapshot *now, double seconds)
 {
-    const struct job *job = running->job;
-    char text[LINE_MOST], size[SIZE_TEXT_MOST];
-    long all = job->warmup + job->checked + job->iterations;
-    int length = snprintf(
-        text, sizeof text, ERASE "running for %.0f s: %s, %s, %s, iteration %" PRId64 " of %ld\r",
-        seconds, phase_names[now->phase], job->candidates[now->algorithm].text,
-        size_format(now->bytes, size), now->iteration - running->line.iteration, all);
-    if (text_put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1))
+    const struct candidate *candidate = &running->job->candidates[now->algorithm];
+    char line[LINE_MOST], title[CANDIDATE_TITLE_MOST], size[SIZE_TEXT_MOST];
+    struct text text = text_in(line, sizeof line - 1);
+    text_add(&text, ERASE "running for %.0f s: %s, %s, %s, iteration %" PRId64 " of %ld", seconds,
+             phase_names[now->phase], candidate_title(running->job, candidate, title),
+             size_format(now->bytes, size), now->iteration - running->line.iteration,
+             line_iterations(running, candidate));
+    strcat(line, "\r");
+    if (text_put(line, strlen(line)))
         running->outcome->runs_shown = true;
 }
 

@@ -13,6 +13,7 @@
 struct running {
     pthread_mutex_t lock;
     const struct job *job;        /* NULL: nothing is shown */
+    int ranks;                    /* of the job */
     const char *_Atomic *writing; /* likewise while this is not NULL */
     bool on_terminal;
     struct outcome *outcome;
@@ -23,8 +24,8 @@ struct running {
 };
 
 void running_open(struct running *running, const char *_Atomic *writing, struct outcome *outcome);
-/* The ranks work for this job from now on; NULL: they no longer do. */
-void running_set_job(struct running *running, const struct job *job);
+/* These ranks work for this job from now on; NULL: they no longer do. */
+void running_set_job(struct running *running, const struct job *job, int ranks);
 /* By any thread: what rank 0 does now. Shows it if that has taken a while. */
 void running_show(struct running *running, const struct progress_snapshot *now);
 /* Before anything else is printed, once `writing` says what. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "run/candidates.h"
 #include "schedule/provenance.h"
 
 /* The transports that carry the line. What devices move counts as one transport's, whatever links
@@ -48,10 +49,7 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->channels =
         test_case->candidate->choice.algorithm->vendor ? 0 : test_case->channels;
     rank_result->way = &test_case->way;
-    rank_result->checked = job->checked == CHECKED_ALL ? job->iterations
-                           : job->checked > 0 && job->checked < test_case->schedule_count
-                               ? test_case->schedule_count
-                               : job->checked;
+    rank_result->checked = candidate_checks(job, test_case->candidate, runner->ranks);
     rank_result_carriers(rank_result, runner, test_case->peers);
     for (int peer = 0; peer < runner->ranks; peer++) {
         bool is_used = test_case->peers[peer].lanes > 0;

@@ -78,6 +78,30 @@ const char *candidate_title(const struct job *job, const struct candidate *candi
     return text;
 }
 
+int candidate_roots(const struct job *job, const struct candidate *candidate, int ranks)
+{
+    return candidate->collective->rooted && job->root == ROOT_ALL ? ranks : 1;
+}
+
+/* A vendor's library connects the ranks in the first run of each root, which is not to be timed. */
+long candidate_warmups(const struct job *job, const struct candidate *candidate, int ranks)
+{
+    long connecting =
+        candidate->choice.algorithm->vendor ? candidate_roots(job, candidate, ranks) : 0;
+    if (connecting > job->iterations)
+        connecting = job->iterations;
+    return connecting > job->warmup ? connecting : job->warmup;
+}
+
+/* Each root has one at least. */
+long candidate_checks(const struct job *job, const struct candidate *candidate, int ranks)
+{
+    long roots = candidate_roots(job, candidate, ranks);
+    if (job->checked == CHECKED_ALL)
+        return job->iterations;
+    return job->checked > 0 && job->checked < roots ? roots : job->checked;
+}
+
 /* The job's candidates, while a new list takes their place. */
 struct old_candidates {
     struct candidate *list;

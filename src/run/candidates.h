@@ -33,6 +33,13 @@ enum status job_copy(const struct job *job, struct job *copy);
 const char *candidate_title(const struct job *job, const struct candidate *candidate,
                             char text[CANDIDATE_TITLE_MOST]);
 
+/* How many roots a line of the candidate has: with `-r all` each rank is the root in turn; else 1. */
+int candidate_roots(const struct job *job, const struct candidate *candidate, int ranks);
+/* Its iterations before the timed ones, and those that are checked: with CHECKED_ALL the timed ones.
+ */
+long candidate_warmups(const struct job *job, const struct candidate *candidate, int ranks);
+long candidate_checks(const struct job *job, const struct candidate *candidate, int ranks);
+
 /* Checks that the job can run with `ranks` ranks: root, injections, counts, and each candidate.
  * Under `-a all` it removes algorithms that refuse, and under `-d all` or `-o all` what has no
  * meaning over these ranks; otherwise a refusal is an error. Called as soon

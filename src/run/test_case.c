@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "execute/device_executor.h"
+#include "run/candidates.h"
 #include "run/channel_count.h"
 
 struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set)
@@ -95,9 +96,10 @@ static enum status test_case_write(const struct runner *runner, const struct can
                                    int count, struct test_case *test_case)
 {
     const struct job *job = runner->job;
-    bool each_root = candidate->collective->rooted && job->root == ROOT_ALL;
-    *test_case = (struct test_case){
-        .candidate = candidate, .schedule_count = each_root ? runner->ranks : 1, .sets = count};
+    *test_case =
+        (struct test_case){.candidate = candidate,
+                           .schedule_count = candidate_roots(job, candidate, runner->ranks),
+                           .sets = count};
     enum status status =
         job_problem(job, candidate, bytes, runner->ranks, runner->shape, &test_case->sized);
     if (status == STATUS_OK)

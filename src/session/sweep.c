@@ -13,21 +13,11 @@
 #include "run/candidates.h"
 #include "session/device_setup.h"
 
-/* A vendor's library connects the ranks in the first run of each root, which is not to be timed. */
-static long warmup_runs(const struct job *job, const struct test_case *test_case)
-{
-    long connecting =
-        test_case->candidate->choice.algorithm->vendor ? test_case->schedule_count : 0;
-    if (connecting > job->iterations)
-        connecting = job->iterations;
-    return connecting > job->warmup ? connecting : job->warmup;
-}
-
 static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
 {
     uint64_t released;
     struct iteration_times times;
-    long runs = warmup_runs(&session->job, test_case);
+    long runs = candidate_warmups(&session->job, test_case->candidate, session->runner.ranks);
     enum status status = runner_synchronize(&session->runner, &released);
     for (long i = 0; i < runs && status == STATUS_OK; i++)
         status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
