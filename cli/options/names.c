@@ -129,7 +129,12 @@ enum status unknown_transport(const char *subject)
 
 static enum status unknown_memory(const char *subject)
 {
+    static const char *const words[] = {"gpu", "gpus", "device"};
     struct names names = {.valid_count = 0};
+    for (int i = 0; i < LENGTH(words); i++)
+        if (name_equal(subject, words[i]))
+            return fail(STATUS_USAGE, "'%s' is not a kind of memory: the memory of GPUs is -m cuda",
+                        subject);
     for (int i = 0; memory_kinds[i]; i++)
         names_add(&names, memory_kinds[i]->name, NULL, 0);
     return names_refuse(subject, "kind of memory", &names);
