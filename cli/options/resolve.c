@@ -3,7 +3,10 @@
  */
 #include "cli/options/resolve.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -139,7 +142,7 @@ static enum status settle_work(const struct job *job)
 }
 
 /* --np and --rendezvous exclude each other: a flag overrides a variable. If both are flags, or both
- * variables, the bootstrap refuses them. A plan starts no ranks, so only a run has this limit. */
+ * variables, the bootstrap refuses them. A plan takes more ranks than one machine starts. */
 #define STARTED_MOST 4096
 static enum status settle_ranks(const struct command_line *line, struct job *job)
 {
@@ -177,9 +180,41 @@ struct output {
     const char *option, *path;
 };
 
+/* Is there the folder of a file? */
+static bool has_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+    struct stat about;
+    if (!slash)
+        return true;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - path), path);
+    return stat(folder, &about) == 0;
+}
+
+/* The name without links of a file that may not be there: then realpath() of glibc leaves it. */
+static bool place_find(const char *path, char place[PATH_MAX])
+{
+    return has_folder(path) && (realpath(path, place) || errno == ENOENT);
+}
+
+static bool outputs_are_one(const char *one, const char *other)
+{
+    char place[PATH_MAX], other_place[PATH_MAX];
+    struct stat about, other_about;
+    if (strcmp(one, other) == 0)
+        return true;
+    if (strcmp(one, "-") == 0 || strcmp(other, "-") == 0)
+        return false;
+    if (stat(one, &about) == 0 && stat(other, &other_about) == 0)
+        return about.st_dev == other_about.st_dev && about.st_ino == other_about.st_ino;
+    return place_find(one, place) && place_find(other, other_place) &&
+           strcmp(place, other_place) == 0;
+}
+
 static enum status settle_two_outputs(const struct output *one, const struct output *other)
 {
-    if (!one->path || !other->path || strcmp(one->path, other->path) != 0)
+    if (!one->path || !other->path || !outputs_are_one(one->path, other->path))
         return STATUS_OK;
     if (strcmp(one->path, "-") == 0)
         return fail(STATUS_USAGE,

@@ -57,6 +57,8 @@ refused "transport verbs: nic= names NIC a twice: name it once" sendrecv -x verb
 refused "transport verbs: nic= names more than 8 NIC ports: name fewer" sendrecv -x verbs:nic=1+2+3+4+5+6+7+8+9
 refused "transport verbs: timeout=31 and retry=6 let .*: choose smaller ones, or a longer --timeout" sendrecv -x verbs:timeout=31
 refused "did you mean 'shared'\? valid are host, shared" alltoall -m share
+refused "'gpu' is not a kind of memory: the memory of GPUs is -m cuda" alltoall -m gpu
+refused "'Device' is not a kind of memory: the memory of GPUs is -m cuda" alltoall -m Device
 refused "did you mean 'float'\? valid are .*uint64" alltoall -d flaot
 refused "did you mean 'sum'\? valid are sum, prod, max, min, avg, land, .*minloc" allreduce -o summ
 refused "--op bor does not go with --datatype float: bitwise operators need integers: choose " allreduce -o bor
@@ -253,6 +255,18 @@ refused "threads" alltoall --rendezvous localhost:7777 --rank 0 --world 2 --rank
 refused "'-x' looks like an option" alltoall --json -x
 refused "is empty" alltoall --json ""
 refused "name the same file" alltoall --json "$scratch/a" --csv "$scratch/a"
+refused "--csv and --samples name the same file" alltoall --csv "$scratch/a" --samples "$scratch/./a"
+ln -s new "$scratch/link-new"
+refused "name the same file" alltoall --csv "$scratch/new" --samples "$scratch/link-new"
+cd "$scratch" || exit 1
+refused "name the same file" alltoall --csv a --samples "$scratch/a"
+cd - >/dev/null || exit 1
+touch "$scratch/made"
+ln -s made "$scratch/link-made"
+ln "$scratch/made" "$scratch/hard-made"
+refused "name the same file" alltoall --csv "$scratch/link-made" --samples "$scratch/made"
+refused "name the same file" alltoall --csv "$scratch/hard-made" --json "$scratch/made"
+refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a" --samples "$scratch/none/b"
 refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/none/a"
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a"
 refused "cannot write $scratch: Is a directory" alltoall --json "$scratch"
