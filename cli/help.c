@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/options/names.h"
+#include "cli/options/values.h"
 #include "cli/printers/text.h"
 #include "cli/printers/transports.h"
 
@@ -94,6 +95,16 @@ static void print_command(const struct command *command)
     print_options(command->bit);
 }
 
+/* What every run has. */
+static void print_run(void)
+{
+    putchar('\n');
+    print_values();
+    putchar('\n');
+    transports_print(HELP_COLUMN);
+    print_options(FOR_RUN);
+}
+
 static void print_collective(const struct collective *collective)
 {
     printf("cctest %s [options]\n  %s\n\nAlgorithms (without -a, cctest picks one for each size; "
@@ -102,11 +113,33 @@ static void print_collective(const struct collective *collective)
     for (int i = 0; algorithms[i]; i++)
         if (algorithm_serves(algorithms[i], collective->id))
             text_print(algorithms[i]->summary, printf("  %s", algorithms[i]->name), HELP_COLUMN);
-    putchar('\n');
-    print_values();
-    putchar('\n');
-    transports_print(HELP_COLUMN);
-    print_options(FOR_RUN);
+    print_run();
+}
+
+/* Does a list of names or aliases, or 'all', name the collective? */
+static bool is_listed(const struct collective *collective, const char *list)
+{
+    char item[ITEM_MOST];
+    bool listed = strcmp(list, "all") == 0;
+    while (!listed && list_next(&list, ',', item))
+        listed = collective_find(item) == collective;
+    return listed;
+}
+
+static enum status print_several(const char *list)
+{
+    char item[ITEM_MOST];
+    const char *rest = list;
+    while (strcmp(list, "all") != 0 && list_next(&rest, ',', item))
+        if (!collective_find(item))
+            return unknown_collective(item);
+    printf("cctest %s [options]\n  %s\n\nCollectives (see `cctest help COLLECTIVE`):\n", list,
+           commands->summary);
+    for (int i = 0; collectives[i]; i++)
+        if (is_listed(collectives[i], list))
+            text_print(collectives[i]->summary, printf("  %s", collectives[i]->name), HELP_COLUMN);
+    print_run();
+    return STATUS_OK;
 }
 
 enum status help_command(const struct command_line *line, struct job *job)
@@ -126,8 +159,13 @@ enum status help_command(const struct command_line *line, struct job *job)
             return STATUS_OK;
         }
     }
+    const struct option_row *option = option_find(word);
     const struct collective *collective = collective_find(word);
-    if (collective)
+    if (strchr(word, ',') || strcmp(word, "all") == 0)
+        return print_several(word);
+    if (option && option->kind == &kind_command) /* version */
+        printf("cctest %s\n  %s\n", word, option->help);
+    else if (collective)
         print_collective(collective);
     else if (is_algorithm(word))
         list_algorithm(word);

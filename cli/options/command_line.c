@@ -306,8 +306,10 @@ enum status unknown_command(const char *word)
         for (int j = 0; j < COLLECTIVE_ALIASES_MOST && collectives[i]->aliases[j]; j++)
             aliases[more++] = collectives[i]->aliases[j];
     }
-    for (int i = 1; commands[i].name && count < 63; i++)
+    names[count++] = "all";
+    for (int i = 1; commands[i].name && count < 62; i++)
         names[count++] = commands[i].name;
+    names[count++] = "version";
     names[count] = aliases[more] = NULL;
     if (program_way(word))
         return fail(STATUS_USAGE, "'%s' is a program of OSU: write %s", word, program_way(word));
@@ -327,7 +329,10 @@ static enum status command_find(struct command_line *line)
     const struct option_row *option = option_find(word);
     if (option && option->kind == &kind_command && strcmp(word, "help") != 0) {
         line->version = true; /* `cctest version` */
-        return STATUS_OK;
+        return line->word_count == 1
+                   ? STATUS_OK
+                   : fail(STATUS_USAGE, "'%s' is one word too many: write cctest %s",
+                          line->words[1], word);
     }
     for (int i = 1; commands[i].name; i++)
         if (strcmp(word, commands[i].name) == 0)
@@ -340,6 +345,11 @@ static enum status command_find(struct command_line *line)
     if (line->word_count <= line->command->words_most)
         return STATUS_OK;
     const char *extra = line->words[line->command->words_most];
+    if (line->is_named)
+        return fail(STATUS_USAGE,
+                    "'%s' is one word too many: the name of the program, %s, is the collective; a "
+                    "command needs the name cctest",
+                    extra, word);
     const struct collective *collective = collective_find(word);
     if (line->command->bit == FOR_RUN && collective && algorithm_find(collective->id, extra))
         return fail(STATUS_USAGE, "'%s' is one word too many: to choose an algorithm write -a %s",
@@ -382,7 +392,8 @@ enum status command_line_read(int argc, char **argv, char **environment, struct 
             .text = row->standard,
             .source = row->standard ? SOURCE_DEFAULT : SOURCE_NONE,
         };
-    if (argc > 0 && program_is_word(argv[0]))
+    line->is_named = argc > 0 && program_is_word(argv[0]);
+    if (line->is_named)
         line->words[line->word_count++] = basename(argv[0]);
     enum status status = flags_read(argc, argv, line);
     environment_read(environment, line);

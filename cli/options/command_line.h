@@ -27,6 +27,7 @@ struct command_line {
     const struct command *command; /* NULL: no word was given */
     const char *words[WORDS_MOST];
     int word_count;
+    bool is_named;                           /* the first word is the name of the program */
     struct argument arguments[OPTIONS_MOST]; /* in the order of option_table */
     bool help, version;
 };

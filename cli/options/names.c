@@ -19,13 +19,20 @@ struct names {
     int valid_count, alias_count;
 };
 
+/* For the nearest name only. */
+static void names_add_more(struct names *names, const char *const *more, int most)
+{
+    for (int i = 0; i < most && more[i]; i++)
+        if (names->alias_count < NAMES_MOST)
+            names->aliases[names->alias_count++] = more[i];
+}
+
 static void names_add(struct names *names, const char *name, const char *const *aliases, int most)
 {
     if (names->valid_count < NAMES_MOST)
         names->valid[names->valid_count++] = name;
-    for (int i = 0; aliases && i < most && aliases[i]; i++)
-        if (names->alias_count < NAMES_MOST)
-            names->aliases[names->alias_count++] = aliases[i];
+    if (aliases)
+        names_add_more(names, aliases, most);
 }
 
 enum status unknown_name(const char *subject, const char *what, const char *const *valid,
@@ -66,13 +73,30 @@ bool is_algorithm(const char *name)
     return false;
 }
 
-enum status unknown_collective(const char *subject)
+static struct names collective_names(void)
 {
     struct names names = {.valid_count = 0};
     for (int i = 0; collectives[i]; i++)
         names_add(&names, collectives[i]->name, collectives[i]->aliases,
                   LENGTH(collectives[i]->aliases));
+    return names;
+}
+
+enum status unknown_collective(const char *subject)
+{
+    const struct names names = collective_names();
     return names_refuse(subject, "collective", &names);
+}
+
+/* The nearest may be an algorithm, but they are too many for the list. */
+enum status unknown_listed(const char *subject)
+{
+    struct names names = collective_names();
+    for (int i = 0; algorithms[i]; i++) {
+        names_add_more(&names, &algorithms[i]->name, 1);
+        names_add_more(&names, algorithms[i]->aliases, LENGTH(algorithms[i]->aliases));
+    }
+    return names_refuse(subject, "collective, nor an algorithm of one", &names);
 }
 
 static bool names_have(const struct names *names, const char *name)

@@ -20,6 +20,8 @@ enum status unknown_name(const char *subject, const char *what, const char *cons
 
 /* The same, with the names and aliases of a table; "a collective", "a datatype" ... */
 enum status unknown_collective(const char *subject);
+/* ... "a collective, nor an algorithm of one". */
+enum status unknown_listed(const char *subject);
 /* ... that none of `served`, ended by NULL, has. */
 enum status unknown_algorithm(const char *subject, const struct collective *const *served);
 /* ... what can be part `option` of a composed algorithm. */

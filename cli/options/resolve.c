@@ -365,11 +365,14 @@ static enum status find_collectives(const struct command_line *line, struct job 
     int index = line->command->bit == FOR_RUN ? 0 : 1;
     if (line->command->bit == FOR_HELP)
         return STATUS_OK;
-    if (index < line->word_count && line->command->bit == FOR_LIST &&
-        is_algorithm(line->words[index]))
+    const char *word = index < line->word_count ? line->words[index] : NULL;
+    if (word && line->command->bit == FOR_LIST && is_algorithm(word))
         return STATUS_OK;
-    if (index < line->word_count)
-        return collectives_read(line->words[index], job);
+    bool several = word && (strchr(word, ',') || strcmp(word, "all") == 0);
+    if (word && line->command->bit == FOR_LIST && !several && !collective_find(word))
+        return unknown_listed(word);
+    if (word)
+        return collectives_read(word, job);
     if (line->command->bit == FOR_PLAN)
         return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
     return STATUS_OK;

@@ -392,7 +392,8 @@ for command in list "list alltoall" info "plan alltoall -a bruck --np 6" "plan b
     cctest "${words[@]}" --json "$scratch/$RANDOM.json"
     check_status 0
 done
-for argument in --help help "help plan" "help alltoall" --version "alltoall --help" -h; do
+for argument in --help help "help plan" "help alltoall" --version "alltoall --help" -h "help all" "help version" \
+    "help allreduce,reducescatter" "all --help"; do
     read -ra words <<<"$argument"
     cctest "${words[@]}"
     check_status 0

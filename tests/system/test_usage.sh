@@ -84,7 +84,12 @@ refused "-np4 is -n with the value 'p4': .*write --np N" -np4 alltoall
 refused "which collective\?"
 refused "which collective\?" plan
 refused "is not a collective" plan altoall
-refused "is not a collective" list altoall
+refused "'altoall' is not a collective, nor an algorithm of one: did you mean 'alltoall'\?" list altoall
+refused "'bruk' is not a collective, nor an algorithm of one: did you mean 'bruck'\? valid are allreduce, .*barrier" list bruk
+refused "'bruk' is not a collective: " list allreduce,bruk
+refused "'altoall' is not a collective: did you mean 'alltoall'\?" help allreduce,altoall
+refused "did you mean 'version'\? valid are allreduce, .*barrier, all, list, info, plan, help, version$" help versoin
+refused "'list' is one word too many: write cctest version$" version list
 refused "has no option --np" list --np 4
 refused "has no option --min-bytes" info -b 4
 refused "has no option --iterations" plan alltoall -n 4
@@ -348,9 +353,8 @@ replaced 2 usage "is not an algorithm" "$CCTEST" list allreduce bruck --json "$s
 replaced 2 usage "cannot write $scratch/none/a" "$CCTEST" allreduce --np 2 --csv "$scratch/none/a" --json "$stale"
 replaced 2 usage "no option --bogus" env CCTEST_JSON="$stale" "$CCTEST" allreduce --bogus
 replaced 2 usage "which collective?" env CCTEST_JSON="$stale" "$CCTEST"
-for stack in 16 48; do
-    replaced 1 error "may have $stack KiB of stack" bash -c "ulimit -s $stack; exec \"\$@\"" - "$CCTEST" allreduce --json "$stale"
-done
+# shellcheck disable=SC2016
+replaced 1 error "may have 48 KiB of stack" bash -c 'ulimit -s 48; exec "$@"' - "$CCTEST" allreduce --json "$stale"
 # What takes no --json writes no file of the environment.
 for words in "help --bogus" "help bogus" "--version --bogus" "--help --bogus" "allreduce --help --bogus"; do
     read -ra words <<<"$words"
@@ -366,6 +370,9 @@ for program in osu_bcast:broadcast all_reduce_perf:allreduce; do
     run "$scratch/${program%:*}" --minbytes 8 --maxbytes 8 --iters 1 --np 2
     check_status 0 "$program"
     check_says "^# cctest .*: ${program#*:} " "$out"
+    run "$scratch/${program%:*}" version
+    check_status 2 "${program%:*} version"
+    check_says "^cctest: 'version' is one word too many: the name of the program, ${program%:*}, is the collective; "
 done
 
 # collect.py and its results.
