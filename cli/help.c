@@ -82,7 +82,7 @@ static void print_overview(void)
     transports_print(HELP_COLUMN);
     print_options(FOR_RUN);
     puts(
-        "\nK, M, G, T, P are powers of 1024, as are KB and KiB. Each option can also be set in the "
+        "\nK, M, G, T are powers of 1024, as are KB and KiB. Each option can also be set in the "
         "environment:\nCCTEST_MIN_BYTES=4K. Names of nccl-tests and OSU are known, too: "
         "all_reduce_perf --minbytes 8.\n"
         "Exit status: 0 success, 1 failure, 2 usage, 3 wrong data, 4 slower than --min-busbw, "

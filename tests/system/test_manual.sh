@@ -41,6 +41,14 @@ sed -nE 's/^\.It Cm ([a-z]+:[a-z]+) Ns = .*/\1/p' "$page" | grep -f "$scratch/tr
 check "options of transports differ: $(diff "$scratch/listed" "$scratch/described")" \
     cmp -s "$scratch/listed" "$scratch/described"
 
+# Both name the same units of sizes, each of which a size may have.
+units=$("$CCTEST" --help | sed -nE 's/^(K, .*) are powers of 1024.*/\1/p' | tr -dc A-Z)
+check "units of --help: $units" test "$units" = "$(sed -nE 's/^(K, .*) are powers of 1024.*/\1/p' "$page" | tr -dc A-Z)"
+for ((i = 0; i < ${#units}; i++)); do
+    cctest barrier -n 1 -w 0 --np 2 -b 8 -e "1${units:i:1}"
+    check_status 0 "a size of 1${units:i:1}"
+done
+
 # Defaults are those of --help, where they are one word; where they are more, both have some.
 ran=(defaults)
 python3 - "$CCTEST" "$page" >"$out" 2>"$err" <<'PYTHON'
