@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes garbage into memory that the ranks of a job share, until the job has ended.
 
-usage: garbage.py PID NAME SEED: PID is the job's first process; NAME the memory's ("cctest-shm", "cctest-barrier").
-Whole pages or single bits, in one rank or in all, at once or again and again: the seed decides. NAME:header means the
-first page alone, NAME:blocks all but that. Prints what it has done.
+usage: garbage.py PID NAME SEED: PID is the first process of a job that measures; NAME the memory's ("cctest-shm",
+"cctest-barrier"). Whole pages or single bits, in one rank or in all, at once or again and again: the seed decides.
+NAME:header means the first page alone, NAME:blocks all but that. Prints what it does.
 """
 import os
 import random
@@ -67,7 +67,7 @@ def spoil(pid, ranges, bits):
 bits, all_ranks, again = pick.choice((0, 0, 500)), pick.random() < 0.5, pick.random() < 0.5
 pause = pick.random() / 2
 print(f"seed {seed}: {'whole pages' if bits == 0 else f'{bits} bits'} of {name}, in {'all ranks' if all_ranks else 'a rank'},"
-      f" {'again and again' if again or bits else 'once'}, {pause:.2f} s after it is there")
+      f" {'again and again' if again or bits else 'once'}, {pause:.2f} s after the job measures")
 done = False
 while (pids := processes()):
     victims = [(pid, ranges) for pid in pids if (ranges := shared(pid))]

@@ -5,12 +5,15 @@
 . "$(dirname -- "$0")/lib.sh"
 garbage=$repository/tests/system/garbage.py
 
-# spoiled MEMORY SEED STATUS REGEX ARGUMENT...: a job that would run for very long.
+# spoiled MEMORY SEED STATUS REGEX ARGUMENT...: a job that would run for very long. The garbage comes when all links are
+# connected: rank 0 then prints the heads of the columns.
 spoiled() {
     local memory=$1 seed=$2 expected=$3 says=$4 status_word
     shift 4
-    start job "$CCTEST" "$@" -n 4000000 --timeout 2 --json "$scratch/job.json"
-    "$garbage" "${pids[job]}" "$memory" "$seed" >"$scratch/how"
+    rm -f "$scratch/job.out" # a background command truncates it at any time
+    start job "$CCTEST" "$@" -n 4000000 --timeout 5 --json "$scratch/job.json"
+    check "the job does not measure" await 30 grep -qs '^# *bytes  *elements' "$scratch/job.out"
+    timeout 60 "$garbage" "${pids[job]}" "$memory" "$seed" >"$scratch/how"
     wait "${pids[job]}"
     status=$? out=$scratch/job.out err=$scratch/job.err
     check_status "$expected" "$(cat "$scratch/how")"
