@@ -1,6 +1,6 @@
-"""columns_expected.py - what the columns of a run must show: computed from its raw samples and from the definitions.
+"""columns_expected.py - what the columns of a run must show: computed from its options, its raw samples and the definitions.
 
-Nothing here is read from the tool but its samples. The definitions:
+Of what the tool wrote, only the samples are used here. The definitions:
 
 - size, count, time, algbw: the manual, "The table"
 - contracts of the collectives: src/collective/collective.h, and the manual on --counts
@@ -35,6 +35,8 @@ class Case:
     checked: int = 2
     delay: tuple = ()  # this rank begins so many microseconds late
     too_slow: bool = False  # --min-busbw asks for too much
+    transport: str = "shm"  # that carries messages between ranks, if there are several
+    memory: str = "host"
     more: tuple = ()
 
     def roots(self):
