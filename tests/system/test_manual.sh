@@ -118,35 +118,64 @@ python3 - "$page" "$json" "$repository" >"$out" 2>"$err" <<'PYTHON'
 import glob, json, os, re, sys
 page, folder, repository = sys.argv[1:]
 section = re.search(r"^\.Sh JSON AND CSV\n(.*?)^\.Sh ", open(page).read(), re.M | re.S).group(1)
-named = set(re.findall(r"\w+", " ".join(re.findall(r"^\..*?\bLi (.*)", section, re.M))))
-columns = [name for names in re.findall(r"^\.It Li (.*)", section.split(".El")[0], re.M) for name in names.split(" , ")]
+ITEMS = {} # of each list: names that an item has in its text, by each name that the item is of
+TOLD = set() # names of items of a run that tell something of a result, too
+for block in section.split(".El")[:-1]:
+    before, *items = re.split(r"^\.It Li ", block, flags=re.M)
+    title = re.search(r"Keys of (?:a |every )?(?:\.Cm )?(\w+)", " ".join(before.split()))
+    which = title[1] if title else "columns" if not ITEMS else "ways"
+    for item in items:
+        lines = [item.split("\n", 1)[0]] + re.findall(r"^\..*?\bLi (.*)", item.split("\n", 1)[1], re.M)
+        own, names = lines[0].split(" , "), set(re.findall(r"\w+", " ".join(l.split(" : No ")[0] for l in lines)))
+        ITEMS.setdefault(which, {}).update(dict.fromkeys(own, names))
+        TOLD.update(own if which == "run" and "in a result" in " ".join(item.split()).lower() else ())
+columns = list(ITEMS["columns"])
 header = open(folder + "/csv").readline().strip().split(",")
 if columns != header:
     print("columns:", columns, "in the page,", header, "in the CSV")
-found = {}
+result = {**{key: ITEMS["run"][key] for key in TOLD}, **ITEMS["columns"], **ITEMS["result"]}
+LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list")}}
+SPANS = {"to", "from", "with"} # of plan, all told of in one item
 NAMES = {"options", "algorithm_options", "facts", "sick", "congested", "other", "counters", "gauges"} # of options, counters ...
-def walk(value, where):
+found, missing = set(), set()
+def walk(value, which, names, where):
+    """Keys of an object are told of in the item of the object's own key; without one, where that key is."""
     for key, item in value.items() if isinstance(value, dict) else ():
-        found.setdefault(key, where)
+        found.add(key)
+        if key not in names:
+            missing.add(f"{key} from {where}")
+        inside = "result" if (which, key) == ("run", "results") else which
+        inner = set(LISTS[inside]) if key in ("results", "plans") else LISTS[inside].get(key, names)
+        if inside == "plan" and key in SPANS:
+            inner = ITEMS["plan"]["buffer"]
+        if key in ("bytes_by_path", "sent", "received"):
+            inner = inner | set(ITEMS["ways"])
         if key == "traffic": # by transport
-            walk(list(item.values()), where + key)
-        elif not (key in NAMES and isinstance(item, dict)):
-            walk(item, where + key + ".")
+            item = list(item.values())
+        if not (key in NAMES and isinstance(item, dict)):
+            walk(item, inside, inner, where + key + ".")
     for item in value if isinstance(value, list) else ():
-        walk(item, where)
+        walk(item, which, names, where)
 for path in glob.glob(folder + "/*"):
-    if not path.endswith("/csv"):
-        walk(json.load(open(path)), os.path.basename(path) + ": ")
+    kind = os.path.basename(path)
+    which = kind if kind in LISTS else "run"
+    if kind != "csv":
+        walk(json.load(open(path)), which, set(ITEMS["JSON"]) | set(ITEMS[which]), kind + ": ")
 real = len(found)
+def told(*lists): # all names of these lists
+    return set(ITEMS["JSON"]).union(*(names for key in lists for names in LISTS[key].values()))
 for path in [p for d in ("cli", "cli/printers", "cli/plan") for p in glob.glob(f"{repository}/{d}/*.c")]:
     text, where = open(path).read(), os.path.basename(path)
-    for key in re.findall(r'json_object_set(?:_new)?\([^"();]*(?:\([^();]*\))?[^"();]*,\s*"(\w+)"', text):
-        found.setdefault(key, where)
+    names = told("info") if where.startswith("info") else told("list") if where == "list.c" else \
+        told("info", "list") if where == "transports.c" else \
+        told("plan") if "/plan/" in path else told("run", "result")
+    written = re.findall(r'json_object_set(?:_new)?\([^"();]*(?:\([^();]*\))?[^"();]*,\s*"(\w+)"', text)
     for call in re.findall(r'json_pack\(((?:[^;]|;(?="))*?)\);', text): # keys stand alone between commas
-        for key in re.findall(r',\s*"(\w+)"(?=\s*,)', call):
-            found.setdefault(key, where)
-for key in sorted(set(found) - named):
-    print("not in the page:", key, "from", found[key])
+        written += re.findall(r',\s*"(\w+)"(?=\s*,)', call)
+    found |= set(written)
+    missing |= {f"{key} from {where}" for key in set(written) - names}
+for text in sorted(missing):
+    print("not in the page:", text)
 print(real, "keys of runs,", len(found), "in all", file=sys.stderr)
 sys.exit(0 if real >= 150 else "too few keys were found")
 PYTHON
