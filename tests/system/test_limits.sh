@@ -62,7 +62,7 @@ limited -s 48 -- "a thread may have 48 KiB of stack, and cctest needs 64 KiB: ra
 
 # A core that another program uses, too: a rank that waits sleeps, and does not yield again and again.
 core=$(taskset -cp $$ | sed 's/.*[: ]\([0-9]*\).*/\1/')
-taskset -c "$core" sh -c 'while :; do :; done' &
+timeout 60 taskset -c "$core" sh -c 'while :; do :; done' & # it ends, too, if this test is killed
 hog=$!
 start beside taskset -c "$core" "$CCTEST" allreduce --np 2 --inject stop:rank=1:iteration=1 --timeout 15
 slept() { # of all main threads, how often; rank 1 is stopped
