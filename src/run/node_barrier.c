@@ -55,7 +55,7 @@ void node_barrier_arrive(struct node_barrier *node_barrier)
 
 /* By how many meetings this rank's flag is ahead of it: 0 or 1, since a rank can raise it for the
  * next meeting, and for no later one, before this rank has looked; UINT32_MAX: it is not
- * raised yet. */
+ * raised yet; others: garbage. */
 static uint32_t node_barrier_ahead(const struct node_barrier *node_barrier)
 {
     return atomic_load_explicit(&node_barrier_flag(node_barrier, node_barrier->rank)->meeting,

@@ -44,7 +44,10 @@ int node_barrier_awaited(const struct node_barrier *node_barrier);
 bool node_barrier_passed(struct node_barrier *node_barrier);
 
 /* Does the flag that this rank waits for have a value that a rank may have written? If not,
- * node_barrier_passed() returns false for ever. */
+ * node_barrier_passed() returns false for ever. Three values are such, those of the meetings before,
+ * now and next. Garbage that happens to be one of them is not seen: the first of them reads as a
+ * flag that is not raised yet, so that this rank waits until its caller's deadline; the other two
+ * release it, whether or not the rank that it waits for has arrived. */
 bool node_barrier_is_sound(const struct node_barrier *node_barrier);
 
 #endif
