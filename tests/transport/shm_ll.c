@@ -82,14 +82,30 @@ static bool message_travels(struct rank *me, size_t bytes, uint64_t seed)
     return is_in_step(me);
 }
 
-/* Tries to receive it by eager_move(). */
+/* Tries to send or to receive it by eager_move(). */
 static bool message_try(struct rank *me, const struct ll_message *message, bool *moved)
 {
     const struct transport *transport = me->endpoint->transport;
-    struct channel *channel = transport->channel(me->endpoint, !me->number, 0, false);
+    struct channel *channel =
+        transport->channel(me->endpoint, !me->number, 0, message->transfer.kind == TRANSFER_SEND);
     if (channel_move(channel, &message->transfer, moved) != STATUS_OK)
         rank_fail(me, __FILE__, __LINE__, "eager_move() failed:");
     return rank_turn(me);
+}
+
+/* As message_travels(), by eager_move() of both ends. */
+static bool message_goes(struct rank *me, size_t bytes, uint64_t seed)
+{
+    struct ll_message message;
+    bool moved = false;
+    message_make(me, &message, false, bytes, seed);
+    while (!moved) {
+        if (!message_try(me, &message, &moved))
+            return false;
+    }
+    if (!text_is(seed, message.data, bytes))
+        rank_fail(me, __FILE__, __LINE__, "another text came");
+    return !me->world->failed;
 }
 
 /* The sender stops before words that have the same epoch since before the wrap. So does the
@@ -206,6 +222,24 @@ static void two_regions_ahead(struct rank *me)
         require(me, text_is(1, message.data, 10 * REGION));
 }
 
+/* An eager message that is longer than the rest of the region, behind the one before it, but not
+ * longer than a region, begins the next one. Each end takes it eagerly. */
+static void the_rest_is_too_short(struct rank *me)
+{
+    enum { BEFORE = 20, LONGER = 40 }; /* bytes: less than half of a region, and more */
+    for (uint64_t i = 0; i < 6; i++) {
+        uint32_t epoch = ll_of(me, me->number == 0)->epoch;
+        bool behind = i % 2;
+        if (!message_goes(me, behind ? LONGER : BEFORE, i))
+            return;
+        const struct shm_ring *ring = ll_of(me, me->number == 0);
+        require(me, ring->epoch == epoch + (behind ? 2 : 0));
+        require(me, ring->at == (behind ? 0 : REGION / 2) && is_in_step(me));
+        if (!meet(me))
+            return;
+    }
+}
+
 /* A limit within a word: the sender holds back that word; the receiver takes the part that its
  * limit allows. */
 static void a_word_is_cut(struct rank *me)
@@ -269,6 +303,11 @@ static void test_two_regions(void **state)
     ll_run(state, two_regions_ahead);
 }
 
+static void test_rest(void **state)
+{
+    ll_run(state, the_rest_is_too_short);
+}
+
 static void test_cut(void **state)
 {
     ll_run(state, a_word_is_cut);
@@ -280,7 +319,7 @@ int main(void)
     struct CMUnitTest list[] = {
         cmocka_unit_test(test_old_ll), cmocka_unit_test(test_old_ll_eager),
         cmocka_unit_test(test_wrap),   cmocka_unit_test(test_two_regions),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_rest),   cmocka_unit_test(test_cut),
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
         memcpy(&list[i].initial_state, &shm, sizeof(shm));
