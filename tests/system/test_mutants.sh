@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `make mutants` (tests/mutants/run) on a small tree: a fault that a test sees, one that none sees, one that has no place, one
-# that does not compile, and one that lets a test hang. It leaves nothing behind, also when it is interrupted. The entries of
+# that does not compile, one that lets a test hang, one that a script sees once of two times, and one that stands twice. It
+# leaves nothing behind, also when it is interrupted. The entries of
 # this tree have a place each.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -77,10 +78,10 @@ file: src/sum.c
 +     while (a)
 see: hang:unit/test_sum
 
-# a loop has no end, and the entry does not say so
+# another loop has no end, and the entry does not say so
 file: src/sum.c
 -     while (a == 2000)
-+     while (a)
++     while (b)
 see: unit/test_sum
 EOT
 sed -i 's/        a--;/        ;/' "$tree/src/sum.c"
@@ -89,6 +90,43 @@ check_status 1 "a test hangs"
 check_says '^caught +hang.mutants:1: a loop has no end \(timeout of unit/test_sum, ' "$out"
 check_says '^ERROR +hang.mutants:7: .*\(timeout: unit/test_sum hangs' "$out"
 rm "$tree/tests/mutants/hang.mutants"
+
+# A script that fails, and passes when it is repeated: without a fault, and with it.
+cat >"$tree/tests/system/test_flaky.sh" <<'EOT'
+#!/bin/sh
+failed=failed_$(grep -c 'return b - a' src/sum.c)
+[ -e $failed ] || { touch $failed && exit 1; }
+EOT
+chmod +x "$tree/tests/system/test_flaky.sh"
+cat >"$tree/tests/mutants/flaky.mutants" <<'EOT'
+# a difference that a script sees once
+file: src/sum.c
+- return a + b;
++     return b - a;
+see: system/test_flaky.sh
+EOT
+run "$mutants" --tree "$tree" once
+check_status 1 "a script passes when it is repeated"
+check_says '^system/test_flaky.sh fails without a fault, and is repeated$' "$out"
+check_says '^ERROR +flaky.mutants:1: .*\(system/test_flaky.sh fails, and passes when it is repeated\)$' "$out"
+check_says '^0 caught, 0 survived, 1 errors$' "$out"
+rm "$tree/tests/mutants/flaky.mutants"
+
+# A fault that has another sentence elsewhere.
+cat >"$tree/tests/mutants/again.mutants" <<'EOT'
+# the sum of a thousand is the other number
+file: src/sum.c
+-     if (a == 1000)
+-         return b + 1000;
++     if (a == 1000)
++         return b;
+see: unit/test_sum
+EOT
+run "$mutants" --tree "$tree"
+check_status 2 "a fault stands twice"
+check_says '^toy.mutants:11 is the same fault as again.mutants:1$' "$out"
+check_silent '^(caught|SURVIVED)' "$out"
+rm "$tree/tests/mutants/again.mutants"
 
 cat >"$tree/tests/mutants/wrong.mutants" <<'EOT'
 # a product has no place
@@ -125,6 +163,14 @@ ended interrupted 2
 check "a process stays" test -z "$(grep -lz "^TMPDIR=$TMPDIR" /proc/[0-9]*/environ 2>/dev/null)"
 check "a file stays in $TMPDIR" test -z "$(ls -A "$TMPDIR")"
 
-run "$mutants" --list
-check_status 0 "the entries of this tree are well-formed"
+# `make mutants` passes on all words of MUTANTS and no others, and variables with blanks in them.
+for words in '-j 4 -l statistics' '-j 4 -l'; do
+    read -ra each <<<"$words"
+    run "$mutants" "${each[@]}"
+    check_status 0 "the entries of this tree are well-formed"
+    listed=$(tail -n 1 "$out")
+    run env MAKEFLAGS= make -s -C "$repository" mutants MUTANTS="$words" "CC=ccache gcc" DEV=1
+    check_status 0
+    check "$(tail -n 1 "$out"), instead of $listed" test "$(tail -n 1 "$out")" = "$listed"
+done
 finish
