@@ -5,6 +5,17 @@
 json=$scratch/run.json
 small=(-b 8 -e 8)
 
+# How far does rank 0 go while its receiver rests in one of the iterations? It needs nothing from it. It stops at the
+# barrier before the next iteration; back to back it does all timed ones, and all checked ones of a burst. These jobs wait
+# for their deadline beside the rest of this test.
+rests() { # rests NAME ITERATION ARGUMENT...
+    start "$1" "$CCTEST" sendrecv -a uni --np 2 "${small[@]}" --inject "silent:rank=1:iteration=$2" --timeout 5 "${@:3}"
+}
+rests timed 4 -w 4 -c 0 -n 4
+rests timed-back-to-back 4 -w 4 -c 0 -n 4 --start back-to-back
+rests checked 0 -w 0 -c 4 -n 4
+rests checked-back-to-back 0 -w 0 -c 4 -n 4 --start back-to-back
+
 # Numbers that are computed a second time.
 RUN_LIMIT=300 run python3 -B "$repository/tests/system/columns.py" "$CCTEST" "$scratch"
 check_status 0 "columns.py"
@@ -44,15 +55,7 @@ for start in barrier back-to-back; do
     check_says 'this rank ran 5 checked iterations'
 done
 
-# How far does rank 0 go while its receiver rests in one of the iterations? It needs nothing from it. It stops at the
-# barrier before the next iteration; back to back it does all timed ones, and all checked ones of a burst.
-rests() { # rests NAME ITERATION ARGUMENT...
-    start "$1" "$CCTEST" sendrecv -a uni --np 2 "${small[@]}" --inject "silent:rank=1:iteration=$2" --timeout 1 "${@:3}"
-}
-rests timed 4 -w 4 -c 0 -n 4
-rests timed-back-to-back 4 -w 4 -c 0 -n 4 --start back-to-back
-rests checked 0 -w 0 -c 4 -n 4
-rests checked-back-to-back 0 -w 0 -c 4 -n 4 --start back-to-back
+# The jobs of rests(), which have begun long before.
 ended timed 5 'rank 0 .*phase time, .*start barrier of iteration 5,'
 ended timed-back-to-back 5 'rank 0 .*phase gather,'
 ended checked 5 'rank 0 .*phase check, .*start barrier of iteration 1,'

@@ -26,9 +26,9 @@ unread() {
 sweep=(-b 8 -e 128)
 unread full-processes --json "$scratch/full1" "${sweep[@]}"
 unread full-threads --json "$scratch/full2" "${sweep[@]}" --ranks-as threads
-unread full-csv --csv "$scratch/full3" "${sweep[@]}" --timeout 2
+unread full-csv --csv "$scratch/full3" "${sweep[@]}" --timeout 5
 held "$scratch/full4"
-timeout -k 10 600 "$CCTEST" allreduce -a all -f 2 -n 2 -w 0 -c 0 --np 3 "${sweep[@]}" --timeout 2 --json - \
+timeout -k 10 600 "$CCTEST" allreduce -a all -f 2 -n 2 -w 0 -c 0 --np 3 "${sweep[@]}" --timeout 5 --json - \
     >"$scratch/full4" 2>&1 </dev/null &
 pids[full-both]=$!
 touch "$scratch/full-both.out" "$scratch/full-both.err"
@@ -150,9 +150,7 @@ check_says 'wrong data at .*: alltoall pairwise float, 1032 bytes: '
 check_says '^# +float +int16 *$' "$out"
 check_json "$json" '[i for i, r in enumerate(d["results"]) if r["wrong"]] == [3]' \
     '"alltoall pairwise float, 1032 bytes" in d["errors"][0]["message"]'
-cctest "${lines[@]}" --inject silent:rank=1:iteration=12 --timeout 2
-check_status 5
-check_says 'phase warmup, alltoall pairwise float, 1K, iteration 12'
+start silent "$CCTEST" "${lines[@]}" --inject silent:rank=1:iteration=12 --timeout 5 # `ended` at the end
 
 # JSON to standard output: the table goes to standard error.
 cctest barrier --np 3 -n 3 --json -
@@ -200,7 +198,7 @@ cctest allreduce "${small[@]}" --json /dev/full
 check_status 1
 check_says 'cannot write /dev/full: No space left'
 check_says '^# status: error$' "$out"
-"$CCTEST" allreduce "${small[@]}" --csv - 1>/dev/full 2>"$err"
+timeout 60 "$CCTEST" allreduce "${small[@]}" --csv - 1>/dev/full 2>"$err"
 status=$?
 check_status 1 "CSV to a standard output that is full"
 check_says 'cannot write standard output: No space left'
@@ -230,23 +228,23 @@ cctest allreduce "${small[@]}" --json "$scratch/link.json"
 check "a symbolic link stays one" test -L "$scratch/link.json"
 check_json "$scratch/real.json" 'd["status"] == "ok"'
 check "no temporary file is left" test -z "$(find "$scratch" -name '*.tmp*')"
-"$CCTEST" allreduce "${small[@]}" 1>/dev/full 2>"$err"
+timeout 60 "$CCTEST" allreduce "${small[@]}" 1>/dev/full 2>"$err"
 status=$?
 check_status 1 "standard output is full"
 check_says 'cannot write (standard output|the table): No space left'
 for transport in shm tcp; do
-    "$CCTEST" allreduce "${small[@]}" -x $transport 0<&- 1>&- 2>"$err"
+    timeout 60 "$CCTEST" allreduce "${small[@]}" -x $transport 0<&- 1>&- 2>"$err"
     status=$?
     check_status 1 "standard output is closed"
     check_says 'cannot write the table: Bad file descriptor'
 done
-"$CCTEST" allreduce "${small[@]}" 0<&- 1>&- 2>&-
+timeout 60 "$CCTEST" allreduce "${small[@]}" 0<&- 1>&- 2>&-
 status=$?
 check_status 1 "all is closed"
-"$CCTEST" list 1>&- 2>"$err"
+timeout 60 "$CCTEST" list 1>&- 2>"$err"
 status=$?
 check_status 1 "a list to a standard output that is closed"
-"$CCTEST" allreduce "${small[@]}" -e 1M -n 100 2>"$err" | head -n 1 >/dev/null
+timeout 60 "$CCTEST" allreduce "${small[@]}" -e 1M -n 100 2>"$err" | head -n 1 >/dev/null
 check "a reader that has gone is no lost rank" test "${PIPESTATUS[0]}" -le 1
 check_silent 'killed|gone'
 
@@ -413,6 +411,7 @@ for how in processes:1 threads:2; do
     ended "full-${how%:*}" 130 "^cctest: cannot write $scratch/full${how#*:}: no process reads it$"
     check_says "^cctest: the job waits until a process reads $scratch/full${how#*:}$"
 done
+ended silent 5 'phase warmup, alltoall pairwise float, 1K, iteration 12'
 ended full-csv 130 "^cctest: rank 0: cannot write $scratch/full3: no process reads it$"
 check_says "^cctest: rank 0: the job waits until a process reads $scratch/full3$"
 check_silent 'progressed|lost|gone'
