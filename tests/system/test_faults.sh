@@ -112,7 +112,7 @@ for as in processes threads; do
     done
 done
 # Ranks that wait for a slow rank are healthy, whatever the deadline.
-cctest allreduce "${small[@]}" --np 2 -n 3 --timeout 1 --inject delay:rank=1:us=700000
+cctest allreduce "${small[@]}" --np 2 --timeout 4 --inject delay:rank=1:us=700000 # 8 times
 check_status 0
 
 # kill and stop, of any rank, including rank 0.
@@ -141,7 +141,7 @@ done
 for as in processes threads; do
     fault=stop:rank=2:iteration=2
     [ $as = processes ] || fault=silent:rank=2:iteration=2 # a single thread cannot be stopped
-    cctest broadcast -a linear "${small[@]}" --copy bcopy --np 3 --ranks-as $as --timeout 1 --inject "$fault"
+    cctest broadcast -a linear "${small[@]}" --copy bcopy --np 3 --ranks-as $as --timeout 3 --inject "$fault"
     check_status 5
     for rank in 0 1; do
         check_says "rank $rank .*, broadcast linear, 64K, start barrier of iteration [0-9]+, waits for rank 2$"
@@ -205,14 +205,15 @@ table_has() { [ "$(grep -c '^ *[0-9]' "$out")" -ge "$1" ]; }
 # outside LIMIT STATUS REGEX SIGNAL TARGET ARGUMENT...: sends SIGNAL to TARGET (a rank, or "supervisor") in the middle of
 # a long run; the run must end within LIMIT milliseconds, with a message, and leave nothing.
 outside() {
-    local limit=$1 expected=$2 regex=$3 signal=$4 target=$5 pid began took
+    local limit=$1 expected=$2 regex=$3 signal=$4 target=$5 pid began took deadline=10
     shift 5
+    [ "$signal" != STOP ] || deadline=3 # no process tells of it, so that the deadline ends the job
     rm -f "$scratch/outside.json"
     : >"$out" # here, because a background command truncates it at any time
     ran=("$@" "(SIG$signal to $target)")
     # Background commands of a script ignore SIGINT by default.
     # Two sizes: the first is short, and shows that all ranks run; the second would take very long.
-    setsid env --default-signal=INT,QUIT "$CCTEST" "$@" -b 8 -e 4M -f 524288 -n 2000 -w 0 --timeout 2 \
+    setsid env --default-signal=INT,QUIT "$CCTEST" "$@" -b 8 -e 4M -f 524288 -n 2000 -w 0 --timeout $deadline \
         --json "$scratch/outside.json" >"$out" 2>"$err" </dev/null &
     pid=$!
     if ! await_lines 1; then
@@ -321,7 +322,7 @@ check "it runs" await_lines 1
 kill -STOP $pid
 # shellcheck disable=SC2317 # called by await
 ranks_ended() { [ "$(ps --ppid $pid -o stat= | grep -vc '^Z')" = 0 ]; }
-check "the ranks end while it is stopped" await 30 ranks_ended
+check "the ranks end while it is stopped" await 60 ranks_ended
 check_says '^# bytes received' "$out"
 kill -CONT $pid
 wait $pid
@@ -376,8 +377,12 @@ for as in processes threads; do
     nothing_left $pid
 done
 
-# A very short deadline ends no healthy job.
-cctest alltoall -a pairwise --np 3 -b 1M -e 1M -n 5000 -c 0 --timeout 0.3
+# A very short deadline ends no healthy job. On a busy machine the ranks may get no processor for that long.
+for try in 1 2 3 4 5; do
+    cctest alltoall -a pairwise --np 3 -b 1M -e 1M -n 2000 -c 0 --timeout 0.3
+    if [ $status != 5 ] || [ $try = 5 ]; then break; fi
+    echo "repeated: a job with --timeout 0.3: $(head -n 1 "$err")"
+done
 check_status 0
 
 # ---- output that is not read ----
@@ -415,7 +420,7 @@ if how == "stderr":
     fill(err[1])
 job = subprocess.Popen(command, stdout=out[1], stderr=err[1] if how == "stderr" else None)
 if how == "stdout":
-    await_told() # beyond the deadline of 2 s: a reader that pauses is no rank's fault
+    await_told() # beyond the deadline, after 5 s: a reader that pauses is no rank's fault
     job.send_signal(signal.SIGTERM)
 else:
     await_line(out[0])
@@ -449,7 +454,7 @@ unread() {
         check_silent 'progressed|lost|gone'
     done
 }
-unread stdout 10 130 allreduce --np 2 --timeout 2 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
+unread stdout 10 130 allreduce --np 2 --timeout 4 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
 unread report 6 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
 unread stderr 5 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
 
