@@ -8,6 +8,8 @@ unset NO_COLOR CUDA_VISIBLE_DEVICES CUDA_STANDIN NVML_STANDIN "${!NCCL_@}" "${!C
 CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
 # shellcheck disable=SC2034 # for the tests
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
+# shellcheck disable=SC2034 # for the tests; `make check CC="ccache gcc"` gives two words
+read -ra compiler <<<"${CC:-gcc}"
 # shellcheck disable=SC2034 # for the tests; mpirun may be MPICH's
 openmpi=$(command -v mpirun.openmpi || echo mpirun)
 # Without a private machine (below), leftovers are found by this name.

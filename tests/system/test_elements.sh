@@ -20,9 +20,9 @@ hashes() {
     check "as $name: other results" diff "$scratch/first" "$out"
 }
 
-hashes "C, not optimized" "${CC:-gcc}" -std=c11 -O0
+hashes "C, not optimized" "${compiler[@]}" -std=c11 -O0
 check "each operator, finish and value has a hash" test "$(wc -l <"$scratch/first")" = 108
-hashes "C, optimized for this machine" "${CC:-gcc}" -std=c11 -O3 -march=native -ffp-contract=off
+hashes "C, optimized for this machine" "${compiler[@]}" -std=c11 -O3 -march=native -ffp-contract=off
 hashes "C by clang" clang -std=c11 -O2 -ffp-contract=off
 hashes "C++" "${CXX:-g++}" -x c++ -std=c++17 -O2 -ffp-contract=off
 finish

@@ -5,7 +5,7 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 echo 'int main(void) { return 0; }' >"$scratch/try.c"
-if ! "${CC:-gcc}" -fsanitize=address,undefined -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
+if ! "${compiler[@]}" -fsanitize=address,undefined -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
     skip "the compiler has no -fsanitize=address,undefined"
 fi
 
@@ -40,7 +40,7 @@ void fuzz_seeds(void)
 }
 EOT
 shared=$repository/build-address-undefined/tests/fuzz
-run "${CC:-gcc}" -fsanitize=address,undefined -I"$repository/src" -I"$repository" -I"$repository/tests/fuzz" -o wrong wrong.c \
+run "${compiler[@]}" -fsanitize=address,undefined -I"$repository/src" -I"$repository" -I"$repository/tests/fuzz" -o wrong wrong.c \
     "$shared/driver.o" "$shared/common.o" "$repository/build-address-undefined/libcctest.a"
 check_status 0 "a target with a fault is built"
 run "$repository/tests/fuzz/run" 30 ./wrong

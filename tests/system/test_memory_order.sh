@@ -6,7 +6,7 @@
 . "$(dirname -- "$0")/lib.sh"
 [[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
 echo 'int main(void) { return 0; }' >"$scratch/try.c"
-if ! "${CC:-gcc}" -fsanitize=thread -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
+if ! "${compiler[@]}" -fsanitize=thread -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
     skip "the compiler has no -fsanitize=thread"
 fi
 programs=(build-thread/tests/unit/test_node_barrier build-thread/tests/transport/shm_order)

@@ -6,7 +6,7 @@
 [[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
 echo 'int main(void) { return 0; }' >"$scratch/try.c"
 for sanitizer in address,undefined thread; do
-    if ! "${CC:-gcc}" -fsanitize=$sanitizer -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
+    if ! "${compiler[@]}" -fsanitize=$sanitizer -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
         skip "the compiler has no -fsanitize=$sanitizer"
     fi
 done
