@@ -3,9 +3,11 @@
  */
 #include "cli/printers/printers.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -37,10 +39,22 @@ static struct report *printers_turn(struct printers *printers, enum printer prin
     return printers->each[printer];
 }
 
+/* Has the reader of a pipe or socket gone? */
+static bool stdout_is_closed(void)
+{
+    struct pollfd set = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    struct stat about;
+    return fstat(STDOUT_FILENO, &about) == 0 &&
+           (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode)) && poll(&set, 1, 0) == 1 &&
+           (set.revents & (POLLERR | POLLHUP));
+}
+
 /* Where no process reads standard output any more, and no file takes the results, the job need not
  * go on. */
 static void printers_done(struct printers *printers)
 {
+    if (printers->is_stdout[PRINTER_JSON] && stdout_is_closed())
+        printers->outcome->gone = true; /* it is written at the end only */
     bool read = !printers->outcome->gone;
     for (enum printer i = 0; i < PRINTERS; i++)
         read |= printers->each[i] && i != PRINTER_TABLE && !printers->is_stdout[i];

@@ -81,6 +81,10 @@ timeout 20 "$CCTEST" "${long[@]}" 2>"$err" | head -n 12 >"$out"
 status=${PIPESTATUS[0]}
 check_status 1 "a reader that has gone"
 check_says '^cctest: rank 0 \(.*the job ends, since no process reads its results any more$'
+timeout 20 "$CCTEST" "${long[@]}" --json - 2>"$err" | true # nothing is written there before the end
+status=${PIPESTATUS[0]}
+check_status 1 "a reader of JSON that has gone"
+check_says '^cctest: rank 0 \(.*the job ends, since no process reads its results any more$'
 for file in json csv; do
     timeout 60 "$CCTEST" allreduce -b 8 -e 8K -i 8 -n 1 -w 0 -c 0 --np 2 --$file "$scratch/all.$file" 2>"$err" | head -n 12 >"$out"
     status=${PIPESTATUS[0]}
