@@ -3,6 +3,7 @@
  */
 #include "cli/options/lists.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -10,82 +11,104 @@
 #include "cli/options/names.h"
 #include "cli/options/values.h"
 
-/* A table of which a list names some entries. */
+/* A table of which a list names some entries. Entries of different tables have different types. */
 struct name_table {
-    const char *what;              /* "datatype" */
-    int (*find)(const char *name); /* the index of the entry; -1: there is none */
+    const char *what;                      /* "datatype" */
+    const void *(*find)(const char *name); /* the entry; NULL: there is none */
     enum status (*unknown)(const char *name);
+    const void *entries; /* `count` pointers to them */
     int count;
+    size_t name;   /* where an entry has its name, */
+    size_t chosen; /* and struct job the pointers to those of the list, ended by NULL */
 };
 
-static int collective_index(const char *name)
+static const void *collective_entry(const char *name)
 {
-    const struct collective *found = collective_find(name);
-    int i = 0;
-    while (found && collectives[i] != found)
-        i++;
-    return found ? i : -1;
+    return collective_find(name);
 }
 
-static int datatype_index(const char *name)
+static const void *datatype_entry(const char *name)
 {
-    const struct datatype *found = datatype_find(name);
-    int i = 0;
-    while (found && datatypes[i] != found)
-        i++;
-    return found ? i : -1;
+    return datatype_find(name);
 }
 
-static int reduction_index(const char *name)
+static const void *reduction_entry(const char *name)
 {
-    const struct reduction *found = reduction_find(name);
-    int i = 0;
-    while (found && reductions[i] != found)
-        i++;
-    return found ? i : -1;
+    return reduction_find(name);
 }
 
-static const struct name_table collective_table = {"collective", collective_index,
-                                                   unknown_collective, COLLECTIVES},
-                               datatype_table = {"datatype", datatype_index, unknown_datatype,
-                                                 DATATYPES},
-                               reduction_table = {"operation", reduction_index, unknown_reduction,
-                                                  REDUCTIONS};
+static const struct name_table collective_table = {"collective",
+                                                   collective_entry,
+                                                   unknown_collective,
+                                                   collectives,
+                                                   COLLECTIVES,
+                                                   offsetof(struct collective, name),
+                                                   offsetof(struct job, collectives)},
+                               datatype_table = {"datatype",
+                                                 datatype_entry,
+                                                 unknown_datatype,
+                                                 datatypes,
+                                                 DATATYPES,
+                                                 offsetof(struct datatype, name),
+                                                 offsetof(struct job, datatypes)},
+                               reduction_table = {"operation",
+                                                  reduction_entry,
+                                                  unknown_reduction,
+                                                  reductions,
+                                                  REDUCTIONS,
+                                                  offsetof(struct reduction, name),
+                                                  offsetof(struct job, reductions)};
 
-#define LIST_MOST 32 /* entries of a table */
-_Static_assert(LIST_MOST >= COLLECTIVES && LIST_MOST >= DATATYPES && LIST_MOST >= REDUCTIONS,
-               "a table is longer than a list of all of it");
+/* Pointer i of an array of pointers to entries. */
+static const void *entry_at(const void *array, int i)
+{
+    const void *entry;
+    memcpy(&entry, (const char *)array + (size_t)i * sizeof entry, sizeof entry);
+    return entry;
+}
+
+static const char *entry_name(const struct name_table *table, const void *entry)
+{
+    const char *name;
+    memcpy(&name, (const char *)entry + table->name, sizeof name);
+    return name;
+}
+
+/* One more of the list; false: it is there already. */
+static bool entry_choose(const struct name_table *table, struct job *job, const void *entry)
+{
+    char *chosen = (char *)job + table->chosen;
+    int i = 0;
+    for (const void *earlier; (earlier = entry_at(chosen, i)) != NULL; i++)
+        if (earlier == entry)
+            return false;
+    memcpy(chosen + (size_t)i * sizeof entry, &entry, sizeof entry);
+    return true;
+}
 
 /* *all: the list is 'all'. */
-static enum status list_read(const struct name_table *table, const char *text,
-                             int indices[LIST_MOST], int *count, bool *all)
+static enum status list_read(const struct name_table *table, const char *text, struct job *job,
+                             bool *all)
 {
     char item[ITEM_MOST];
-    bool seen[LIST_MOST] = {false};
     *all = strcmp(text, "all") == 0;
-    for (*count = 0; *all && *count < table->count; (*count)++)
-        indices[*count] = *count;
+    for (int i = 0; *all && i < table->count; i++)
+        entry_choose(table, job, entry_at(table->entries, i));
     while (!*all && list_next(&text, ',', item)) {
-        int index = table->find(item);
-        if (index < 0 && strcmp(item, "all") == 0)
+        const void *entry = table->find(item);
+        if (!entry && strcmp(item, "all") == 0)
             return fail(STATUS_USAGE, "'all' stands for every %s: write it alone", table->what);
-        if (index < 0)
+        if (!entry)
             return table->unknown(item);
-        if (seen[index])
+        if (!entry_choose(table, job, entry))
             return fail(STATUS_USAGE, "%s '%s' is named twice: name it once", table->what, item);
-        seen[index] = true;
-        indices[(*count)++] = index;
     }
     return STATUS_OK;
 }
 
 enum status collectives_read(const char *text, struct job *job)
 {
-    int indices[LIST_MOST], count;
-    enum status status = list_read(&collective_table, text, indices, &count, &job->collectives_all);
-    for (int i = 0; status == STATUS_OK && i < count; i++)
-        job->collectives[i] = collectives[indices[i]];
-    return status;
+    return list_read(&collective_table, text, job, &job->collectives_all);
 }
 
 const char *collectives_text(const struct job *job, char text[COLLECTIVES_TEXT_MOST])
@@ -96,20 +119,27 @@ const char *collectives_text(const struct job *job, char text[COLLECTIVES_TEXT_M
     return text;
 }
 
-static enum status datatype_read(const struct argument *argument, struct job *job)
+static const struct name_table *table_of(const struct option_row *option)
 {
-    int indices[LIST_MOST], count;
+    return option->kind == &kind_datatype ? &datatype_table : &reduction_table;
+}
+
+static enum status types_read(const struct argument *argument, struct job *job)
+{
     bool all;
-    enum status status = list_read(&datatype_table, argument->text, indices, &count, &all);
-    for (int i = 0; status == STATUS_OK && i < count; i++)
-        job->datatypes[i] = datatypes[indices[i]];
+    enum status status = list_read(table_of(argument->option), argument->text, job, &all);
     job->types_all |= all;
     return status;
 }
 
 /* One name, or a list of several; null: none. */
-static json_t *names_show(json_t *list)
+static json_t *types_show(const struct option_row *option, const struct job *job)
 {
+    const struct name_table *table = table_of(option);
+    const char *chosen = (const char *)job + table->chosen;
+    json_t *list = json_array();
+    for (int i = 0; entry_at(chosen, i); i++)
+        json_array_append_new(list, json_string(entry_name(table, entry_at(chosen, i))));
     json_t *shown = json_array_size(list) > 1   ? json_incref(list)
                     : json_array_size(list) > 0 ? json_incref(json_array_get(list, 0))
                                                 : json_null();
@@ -117,34 +147,5 @@ static json_t *names_show(json_t *list)
     return shown;
 }
 
-static json_t *datatype_show(const struct option_row *option, const struct job *job)
-{
-    (void)option;
-    json_t *list = json_array();
-    for (int i = 0; job->datatypes[i]; i++)
-        json_array_append_new(list, json_string(job->datatypes[i]->name));
-    return names_show(list);
-}
-
-static enum status reduction_read(const struct argument *argument, struct job *job)
-{
-    int indices[LIST_MOST], count;
-    bool all;
-    enum status status = list_read(&reduction_table, argument->text, indices, &count, &all);
-    for (int i = 0; status == STATUS_OK && i < count; i++)
-        job->reductions[i] = reductions[indices[i]];
-    job->types_all |= all;
-    return status;
-}
-
-static json_t *reduction_show(const struct option_row *option, const struct job *job)
-{
-    (void)option;
-    json_t *list = json_array();
-    for (int i = 0; job->reductions[i]; i++)
-        json_array_append_new(list, json_string(job->reductions[i]->name));
-    return names_show(list);
-}
-
-const struct option_kind kind_datatype = {.parse = datatype_read, .show = datatype_show};
-const struct option_kind kind_reduction = {.parse = reduction_read, .show = reduction_show};
+const struct option_kind kind_datatype = {.parse = types_read, .show = types_show};
+const struct option_kind kind_reduction = {.parse = types_read, .show = types_show};
