@@ -3,6 +3,7 @@
  */
 #include "base/host.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -120,10 +121,9 @@ int host_open_memory(pid_t pid, int fd, int flags, uint64_t least)
     return -1;
 }
 
-char host_process_state(pid_t pid)
+static char stat_state(const char *path)
 {
-    char path[64], text[512], state = 0;
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    char text[512], state = 0;
     FILE *file = fopen(path, "re");
     if (!file)
         return 0;
@@ -131,4 +131,27 @@ char host_process_state(pid_t pid)
     fclose(file);
     const char *end = strrchr(text, ')'); /* of the program's name, which may hold anything */
     return end && sscanf(end, ") %c", &state) == 1 ? state : 0;
+}
+
+char host_process_state(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    return stat_state(path);
+}
+
+char host_process_remains(pid_t pid)
+{
+    char folder[64], path[512], remains = 0;
+    snprintf(folder, sizeof folder, "/proc/%ld/task", (long)pid);
+    DIR *threads = opendir(folder);
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        snprintf(path, sizeof path, "%s/%s/stat", folder, entry->d_name);
+        char state = entry->d_name[0] == '.' ? 0 : stat_state(path);
+        if (state && remains != 'D' && (remains == 0 || state != 'Z'))
+            remains = state;
+    }
+    if (threads)
+        closedir(threads);
+    return remains;
 }

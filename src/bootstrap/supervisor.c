@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -30,7 +31,9 @@
 #define SIGNAL_SECONDS 5.0  /* for all ranks to end after a signal */
 #define REPEAT_SECONDS 1.0  /* a signal so soon after the first is the same one, sent twice */
 
-#define HELD_SECONDS 2.0 /* for a killed rank to vanish; a debugger may hold it longer */
+#define HELD_SECONDS 2.0 /* for a dead rank to vanish; a debugger may hold it longer */
+#define KILL_SECONDS                                                                               \
+    10.0 /* for a killed rank to die: it may be freeing much, or hang in a driver */
 
 struct child {
     pid_t pid; /* 0: not started, or ended */
@@ -226,15 +229,22 @@ static void child_kill_late(struct supervisor *supervisor, int rank)
         supervisor->status = status_graver(supervisor->status, fail_aloud(&failure));
 }
 
-/* The kernel keeps a killed process for its debugger, and the parent would wait for that. */
-static void child_leave_held(struct supervisor *supervisor, int rank)
+/* The kernel keeps a dead process for its debugger, and a killed one while a call of one of its threads
+ * cannot be interrupted. The parent does not wait for either. */
+static void child_leave(struct supervisor *supervisor, int rank)
 {
     struct child *child = &supervisor->children[rank];
     struct failure failure;
-    failure_set_peer(&failure, REASON_PEER_LATE, rank,
-                     "rank %d (pid %d) was killed, but another process holds it, perhaps a "
-                     "debugger: end that",
-                     rank, (int)child->pid);
+    char state = host_process_remains(child->pid), still[40];
+    if (clock_seconds() - child->killed_at <= (state == 'Z' ? HELD_SECONDS : KILL_SECONDS))
+        return;
+    snprintf(still, sizeof still, "is still there (state %c)", state ? state : '?');
+    failure_set_peer(&failure, REASON_PEER_LATE, rank, "rank %d (pid %d) was killed, but %s", rank,
+                     (int)child->pid,
+                     state == 'Z'   ? "another process holds it, perhaps a debugger: end that"
+                     : state == 'D' ? "hangs in the kernel (state D): look in the kernel's log for "
+                                      "the file system, network or driver that does not answer"
+                                    : still);
     child_gone(supervisor, rank, fail_aloud(&failure));
 }
 
@@ -247,9 +257,8 @@ static void children_kill_late(struct supervisor *supervisor)
             continue;
         if (child->killed_at == 0 && child_is_late(supervisor, rank, now))
             child_kill_late(supervisor, rank);
-        else if (child->killed_at > 0 && now - child->killed_at > HELD_SECONDS &&
-                 host_process_state(child->pid) == 'Z')
-            child_leave_held(supervisor, rank);
+        else if (child->killed_at > 0 && now - child->killed_at > HELD_SECONDS)
+            child_leave(supervisor, rank);
     }
 }
 

@@ -5,9 +5,11 @@
  */
 #include "child.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 
 #include "base/status.h"
 #include "bootstrap/supervisor.h"
@@ -143,12 +145,79 @@ static void a_debugger_holds_no_job(void **state)
     assert_non_null(strstr(child->err, "but another process holds it"));
 }
 
+static bool kills_nothing;
+
+/* Takes the place of the C library's, and so a rank cannot be killed. */
+int kill(pid_t pid, int signal)
+{
+    return kills_nothing && signal == SIGKILL ? 0 : (int)syscall(SYS_kill, pid, signal);
+}
+
+static void *thread_pause(void *argument)
+{
+    for (;;)
+        pause();
+    return argument;
+}
+
+/* Never returns: a rank that waits, one that waits in the kernel as vfork() does, and one of which
+ * only the first thread is dead. */
+static void rank_stay(int rank)
+{
+    pthread_t thread;
+    if (rank == 2 && vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    if (rank == 3 && pthread_create(&thread, NULL, thread_pause, NULL) == 0)
+        syscall(SYS_exit, 0);
+    for (;;)
+        pause();
+}
+
+static int job_run_undying(void *argument)
+{
+    struct supervisor *supervisor = supervisor_create(4);
+    int pids[4];
+    (void)argument;
+    for (int rank = 0; supervisor && rank < 4; rank++) {
+        pids[rank] = supervisor_fork(supervisor, rank);
+        if (pids[rank] == 0 && rank > 0)
+            rank_stay(rank);
+        if (pids[rank] == 0)
+            _exit(STATUS_TIMEOUT);
+    }
+    alarm(40);
+    kills_nothing = true;
+    int status = supervisor ? (int)supervisor_wait(supervisor) : -1;
+    kills_nothing = false;
+    for (int rank = 1; rank < 4; rank++) {
+        kill(pids[rank], SIGKILL);
+        waitpid(pids[rank], NULL, 0);
+    }
+    return status;
+}
+
+static void a_rank_that_does_not_die_holds_no_job(void **state)
+{
+    (void)state;
+    const struct child *child = child_run(job_run_undying, NULL);
+    assert_true(WIFEXITED(child->status));
+    assert_int_equal(WEXITSTATUS(child->status), STATUS_TIMEOUT);
+    assert_true(is_said(child->err, "rank 1 (pid .*) was killed, but is still there (state S)"));
+    assert_true(is_said(child->err, "rank 2 (pid .*) was killed, but hangs in the kernel"));
+    assert_true(is_said(child->err, "rank 3 (pid .*) was killed, but is still there (state S)"));
+    assert_null(strstr(child->err, "another process holds it"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interrupted_is_graver_than_a_timeout_and_so_on),
         cmocka_unit_test(the_gravest_status_counts),
         cmocka_unit_test(a_debugger_holds_no_job),
+        cmocka_unit_test(a_rank_that_does_not_die_holds_no_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
