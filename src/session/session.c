@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "run/candidates.h"
 #include "session/setup.h"
@@ -137,13 +138,36 @@ static bool session_concludes(const struct membership *membership, const struct 
            (!membership->own_process || (membership->rank == 0 && !membership->started_here));
 }
 
+/* This rank failed before it could join, so no other can say why: it does, and rank 0 reports it. */
+static enum status session_cannot_begin(const struct membership *membership,
+                                        const struct session_arguments *arguments)
+{
+    struct failure failure;
+    char host[HOST_NAME_BYTES];
+    log_failure(log_current(), &failure);
+    log_print_failure(log_current());
+    if (membership->rank > 0 || !arguments->report)
+        return failure.status;
+    host_name(host, sizeof host);
+    struct job_error error = job_error_make(0, host, phase_names[PHASE_JOIN], failure.text);
+    struct job_end end = {.status = failure.status, .errors = &error, .error_count = 1};
+    arguments->report->end(arguments->report, arguments->job, &end);
+    return failure.status;
+}
+
 enum status session_run(const struct membership *membership, void *argument)
 {
     const struct session_arguments *arguments = argument;
     const struct job *job = arguments->job;
     struct session *session = calloc(1, sizeof *session);
-    if (!session)
-        return fail(STATUS_ERROR, "out of memory");
+    if (!session || job_copy(job, &session->job) != STATUS_OK) {
+        if (session)
+            free(session->job.candidates);
+        else
+            fail(STATUS_ERROR, "out of memory");
+        free(session);
+        return session_cannot_begin(membership, arguments);
+    }
     session->membership = membership;
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,
@@ -156,9 +180,7 @@ enum status session_run(const struct membership *membership, void *argument)
     if (session_concludes(membership, arguments->report))
         config.conclude = session_conclude;
     bool whole = false;
-    enum status status = job_copy(job, &session->job);
-    if (status == STATUS_OK)
-        status = control_join(membership, &config, &session->control);
+    enum status status = control_join(membership, &config, &session->control);
     if (status == STATUS_OK) {
         if (membership->joined)
             membership->joined(membership->joined_argument);
