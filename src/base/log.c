@@ -40,7 +40,7 @@ struct log *log_current(void)
 /* One write(2) for the whole line, so that the lines of many ranks do not mix. */
 static void line_put(const struct log *log, const char *text)
 {
-    char line[1400];
+    char line[SAY_MOST + 40]; /* with the rank */
     int length = log->rank < 0
                      ? snprintf(line, sizeof line, "cctest: %s\n", text)
                      : snprintf(line, sizeof line, "cctest: rank %d: %s\n", log->rank, text);
@@ -135,7 +135,7 @@ void log_print_failure(struct log *log)
 static void say_at(int level, const char *format, va_list arguments)
 {
     struct log *log = log_current();
-    char text[1200];
+    char text[SAY_MOST];
     if (log->verbosity < level)
         return;
     vsnprintf(text, sizeof text, format, arguments);

@@ -53,9 +53,11 @@ bool log_failure(struct log *log, struct failure *failure);
 /* Prints the recorded failure, if there is one that has not been printed, as one line on stderr. */
 void log_print_failure(struct log *log);
 
+#define SAY_MOST (MESSAGE_MOST + 400) /* bytes of a line with its 0: a sentence, and whose it is */
+
 /* One line on stderr, "cctest: rank 3: ..." (the rank only if there is one), in one write.
  * Must not hang if no process reads stderr: a line that stderr does not accept within 200 ms is
- * dropped, and counted. */
+ * dropped, and counted. One of more than SAY_MOST bytes is cut. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, at verbosity `level` and above only. */

@@ -212,6 +212,8 @@ static void fault_say(const struct line *line, const struct finding_group *group
 {
     struct rank_list list = {0};
     char message[MESSAGE_MOST], ranks[RANK_LIST_MOST];
+    _Static_assert(RANK_LIST_MOST + sizeof line->members->host + MESSAGE_MOST + 30 <= SAY_MOST,
+                   "the end of the message, which names the suspect, is not cut off");
     struct text text = text_in(ranks, sizeof ranks);
     for (int i = 0; i < group->count; i++)
         rank_list_put(&list, group->ranks[i]);
