@@ -13,6 +13,8 @@
 #include "control/root_join.h"
 #include "control/root_state.h"
 
+#define RETURN_SECONDS 6.0 /* for a rank to call again. Its last call may take it 5 to give up */
+
 /* ---- the ranks, one by one ---- */
 
 static void peer_heard(struct root *root, struct peer *peer,
@@ -151,9 +153,25 @@ static void root_lost(void *argument, struct child_link *child, bool invalid)
         peer_return(&root->peers[child->rank]);
         return;
     } else if (root->peers[child->rank].state == PEER_SENT) {
-        return; /* it may not have got rank 0's proof as it was sent, and calls again */
+        /* It may not have got rank 0's proof as it was sent, and calls again. */
+        root->peers[child->rank].gone = root->control->helper.now;
+        return;
     }
     peer_lost(root, child->rank);
+}
+
+/* A rank that has not called again is dead: there may be no supervisor that says so. */
+static void root_check_returns(struct root *root)
+{
+    for (int rank = 1; rank < root->ranks; rank++) {
+        struct peer *peer = &root->peers[rank];
+        if (peer->state != PEER_SENT || peer->gone == 0 ||
+            root->control->helper.now - peer->gone < RETURN_SECONDS)
+            continue;
+        control_set_lost(root->control, rank);
+        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
+        peer->state = PEER_LEFT;
+    }
 }
 
 static const struct child_link_ops root_link_ops = {.received = root_received, .lost = root_lost};
@@ -214,8 +232,8 @@ static bool root_has_silent(const struct root *root)
     double patience = fmax(control->config.timeout, SILENT_SECONDS);
     for (int rank = 1; rank < root->ranks; rank++) {
         const struct peer *peer = &root->peers[rank];
-        if (peer_is_joined(peer) && !peer->standing.finished &&
-            control->helper.now - peer->heard > patience)
+        bool expected = peer_is_joined(peer) || peer->state == PEER_SENT; /* it called again */
+        if (expected && !peer->standing.finished && control->helper.now - peer->heard > patience)
             return true;
     }
     return false;
@@ -333,6 +351,7 @@ static void root_tend(struct root *root)
     if (control->helper.lost > 0 && control->helper.lost < root->ranks)
         root_blame(root, control->helper.lost, CAUSE_LOST, STATUS_TIMEOUT, "");
     if (!job_ended(control)) {
+        root_check_returns(root);
         if (job_begun(control))
             root_check_progress(root);
         else

@@ -150,6 +150,7 @@ static bool peer_is_counted(const struct peer *peer)
 static void peer_set_joined(struct root *root, struct peer *peer, int rank)
 {
     peer->state = PEER_JOINED;
+    peer->gone = 0;
     peer->heard = root->progressed = root->control->helper.now;
     root->joined++;
     say_verbose(2, "rank %d has joined from host %s", rank, peer->request.host.name);
@@ -217,6 +218,8 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
         redirect.home = root->peers[peer->parent].request.home;
     redirect_encode(&redirect, &bytes);
     peer->state = PEER_SENT;
+    peer->heard = root->control->helper.now;
+    peer->gone = 0;
     if (peer->parent > 0) {
         pending_dismiss(wire, FRAME_REDIRECT, &bytes);
     } else {

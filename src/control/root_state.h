@@ -25,6 +25,7 @@ enum peer_state {
 struct peer {
     enum peer_state state; /* rank 0 itself: JOINED */
     double heard;          /* when its last frame came */
+    double gone;           /* SENT: when its connection to rank 0 broke; 0: it did not */
     struct join_request request;
     int parent;       /* 0: it stays with rank 0 */
     int children;     /* ranks that were sent to it */

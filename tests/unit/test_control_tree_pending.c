@@ -5,6 +5,7 @@
 #include "pending.h"
 
 #include <limits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/host.h"
@@ -374,6 +375,42 @@ static void test_hung_up(void **state)
     job_free(job);
 }
 
+/* Rank 1 calls, and dies before it knows that it was accepted, perhaps when the job runs already. No
+ * supervisor says so. */
+static void test_dies_as_it_calls(void **state)
+{
+    (void)state;
+    for (int begun = 0; begun < 2; begun++) {
+        struct job_of_ranks *job = job_create(2, 1, 60);
+        struct join_request request;
+        struct membership membership = membership_of(job, 1);
+        struct wire first = {.fd = -1};
+        struct frame frame;
+        struct timespec began, ended;
+        job->life = exchange_life;
+        assert_true(threads_start(job, 0, 1));
+        if (begun) {
+            first = pending_join(job, 1, &job->home);
+            pending_await(&first, FRAME_WELCOME, &frame);
+        }
+        join_request_fill(&request, &membership, "same");
+        if (begun)
+            request.home = job->home;
+        struct wire wire = shake_hands(job, socket_connect(&job->home.list[0]), false, &request);
+        pending_await(&wire, FRAME_REDIRECT, &frame);
+        wire_close(&wire);
+        clock_gettime(CLOCK_MONOTONIC, &began);
+        threads_expect(job, 0, 1, STATUS_TIMEOUT);
+        clock_gettime(CLOCK_MONOTONIC, &ended);
+        assert_in_range(ended.tv_sec - began.tv_sec, 4, 30);
+        assert_int_equal(1, job->outcome[0].bottleneck);
+        assert_non_null(strstr(job->outcome[0].message,
+                               begun ? "is gone" : ") was lost when 1 of 2 ranks had joined"));
+        wire_close(&first);
+        job_free(job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_deaf_parent),
         cmocka_unit_test(test_failure_behind_a_deaf_parent),
         cmocka_unit_test(test_hung_up),
+        cmocka_unit_test(test_dies_as_it_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
