@@ -34,13 +34,15 @@ static ssize_t write_some(int fd, const char *text, size_t length, struct patien
     struct pollfd set = {.fd = fd, .events = POLLOUT};
     if (!patience)
         return write(fd, text, length);
-    while (poll(&set, 1, atomic_load(&patience->over) ? 0 : LOOK_MS) == 0) {
-        if (!patience_ends(patience, clock_seconds() - begin))
-            continue;
-        errno = ETIMEDOUT;
-        return -1;
+    bool ends = false;
+    while (!ends && poll(&set, 1, atomic_load(&patience->over) ? 0 : LOOK_MS) == 0) {
+        atomic_store(&patience->waits, true);
+        ends = patience_ends(patience, clock_seconds() - begin);
     }
-    return write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
+    atomic_store(&patience->waits, false);
+    if (ends)
+        errno = ETIMEDOUT;
+    return ends ? -1 : write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
 }
 
 bool stream_write(int fd, const char *text, size_t length, struct patience *patience)

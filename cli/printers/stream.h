@@ -14,6 +14,7 @@
 /* How long a writer waits for a reader. A pending signal that ends jobs ends the wait, too. */
 struct patience {
     _Atomic bool over;            /* the writer no longer waits */
+    _Atomic bool waits;           /* it waits now */
     double seconds;               /* that the reader may take nothing; 0: no limit */
     const char *_Atomic *writing; /* what is being written, for a sentence; NULL: says none */
     bool told;                    /* that the writer waits */

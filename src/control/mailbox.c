@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "control/frame.h"
 
+#define TELL_SECONDS   5.0 /* of one write to a file are worth a sentence */
 #define REPORT_SECONDS 3.0 /* for rank 0 to report before another rank ends their process */
 
 const char *control_signal_name(const struct control *control)
@@ -246,8 +247,30 @@ static bool main_concluded(struct control *control, enum status *status)
     double since = helper->now - helper->ending_at;
     if (control->membership.rank > 0 && since < REPORT_SECONDS)
         return false;
-    return control->config.conclude(control->config.conclude_argument, status) ||
-           since > REPORT_SECONDS + STUCK_SECONDS;
+    bool concluded = control->config.conclude(control->config.conclude_argument, status);
+    if (!concluded && status_is_whole(*status))
+        *status = STATUS_ERROR; /* it is written nowhere */
+    return concluded || since > REPORT_SECONDS + STUCK_SECONDS;
+}
+
+double control_writing_seconds(struct control *control)
+{
+    const struct control_config *config = &control->config;
+    struct helper *helper = &control->helper;
+    const char *writing = config->writing ? atomic_load(config->writing) : NULL;
+    bool waits = config->awaits_reader && atomic_load(config->awaits_reader);
+    uint64_t progress = atomic_load_explicit(&control->progress.progress, memory_order_relaxed);
+    if (!writing || waits || writing != helper->writing || progress != helper->writing_progress) {
+        helper->writing = writing;
+        helper->writing_progress = progress;
+        helper->writing_since = helper->now;
+    }
+    double seconds = helper->now - helper->writing_since;
+    if (seconds > TELL_SECONDS && !helper->writing_told) {
+        say("writing %s takes long: %.0f s so far; does its file system answer?", writing, seconds);
+        helper->writing_told = true;
+    }
+    return seconds;
 }
 
 void control_watch_main(struct control *control)
@@ -263,7 +286,8 @@ void control_watch_main(struct control *control)
     pthread_mutex_unlock(&control->mailbox.lock);
     const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
     bool whole = status_is_whole(status), signaled = control->helper.signal != 0;
-    if (done || (writing && whole && !signaled))
+    bool may_write = writing && control_writing_seconds(control) < FILE_SECONDS;
+    if (done || (may_write && whole && !signaled))
         return;
     double patience = writing && whole ? 0 : whole ? FREE_SECONDS : STUCK_SECONDS;
     if (now - reacted_at < patience || main_hurried(control, writing))
@@ -275,7 +299,7 @@ void control_watch_main(struct control *control)
     say_verbose(root ? 0 : 1,
                 "ending this process: the job ended %.1f s ago and this rank does not %s%s%s",
                 now - control->helper.ended_at, writing ? "end: does no process read " : "react",
-                writing ? writing : "", writing ? "?" : "");
+                writing ? writing : "", writing ? ", or does its file system not answer?" : "");
     _exit((int)status);
 }
 

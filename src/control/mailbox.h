@@ -28,6 +28,7 @@
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick, */
 #define FREE_SECONDS    15.0 /* or, where the job went through, be busy with its own end */
+#define FILE_SECONDS    30.0 /* that one write to a file may take; a reader may pause for longer */
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
 #endif
@@ -84,12 +85,16 @@ struct helper {
     double now;           /* seconds; stands still while the process is stopped */
     double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
-    double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
-    double hurried_at; /* when the main thread was told to wait for no reader; 0: it was not */
-    double ending_at;  /* when the helper first tried to end the process; 0: it did not */
-    uint64_t reacted;  /* the main thread's ticks then */
-    int signal;        /* the last that came; 0: none */
-    int lost;          /* a rank that died, as the supervisor says; -1: none */
+    double reacted_at;    /* by main_reacted_at(); 0: the job has not ended */
+    double hurried_at;    /* when the main thread was told to wait for no reader; 0: it was not */
+    const char *writing;  /* what the main thread writes, */
+    double writing_since; /* since when it waits for no reader of that, */
+    uint64_t writing_progress; /* and its progress then */
+    bool writing_told;         /* a write takes long */
+    double ending_at;          /* when the helper first tried to end the process; 0: it did not */
+    uint64_t reacted;          /* the main thread's ticks then */
+    int signal;                /* the last that came; 0: none */
+    int lost;                  /* a rank that died, as the supervisor says; -1: none */
     /* The most that it held at once. Tests compare them with the tree's bounds. */
     _Atomic int sockets_most, child_links_most;
 };
@@ -156,10 +161,13 @@ void control_set_lost(struct control *control, int rank);
 /* The job has ended with this status. The first call counts. */
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
+/* Rank 0: for how many seconds its main thread has been in one write to a file that waits for no
+ * reader. It may be on a server that does not answer, so a long one is said. */
+double control_writing_seconds(struct control *control);
 /* Ends the process if its main thread does not notice that the job has ended, or if rank 0 does not
  * finish its report. Each tick of the main thread (tick_on()) gives it more time. A main thread that
  * waits for a reader of its output is told to go on before that; after a job that went through, it
- * may wait until a signal comes. The status is the job's own, but where rank 0 has not reported; it
+ * may wait until a signal comes, but for a file not longer than FILE_SECONDS. The status is the job's own, but where rank 0 has not reported; it
  * is written first, where this process writes it. One that was written stays. */
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */

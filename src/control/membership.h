@@ -46,6 +46,7 @@ struct control_config {
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
     const char *_Atomic const
         *writing; /* what rank 0 writes results to just now; NULL at the others */
+    const _Atomic bool *awaits_reader; /* likewise: it waits until a process reads that */
     /* Rank 0: called by the helper, again and again, with what its main thread does; or NULL. */
     void (*running)(void *argument, const struct progress_snapshot *now);
     void *running_argument;

@@ -256,11 +256,13 @@ static bool root_heartbeat_due(const struct root *root)
     return root->control->helper.now - root->heartbeat_at >= root->control->heartbeat;
 }
 
-/* While rank 0 writes results, the others wait for it. A reader that pauses is no rank's fault. */
+/* While rank 0 writes results, the others wait for it. A reader that pauses is no rank's fault, and a
+ * file may be slow. */
 static void root_wait_for_reader(struct root *root)
 {
-    const struct control *control = root->control;
-    if (control->config.writing && atomic_load(control->config.writing))
+    struct control *control = root->control;
+    double seconds = control_writing_seconds(control);
+    if (control->helper.writing && seconds < FILE_SECONDS)
         root->progressed = control->helper.now;
 }
 

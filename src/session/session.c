@@ -173,6 +173,8 @@ enum status session_run(const struct membership *membership, void *argument)
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
                                     .writing = session->report ? &session->report->writing : NULL,
+                                    .awaits_reader =
+                                        session->report ? session->report->awaits_reader : NULL,
                                     .running = session->report ? session_running : NULL,
                                     .running_argument = session->report,
                                     .hurries = session->report ? session->report->hurries : NULL,

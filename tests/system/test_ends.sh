@@ -14,6 +14,69 @@ paused() {
 paused &
 pids[paused]=$!
 
+# HANG=affinity: a rank hangs in its set-up (of threads the first one); HANG=rename3, rename5: as it writes JSON in the middle
+# or at the end; HANG=munmap: when all is written.
+cat >"$scratch/hang.c" <<'CODE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int hangs(const char *where)
+{
+    const char *at = getenv("HANG");
+    return at && strcmp(at, where) == 0;
+}
+
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    static int calls;
+    int (*next)(pid_t, size_t, cpu_set_t *);
+    *(void **)&next = dlsym(RTLD_NEXT, "sched_getaffinity");
+    if (hangs("affinity") && __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) == (getpid() == gettid() ? 4 : 1))
+        sleep(60);
+    return next(pid, size, set);
+}
+
+int rename(const char *from, const char *to)
+{
+    static int calls;
+    int (*next)(const char *, const char *);
+    *(void **)&next = dlsym(RTLD_NEXT, "rename");
+    calls++;
+    if ((calls == 3 && hangs("rename3")) || (calls == 5 && hangs("rename5")))
+        sleep(100);
+    return next(from, to);
+}
+
+int munmap(void *at, size_t size)
+{
+    int (*next)(void *, size_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "munmap");
+    if (hangs("munmap") && size >= 32 << 20)
+        sleep(60);
+    return next(at, size);
+}
+CODE
+has_hang=
+"${CC:-cc}" -shared -fPIC -o "$scratch/hang.so" "$scratch/hang.c" -ldl 2>/dev/null && has_hang=1
+hanging() { # hanging WHERE COMMAND...: a job of one rank, which is its launcher's
+    free_port
+    hanging=(env HANG="$1" LD_PRELOAD="$scratch/hang.so" CCTEST_SECRET="$long_secret" "$CCTEST" allreduce
+        --rendezvous "127.0.0.1:$port" --rank 0 --world 1 "${@:2}")
+}
+
+# A file system that does not answer. It has half a minute, so this goes on beside all that follows.
+for place in 3 5; do
+    [ "$has_hang" ] || continue
+    hanging rename$place -b 8 -e 8 -n 1 --timeout 2 --json "$scratch/slow$place.json"
+    RUN_LIMIT=90 start slow$place "${hanging[@]}"
+done
+
 # One verdict. Something happens to a process of the job at a random moment near its end. Several jobs run at once.
 cat >"$scratch/moments.py" <<'PYTHON'
 import json, os, random, re, signal, subprocess, sys, time
@@ -232,55 +295,26 @@ check_status 0
 check "each of 14 jobs goes through" test "$(grep -c 'ends with 0 0 0$' "$out")" = 14
 
 # A main thread that hangs where nothing ticks: the helper ends the process, and writes the status if none is written yet.
-# HANG=affinity: a rank hangs in its set-up (of threads the first one); HANG=munmap: at the end, when all is written.
-cat >"$scratch/hang.c" <<'CODE'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-static int hangs(const char *where)
-{
-    const char *at = getenv("HANG");
-    return at && strcmp(at, where) == 0;
-}
-
-int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
-{
-    static int calls;
-    int (*next)(pid_t, size_t, cpu_set_t *);
-    *(void **)&next = dlsym(RTLD_NEXT, "sched_getaffinity");
-    if (hangs("affinity") && __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) == (getpid() == gettid() ? 4 : 1))
-        sleep(60);
-    return next(pid, size, set);
-}
-
-int munmap(void *at, size_t size)
-{
-    int (*next)(void *, size_t);
-    *(void **)&next = dlsym(RTLD_NEXT, "munmap");
-    if (hangs("munmap") && size >= 32 << 20)
-        sleep(60);
-    return next(at, size);
-}
-CODE
-hang() { # hang WHERE STATUS WORD COMMAND...: all three say the same
-    rm -f "$scratch/hang.json"
-    run env HANG="$1" LD_PRELOAD="$scratch/hang.so" "${@:4}" --json "$scratch/hang.json" -n 1
-    check_status "$2"
-    check "the table says another status" test "$(grep -v "^# status: $3$" "$out" | grep -c '^# status')" = 0
+hung() { # hung STATUS WORD: all three say the same
+    check_status "$1"
+    check "the table says another status" test "$(grep -v "^# status: $2$" "$out" | grep -c '^# status')" = 0
     check_says 'ending this process'
-    check_json "$scratch/hang.json" "d['status'] == '$3'" "bool(d['errors']) == ('$3' != 'ok')"
+    check_json "$scratch/hang.json" "d['status'] == '$2'" "bool(d['errors']) == ('$2' != 'ok')"
 }
-if "${CC:-cc}" -shared -fPIC -o "$scratch/hang.so" "$scratch/hang.c" -ldl 2>/dev/null; then
-    hang affinity 5 timeout "$CCTEST" allreduce --np 2 --ranks-as threads --timeout 3 -b 8 -e 8 -v
-    free_port
-    alone=("$CCTEST" allreduce --rendezvous "127.0.0.1:$port" --rank 0 --world 1)
-    CCTEST_SECRET=$long_secret hang affinity 5 timeout "${alone[@]}" --timeout 3 -b 8 -e 8
-    CCTEST_SECRET=$long_secret hang munmap 0 ok "${alone[@]}" -b 64M -e 64M # FREE_SECONDS later
+if [ "$has_hang" ]; then
+    run env HANG=affinity LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce --np 2 --ranks-as threads --timeout 3 -b 8 -e 8 -n 1 \
+        -v --json "$scratch/hang.json"
+    hung 5 timeout
+    hanging affinity --timeout 3 -b 8 -e 8 -n 1 --json "$scratch/hang.json"
+    run "${hanging[@]}"
+    hung 5 timeout
+    hanging munmap -b 64M -e 64M -n 1 --json "$scratch/hang.json" # FREE_SECONDS later
+    run "${hanging[@]}"
+    hung 0 ok
+    ended slow3 5 "^cctest: rank 0: writing $scratch/slow3.json takes long"
+    check_says '^cctest: no rank has progressed'
+    ended slow5 1 "^cctest: rank 0: writing $scratch/slow5.json takes long"
+    check_says "ending this process: .* does its file system not answer"
 fi
 
 # The reader that paused.
