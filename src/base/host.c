@@ -140,6 +140,13 @@ char host_process_state(pid_t pid)
     return stat_state(path);
 }
 
+bool host_thread_is_ready(pid_t thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)thread);
+    return stat_state(path) == 'R';
+}
+
 char host_process_remains(pid_t pid)
 {
     char folder[64], path[512], remains = 0;

@@ -100,6 +100,7 @@ static struct control *control_create(const struct membership *membership,
     struct control *control = calloc(1, sizeof *control);
     if (!control)
         return NULL;
+    control->main_thread = gettid();
     control->membership = *membership;
     control->config = *config;
     if (control->config.fan_out <= 0)

@@ -88,7 +88,7 @@ struct helper {
     double reacted_at;    /* by main_reacted_at(); 0: the job has not ended */
     double hurried_at;    /* when the main thread was told to wait for no reader; 0: it was not */
     const char *writing;  /* what the main thread writes, */
-    double writing_since; /* since when it waits for no reader of that, */
+    double writing_since; /* since when it waits for neither a reader of that nor a CPU, */
     uint64_t writing_progress; /* and its progress then */
     bool writing_told;         /* a write takes long */
     double ending_at;          /* when the helper first tried to end the process; 0: it did not */
@@ -114,6 +114,7 @@ struct control {
     double gap; /* seconds between two looks at the clock: after more, the process was stopped */
 
     /* The main thread's. */
+    pid_t main_thread;
     struct progress progress;             /* the helper reads it */
     uint32_t exchanges;                   /* how many it has begun */
     enum status (*watch)(void *argument); /* of control_watch(), or NULL */
@@ -161,8 +162,8 @@ void control_set_lost(struct control *control, int rank);
 /* The job has ended with this status. The first call counts. */
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
-/* Rank 0: for how many seconds its main thread has been in one write to a file that waits for no
- * reader. It may be on a server that does not answer, so a long one is said. */
+/* Rank 0: for how many seconds its main thread has been in one write to a file that waits for neither
+ * a reader nor a CPU. It may be on a server that does not answer, so a long one is said. */
 double control_writing_seconds(struct control *control);
 /* Ends the process if its main thread does not notice that the job has ended, or if rank 0 does not
  * finish its report. Each tick of the main thread (tick_on()) gives it more time. A main thread that
