@@ -214,14 +214,14 @@ while b"running for" not in shown and select.select([terminal], [], [], 20)[0]:
     shown += os.read(terminal, 1000)
 os.write(terminal, b"\x13")
 try:
-    job.wait(20)
+    job.wait(30)
 except subprocess.TimeoutExpired:
     sys.exit("the job waits")
 finally:
     os.write(terminal, b"\x11") # Ctrl-Q
 sys.exit("there was no such line" if b"running for" not in shown else job.wait(20))
 PYTHON
-run python3 "$scratch/stopped.py" "$CCTEST" "${late[@]}" -n 8 --timeout 1
+run python3 "$scratch/stopped.py" "$CCTEST" "${late[@]}" -n 14 --timeout 3
 check_status 0 "the terminal is stopped"
 check_says '^# status: ok$' "$out"
 
