@@ -85,7 +85,7 @@ refused "which collective\?"
 refused "which collective\?" plan
 refused "is not a collective" plan altoall
 refused "'altoall' is not a collective, nor an algorithm of one: did you mean 'alltoall'\?" list altoall
-refused "'rinng' is not a collective, nor an algorithm of one: did you mean 'ring'\? valid are allreduce, .*barrier" list rinng
+refused "'rabenseifnr' is not a collective, nor an algorithm of one: did you mean 'rabenseifner'\? valid are allreduce, .*barrier" list rabenseifnr
 refused "'bruk' is not a collective: " list allreduce,bruk
 refused "'altoall' is not a collective: did you mean 'alltoall'\?" help allreduce,altoall
 refused "did you mean 'version'\? valid are allreduce, .*barrier, all, list, info, plan, help, version$" help versoin
