@@ -437,18 +437,16 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
     return status;
 }
 
-/* One exchange of words that are not too many for one. */
-static enum status maximum_of_piece(struct control *control, uint64_t *words, size_t count,
-                                    const char *what)
+enum status control_maximum(struct control *control, uint64_t *words, size_t count,
+                            const char *what)
 {
+    if (count > CONTROL_WORDS_MOST)
+        return fail(STATUS_ERROR, "%zu %s words are more than one exchange may have (%zu)", count,
+                    what, CONTROL_WORDS_MOST);
     struct queued_frame *result = NULL;
     struct bytes bytes = {0};
     uint32_t number = control->exchanges++;
     maxima_encode(number, control_rank(control), words, count, &bytes);
-    if (bytes.failed) {
-        bytes_free(&bytes);
-        return fail(STATUS_ERROR, "out of memory for %zu %s words", count, what);
-    }
     enum status status =
         exchange(control, queued_frame_take(FRAME_MAXIMA, &bytes), number, &result);
     if (status == STATUS_OK && control_rank(control) == 0) {
@@ -457,22 +455,6 @@ static enum status maximum_of_piece(struct control *control, uint64_t *words, si
             words[i] = read_u64(&reader);
     }
     free(result);
-    return status;
-}
-
-enum status control_maximum(struct control *control, uint64_t *words, size_t count,
-                            const char *what)
-{
-    if (count > CONTROL_WORDS_MOST)
-        return fail(STATUS_ERROR, "%zu %s words are more than an exchange of maxima may have (%d)",
-                    count, what, CONTROL_WORDS_MOST);
-    size_t done = 0, piece = 0;
-    enum status status;
-    do {
-        piece = count - done < MAXIMA_PIECE ? count - done : MAXIMA_PIECE;
-        status = maximum_of_piece(control, words + done, piece, what);
-        done += piece;
-    } while (status == STATUS_OK && done < count);
     return status;
 }
 

@@ -51,10 +51,10 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
                              const char *what, struct blobs *blobs);
 
 /* At rank 0 each word becomes the greatest that any rank has in its place; the others keep theirs.
- * All ranks have equally many words: at most CONTROL_WORDS_MOST. The ranks between a rank and rank
- * 0 reduce them on the way, piece by piece, so no rank holds the words of many, nor all words of
- * one but its own. Called and ended as control_exchange(). */
-#define CONTROL_WORDS_MOST 4000000
+ * All ranks have equally many words: at most CONTROL_WORDS_MOST (exchange_maximum() has no limit). The
+ * ranks between a rank and rank 0 reduce them on the way, so no rank holds the words of many.
+ * Called and ended as control_exchange(). */
+#define CONTROL_WORDS_MOST ((size_t)32 << 10)
 enum status control_maximum(struct control *control, uint64_t *words, size_t count,
                             const char *what);
 

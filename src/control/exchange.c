@@ -23,6 +23,19 @@ enum status exchange_decode(struct control *control, enum exchange kind, struct 
     return status;
 }
 
+enum status exchange_maximum(struct control *control, uint64_t *words, size_t count,
+                             const char *what)
+{
+    size_t done = 0, piece = 0;
+    enum status status;
+    do {
+        piece = count - done < CONTROL_WORDS_MOST ? count - done : CONTROL_WORDS_MOST;
+        status = control_maximum(control, words + done, piece, what);
+        done += piece;
+    } while (status == STATUS_OK && done < count);
+    return status;
+}
+
 /* A peer, and its place in the caller's list. */
 struct addressee {
     int peer, place;

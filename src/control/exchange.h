@@ -14,6 +14,11 @@ enum status exchange_decode(struct control *control, enum exchange kind, struct 
                             bool (*decode)(void *argument, int rank, struct reader *reader),
                             void *argument);
 
+/* As control_maximum(), for any number of words: piece by piece, since each connection of a relay
+ * holds one in its buffer. */
+enum status exchange_maximum(struct control *control, uint64_t *words, size_t count,
+                             const char *what);
+
 /* Sends `each` bytes of <what> data to each of `peers`, in their order in `mine`, and receives as
  * many from each into `theirs`. Each parcel goes to its peer alone, so a few peers of each rank cost
  * little in jobs of any size. All ranks call it in the same order as their other exchanges, if need

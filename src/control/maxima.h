@@ -3,15 +3,12 @@
  *
  * Each relay waits a moment for the words of all ranks behind it, and sends their maxima on. So
  * each connection carries one array, and rank 0 holds one, however many ranks there are. A maximum
- * may take in a rank twice, so words that come on two ways do no harm. An array of many words is
- * exchanged in pieces, one after the other: each connection of a relay holds one in its buffer.
+ * may take in a rank twice, so words that come on two ways do no harm.
  */
 #ifndef CCTEST_CONTROL_MAXIMA_H
 #define CCTEST_CONTROL_MAXIMA_H
 
 #include "base/bytes.h"
-
-#define MAXIMA_PIECE ((size_t)32 << 10) /* words of one exchange, at most */
 
 /* The content of MAXIMA, as a rank sends it: which exchange (the sender's count of them), the ranks
  * whose words these are the maxima of, ascending, and the words. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "control/exchange.h"
 
 /* A duration and the rank below it, in one word: the greatest word is the slowest rank's. */
 #define RANK_BITS     20
@@ -60,9 +61,9 @@ enum status slowest_reduce(struct control *control, const struct rank_result *ra
         slowest->duration[i] = word_of(rank_result->samples[i], rank);
     if (device)
         memcpy(slowest->device, rank_result->device_samples, iterations * sizeof *slowest->device);
-    enum status status = control_maximum(control, slowest->duration, iterations, "sample");
+    enum status status = exchange_maximum(control, slowest->duration, iterations, "sample");
     if (status == STATUS_OK && device)
-        status = control_maximum(control, slowest->device, iterations, "sample of devices");
+        status = exchange_maximum(control, slowest->device, iterations, "sample of devices");
     return status == STATUS_OK && rank == 0 ? slowest_unpack(slowest, control_ranks(control))
                                             : status;
 }

@@ -16,15 +16,16 @@
 
 static enum status many_life(struct control *control, struct job_of_ranks *job)
 {
-    static const size_t counts[] = {0, 1, MAXIMA_PIECE - 1, MAXIMA_PIECE, 2 * MAXIMA_PIECE + 7};
+    static const size_t counts[] = {0, 1, CONTROL_WORDS_MOST - 1, CONTROL_WORDS_MOST,
+                                    2 * CONTROL_WORDS_MOST + 7};
     int rank = control_rank(control), ranks = job->ranks;
     enum status status = STATUS_OK;
-    uint64_t *words = calloc(3 * MAXIMA_PIECE, sizeof *words);
+    uint64_t *words = calloc(3 * CONTROL_WORDS_MOST, sizeof *words);
     assert_non_null(words);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && status == STATUS_OK; c++) {
         for (size_t i = 0; i < counts[c]; i++)
             words[i] = word_write(rank, (int)(i % 1000), ranks, 0);
-        status = control_maximum(control, words, counts[c], "test");
+        status = exchange_maximum(control, words, counts[c], "test");
         for (size_t i = 0; i < counts[c] && rank == 0 && status == STATUS_OK; i++)
             if (words[i] >> 40 != (uint64_t)ranks - 1) /* one rank has that in each place */
                 status = STATUS_WRONG_DATA;
@@ -59,7 +60,7 @@ static void test_too_many(void **state)
     struct job_of_ranks *job = job_create(1, 0, 5);
     job->life = too_many_life;
     job_expect(job, STATUS_ERROR);
-    assert_string_equal("4000001 test words are more than an exchange of maxima may have (4000000)",
+    assert_string_equal("32769 test words are more than one exchange may have (32768)",
                         job->outcome[0].message);
     job_free(job);
 }
