@@ -305,7 +305,7 @@ blob = bytes.fromhex(said[0][1].decode())
 host = int.from_bytes(blob[:4], "little")
 secret = blob[4 + host:36 + host]
 print("secret", secret.hex())
-ours = [bytes(b) for b in streams.values() if b"cctest\3" in b or len(b) > 1000]
+ours = [bytes(b) for b in streams.values() if b"cctest\4" in b or len(b) > 1000]
 talk = [b for b in ours if b"cctest.rank0" not in b]
 print("conversations", len(talk))
 for b in streams.values():

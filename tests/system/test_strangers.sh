@@ -215,7 +215,7 @@ def among_ranks(frame):
         ends = frame[26:30], frame[30:34]
         return all(end[:3] == bytes([10, 77, 0]) and 1 <= end[3] <= 3 for end in ends)
     return False
-openings = sum(b"cctest\x03\x00" in frame for frame in frames if among_ranks(frame))
+openings = sum(b"cctest\x04\x00" in frame for frame in frames if among_ranks(frame))
 print(len(frames), "frames,", openings, "openings of ranks")
 assert openings >= 40
 wire = b"".join(frames)

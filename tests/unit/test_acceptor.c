@@ -106,7 +106,7 @@ static void slow_words_end(void **state)
     int stranger = stranger_come(&door);
     for (int i = 0; i < 8; i++) {
         assert_int_equal(1, pending_at(&door, 100 + i * SECONDS / 8.0));
-        assert_int_equal(1, send(stranger, &"cctest\3"[i], 1, 0));
+        assert_int_equal(1, send(stranger, &"cctest\4"[i], 1, 0));
     }
     assert_int_equal(0, pending_at(&door, 100 + SECONDS));
     assert_true(is_dropped(stranger));

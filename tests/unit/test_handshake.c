@@ -147,7 +147,7 @@ static void test_hello_is_private(void **state)
 static size_t refusal_read(const unsigned char *known, unsigned char heard[4096])
 {
     struct pair pair = pair_open();
-    unsigned char said[OPENING + CLAIM + 5] = "cctest\3";
+    unsigned char said[OPENING + CLAIM + 5] = "cctest\4";
     memcpy(said + OPENING, "P\5", 3);
     struct handshake *handshake = handshake_create(pair.fd[1], true, known, "control", "hello", 5);
     assert_int_equal(sizeof said, send(pair.fd[0], said, sizeof said, 0));
@@ -288,7 +288,7 @@ static void test_strangers(void **state)
     assert_int_equal(HANDSHAKE_REFUSED, feed("cct", 3, true, reason));
     assert_string_equal("closed the connection", reason);
     /* A hello that would not fit. */
-    memcpy(many, "cctest\3\0", 8);
+    memcpy(many, "cctest\4\0", 8);
     memcpy(many + OPENING, "P\377\377", 3);
     assert_int_equal(HANDSHAKE_REFUSED, feed(many, OPENING + 3, false, reason));
     assert_string_equal("did not speak cctest", reason);
