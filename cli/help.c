@@ -81,12 +81,11 @@ static void print_overview(void)
     putchar('\n');
     transports_print(HELP_COLUMN);
     print_options(FOR_RUN);
-    puts(
-        "\nK, M, G, T are powers of 1024, as are KB and KiB. Each option can also be set in the "
-        "environment:\nCCTEST_MIN_BYTES=4K. Names of nccl-tests and OSU are known, too: "
-        "all_reduce_perf --minbytes 8.\n"
-        "Exit status: 0 success, 1 failure, 2 usage, 3 wrong data, 4 slower than --min-busbw, "
-        "5 timed out\nor a rank lost, 77 not available here, 130 interrupted. More: man cctest");
+    puts("\nK, M, G, T are powers of 1024, as are KB and KiB. Each option can also be set in the "
+         "environment:\nCCTEST_MIN_BYTES=4K. Names of nccl-tests and OSU are known, too: "
+         "all_reduce_perf --minbytes 8.\n"
+         "Exit status: 0 success, 1 failure, 2 usage, 3 wrong data, 4 slower than --min-busbw, "
+         "5 timed out\nor a rank lost, 77 not available here, 130 interrupted. More: man cctest");
 }
 
 static void print_command(const struct command *command)
