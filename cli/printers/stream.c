@@ -13,8 +13,9 @@
 #include "base/log.h"
 #include "base/signals.h"
 
-#define LOOK_MS      100 /* between two looks at the patience */
-#define TELL_SECONDS 5.0 /* of waiting are worth a sentence */
+#define LOOK_MS       100 /* between two looks at the patience */
+#define TELL_SECONDS  5.0 /* of waiting are worth a sentence */
+#define TERMINAL_PART 256 /* bytes that a terminal with room takes at once; a pipe takes PIPE_BUF */
 
 /* A writer has waited for `seconds`; true: no longer. */
 static bool patience_ends(struct patience *patience, double seconds)
@@ -27,13 +28,20 @@ static bool patience_ends(struct patience *patience, double seconds)
            (patience->seconds > 0 && seconds > patience->seconds);
 }
 
-/* As write(). A pipe that says that it has room takes PIPE_BUF at once. */
+/* What is written at once does not block, so that the patience is looked at. */
+static size_t part_most(int fd)
+{
+    return isatty(fd) ? TERMINAL_PART : PIPE_BUF;
+}
+
+/* As write(). */
 static ssize_t write_some(int fd, const char *text, size_t length, struct patience *patience)
 {
     double begin = clock_seconds();
     struct pollfd set = {.fd = fd, .events = POLLOUT};
     if (!patience)
         return write(fd, text, length);
+    const size_t most = part_most(fd);
     bool ends = false;
     while (!ends && poll(&set, 1, atomic_load(&patience->over) ? 0 : LOOK_MS) == 0) {
         atomic_store(&patience->waits, true);
@@ -42,7 +50,7 @@ static ssize_t write_some(int fd, const char *text, size_t length, struct patien
     atomic_store(&patience->waits, false);
     if (ends)
         errno = ETIMEDOUT;
-    return ends ? -1 : write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
+    return ends ? -1 : write(fd, text, length < most ? length : most);
 }
 
 bool stream_write(int fd, const char *text, size_t length, struct patience *patience)

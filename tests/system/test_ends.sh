@@ -14,6 +14,24 @@ paused() {
 paused &
 pids[paused]=$!
 
+# A terminal that nobody reads for longer than a file may take, with output that is larger than what it holds.
+cat >"$scratch/unread.py" <<'PYTHON'
+import os, pty, subprocess, sys, time
+master, slave = pty.openpty()
+job = subprocess.Popen(sys.argv[1:], stdout=slave)
+os.close(slave)
+time.sleep(38)
+lines = 0
+try:
+    while more := os.read(master, 65536):
+        lines += more.count(b"\n")
+except OSError: # the last one has closed it
+    pass
+print(lines, "lines")
+sys.exit(job.wait())
+PYTHON
+RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 1
+
 # HANG=affinity: a rank hangs in its set-up (of threads the first one); HANG=rename3, rename5: as it writes JSON in the middle
 # or at the end; HANG=munmap: when all is written.
 cat >"$scratch/hang.c" <<'CODE'
@@ -316,6 +334,11 @@ if [ "$has_hang" ]; then
     ended slow5 1 "^cctest: rank 0: writing $scratch/slow5.json takes long"
     check_says "ending this process: .* does its file system not answer"
 fi
+
+# The terminal that was not read.
+ended unread 0
+check_says '^[0-9]{3,} lines$' "$out"
+check_silent 'progressed|take'
 
 # The reader that paused.
 ended paused 0
