@@ -3,10 +3,12 @@
  * transports.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/options/lists.h"
 #include "cli/options/names.h"
 #include "cli/options/values.h"
 #include "cli/printers/text.h"
@@ -115,30 +117,22 @@ static void print_collective(const struct collective *collective)
     print_run();
 }
 
-/* Does a list of names or aliases, or 'all', name the collective? */
-static bool is_listed(const struct collective *collective, const char *list)
-{
-    char item[ITEM_MOST];
-    bool listed = strcmp(list, "all") == 0;
-    while (!listed && list_next(&list, ',', item))
-        listed = collective_find(item) == collective;
-    return listed;
-}
-
 static enum status print_several(const char *list)
 {
-    char item[ITEM_MOST];
-    const char *rest = list;
-    while (strcmp(list, "all") != 0 && list_next(&rest, ',', item))
-        if (!collective_find(item))
-            return unknown_collective(item);
-    printf("cctest %s [options]\n  %s\n\nCollectives (see `cctest help COLLECTIVE`):\n", list,
-           commands->summary);
-    for (int i = 0; collectives[i]; i++)
-        if (is_listed(collectives[i], list))
-            text_print(collectives[i]->summary, printf("  %s", collectives[i]->name), HELP_COLUMN);
-    print_run();
-    return STATUS_OK;
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return fail(STATUS_ERROR, "out of memory");
+    enum status status = collectives_read(list, job);
+    if (status == STATUS_OK) {
+        printf("cctest %s [options]\n  %s\n\nCollectives (see `cctest help COLLECTIVE`):\n", list,
+               commands->summary);
+        for (int i = 0; job->collectives[i]; i++)
+            text_print(job->collectives[i]->summary, printf("  %s", job->collectives[i]->name),
+                       HELP_COLUMN);
+        print_run();
+    }
+    free(job);
+    return status;
 }
 
 enum status help_command(const struct command_line *line, struct job *job)

@@ -3,12 +3,12 @@
  */
 #include "cli/options/resolve.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/size.h"
@@ -20,6 +20,7 @@
 #include "run/candidates.h"
 
 #define TIMEOUT_LEAST 0.2 /* seconds */
+#define LINKS_MOST    16  /* to follow, as names of links may lead in a circle */
 
 static enum source source_of(const struct command_line *line, const char *name)
 {
@@ -180,22 +181,33 @@ struct output {
     const char *option, *path;
 };
 
-/* Is there the folder of a file? */
-static bool has_folder(const char *path)
+/* The name that a link has in its place; false: it is none. */
+static bool link_follow(char name[PATH_MAX])
 {
-    const char *slash = strrchr(path, '/');
-    char folder[PATH_MAX];
-    struct stat about;
-    if (!slash)
-        return true;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - path), path);
-    return stat(folder, &about) == 0;
+    char target[PATH_MAX], *slash = strrchr(name, '/');
+    ssize_t length = readlink(name, target, sizeof target - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    char *from = slash && target[0] != '/' ? slash + 1 : name;
+    return snprintf(from, PATH_MAX - (size_t)(from - name), "%s", target) <
+           PATH_MAX - (int)(from - name);
 }
 
-/* The name without links of a file that may not be there: then realpath() of glibc leaves it. */
+/* The name without links of a file that may not be there; false: its folder is not there. */
 static bool place_find(const char *path, char place[PATH_MAX])
 {
-    return has_folder(path) && (realpath(path, place) || errno == ENOENT);
+    char name[PATH_MAX], folder[PATH_MAX];
+    snprintf(name, sizeof name, "%s", path);
+    for (int i = 0; i < LINKS_MOST && link_follow(name); i++)
+        ;
+    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - name) : 1,
+             slash ? name : ".");
+    if (!realpath(folder, place))
+        return false;
+    size_t length = strlen(place);
+    return snprintf(place + length, PATH_MAX - length, "/%s", last) < PATH_MAX - (int)length;
 }
 
 static bool outputs_are_one(const char *one, const char *other)

@@ -39,6 +39,7 @@ struct retrace {
     const struct hop_question *question;
     struct schedule *schedules[RANKS_MOST];
     int computed; /* nodes, since the last look at the job */
+    bool ended;   /* the job has, and with it the search */
 
     const struct wrong_element *element; /* that is followed, which leads to what is below */
     bool is_complete;      /* every part of it has come from somewhere, and there was room */
@@ -261,7 +262,7 @@ static void retrace_compute(struct retrace *retrace, int first, int bit)
     }
     retrace->computed += retrace->count - first;
     if (retrace->computed >= TICK_NODES) {
-        tick_on(retrace->question->tick);
+        retrace->ended |= !tick_on(retrace->question->tick);
         retrace->computed = 0;
     }
 }
@@ -296,8 +297,8 @@ static struct retrace *retrace_open(const struct hop_question *question)
     struct retrace *retrace = good ? calloc(1, sizeof *retrace) : NULL;
     for (int r = 0; retrace && r < question->problem->ranks; r++) {
         retrace->question = question;
-        tick_on(question->tick);
-        if (schedule_build(question->choice, question->problem, r, question->channels, false,
+        if (tick_on(question->tick) &&
+            schedule_build(question->choice, question->problem, r, question->channels, false,
                            &retrace->schedules[r]) == STATUS_OK)
             continue;
         retrace_close(retrace);
@@ -314,7 +315,7 @@ static void retrace_try(struct retrace *retrace, int index, struct suspects *sus
         &retrace->schedules[node->rank]->operations[node->operation];
     bool lost = retrace->question->fault == HOP_LOST;
     int bits = lost ? LOST + 1 : 8 * (int)retrace->question->inputs->datatype->size;
-    for (int bit = lost ? LOST : 0; bit < bits; bit++) {
+    for (int bit = lost ? LOST : 0; bit < bits && !retrace->ended; bit++) {
         retrace_compute(retrace, index, bit);
         if (!retrace_agrees(retrace, true))
             continue;
@@ -335,7 +336,7 @@ static bool retrace_try_all(struct retrace *retrace, enum node_kind kind, struct
     for (int i = 0; i < retrace->count; i++)
         many += retrace->nodes[i].kind == kind;
     bool few = many * bits * (uint64_t)retrace->count <= TRIES_MOST;
-    for (int i = 0; i < retrace->count && few; i++)
+    for (int i = 0; i < retrace->count && few && !retrace->ended; i++)
         if (retrace->nodes[i].kind == kind)
             retrace_try(retrace, i, suspects);
     return few;
@@ -384,7 +385,7 @@ struct hop_answer hop_search(const struct hop_question *question)
             retrace_search(retrace, &question->finding->elements[i], others);
             suspects_intersect(suspects, others);
         }
-        answer.count = suspects->count;
+        answer.count = retrace->ended ? 0 : suspects->count;
         memcpy(answer.hops, suspects->hops,
                (size_t)(answer.count < HOPS_MOST ? answer.count : HOPS_MOST) * sizeof *answer.hops);
     }

@@ -36,7 +36,7 @@ struct hop_question {
     const struct finding *finding; /* its first element, and those that no hypothesis fits */
     enum hop_fault fault;
     const enum hop_witness *witnesses; /* by rank */
-    const struct tick *tick;           /* called now and then; NULL is allowed */
+    const struct tick *tick;           /* called now and then; false ends the search. May be NULL */
 };
 
 struct suspect_hop {

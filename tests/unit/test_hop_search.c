@@ -269,7 +269,28 @@ static void test_tick(void **state)
     bench.witnesses[0] = WITNESS_WRONG;
     bench.tick = &tick;
     bench_ask(&bench, HOP_FLIPPED, sum_of(&bench, 0, MANY - 1) + 5);
-    assert_true(ticks > 5);
+    assert_true(ticks > MANY + 5);
+}
+
+static enum tick_answer tick_end(void *argument, int peer)
+{
+    (void)peer;
+    return ++*(int *)argument > MANY ? TICK_ENDED : TICK_GO_ON; /* the schedules are made */
+}
+
+/* With the job the search ends, and knows nothing. */
+static void test_ended(void **state)
+{
+    (void)state;
+    struct bench bench;
+    int ticks = 0;
+    const struct tick tick = {.call = tick_end, .argument = &ticks};
+    bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring");
+    bench.witnesses[0] = WITNESS_WRONG;
+    bench.tick = &tick;
+    uint32_t got = sum_of(&bench, 0, MANY - 1) ^ 1u << 30;
+    assert_int_equal(bench_ask(&bench, HOP_FLIPPED, got).count, 0);
+    assert_int_equal(ticks, MANY + 1);
 }
 
 int main(void)
@@ -278,7 +299,7 @@ int main(void)
         cmocka_unit_test(test_chain),    cmocka_unit_test(test_witnesses),
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_lost),
         cmocka_unit_test(test_elements), cmocka_unit_test(test_small_stack),
-        cmocka_unit_test(test_tick),
+        cmocka_unit_test(test_tick),     cmocka_unit_test(test_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
