@@ -171,7 +171,6 @@ static void root_check_returns(struct root *root)
         control_set_lost(root->control, rank);
         root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
         peer->state = PEER_LEFT;
-        root->joined++; /* none waits for it to join */
     }
 }
 
