@@ -8,7 +8,6 @@
  */
 #include "bootstrap/supervisor.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,9 +30,11 @@
 #define SIGNAL_SECONDS 5.0  /* for all ranks to end after a signal */
 #define REPEAT_SECONDS 1.0  /* a signal so soon after the first is the same one, sent twice */
 
-#define HELD_SECONDS 2.0 /* for a dead rank to vanish; a debugger may hold it longer */
-#define KILL_SECONDS                                                                               \
-    10.0 /* for a killed rank to die: it may be freeing much, or hang in a driver */
+/* For a dead rank to vanish, which a debugger may hold longer; and for a killed one to die, which
+ * may be freeing much, or hang in a driver. */
+#define HELD_SECONDS 2.0
+#define KILL_SECONDS 10.0
+#define LOOK_MS      10 /* between two looks at ranks that are to stop or to die */
 
 struct child {
     pid_t pid; /* 0: not started, or ended */
@@ -163,16 +164,21 @@ static void children_signal(struct supervisor *supervisor, int signal)
     }
 }
 
-/* Stops all ranks, or waits until they have ended. */
-static void children_stop(struct supervisor *supervisor)
+/* Stops or kills all ranks, and waits until they have stopped or ended. One that hangs in the
+ * kernel may do neither: after `seconds` it is left. */
+static void children_end(struct supervisor *supervisor, int signal, double seconds)
 {
-    children_signal(supervisor, SIGSTOP);
+    int what = WEXITED | WNOHANG | WNOWAIT | (signal == SIGSTOP ? WSTOPPED : 0);
+    double until = clock_seconds() + seconds;
+    children_signal(supervisor, signal);
     for (int rank = 0; rank < supervisor->ranks; rank++) {
         pid_t pid = supervisor->children[rank].pid;
-        siginfo_t info;
-        while (pid && waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
-               errno == EINTR)
-            ;
+        siginfo_t info = {.si_pid = 0};
+        while (pid && waitid(P_PID, (id_t)pid, &info, what) == 0 && info.si_pid == 0 &&
+               clock_seconds() < until)
+            poll(NULL, 0, LOOK_MS);
+        if (pid && signal == SIGKILL)
+            waitpid(pid, NULL, WNOHANG);
     }
 }
 
@@ -300,12 +306,9 @@ enum status supervisor_wait(struct supervisor *supervisor)
 
 void supervisor_destroy(struct supervisor *supervisor)
 {
-    children_stop(supervisor); /* none may see, and report, the end of another */
-    children_signal(supervisor, SIGKILL);
-    for (int rank = 0; rank < supervisor->ranks; rank++)
-        while (supervisor->children[rank].pid &&
-               waitpid(supervisor->children[rank].pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+    /* They stop first: none may see, and report, the end of another. */
+    children_end(supervisor, SIGSTOP, HELD_SECONDS);
+    children_end(supervisor, SIGKILL, KILL_SECONDS);
     pthread_sigmask(SIG_SETMASK, &supervisor->old, NULL);
     close(supervisor->signals);
     free(supervisor->children);

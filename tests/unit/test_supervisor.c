@@ -211,6 +211,28 @@ static void a_rank_that_does_not_die_holds_no_job(void **state)
     assert_null(strstr(child->err, "another process holds it"));
 }
 
+/* As where a job cannot start its last rank. */
+static int job_run_given_up(void *argument)
+{
+    struct supervisor *supervisor = supervisor_create(1);
+    (void)argument;
+    if (supervisor && supervisor_fork(supervisor, 0) == 0)
+        rank_stay(0);
+    alarm(30);
+    kills_nothing = true;
+    if (supervisor)
+        supervisor_destroy(supervisor);
+    return 0;
+}
+
+static void a_rank_that_does_not_die_holds_no_job_that_is_given_up(void **state)
+{
+    (void)state;
+    const struct child *child = child_run(job_run_given_up, NULL);
+    assert_true(WIFEXITED(child->status));
+    assert_int_equal(WEXITSTATUS(child->status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +240,7 @@ int main(void)
         cmocka_unit_test(the_gravest_status_counts),
         cmocka_unit_test(a_debugger_holds_no_job),
         cmocka_unit_test(a_rank_that_does_not_die_holds_no_job),
+        cmocka_unit_test(a_rank_that_does_not_die_holds_no_job_that_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
