@@ -101,11 +101,21 @@ static void csv_result(struct report *report, const struct job *job, const struc
     csv_flush(csv);
 }
 
+/* A file server may refuse the data as late as at close(). */
 static void csv_end(struct report *report, const struct job *job, const struct job_end *end)
 {
+    struct csv_report *csv = csv_report_of(report);
     (void)job;
     (void)end;
-    csv_flush(csv_report_of(report));
+    csv_flush(csv);
+    if (!csv->held)
+        return;
+    fclose(csv->file); /* first: it writes to what `held` has open */
+    csv->file = NULL;
+    if (fclose(csv->held) != 0)
+        outcome_fail(csv->outcome, "cannot write %s: %s; choose another file", csv->path,
+                     strerror(errno));
+    csv->held = NULL;
 }
 
 static void csv_samples(struct report *report, const struct job *job, const struct line_name *line,

@@ -33,16 +33,27 @@ PYTHON
 RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 1
 
 # HANG=affinity: a rank hangs in its set-up (of threads the first one); HANG=rename3, rename5: as it writes JSON in the middle
-# or at the end; HANG=munmap: when all is written.
+# or at the end; HANG=rename6: as the status is written; and so does each process that writes later; HANG=munmap: when all is written; HANG=munmap1: rank 1 of
+# threads does then. HANG=lastline: the table's last line hangs. HANG=close: the CSV's data is lost when it is closed.
+# HANG=trickle: each piece of the samples takes long.
 cat >"$scratch/hang.c" <<'CODE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+static int *calls; /* of rename(), by all processes of the job */
+
+__attribute__((constructor)) static void begin(void)
+{
+    calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
 
 static int hangs(const char *where)
 {
@@ -62,20 +73,61 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 
 int rename(const char *from, const char *to)
 {
-    static int calls;
     int (*next)(const char *, const char *);
     *(void **)&next = dlsym(RTLD_NEXT, "rename");
-    calls++;
-    if ((calls == 3 && hangs("rename3")) || (calls == 5 && hangs("rename5")))
-        sleep(100);
+    int call = __atomic_add_fetch(calls, 1, __ATOMIC_SEQ_CST);
+    const char *at = getenv("HANG");
+    if (at && strncmp(at, "rename", 6) == 0 && call >= atoi(at + 6))
+        sleep(200);
     return next(from, to);
+}
+
+static int ends_with(int fd, const char *end)
+{
+    char link[64], path[4096] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    return length >= (ssize_t)strlen(end) && strcmp(path + length - strlen(end), end) == 0;
+}
+
+ssize_t write(int fd, const void *text, size_t length)
+{
+    ssize_t (*next)(int, const void *, size_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "write");
+    if (hangs("lastline") && length > 10 && memcmp(text, "# status: ", 10) == 0)
+        sleep(200);
+    if (hangs("trickle") && ends_with(fd, ".samples"))
+        usleep(500000);
+    return next(fd, text, length);
+}
+
+int fclose(FILE *file)
+{
+    int (*next)(FILE *);
+    *(void **)&next = dlsym(RTLD_NEXT, "fclose");
+    int loses = hangs("close") && ends_with(fileno(file), ".csv"), result = next(file);
+    errno = loses ? EDQUOT : errno;
+    return loses ? EOF : result;
+}
+
+static pthread_t second; /* thread that the process starts: rank 1, where ranks are threads */
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+{
+    static int threads;
+    int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    int error = next(thread, attributes, start, argument);
+    if (__atomic_add_fetch(&threads, 1, __ATOMIC_SEQ_CST) == 2)
+        second = *thread;
+    return error;
 }
 
 int munmap(void *at, size_t size)
 {
     int (*next)(void *, size_t);
     *(void **)&next = dlsym(RTLD_NEXT, "munmap");
-    if (hangs("munmap") && size >= 32 << 20)
+    if (size >= 32 << 20 && (hangs("munmap") || (hangs("munmap1") && pthread_equal(pthread_self(), second))))
         sleep(60);
     return next(at, size);
 }
@@ -196,6 +248,16 @@ RUN_LIMIT=30 run python3 "$scratch/gone.py" "$scratch/fifo" "$CCTEST" allreduce 
 check_status 0
 check_says '^JSON: ok exit status: 0$' "$out"
 check_says '^cctest: cannot write the table: Broken pipe$'
+
+# A file server may refuse the data of a CSV when it is closed.
+if [ "$has_hang" ]; then
+    run env HANG=close LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 1 --np 2 --csv "$scratch/close.csv" \
+        --json "$scratch/close.json"
+    check_status 1 "the CSV is lost as it is closed"
+    check_says "^cctest: rank 0: cannot write $scratch/close.csv: Disk quota exceeded; choose another file$"
+    check_says '^# status: error$' "$out"
+    check_json "$scratch/close.json" 'd["status"] == "error"' '"Disk quota" in d["errors"][0]["message"]'
+fi
 
 # Standard output belongs to the shell: what it holds stays.
 small=(allreduce -b 1K -e 1K -n 2 -w 0 -c 0 --np 2)
