@@ -285,9 +285,10 @@ void control_watch_main(struct control *control)
         return;
     double reacted_at = main_reacted_at(control), now = control->helper.now;
     pthread_mutex_lock(&control->mailbox.lock);
-    bool informed = control->mailbox.main == MAIN_INFORMED;
     bool root = control->membership.rank == 0;
-    bool done = main_is_closing(control) || (informed && !root);
+    bool frees = control->mailbox.main == MAIN_INFORMED && !root; /* it has nothing else to do */
+    bool supervised = control->membership.supervisor != 0;        /* which kills it, and says so */
+    bool done = main_is_closing(control) || (frees && supervised);
     enum status status = control->mailbox.status;
     pthread_mutex_unlock(&control->mailbox.lock);
     const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
@@ -295,7 +296,7 @@ void control_watch_main(struct control *control)
     bool may_write = writing && control_writing_seconds(control) < FILE_SECONDS;
     if (done || (may_write && whole && !signaled))
         return;
-    double patience = writing && whole ? 0 : whole ? FREE_SECONDS : STUCK_SECONDS;
+    double patience = writing && whole ? 0 : whole || frees ? FREE_SECONDS : STUCK_SECONDS;
     if (now - reacted_at < patience || main_hurried(control, writing))
         return;
     if (root && whole && (signaled || !control->config.conclude))

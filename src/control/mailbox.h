@@ -162,14 +162,20 @@ void control_set_lost(struct control *control, int rank);
 /* The job has ended with this status. The first call counts. */
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
-/* Rank 0: for how many seconds its main thread has been in one write to a file that waits for neither
- * a reader nor a CPU. It may be on a server that does not answer, so a long one is said. */
+/* Rank 0: for how many seconds its main thread has been in one write to a file (a JSON document is
+ * one) that waits for neither a reader nor a CPU. It may be on a server that does not answer, so a
+ * long one is said. */
 double control_writing_seconds(struct control *control);
-/* Ends the process if its main thread does not notice that the job has ended, or if rank 0 does not
- * finish its report. Each tick of the main thread (tick_on()) gives it more time. A main thread that
- * waits for a reader of its output is told to go on before that; after a job that went through, it
- * may wait until a signal comes, but for a file not longer than FILE_SECONDS. The status is the job's own, but where rank 0 has not reported; it
- * is written first, where this process writes it. One that was written stays. */
+/* Ends the process if its main thread does not notice that the job has ended, or does not come to
+ * its own end. Each tick of the main thread (tick_on()) gives it more time. A rank other than 0 that
+ * has noticed the end is left to its supervisor, if it has one.
+ *
+ * Rank 0 may be writing results. After a job that failed, it is told to wait no longer for a reader;
+ * after one that went through, it may wait for a reader until a signal comes, and for a file
+ * FILE_SECONDS.
+ *
+ * The process ends with the job's own status. Where rank 0 has not reported, that is an error. If
+ * this process writes the status, it does so first. A status that was written stays. */
 void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 

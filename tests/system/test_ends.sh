@@ -391,6 +391,10 @@ if [ "$has_hang" ]; then
     hanging munmap -b 64M -e 64M -n 1 --json "$scratch/hang.json" # FREE_SECONDS later
     run "${hanging[@]}"
     hung 0 ok
+    run env HANG=munmap1 LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce --np 2 --ranks-as threads -b 64M -e 64M -n 1 -v \
+        --json "$scratch/hang.json"
+    hung 0 ok
+    check_says '^cctest: rank 1: ending this process'
     ended slow3 5 "^cctest: rank 0: writing $scratch/slow3.json takes long"
     check_says '^cctest: no rank has progressed'
     ended slow5 1 "^cctest: rank 0: writing $scratch/slow5.json takes long"
