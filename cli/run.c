@@ -118,12 +118,12 @@ enum status run_command(const struct command_line *line, struct job *job)
         struct session_arguments arguments = {
             .job = job, .options = compared, .report = &printers.report};
         status = bootstrap_run(&job->bootstrap, &bootstrap, session_run, &arguments);
-        if (reports)
-            status = printers.report.conclude(&printers.report, status);
-    } else if (reports && job->json) {
-        json_refuse(job->json, status);
+        status = printers_finish(&printers, reports, status);
+    } else {
+        if (reports && job->json)
+            json_refuse(job->json, status);
+        printers_close(&printers);
     }
-    printers_close(&printers);
     bootstrap_close(&bootstrap);
     free(compared);
     return status;

@@ -15,6 +15,7 @@
 #include "cli/printers/csv.h"
 #include "cli/printers/json.h"
 #include "cli/printers/table.h"
+#include "cli/printers/watchdog.h"
 
 #define FAILED_SECONDS 1.5 /* for a reader, after a job that failed */
 
@@ -186,6 +187,7 @@ static enum status conclude_locked(struct printers *printers, enum status status
     if (json) {
         status = json_conclude(json, status, reason ? &error : NULL);
         status = status_after(printers, status);
+        atomic_store(&printers->said, (int)status);
     }
     table_conclude(printers_turn(printers, PRINTER_TABLE), status);
     bool stays = json && !json_is_replaceable(json);
@@ -196,6 +198,7 @@ static enum status conclude_locked(struct printers *printers, enum status status
     }
     atomic_store(&printers->report.writing, NULL);
     printers->status = final;
+    atomic_store(&printers->said, (int) final);
     return final;
 }
 
@@ -208,12 +211,17 @@ static enum status printers_conclude(struct report *report, enum status status)
     return status;
 }
 
-/* The lock is kept: the thread that hangs must not go on and write, too. */
+/* The lock is kept: the thread that hangs must not go on and write, too. A thread that hangs in the
+ * table's last line has written JSON, and that stays. */
 static bool printers_conclude_instead(struct report *report, enum status *status)
 {
     struct printers *printers = printers_of(report);
-    if (pthread_mutex_trylock(&printers->lock) != 0)
-        return false;
+    if (pthread_mutex_trylock(&printers->lock) != 0) {
+        int said = atomic_load(&printers->said);
+        if (said >= 0)
+            *status = (enum status)said;
+        return said >= 0;
+    }
     *status = conclude_locked(printers, *status);
     return true;
 }
@@ -241,8 +249,10 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
                    .conclude = printers_conclude,
                    .conclude_instead = printers_conclude_instead,
                    .hurries = &printers->patience.over,
-                   .awaits_reader = &printers->patience.waits},
+                   .awaits_reader = &printers->patience.waits,
+                   .writes = &printers->patience.writes},
         .lock = PTHREAD_MUTEX_INITIALIZER,
+        .said = -1,
         .patience = {.writing = &printers->report.writing},
         .destination = {[PRINTER_TABLE] = aside ? "its standard error" : destination_name("-"),
                         [PRINTER_CSV] = destination_name(job->csv),
@@ -282,10 +292,23 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
 
 void printers_close(struct printers *printers)
 {
-    table_close(printers->each[PRINTER_TABLE]);
-    csv_close(printers->each[PRINTER_CSV]);
-    csv_close(printers->each[PRINTER_SAMPLES]);
-    json_close(printers->each[PRINTER_JSON]);
+    static void (*const closes[PRINTERS])(struct report * report) = {csv_close, csv_close,
+                                                                     json_close, table_close};
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        atomic_store(&printers->report.writing, printers->destination[i]);
+        closes[i](printers->each[i]);
+    }
     if (printers->outcome)
         munmap(printers->outcome, sizeof *printers->outcome);
+}
+
+enum status printers_finish(struct printers *printers, bool reports, enum status status)
+{
+    struct watchdog watchdog;
+    watchdog_start(&watchdog, &printers->report, &printers->said, status);
+    if (reports)
+        status = printers_conclude(&printers->report, status);
+    printers_close(printers);
+    watchdog_stop(&watchdog);
+    return status;
 }

@@ -28,11 +28,15 @@ struct printers {
     pthread_mutex_t lock; /* of what follows, and of what each printer has */
     bool concluded;
     enum status status; /* then */
+    _Atomic int said;   /* the status that JSON says, or else the table; negative: none yet */
 };
 
 /* `announces`: this process or its child is rank 0, so it tests the paths now. The caller frees the
  * printers with printers_close(), also after a failure, which is recorded. */
 enum status printers_open(struct printers *printers, const struct job *job, bool announces);
 void printers_close(struct printers *printers);
+/* When the ranks have ended: writes the status, if `reports`, and closes the printers. Returns the
+ * final status. A file that does not take it ends the process (watchdog.h). */
+enum status printers_finish(struct printers *printers, bool reports, enum status status);
 
 #endif

@@ -57,10 +57,11 @@ bool stream_write(int fd, const char *text, size_t length, struct patience *pati
 {
     for (size_t at = 0; at < length;) {
         ssize_t step = write_some(fd, text + at, length - at, patience);
-        if (step > 0)
-            at += (size_t)step;
-        else if (step == 0 || (errno != EINTR && (errno != EAGAIN || !patience)))
+        if (step == 0 || (step < 0 && errno != EINTR && (errno != EAGAIN || !patience)))
             return false;
+        at += step > 0 ? (size_t)step : 0;
+        if (patience && step > 0)
+            atomic_fetch_add(&patience->writes, 1);
     }
     return true;
 }

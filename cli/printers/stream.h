@@ -15,6 +15,7 @@
 struct patience {
     _Atomic bool over;            /* the writer no longer waits */
     _Atomic bool waits;           /* it waits now */
+    _Atomic unsigned long writes; /* that have returned, of all streams */
     double seconds;               /* that the reader may take nothing; 0: no limit */
     const char *_Atomic *writing; /* what is being written, for a sentence; NULL: says none */
     bool told;                    /* that the writer waits */

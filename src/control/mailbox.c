@@ -261,9 +261,12 @@ double control_writing_seconds(struct control *control)
     struct helper *helper = &control->helper;
     const char *writing = config->writing ? atomic_load(config->writing) : NULL;
     bool waits = config->awaits_reader && atomic_load(config->awaits_reader);
+    unsigned long writes = config->writes ? atomic_load(config->writes) : 0;
     uint64_t progress = atomic_load_explicit(&control->progress.progress, memory_order_relaxed);
-    if (!writing || waits || writing != helper->writing || progress != helper->writing_progress) {
+    if (!writing || waits || writing != helper->writing || progress != helper->writing_progress ||
+        writes != helper->writes) {
         helper->writing = writing;
+        helper->writes = writes;
         helper->writing_progress = progress;
         helper->writing_since = helper->now;
     }

@@ -28,7 +28,6 @@
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick, */
 #define FREE_SECONDS    15.0 /* or, where the job went through, be busy with its own end */
-#define FILE_SECONDS    30.0 /* that one write to a file may take; a reader may pause for longer */
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
 #endif
@@ -89,7 +88,8 @@ struct helper {
     double hurried_at;    /* when the main thread was told to wait for no reader; 0: it was not */
     const char *writing;  /* what the main thread writes, */
     double writing_since; /* since when it waits for neither a reader of that nor a CPU, */
-    uint64_t writing_progress; /* and its progress then */
+    unsigned long writes; /* how many had returned then, */
+    uint64_t writing_progress; /* and its progress */
     bool writing_told;         /* a write takes long */
     double ending_at;          /* when the helper first tried to end the process; 0: it did not */
     uint64_t reacted;          /* the main thread's ticks then */

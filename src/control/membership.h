@@ -40,13 +40,16 @@ struct membership {
     void *joined_argument;
 };
 
+#define FILE_SECONDS 30.0 /* that one write to a file may take; a reader may pause for longer */
+
 struct control_config {
     double timeout;      /* seconds without progress of any rank, at most */
     const char *options; /* canonical text of everything that all ranks must agree on */
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
     const char *_Atomic const
         *writing; /* what rank 0 writes results to just now; NULL at the others */
-    const _Atomic bool *awaits_reader; /* likewise: it waits until a process reads that */
+    const _Atomic bool *awaits_reader;   /* likewise: it waits until a process reads that */
+    const _Atomic unsigned long *writes; /* likewise: how many pieces of results it has written */
     /* Rank 0: called by the helper, again and again, with what its main thread does; or NULL. */
     void (*running)(void *argument, const struct progress_snapshot *now);
     void *running_argument;

@@ -125,7 +125,8 @@ struct report {
     const char *_Atomic writing; /* the name of the file that a call is writing; NULL: none */
     _Atomic bool unread;         /* nothing takes the results any more */
     _Atomic bool *awaits_reader; /* a call waits for a reader of `writing`; else its file is slow */
-    _Atomic bool *hurries;       /* set by the control plane: calls no longer wait for readers */
+    _Atomic unsigned long *writes; /* pieces that `writing` and earlier files have taken */
+    _Atomic bool *hurries;         /* set by the control plane: calls no longer wait for readers */
 };
 
 #endif

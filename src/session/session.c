@@ -175,6 +175,7 @@ enum status session_run(const struct membership *membership, void *argument)
                                     .writing = session->report ? &session->report->writing : NULL,
                                     .awaits_reader =
                                         session->report ? session->report->awaits_reader : NULL,
+                                    .writes = session->report ? session->report->writes : NULL,
                                     .running = session->report ? session_running : NULL,
                                     .running_argument = session->report,
                                     .hurries = session->report ? session->report->hurries : NULL,

@@ -146,6 +146,20 @@ for place in 3 5; do
     hanging rename$place -b 8 -e 8 -n 1 --timeout 2 --json "$scratch/slow$place.json"
     RUN_LIMIT=90 start slow$place "${hanging[@]}"
 done
+# The same where the parent, or the first thread, writes the status, and no helper is left; or where JSON says it already.
+for kind in processes threads; do
+    [ "$has_hang" ] || continue
+    for place in rename3 rename6 lastline; do
+        RUN_LIMIT=120 start $place$kind env HANG=$place LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 1 \
+            --timeout 2 --np 2 --ranks-as $kind --json "$scratch/$place$kind.json"
+    done
+done
+if [ "$has_hang" ]; then
+    hanging lastline -b 8 -e 8 -n 1 --timeout 2 --json "$scratch/lastline.json"
+    RUN_LIMIT=90 start lastline "${hanging[@]}"
+    RUN_LIMIT=150 start trickle env HANG=trickle LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 4000 \
+        --timeout 2 --np 2 --samples "$scratch/trickle.samples"
+fi
 
 # One verdict. Something happens to a process of the job at a random moment near its end. Several jobs run at once.
 cat >"$scratch/moments.py" <<'PYTHON'
@@ -399,6 +413,17 @@ if [ "$has_hang" ]; then
     check_says '^cctest: no rank has progressed'
     ended slow5 1 "^cctest: rank 0: writing $scratch/slow5.json takes long"
     check_says "ending this process: .* does its file system not answer"
+    for kind in processes threads; do
+        ended rename3$kind 5 "^cctest: rank 0: writing $scratch/rename3$kind.json takes long"
+        ended rename6$kind 1 "^cctest: writing $scratch/rename6$kind.json takes long"
+        check_says "^cctest: ending this process: writing $scratch/rename6$kind.json took 30 s; does its file system not answer"
+        ended lastline$kind 0 '^cctest: ending this process: writing its standard output took 30 s'
+        check_json "$scratch/lastline$kind.json" 'd["status"] == "ok"'
+    done
+    ended lastline 0 'ending this process'
+    check_json "$scratch/lastline.json" 'd["status"] == "ok"'
+    ended trickle 0 # each piece is progress
+    check "all samples are there" test "$(wc -l <"$scratch/trickle.samples")" = 8001
 fi
 
 # The terminal that was not read.
