@@ -32,10 +32,10 @@ sys.exit(job.wait())
 PYTHON
 RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 1
 
-# HANG=affinity: a rank hangs in its set-up (of threads the first one); HANG=rename3, rename5: as it writes JSON in the middle
-# or at the end; HANG=rename6: as the status is written; and so does each process that writes later; HANG=munmap: when all is written; HANG=munmap1: rank 1 of
-# threads does then. HANG=lastline: the table's last line hangs. HANG=close: the CSV's data is lost when it is closed.
-# HANG=trickle: each piece of the samples takes long.
+# HANG=affinity: a rank hangs in its set-up (of threads the first one). rename3, rename5, rename6: the file server hangs from
+# that replacement of JSON on: in the middle, at the end, or as the status is written. munmap: a rank hangs when all is
+# written; munmap1: of threads, rank 1. lastline: the table's last line hangs. close: the CSV's data is lost as it is closed.
+# trickle: each piece of the samples takes long.
 cat >"$scratch/hang.c" <<'CODE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
