@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,7 +16,7 @@
 
 #define LOOK_MS       100 /* between two looks at the patience */
 #define TELL_SECONDS  5.0 /* of waiting are worth a sentence */
-#define TERMINAL_PART 256 /* bytes that a terminal with room takes at once; a pipe takes PIPE_BUF */
+#define TERMINAL_PART 256 /* bytes that a terminal with room mostly takes; a pipe takes PIPE_BUF */
 
 /* A writer has waited for `seconds`; true: no longer. */
 static bool patience_ends(struct patience *patience, double seconds)
@@ -28,13 +29,20 @@ static bool patience_ends(struct patience *patience, double seconds)
            (patience->seconds > 0 && seconds > patience->seconds);
 }
 
-/* What is written at once does not block, so that the patience is looked at. */
+/* What is written at once seldom blocks, so that the patience is looked at. */
 static size_t part_most(int fd)
 {
     return isatty(fd) ? TERMINAL_PART : PIPE_BUF;
 }
 
-/* As write(). */
+static bool has_reader(int fd)
+{
+    struct stat about;
+    return fstat(fd, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+/* As write(). A terminal may have less room than it says, and then blocks here: that is a wait for
+ * its reader, too. */
 static ssize_t write_some(int fd, const char *text, size_t length, struct patience *patience)
 {
     double begin = clock_seconds();
@@ -47,10 +55,12 @@ static ssize_t write_some(int fd, const char *text, size_t length, struct patien
         atomic_store(&patience->waits, true);
         ends = patience_ends(patience, clock_seconds() - begin);
     }
+    atomic_store(&patience->waits, has_reader(fd));
+    ssize_t step = ends ? -1 : write(fd, text, length < most ? length : most);
     atomic_store(&patience->waits, false);
     if (ends)
         errno = ETIMEDOUT;
-    return ends ? -1 : write(fd, text, length < most ? length : most);
+    return step;
 }
 
 bool stream_write(int fd, const char *text, size_t length, struct patience *patience)

@@ -20,7 +20,7 @@ import os, pty, subprocess, sys, time
 master, slave = pty.openpty()
 job = subprocess.Popen(sys.argv[1:], stdout=slave)
 os.close(slave)
-time.sleep(38)
+time.sleep(40)
 lines = 0
 try:
     while more := os.read(master, 65536):
@@ -30,7 +30,7 @@ except OSError: # the last one has closed it
 print(lines, "lines")
 sys.exit(job.wait())
 PYTHON
-RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 1
+RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 5
 
 # HANG=affinity: a rank hangs in its set-up (of threads the first one). rename3, rename5, rename6: the file server hangs from
 # that replacement of JSON on: in the middle, at the end, or as the status is written. munmap: a rank hangs when all is
