@@ -25,7 +25,7 @@ skip() {
     exit 77
 }
 
-# Reports a failure, with the output of the last command.
+# Reports a failure, with the output of the last command. FAIL_FAST=1: it is the end of the test.
 failed() {
     failures=$((failures + 1))
     {
@@ -35,6 +35,7 @@ failed() {
         head -c 3000 -- "$out" 2>/dev/null | sed 's/^/  out: /'
         head -c 6000 -- "$err" 2>/dev/null | sed 's/^/  err: /'
     } >&2
+    [ -z "${FAIL_FAST:-}" ] || finish
 }
 
 finish() {
