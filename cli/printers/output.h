@@ -49,6 +49,7 @@ json_t *json_options(const struct job *job, unsigned command);
 /* How printing went, for the process that started the printers. It may be another one: a local
  * rank 0 is a child. */
 struct outcome {
+    _Atomic bool begun;         /* something may have been written */
     _Atomic bool ended;         /* end() has returned: all is written but the status, */
     _Atomic int status;         /* which rank 0 took for the job's, */
     _Atomic bool explained;     /* and for which it gave reasons */

@@ -68,6 +68,7 @@ static void printers_begin(struct report *report, const struct job *job,
                            const struct participants *participants)
 {
     struct printers *printers = printers_enter(report);
+    printers->outcome->begun = true;
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
@@ -305,10 +306,15 @@ void printers_close(struct printers *printers)
 enum status printers_finish(struct printers *printers, bool reports, enum status status)
 {
     struct watchdog watchdog;
-    watchdog_start(&watchdog, &printers->report, &printers->said, status);
+    bool writes = printers->outcome->begun;
+    for (enum printer i = 0; i < PRINTERS; i++)
+        writes |= i != PRINTER_TABLE && printers->each[i];
+    if (writes)
+        watchdog_start(&watchdog, &printers->report, &printers->said, status);
     if (reports)
         status = printers_conclude(&printers->report, status);
     printers_close(printers);
-    watchdog_stop(&watchdog);
+    if (writes)
+        watchdog_stop(&watchdog);
     return status;
 }
