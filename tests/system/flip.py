@@ -304,7 +304,7 @@ def attempt(program, subject, way, kind, draw, symbols, span, may_skip):
     job = Job(command_of(program, subject, way))
     try:
         while not job.is_connected():
-            if not job.hear(10) or job.process.poll() is not None:
+            if not job.hear(10):
                 return "failed", "it does not start: " + " ".join(job.said)
         time.sleep(draw.random() * span)
         places = [place for place in job.places if place.kind == kind]
