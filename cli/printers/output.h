@@ -53,7 +53,6 @@ struct outcome {
     _Atomic bool ended;         /* end() has returned: all is written but the status, */
     _Atomic int status;         /* which rank 0 took for the job's, */
     _Atomic bool explained;     /* and for which it gave reasons */
-    _Atomic bool has_lines;     /* the table has */
     _Atomic bool runs_shown;    /* a line that says what runs stands on the terminal */
     _Atomic size_t wrong;       /* elements, of all lines */
     _Atomic bool failed;        /* something could not be written: */

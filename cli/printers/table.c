@@ -317,7 +317,6 @@ static void table_result(struct report *report, const struct job *job, const str
 {
     struct table *table = table_of(report);
     table->outcome->wrong += result->wrong;
-    table->outcome->has_lines = true;
     for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++)
         for (int p = 0; p < PATHS; p++)
             table->received[p] += result->by_transport[t].received[p];
@@ -375,7 +374,7 @@ void table_conclude(struct report *report, enum status status)
 {
     struct table *table = table_of(report);
     size_t wrong = table->outcome->wrong;
-    if (!table->outcome->has_lines)
+    if (!table->outcome->begun)
         return;
     fprintf(table->out, "# status: %s", status_word(status));
     if (wrong)

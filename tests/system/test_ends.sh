@@ -426,6 +426,11 @@ if [ "$has_hang" ]; then
     check "all samples are there" test "$(wc -l <"$scratch/trickle.samples")" = 8001
 fi
 
+# A rank that dies before the first line of the table.
+cctest allreduce --np 3 -e 4K --inject kill:rank=1:iteration=2
+check_status 5
+check "the last line is not the status: $(tail -n 1 "$out")" test "$(tail -n 1 "$out")" = "# status: timeout"
+
 # The terminal that was not read.
 ended unread 0
 check_says '^[0-9]{3,} lines$' "$out"
