@@ -10,6 +10,8 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "base/host.h"
+
 #define CANNOT 77 /* exit status: there are no such name spaces here */
 
 /* Of a decoy: the descriptors that it takes, and its bytes, as start_barrier.c makes them for
@@ -109,7 +111,7 @@ static void scenario_run(const struct scenario *scenario)
 static int scenario_live_with_decoys(const struct scenario *scenario, struct board *board,
                                      size_t bytes)
 {
-    int decoy = memfd_create("decoy", MFD_CLOEXEC);
+    int decoy = host_create_memory("decoy"); /* sealed as a barrier is */
     if (mount("proc", "/proc", "proc", 0, NULL) != 0)
         return CANNOT;
     if (decoy < 0 || ftruncate(decoy, (off_t)bytes) != 0)
