@@ -304,7 +304,12 @@ static enum status file_read(const struct argument *argument, struct job *job)
         return argument_refuse(
             argument, "looks like an option",
             "give a file's name (./-x if it begins so), or - for standard output");
-    return text_read(argument, job);
+    static const char *const names[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    struct argument stdout_argument = *argument;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(text, names[i]) == 0)
+            stdout_argument.text = "-";
+    return text_read(&stdout_argument, job);
 }
 
 static enum status address_read(const struct argument *argument, struct job *job)

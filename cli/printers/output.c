@@ -66,10 +66,20 @@ enum status output_try(const char *path, FILE **file)
     return is_named_wrong ? STATUS_USAGE : status;
 }
 
+/* Such a name must stay what it is, though it may lead to a file. */
+static bool is_descriptor(const char *path)
+{
+    static const char *const names[] = {"/dev/stderr", "/dev/fd/", "/proc/self/fd/"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        found |= strncmp(path, names[i], strlen(names[i])) == 0;
+    return found;
+}
+
 bool output_is_stream(const char *path)
 {
     struct stat about;
-    return strcmp(path, "-") == 0 ||
+    return strcmp(path, "-") == 0 || is_descriptor(path) ||
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
@@ -127,6 +137,9 @@ static bool text_replace(const char *text, size_t length, const char *path)
     char *target = realpath(path, NULL);
     const char *name = target ? target : path;
     char temporary[PATH_MAX];
+    struct stat about;
+    if (!target && lstat(path, &about) == 0 && S_ISLNK(about.st_mode))
+        return text_write_to(text, length, path, NULL); /* its target is not there yet */
     bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
                 (int)sizeof temporary;
     if (good && text_write_beside(text, length, temporary)) {

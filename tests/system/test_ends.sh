@@ -426,6 +426,16 @@ if [ "$has_hang" ]; then
     check "all samples are there" test "$(wc -l <"$scratch/trickle.samples")" = 8001
 fi
 
+# The name of a descriptor, and a link whose target is not there yet, stay what they are.
+run bash -c '"$0" allreduce --np 2 -b 8 -e 8 --json /dev/fd/3 3>"$1"' "$CCTEST" "$scratch/third.json"
+check_status 0
+check_json "$scratch/third.json" "d['status'] == 'ok'" "len(d['results']) == 1"
+ln -s target.json "$scratch/link.json"
+cctest allreduce --np 2 -b 8 -e 8 --json "$scratch/link.json"
+check_status 0
+check "the link is one no more" test -L "$scratch/link.json"
+check_json "$scratch/target.json" "d['status'] == 'ok'"
+
 # A rank that dies before the first line of the table.
 cctest allreduce --np 3 -e 4K --inject kill:rank=1:iteration=2
 check_status 5
