@@ -133,7 +133,7 @@ static enum status run_processes(const struct bootstrap_options *options,
     }
     listeners_close(&membership->listeners);
     if (status == STATUS_OK)
-        status = supervisor_wait(supervisor);
+        status = supervisor_wait(supervisor, options->timeout);
     supervisor_destroy(supervisor);
     return status;
 }

@@ -8,6 +8,7 @@
  */
 #include "bootstrap/supervisor.h"
 
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,6 +37,9 @@
 #define KILL_SECONDS 10.0
 #define LOOK_MS      10 /* between two looks at ranks that are to stop or to die */
 
+#define WATCH_MS     1000 /* between two looks at ranks that run, */
+#define WATCH_END_MS 100  /* and at ranks that are to end */
+
 struct child {
     pid_t pid; /* 0: not started, or ended */
     bool stopped;
@@ -49,6 +53,7 @@ struct supervisor {
     sigset_t old;
     struct child *children;
     enum status status;
+    double stopped;  /* seconds for which all ranks that are left have been stopped */
     double ending;   /* when the first rank failed, or rank 0 ended; 0: not yet */
     double signaled; /* when a signal was passed on; 0: not yet */
     int signal;      /* which */
@@ -268,6 +273,35 @@ static void children_kill_late(struct supervisor *supervisor)
     }
 }
 
+static bool children_are_stopped(const struct supervisor *supervisor)
+{
+    for (int rank = 0; rank < supervisor->ranks; rank++)
+        if (supervisor->children[rank].pid && !supervisor->children[rank].stopped)
+            return false;
+    return supervisor->alive > 0;
+}
+
+/* No rank is left to judge that none makes progress. While the supervisor is stopped, too, as by
+ * Ctrl-Z, no time counts: of the `seconds` since the last look at most one wait does. */
+static void children_watch_stopped(struct supervisor *supervisor, double seconds, double timeout)
+{
+    struct failure failure;
+    if (!children_are_stopped(supervisor)) {
+        supervisor->stopped = 0;
+        return;
+    }
+    supervisor->stopped += fmin(seconds, WATCH_MS / 1e3);
+    if (supervisor->stopped <= timeout || supervisor->ending > 0)
+        return;
+    supervisor->ending = clock_seconds();
+    children_signal(supervisor, SIGKILL); /* first, since printing may block */
+    failure_set(&failure, STATUS_TIMEOUT,
+                "no rank has progressed for %.1f s: all ranks that are left (%d of %d) are stopped, as "
+                "by SIGSTOP, and were killed; SIGCONT continues a stopped rank",
+                supervisor->stopped, supervisor->alive, supervisor->ranks);
+    supervisor->status = status_graver(supervisor->status, fail_aloud(&failure));
+}
+
 /* No status is without a reason: rank 0 reports that of its own status, and the supervisor has said
  * what else happened, but for ranks and signals that contradict rank 0. */
 static void supervisor_explain(const struct supervisor *supervisor)
@@ -291,14 +325,19 @@ static void supervisor_explain(const struct supervisor *supervisor)
     fail_aloud(&failure);
 }
 
-enum status supervisor_wait(struct supervisor *supervisor)
+enum status supervisor_wait(struct supervisor *supervisor, double timeout)
 {
+    double looked_at = clock_seconds();
     while (supervisor->alive > 0) {
         struct pollfd set = {.fd = supervisor->signals, .events = POLLIN};
-        poll(&set, 1, supervisor->ending > 0 || supervisor->signaled > 0 ? 100 : 1000);
+        bool ends = supervisor->ending > 0 || supervisor->signaled > 0;
+        poll(&set, 1, ends ? WATCH_END_MS : WATCH_MS);
+        double now = clock_seconds();
         signals_pass_on(supervisor);
         children_reap(supervisor);
+        children_watch_stopped(supervisor, now - looked_at, timeout);
         children_kill_late(supervisor);
+        looked_at = now;
     }
     supervisor_explain(supervisor);
     return supervisor->status;

@@ -14,8 +14,9 @@ struct supervisor *supervisor_create(int ranks);
 int supervisor_fork(struct supervisor *supervisor, int rank);
 /* In a child: frees its copy of the supervisor. */
 void supervisor_leave(struct supervisor *supervisor);
-/* Waits until all ranks have ended; returns the gravest of their statuses. */
-enum status supervisor_wait(struct supervisor *supervisor);
+/* Waits until all ranks have ended; returns the gravest of their statuses. Where all of them are
+ * stopped for `timeout` seconds, it kills them. */
+enum status supervisor_wait(struct supervisor *supervisor, double timeout);
 /* Kills the ranks that are left, and frees the supervisor. */
 void supervisor_destroy(struct supervisor *supervisor);
 

@@ -34,7 +34,7 @@ static int job_run(void *argument)
                 kill(getpid(), SIGKILL);
             _exit(ends->of[rank]);
         }
-    int status = supervisor ? (int)supervisor_wait(supervisor) : -1;
+    int status = supervisor ? (int)supervisor_wait(supervisor, 30) : -1;
     if (supervisor)
         supervisor_destroy(supervisor);
     return status;
@@ -127,7 +127,7 @@ static int job_run_debugged(void *argument)
                 continue;
     }
     alarm(30);
-    int status = (int)supervisor_wait(supervisor);
+    int status = (int)supervisor_wait(supervisor, 30);
     kill(debugger, SIGKILL);
     waitpid(debugger, NULL, 0);
     supervisor_destroy(supervisor);
@@ -190,7 +190,7 @@ static int job_run_undying(void *argument)
     }
     alarm(40);
     kills_nothing = true;
-    int status = supervisor ? (int)supervisor_wait(supervisor) : -1;
+    int status = supervisor ? (int)supervisor_wait(supervisor, 30) : -1;
     kills_nothing = false;
     for (int rank = 1; rank < 4; rank++) {
         kill(pids[rank], SIGKILL);
@@ -209,6 +209,49 @@ static void a_rank_that_does_not_die_holds_no_job(void **state)
     assert_true(is_said(child->err, "rank 2 (pid .*) was killed, but hangs in the kernel"));
     assert_true(is_said(child->err, "rank 3 (pid .*) was killed, but is still there (state S)"));
     assert_null(strstr(child->err, "another process holds it"));
+}
+
+static int job_run_stopped(void *argument)
+{
+    bool *continued = argument; /* before the timeout */
+    struct supervisor *supervisor = supervisor_create(2);
+    pid_t pids[2] = {0};
+    for (int rank = 0; supervisor && rank < 2; rank++) {
+        pids[rank] = supervisor_fork(supervisor, rank);
+        if (pids[rank] == 0) {
+            raise(SIGSTOP);
+            _exit(0);
+        }
+    }
+    pid_t helper = fork();
+    if (helper == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        sleep(1);
+        for (int rank = 0; *continued && rank < 2; rank++)
+            kill(pids[rank], SIGCONT);
+        _exit(0);
+    }
+    alarm(30);
+    int status = supervisor ? (int)supervisor_wait(supervisor, 2) : -1;
+    waitpid(helper, NULL, 0);
+    if (supervisor)
+        supervisor_destroy(supervisor);
+    return status;
+}
+
+static void a_job_whose_ranks_are_all_stopped_ends(void **state)
+{
+    (void)state;
+    bool continued = false;
+    const struct child *child = child_run(job_run_stopped, &continued);
+    assert_true(WIFEXITED(child->status));
+    assert_int_equal(WEXITSTATUS(child->status), STATUS_TIMEOUT);
+    assert_true(is_said(child->err, "no rank has progressed for .*all ranks that are left (2 of 2) are stopped"));
+    continued = true;
+    child = child_run(job_run_stopped, &continued);
+    assert_true(WIFEXITED(child->status));
+    assert_int_equal(WEXITSTATUS(child->status), STATUS_OK);
+    assert_string_equal(child->err, "");
 }
 
 /* As where a job cannot start its last rank. */
@@ -241,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_debugger_holds_no_job),
         cmocka_unit_test(a_rank_that_does_not_die_holds_no_job),
         cmocka_unit_test(a_rank_that_does_not_die_holds_no_job_that_is_given_up),
+        cmocka_unit_test(a_job_whose_ranks_are_all_stopped_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
