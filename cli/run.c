@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/size.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
@@ -112,6 +113,7 @@ enum status run_command(const struct command_line *line, struct job *job)
         say_lines(job);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank, */
     signal(SIGXFSZ, SIG_IGN); /* nor a file size limit, which applies to shared memory too */
+    signals_hold(); /* from here on a JSON file says that the job runs, so one must say how it ends */
     struct printers printers;
     status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {

@@ -20,6 +20,13 @@ void signals_ending(sigset_t *set)
     }
 }
 
+void signals_hold(void)
+{
+    sigset_t set;
+    signals_ending(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 int signals_capture(pid_t supervisor)
 {
     sigset_t set;

@@ -13,6 +13,9 @@ void signals_ending(sigset_t *set);
 /* A supervisor queues it, with the number of a rank that has died, to all ranks: rank 0 would not
  * notice the death of a rank that has not joined yet. */
 #define SIGNAL_LOST SIGUSR1
+/* Blocks them in the calling thread, and so in all threads and processes that it starts: they stay
+ * pending for signals_capture() or a supervisor. */
+void signals_hold(void);
 /* Blocks the signals that end a job in the calling thread (and so in all threads that it starts)
  * and returns a signalfd for them; -1 if there is none. They stay blocked: launchers often
  * send a second signal, which must not change the exit status of a job that is about to end. */

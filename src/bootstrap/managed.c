@@ -119,9 +119,7 @@ enum status bootstrap_run_managed(const struct bootstrap_options *options,
                                   struct process_manager *manager, rank_main *main, void *argument)
 {
     /* The rank reads signals that come from here on, also between two calls of the manager. */
-    sigset_t set;
-    signals_ending(&set);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signals_hold();
     struct membership membership;
     enum status status = membership_find(options, manager, &membership);
     if (manager->rank > 0 || status != STATUS_OK)

@@ -71,9 +71,7 @@ enum status bootstrap_run_tcp(const struct bootstrap_options *options, const str
                               rank_main *main, void *argument)
 {
     /* The rank reads signals that come from here on, when it can tell the others. */
-    sigset_t set;
-    signals_ending(&set);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signals_hold();
     struct membership membership;
     enum status status = membership_find(options, launch, &membership);
     if (status == STATUS_OK)

@@ -35,13 +35,14 @@ RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 
 # HANG=affinity: a rank hangs in its set-up (of threads the first one). rename3, rename5, rename6: the file server hangs from
 # that replacement of JSON on: in the middle, at the end, or as the status is written. munmap: a rank hangs when all is
 # written; munmap1: of threads, rank 1. lastline: the table's last line hangs. close: the CSV's data is lost as it is closed.
-# trickle: each piece of the samples takes long.
+# trickle: each piece of the samples takes long. signal: none hangs, but SIGTERM comes with the first JSON document.
 cat >"$scratch/hang.c" <<'CODE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,10 @@ int rename(const char *from, const char *to)
     const char *at = getenv("HANG");
     if (at && strncmp(at, "rename", 6) == 0 && call >= atoi(at + 6))
         sleep(200);
-    return next(from, to);
+    int result = next(from, to);
+    if (hangs("signal") && call == 1)
+        kill(getpid(), SIGTERM);
+    return result;
 }
 
 static int ends_with(int fd, const char *end)
@@ -215,6 +219,52 @@ check_status 0
 check_silent '^wrong:' "$out"
 check_says '^ends:.* timeout' "$out"
 check_says '^ends:.* interrupted' "$out"
+
+# A signal as the job begins: the document that is written first does not stay.
+cat >"$scratch/early.py" <<'PYTHON'
+import json, os, random, signal, subprocess, sys, time
+from concurrent.futures import ThreadPoolExecutor
+program, folder, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+def end(run):
+    chance = random.Random(run)
+    path = f"{folder}/early{run}.json"
+    job = subprocess.Popen([program, "allreduce", "--np", "2", "-b", "8", "-e", "8", "-n", "1", "--json", path],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if chance.random() < 0.5: # as the document appears
+        while not os.path.exists(path) and job.poll() is None:
+            pass
+        time.sleep(chance.uniform(0, 0.002))
+    else:
+        time.sleep(chance.uniform(0, 0.06))
+    job.send_signal(chance.choice((signal.SIGINT, signal.SIGTERM)))
+    status = job.wait(60)
+    word = json.load(open(path))["status"] if os.path.exists(path) else "none"
+    right = {0: ("ok",), 130: ("interrupted",)}.get(status, ("none",) if status < 0 else ())
+    return word, word in right or f"run {run}: exit status {status}, JSON {word}"
+
+with ThreadPoolExecutor(4) as pool:
+    ends = list(pool.map(end, range(runs)))
+for word, right in ends:
+    if right is not True:
+        print("wrong:", right)
+print("ends:", *sorted(word for word, right in ends))
+PYTHON
+run python3 "$scratch/early.py" "$CCTEST" "$scratch" "${RUNS:-40}"
+check_status 0
+check_silent '^wrong:' "$out"
+check_says '^ends:.* interrupted' "$out"
+early() {
+    check_status 130 "SIGTERM comes with the first document"
+    check_json "$scratch/early.json" 'd["status"] == "interrupted"' 'len(d["errors"]) == 1'
+}
+if [ "$has_hang" ]; then
+    hanging signal -b 8 -e 8 -n 1 --json "$scratch/early.json"
+    run "${hanging[@]}"
+    early
+    run env HANG=signal LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce --np 2 -b 8 -e 8 -n 1 --json "$scratch/early.json"
+    early
+fi
 
 # A parent that ignores SIGCHLD.
 RUN_LIMIT=20 run bash -c 'trap "" CHLD; exec "$0" allreduce -b 1K -e 1K --np 2' "$CCTEST"
