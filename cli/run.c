@@ -92,6 +92,32 @@ static void say_lines(const struct job *job)
             lines, most, size_format(job->smallest, least), size_format(job->largest, largest));
 }
 
+/* Runs the ranks. */
+static enum status ranks_run(struct job *job, struct bootstrap *bootstrap, const char *compared,
+                             struct printers *printers, bool reports)
+{
+    struct session_arguments arguments = {
+        .job = job, .options = compared, .report = &printers->report};
+    enum status status = bootstrap_run(&job->bootstrap, bootstrap, session_run, &arguments);
+    return printers_finish(printers, reports, status);
+}
+
+/* Rank 0 cannot take results. Ranks that others have started wait for it, so it tells them. */
+static enum status ranks_refuse(struct job *job, struct bootstrap *bootstrap, const char *compared,
+                                enum status status)
+{
+    struct failure failure;
+    bool awaited = bootstrap->kind != BOOTSTRAP_LOCAL && log_failure(log_current(), &failure);
+    struct session_arguments arguments = {.job = job, .options = compared, .refusal = &failure};
+    log_print_failure(log_current()); /* at once */
+    if (job->json)
+        json_refuse(job->json, status);
+    failure.status = status; /* another name is needed: a matter of usage */
+    if (awaited)
+        bootstrap_run(&job->bootstrap, bootstrap, session_run, &arguments);
+    return status;
+}
+
 enum status run_command(const struct command_line *line, struct job *job)
 {
     (void)line;
@@ -117,14 +143,11 @@ enum status run_command(const struct command_line *line, struct job *job)
     struct printers printers;
     status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {
-        struct session_arguments arguments = {
-            .job = job, .options = compared, .report = &printers.report};
-        status = bootstrap_run(&job->bootstrap, &bootstrap, session_run, &arguments);
-        status = printers_finish(&printers, reports, status);
+        status = ranks_run(job, &bootstrap, compared, &printers, reports);
     } else {
-        if (reports && job->json)
-            json_refuse(job->json, status);
         printers_close(&printers);
+        if (reports)
+            status = ranks_refuse(job, &bootstrap, compared, status);
     }
     bootstrap_close(&bootstrap);
     free(compared);

@@ -174,7 +174,7 @@ void outcome_flush(struct outcome *outcome, FILE *file, const char *what, bool i
 {
     if (fflush(file) == 0)
         return;
-    if (is_stdout && errno == EPIPE)
+    if (is_stdout)
         outcome->gone = true;
     outcome_fail(outcome, "cannot write %s: %s", what, stream_error());
 }
@@ -187,8 +187,13 @@ void outcome_fail(struct outcome *outcome, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(outcome->failure, sizeof outcome->failure, format, arguments);
     va_end(arguments);
-    say("%s", outcome->failure);
     atomic_store(&outcome->failed, true);
+}
+
+void outcome_say(struct outcome *outcome)
+{
+    if (atomic_load(&outcome->failed) && !atomic_exchange(&outcome->said, true))
+        say("%s", outcome->failure);
 }
 
 char *json_text(const json_t *document, size_t *length)

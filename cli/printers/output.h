@@ -56,14 +56,17 @@ struct outcome {
     _Atomic bool runs_shown;    /* a line that says what runs stands on the terminal */
     _Atomic size_t wrong;       /* elements, of all lines */
     _Atomic bool failed;        /* something could not be written: */
-    _Atomic bool gone;          /* no process reads standard output any more */
+    _Atomic bool said;          /* the sentence about it was */
+    _Atomic bool gone;          /* standard output takes nothing any more */
     char failure[MESSAGE_MOST]; /* a sentence about the first */
 };
 
 /* Flushes a stream; `what` names it for the sentence. */
 void outcome_flush(struct outcome *outcome, FILE *file, const char *what, bool is_stdout);
-/* Something could not be written. The first sentence is said, and kept: the job itself goes on. */
+/* Something could not be written. The first sentence is kept. */
 void outcome_fail(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Says that sentence, once, where no failure of the job will. */
+void outcome_say(struct outcome *outcome);
 
 #endif

@@ -50,18 +50,33 @@ static bool stdout_is_closed(void)
            (set.revents & (POLLERR | POLLHUP));
 }
 
-/* Where no process reads standard output any more, and no file takes the results, the job need not
- * go on. */
+/* Where standard output takes nothing any more, and no file takes the results, the job need not go
+ * on: its failure has the sentence then. */
 static void printers_done(struct printers *printers)
 {
-    if (printers->is_stdout[PRINTER_JSON] && stdout_is_closed())
-        printers->outcome->gone = true; /* it is written at the end only */
-    bool read = !printers->outcome->gone;
+    struct outcome *outcome = printers->outcome;
+    if (printers->is_stdout[PRINTER_JSON] && !outcome->gone && stdout_is_closed()) {
+        outcome->gone = true; /* it is written at the end only */
+        outcome_fail(outcome, "cannot write standard output: no process reads it");
+    }
+    bool read = !outcome->gone;
     for (enum printer i = 0; i < PRINTERS; i++)
         read |= printers->each[i] && i != PRINTER_TABLE && !printers->is_stdout[i];
+    if (read || outcome->ended)
+        outcome_say(outcome);
     atomic_store(&printers->report.unread, !read);
     atomic_store(&printers->report.writing, NULL);
     pthread_mutex_unlock(&printers->lock);
+}
+
+/* The session reports it. */
+static const char *printers_unwritten(struct report *report)
+{
+    struct outcome *outcome = printers_of(report)->outcome;
+    if (!atomic_load(&outcome->failed))
+        return NULL;
+    atomic_store(&outcome->said, true);
+    return outcome->failure;
 }
 
 static void printers_begin(struct report *report, const struct job *job,
@@ -197,6 +212,7 @@ static enum status conclude_locked(struct printers *printers, enum status status
         error = job_error_make(NO_RANK, "", "end", outcome->failure);
         json_conclude(printers_turn(printers, PRINTER_JSON), final, &error);
     }
+    outcome_say(outcome);
     atomic_store(&printers->report.writing, NULL);
     printers->status = final;
     atomic_store(&printers->said, (int) final);
@@ -249,6 +265,7 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
                    .end = printers_end,
                    .conclude = printers_conclude,
                    .conclude_instead = printers_conclude_instead,
+                   .unwritten = printers_unwritten,
                    .hurries = &printers->patience.over,
                    .awaits_reader = &printers->patience.waits,
                    .writes = &printers->patience.writes},

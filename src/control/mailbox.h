@@ -23,7 +23,8 @@
 #define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
 #define DEAF_SECONDS    1.5  /* unless they have been silent for so long */
 #define SILENT_SECONDS  1.0  /* the shortest silence that counts, even if the deadline is shorter */
-#define REFUSAL_SECONDS 1.0  /* for ranks that start a little later to learn that there is no job */
+#define REFUSAL_SECONDS 1.0  /* for ranks that start later to learn that there is no job, */
+#define REFUSER_SECONDS 5.0  /* or where rank 0 knew it before any had called */
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick, */

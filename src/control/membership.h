@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/failure.h"
 #include "net/address.h"
 #include "net/handshake.h"
 #include "verdict/rank_state.h"
@@ -46,6 +47,9 @@ struct control_config {
     double timeout;      /* seconds without progress of any rank, at most */
     const char *options; /* canonical text of everything that all ranks must agree on */
     int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
+    /* Rank 0: why there can be no job, which it has said, and now tells all ranks that call; or
+     * NULL. control_join() returns its status then. */
+    const struct failure *refusal;
     const char *_Atomic const
         *writing; /* what rank 0 writes results to just now; NULL at the others */
     const _Atomic bool *awaits_reader;   /* likewise: it waits until a process reads that */

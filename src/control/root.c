@@ -380,8 +380,9 @@ static bool root_may_close(struct root *root)
     /* Where there is no job, ranks that start a little later are to hear it, too. After the
      * deadline there are none. */
     bool hopeful = root->refusal != STATUS_TIMEOUT || root->cause_count > 0;
+    double patience = control->config.refusal ? REFUSER_SECONDS : REFUSAL_SECONDS;
     if (root->refusal != STATUS_OK && hopeful && root->joined < root->ranks &&
-        control->helper.now - root->closing_at < REFUSAL_SECONDS)
+        control->helper.now - root->closing_at < patience)
         return false;
     for (int rank = 1; rank < root->ranks; rank++) {
         struct peer *peer = &root->peers[rank];

@@ -57,6 +57,11 @@ void root_begin(struct root *root)
     self->state = PEER_JOINED;
     root->joined = 1;
     root->progressed = control->helper.now;
+    const struct failure *refusal = control->config.refusal;
+    if (refusal) {
+        root->refusal = refusal->status;
+        root_end(root, FRAME_REFUSED, refusal->status, refusal->text);
+    }
 }
 
 /* By host, then by rank. */

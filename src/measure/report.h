@@ -99,7 +99,8 @@ struct job_end {
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
-/* All calls come from rank 0's main thread, but for running() and the last two. */
+/* All calls come from rank 0's main thread, but for running(), conclude() and
+ * conclude_instead(). */
 struct report {
     void (*begin)(struct report *report, const struct job *job,
                   const struct participants *participants);
@@ -122,11 +123,18 @@ struct report {
      * and the process ends with *status, which is the final one then. False: a call is under way, and
      * nothing was done. */
     bool (*conclude_instead)(struct report *report, enum status *status);
+    /* A sentence about results that could not be written; NULL: there are none. NULL is allowed. */
+    const char *(*unwritten)(struct report *report);
     const char *_Atomic writing; /* the name of the file that a call is writing; NULL: none */
-    _Atomic bool unread;         /* nothing takes the results any more */
+    _Atomic bool unread;         /* nothing takes the results any more: unwritten() says why */
     _Atomic bool *awaits_reader; /* a call waits for a reader of `writing`; else its file is slow */
     _Atomic unsigned long *writes; /* pieces that `writing` and earlier files have taken */
     _Atomic bool *hurries;         /* set by the control plane: calls no longer wait for readers */
 };
+
+/* Where the results cannot be written, the job fails: at once if nothing takes them any more, else
+ * at its end (report_check_whole()). Both record the failure, and allow NULL. */
+enum status report_check_read(struct report *report);
+enum status report_check_whole(struct report *report);
 
 #endif

@@ -172,6 +172,7 @@ enum status session_run(const struct membership *membership, void *argument)
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
+                                    .refusal = arguments->refusal,
                                     .writing = session->report ? &session->report->writing : NULL,
                                     .awaits_reader =
                                         session->report ? session->report->awaits_reader : NULL,
@@ -193,6 +194,8 @@ enum status session_run(const struct membership *membership, void *argument)
             status = session_sweep(session);
         if (status == STATUS_OK)
             status = checker_check_injections(&session->checker);
+        if (status == STATUS_OK)
+            status = report_check_whole(session->report);
         if (status == STATUS_OK) {
             status = session_finish(session);
             whole = status_is_whole(status) && device_group_stop(&session->runner.devices);

@@ -110,10 +110,8 @@ static enum status session_gather(struct session *session, struct rank_result *r
             results_add_line(&session->results, rank_result, job, control_members(session->control),
                              &blobs, &slowest, session->report);
     slowest_free(&slowest);
-    if (status == STATUS_OK && session->report && atomic_load(&session->report->unread))
-        status = fail(STATUS_ERROR, "the job ends, since no process reads its results any more");
     blobs_free(&blobs);
-    return status;
+    return status == STATUS_OK ? report_check_read(session->report) : status;
 }
 
 static enum status session_test_case(struct session *session, int choice, size_t bytes)

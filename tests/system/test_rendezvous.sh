@@ -56,6 +56,33 @@ done
 for rank in {0..69}; do ended "$rank" 0; done
 check_json "$scratch/many.json" 'd["status"] == "ok"' 'len({r["pid"] for r in d["ranks"]}) == 70'
 
+# A file that rank 0 cannot open: it says so, and tells the others, also one that starts later.
+for output in json csv samples; do
+    free_port
+    for rank in 1 0 2; do
+        [ $output-$rank != json-2 ] || sleep 1.5
+        at $rank 3
+        start $rank "$CCTEST" "${small[@]}" "${where[@]}" --$output "/nonexistent/$output"
+    done
+    for rank in 1 2; do ended $rank 2; done
+    ended 0 2 "^cctest: cannot write /nonexistent/$output: No such file or directory; choose another file$"
+    check "it is said again" test "$(wc -l <"$err")" = 1
+done
+
+# Results that rank 0 cannot write: one status. If a file takes them, or the table does, the job goes on.
+for full in '>/dev/full' '--csv /dev/full' '--json all.json >/dev/full'; do
+    free_port
+    for rank in 1 0; do
+        at $rank 2
+        # shellcheck disable=SC2016 # for bash -c
+        start $rank bash -c 'cd "$0" && exec "$@" '"$full" "$scratch" "$CCTEST" "${small[@]}" -f 2 -e 128K "${where[@]}"
+    done
+    ended 0 1 '^cctest: rank 0.*: cannot write [a-z/ ]+: No space left on device$'
+    ended 1 1
+done
+check_json "$scratch/all.json" 'd["status"] == "error"' 'len(d["results"]) == 2' 'len(d["errors"]) == 1' \
+    '"cannot write the table" in d["errors"][0]["message"]'
+
 # Without a secret, rank 0 prints a note: of ranks on one host with -v only.
 unset CCTEST_SECRET
 for verbose in "" -v; do
