@@ -7,12 +7,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/host.h"
 #include "base/log.h"
+#include "base/write_watch.h"
 #include "control/membership.h"
 
 #define LOOK_SECONDS 0.1 /* between two looks */
-#define TELL_SECONDS 5.0 /* of one write are worth a sentence */
 
 static void watchdog_end(const struct watchdog *watchdog, const char *writing)
 {
@@ -28,25 +27,12 @@ static void *watchdog_main(void *argument)
     const struct watchdog *watchdog = argument;
     struct report *report = watchdog->report;
     struct pollfd set = {.fd = watchdog->over, .events = POLLIN};
-    const char *before = NULL;
-    unsigned long writes = 0;
-    double seconds = 0;
-    bool told = false;
-    while (poll(&set, 1, (int)(LOOK_SECONDS * 1000)) != 1) {
+    struct write_watch watch = {.thread = watchdog->watched};
+    for (double now = 0; poll(&set, 1, (int)(LOOK_SECONDS * 1000)) != 1; now += LOOK_SECONDS) {
         const char *writing = atomic_load(&report->writing);
-        unsigned long written = atomic_load(report->writes);
-        bool goes_on = writing != before || written != writes ||
-                       atomic_load(report->awaits_reader) ||
-                       host_thread_is_ready(watchdog->watched);
-        seconds = goes_on ? 0 : seconds + LOOK_SECONDS;
-        before = writing;
-        writes = written;
         const char *name = writing ? writing : "the results";
-        if (seconds > TELL_SECONDS && !told) {
-            say("writing %s takes long: %.0f s so far; does its file system answer?", name,
-                seconds);
-            told = true;
-        }
+        double seconds = write_watch_look(&watch, name, atomic_load(report->writes),
+                                          atomic_load(report->awaits_reader), now);
         if (seconds > FILE_SECONDS)
             watchdog_end(watchdog, name);
     }

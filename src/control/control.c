@@ -100,7 +100,7 @@ static struct control *control_create(const struct membership *membership,
     struct control *control = calloc(1, sizeof *control);
     if (!control)
         return NULL;
-    control->main_thread = gettid();
+    control->helper.write_watch.thread = gettid();
     control->membership = *membership;
     control->config = *config;
     if (control->config.fan_out <= 0)
@@ -127,16 +127,21 @@ static struct control *control_create(const struct membership *membership,
     return NULL;
 }
 
-/* Rank 0 itself failed without a verdict: the failure in its log is the error. */
-static void control_blame_self(struct control *control)
+struct job_error control_own_error(void)
 {
     struct failure failure;
     char host[HOST_NAME_BYTES];
-    log_failure(control->log, &failure);
+    log_failure(log_current(), &failure);
     host_name(host, sizeof host);
+    return job_error_make(0, host, phase_names[PHASE_JOIN], failure.text);
+}
+
+/* Rank 0 itself failed without a verdict. */
+static void control_blame_self(struct control *control)
+{
     control->errors = malloc(sizeof *control->errors);
     if (control->errors) {
-        control->errors[0] = job_error_make(0, host, phase_names[PHASE_JOIN], failure.text);
+        control->errors[0] = control_own_error();
         control->error_count = 1;
     }
     atomic_store(&control->state, JOB_REFUSED);

@@ -11,12 +11,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/host.h"
 #include "base/signals.h"
 #include "control/frame.h"
 
-#define READY_SECONDS  0.5 /* between two looks at what a thread that writes waits for */
-#define TELL_SECONDS   5.0 /* of one write to a file are worth a sentence */
 #define REPORT_SECONDS 3.0 /* for rank 0 to report before another rank ends their process */
 
 const char *control_signal_name(const struct control *control)
@@ -260,26 +257,12 @@ double control_writing_seconds(struct control *control)
     const struct control_config *config = &control->config;
     struct helper *helper = &control->helper;
     const char *writing = config->writing ? atomic_load(config->writing) : NULL;
-    bool waits = config->awaits_reader && atomic_load(config->awaits_reader);
     unsigned long writes = config->writes ? atomic_load(config->writes) : 0;
+    bool waits = config->awaits_reader && atomic_load(config->awaits_reader);
     uint64_t progress = atomic_load_explicit(&control->progress.progress, memory_order_relaxed);
-    if (!writing || waits || writing != helper->writing || progress != helper->writing_progress ||
-        writes != helper->writes) {
-        helper->writing = writing;
-        helper->writes = writes;
-        helper->writing_progress = progress;
-        helper->writing_since = helper->now;
-    }
-    double seconds = helper->now - helper->writing_since;
-    if (seconds > READY_SECONDS && host_thread_is_ready(control->main_thread)) {
-        helper->writing_since = helper->now; /* many ranks may share its core */
-        seconds = 0;
-    }
-    if (seconds > TELL_SECONDS && !helper->writing_told) {
-        say("writing %s takes long: %.0f s so far; does its file system answer?", writing, seconds);
-        helper->writing_told = true;
-    }
-    return seconds;
+    waits |= progress != helper->writing_progress;
+    helper->writing_progress = progress;
+    return write_watch_look(&helper->write_watch, writing, writes, waits, helper->now);
 }
 
 void control_watch_main(struct control *control)

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "base/write_watch.h"
 #include "control/blobs.h"
 #include "control/membership.h"
 #include "control/messages.h"
@@ -85,17 +86,14 @@ struct helper {
     double now;           /* seconds; stands still while the process is stopped */
     double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
-    double reacted_at;    /* by main_reacted_at(); 0: the job has not ended */
-    double hurried_at;    /* when the main thread was told to wait for no reader; 0: it was not */
-    const char *writing;  /* what the main thread writes, */
-    double writing_since; /* since when it waits for neither a reader of that nor a CPU, */
-    unsigned long writes; /* how many had returned then, */
-    uint64_t writing_progress; /* and its progress */
-    bool writing_told;         /* a write takes long */
-    double ending_at;          /* when the helper first tried to end the process; 0: it did not */
-    uint64_t reacted;          /* the main thread's ticks then */
-    int signal;                /* the last that came; 0: none */
-    int lost;                  /* a rank that died, as the supervisor says; -1: none */
+    double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
+    double hurried_at; /* when the main thread was told to wait for no reader; 0: it was not */
+    struct write_watch write_watch; /* on the main thread, */
+    uint64_t writing_progress;      /* and its progress at the last look */
+    double ending_at; /* when the helper first tried to end the process; 0: it did not */
+    uint64_t reacted; /* the main thread's ticks then */
+    int signal;       /* the last that came; 0: none */
+    int lost;         /* a rank that died, as the supervisor says; -1: none */
     /* The most that it held at once. Tests compare them with the tree's bounds. */
     _Atomic int sockets_most, child_links_most;
 };
@@ -115,7 +113,6 @@ struct control {
     double gap; /* seconds between two looks at the clock: after more, the process was stopped */
 
     /* The main thread's. */
-    pid_t main_thread;
     struct progress progress;             /* the helper reads it */
     uint32_t exchanges;                   /* how many it has begun */
     enum status (*watch)(void *argument); /* of control_watch(), or NULL */

@@ -262,7 +262,7 @@ static void root_wait_for_reader(struct root *root)
 {
     struct control *control = root->control;
     double seconds = control_writing_seconds(control);
-    if (control->helper.writing && seconds < FILE_SECONDS)
+    if (control->helper.write_watch.writing && seconds < FILE_SECONDS)
         root->progressed = control->helper.now;
 }
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/host.h"
 #include "base/log.h"
 #include "run/candidates.h"
 #include "session/setup.h"
@@ -143,13 +142,11 @@ static enum status session_cannot_begin(const struct membership *membership,
                                         const struct session_arguments *arguments)
 {
     struct failure failure;
-    char host[HOST_NAME_BYTES];
     log_failure(log_current(), &failure);
     log_print_failure(log_current());
     if (membership->rank > 0 || !arguments->report)
         return failure.status;
-    host_name(host, sizeof host);
-    struct job_error error = job_error_make(0, host, phase_names[PHASE_JOIN], failure.text);
+    struct job_error error = control_own_error();
     struct job_end end = {.status = failure.status, .errors = &error, .error_count = 1};
     arguments->report->end(arguments->report, arguments->job, &end);
     return failure.status;
