@@ -79,17 +79,19 @@ static void say_lines(const struct job *job)
     }
     char least[SIZE_TEXT_MOST], largest[SIZE_TEXT_MOST];
     unsigned long long kinds = most ? lines / most : 0;
+    const char *plural = most == 1 ? "" : "s";
     if (lines <= LINES_UNSAID)
         return;
     if (job_is_one_contest(job))
-        say("the table will have %llu lines: %llu sizes from %s to %s for %llu algorithm%s; -b, "
+        say("the table will have %llu lines: %llu size%s from %s to %s for %llu algorithm%s; -b, "
             "-e, -f and -i BYTES choose the sizes, -n the iterations",
-            lines, sizes, size_format(job->smallest, least), size_format(job->largest, largest),
-            kinds, kinds > 1 ? "s" : "");
+            lines, sizes, plural, size_format(job->smallest, least),
+            size_format(job->largest, largest), kinds, kinds > 1 ? "s" : "");
     else
-        say("the table will have %llu lines, with %llu sizes from %s to %s; -a, -d and -o choose "
+        say("the table will have %llu lines, with %llu size%s from %s to %s; -a, -d and -o choose "
             "what runs, -b, -e, -f and -i BYTES the sizes, -n the iterations",
-            lines, most, size_format(job->smallest, least), size_format(job->largest, largest));
+            lines, most, plural, size_format(job->smallest, least),
+            size_format(job->largest, largest));
 }
 
 /* Runs the ranks. */

@@ -1,5 +1,5 @@
 /*
- * aliases.c - the names that people bring from nccl-tests, OSU's benchmarks and launchers.
+ * aliases.c - the names that people bring from nccl-tests, OSU's benchmarks, perftest and launchers.
  *
  * To add one: a row here, and its name in the manual page's section about them (a test compares).
  */
@@ -14,11 +14,11 @@
 #define HOSTS                                                                                      \
     "a launcher starts ranks on hosts: mpirun --hostfile FILE cctest, srun -w HOSTS cctest"
 #define PER_NODE                                                                                   \
-    "write --np N for ranks on this machine; options of mpirun and srun stand before cctest's "    \
-    "name"
+    "write --np N for ranks on this machine; " LAUNCHERS
 #define AT_ONCE "all ranks connect at the same time: leave it out"
 #define QUIET                                                                                      \
     "results alone go to standard output: write --csv - for numbers, >/dev/null for nothing"
+#define LAUNCHERS "options of mpirun and srun stand before cctest's name"
 
 /* clang-format off */
 const struct alias option_aliases[] = {
@@ -33,8 +33,8 @@ const struct alias option_aliases[] = {
     {NULL, 'T', "timeout", NULL},
     {"ngpus", 'g', NULL, ONE_GPU},
     {"nthreads", 't', NULL, ONE_GPU},
-    {"agg_iters", 'm', NULL, "-m is the kind of memory; for iterations one behind the other, without a "
-     "barrier, write --start back-to-back"},
+    {"agg_iters", 'm', NULL, "-m is the kind of memory; for OSU's sizes write -b MIN -e MAX, for "
+     "iterations one behind the other, without a barrier, --start back-to-back"},
     {"average", 'a', NULL, "-a names algorithms; a time is that of the slowest rank, and --json has each "
      "rank's under samples"},
     {"cta_policy", 'x', NULL, "-x names transports; --channels N sets the blocks of threads of a GPU, "
@@ -60,6 +60,18 @@ const struct alias option_aliases[] = {
     {"validation", 0, NULL, "write -c N: N checked iterations of each size, by default 2"},
     {"accelerator", 0, NULL, "write -m cuda"},
     {"window_size", 0, NULL, "write it behind the pattern: cctest sendrecv -a uni:window=64"},
+    /* perftest; its -q is also everybody's. */
+    {"size", 0, NULL, "write -b BYTES -e BYTES"},
+    {"qp", 0, NULL, "write -x verbs:qps=N"},
+    {"ib_dev", 0, NULL, "write -x verbs:nic=NAME, or NAME:PORT"},
+    {"ib_port", 0, NULL, "write -x verbs:nic=NAME:PORT"},
+    {"gid_index", 0, NULL, "write -x verbs:gid=INDEX"},
+    {"mtu", 0, NULL, "write -x verbs:mtu=BYTES"},
+    {"sl", 0, NULL, "write -x verbs:sl=N"},
+    {"use_cuda", 0, NULL, "write -m cuda"},
+    {"report_gbits", 0, NULL, "the table has GB/s, of 8 Gbit/s each"},
+    {"bidirectional", 0, NULL, "write cctest sendrecv -a bidir"},
+    {"tx_depth", 0, NULL, "write it behind the pattern: cctest sendrecv -a uni:window=64"},
     /* Launchers, and words for the number of ranks. */
     {"nranks", 0, "np", NULL},
     {"ranks", 0, "np", NULL},
@@ -68,6 +80,10 @@ const struct alias option_aliases[] = {
     {"nproc", 0, "np", NULL},
     {"ntasks", 0, "np", NULL},
     {"bind_to", 0, "bind", NULL},
+    {"mca", 0, NULL, LAUNCHERS},
+    {"map_by", 0, NULL, LAUNCHERS},
+    {"oversubscribe", 0, NULL, LAUNCHERS},
+    {"allow_run_as_root", 0, NULL, LAUNCHERS},
     {"npernode", 'N', NULL, PER_NODE},
     {"ppn", 0, NULL, PER_NODE},
     {"nodes", 0, NULL, PER_NODE},
@@ -77,7 +93,7 @@ const struct alias option_aliases[] = {
     {"hosts", 0, NULL, HOSTS},
     {"host", 'H', NULL, HOSTS},
     /* Everybody's. */
-    {"quiet", 'q', NULL, QUIET},
+    {"quiet", 'q', NULL, QUIET "; for perftest's queue pairs -x verbs:qps=N"},
     {"silent", 0, NULL, QUIET},
     {NULL, 'V', "version", NULL},
     {NULL, 0, NULL, NULL},

@@ -101,10 +101,21 @@ static bool text_write_to(const char *text, size_t length, const char *path,
     return file && text_write(text, length, file, patience);
 }
 
+/* A file that replaces another has its owner and its mode, as far as the system allows that. NULL:
+ * it replaces none. */
+static void file_resemble(int fd, const struct stat *old)
+{
+    if (!old)
+        return;
+    bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
+    fchmod(fd, old->st_mode & (owned ? 07777 : 0777));
+}
+
 /* Makes the file `name` only when all of it is written: a process that is killed before that leaves
  * nothing behind. *possible: false where the file system has no files without a name, or without
  * /proc; else the result is final. */
-static bool text_write_unnamed(const char *text, size_t length, const char *name, bool *possible)
+static bool text_write_unnamed(const char *text, size_t length, const char *name,
+                               const struct stat *old, bool *possible)
 {
     char folder[PATH_MAX], link[64];
     snprintf(folder, sizeof folder, "%s", name);
@@ -113,6 +124,7 @@ static bool text_write_unnamed(const char *text, size_t length, const char *name
     if (fd < 0)
         return false;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    file_resemble(fd, old);
     bool good = stream_write(fd, text, length, NULL);
     *possible = !good || linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
     int error = errno;
@@ -123,12 +135,17 @@ static bool text_write_unnamed(const char *text, size_t length, const char *name
     return good && *possible;
 }
 
-/* The new content of `path`, under the name `temporary`. */
-static bool text_write_beside(const char *text, size_t length, const char *temporary)
+/* The new content of a file, under the name `temporary`. */
+static bool text_write_beside(const char *text, size_t length, const char *temporary,
+                              const struct stat *old)
 {
-    bool possible;
-    return text_write_unnamed(text, length, temporary, &possible) ||
-           (!possible && text_write_to(text, length, temporary, NULL));
+    bool possible, good = text_write_unnamed(text, length, temporary, old, &possible);
+    if (possible)
+        return good;
+    FILE *file = output_open(temporary, false);
+    if (file)
+        file_resemble(fileno(file), old);
+    return file && text_write(text, length, file, NULL);
 }
 
 /* A symbolic link stays one: what it points to is replaced. */
@@ -138,11 +155,16 @@ static bool text_replace(const char *text, size_t length, const char *path)
     const char *name = target ? target : path;
     char temporary[PATH_MAX];
     struct stat about;
-    if (!target && lstat(path, &about) == 0 && S_ISLNK(about.st_mode))
+    bool exists = lstat(name, &about) == 0;
+    if (!target && exists && S_ISLNK(about.st_mode))
         return text_write_to(text, length, path, NULL); /* its target is not there yet */
+    if (exists && access(name, W_OK) != 0) { /* though the folder may let it be replaced */
+        free(target);
+        return false;
+    }
     bool good = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", name, (long)getpid()) <
                 (int)sizeof temporary;
-    if (good && text_write_beside(text, length, temporary)) {
+    if (good && text_write_beside(text, length, temporary, exists ? &about : NULL)) {
         good = rename(temporary, name) == 0;
         if (!good)
             unlink(temporary);

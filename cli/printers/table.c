@@ -378,7 +378,7 @@ void table_conclude(struct report *report, enum status status)
         return;
     fprintf(table->out, "# status: %s", status_word(status));
     if (wrong)
-        fprintf(table->out, ", %zu elements wrong", wrong);
+        fprintf(table->out, ", %zu element%s wrong", wrong, wrong == 1 ? "" : "s");
     fputc('\n', table->out);
     table_flush(table);
 }

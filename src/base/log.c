@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define FULL_MS 200 /* that a line waits for space in a full pipe */
 
 static struct log program_log = {
@@ -37,10 +39,22 @@ struct log *log_current(void)
     return attached ? attached : &program_log;
 }
 
+/* A copy without control characters: what the user typed, or another program sent, must neither
+ * move the terminal's cursor nor begin a line. */
+static const char *text_visible(const char *text, char *copy, size_t size)
+{
+    struct text visible = text_in(copy, size);
+    for (const char *at = text; *at; at++)
+        text_add(&visible, (unsigned char)*at < ' ' || *at == 0x7f ? "\\x%02x" : "%c", *at);
+    return copy;
+}
+
 /* One write(2) for the whole line, so that the lines of many ranks do not mix. */
-static void line_put(const struct log *log, const char *text)
+static void line_put(const struct log *log, const char *sentence)
 {
     char line[SAY_MOST + 40]; /* with the rank */
+    char copy[SAY_MOST];
+    const char *text = text_visible(sentence, copy, sizeof copy);
     int length = log->rank < 0
                      ? snprintf(line, sizeof line, "cctest: %s\n", text)
                      : snprintf(line, sizeof line, "cctest: rank %d: %s\n", log->rank, text);

@@ -495,6 +495,28 @@ check_status 0
 check "the link is one no more" test -L "$scratch/link.json"
 check_json "$scratch/target.json" "d['status'] == 'ok'"
 
+# A file that is replaced keeps its mode, and one that may not be written stays.
+echo old >"$scratch/private.json"
+chmod 600 "$scratch/private.json"
+cctest "${small[@]}" --json "$scratch/private.json"
+check "its mode is $(stat -c %a "$scratch/private.json")" test "$(stat -c %a "$scratch/private.json")" = 600
+check_json "$scratch/private.json" "d['status'] == 'ok'"
+stranger=(setpriv --reuid 54321 --regid 54321 --clear-groups)
+if [ "$(id -u)" = 0 ] && "${stranger[@]}" true 2>/dev/null; then
+    chmod 755 "$scratch"
+    cp "$CCTEST" "$scratch/cctest"
+    install -d -m 777 "$scratch/open"
+    echo kept >"$scratch/open/kept.json"
+    chown 54321:54321 "$scratch/open/kept.json"
+    chmod 444 "$scratch/open/kept.json"
+    run "${stranger[@]}" "$scratch/cctest" "${small[@]}" --json "$scratch/open/kept.json"
+    check_status 2
+    check_says "^cctest: cannot write $scratch/open/kept.json: Permission denied; choose another file$"
+    check "it was replaced" grep -qx kept "$scratch/open/kept.json"
+else
+    echo "not tested: a file that may not be written (no other user here)"
+fi
+
 # A rank that dies before the first line of the table.
 cctest allreduce --np 3 -e 4K --inject kill:rank=1:iteration=2
 check_status 5

@@ -26,6 +26,8 @@ diagnosis() { # diagnosis FAULT REGEX ARGUMENT...
     check_says '^# status: wrong-data' "$out"
     check_json "$scratch/diagnosis.json" 'd["status"] == "wrong-data"' 'd["results"][0]["wrong"] > 0' 'd["errors"]'
 }
+cctest allgather --np 2 -b 8 -e 8 -n 1 --inject corrupt:rank=1:iteration=0
+check_says '^# status: wrong-data, 1 element wrong$' "$out"
 for links in shm tcp; do
     for as in processes threads; do
         on=(-x "$links" --ranks-as "$as")

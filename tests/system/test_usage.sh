@@ -38,6 +38,7 @@ refused "radix '1' of algorithm bruck is too small: give a whole number from 2" 
 refused "radix 'x' .*is not a number" alltoall -a bruck:radix=x
 refused "option radix of algorithm bruck is given twice" alltoall -a bruck:radix=4:radix=5
 refused "is not an algorithm" alltoall -a ""
+refused "'ri.x1b\[31mng.x0a.x7f' is not an algorithm" allreduce -a $'ri\x1b[31mng\n\x7f' # a terminal obeys none of them
 refused "is not an algorithm" alltoall -a pairwise,
 refused "'smh' is not a transport: did you mean 'shm'\? valid are auto, cuda, shm, verbs, tcp" alltoall -x smh
 refused "names a transport twice" alltoall -x tcp,tcp
