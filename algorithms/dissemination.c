@@ -4,7 +4,7 @@
  *
  *   p = 5, radix 2      phase 1: r -> r+1     phase 2: r -> r+2     phase 4: r -> r+4
  *
- * ceil(log_k p) phases of k-1 messages, any p. A barrier is a one-byte bor allreduce here: the
+ * ceil(log_k p) phases of k-1 messages, any p. A barrier is a short bor allreduce here: the
  * result of each rank combines the inputs of all ranks, so the data proves that no rank leaves too
  * early. Contributions arrive more than once, which does not change a bor.
  *

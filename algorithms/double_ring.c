@@ -6,8 +6,9 @@
  *        |      v
  *        3 <--- 2         2p steps; each rank sends 2 signals. No scratch.
  *
- * A barrier is a one-byte bor allreduce here. In both rounds a rank combines the token with its own
- * value; contributions that arrive twice do not change a bor.
+ * A barrier is a short bor allreduce here. In both rounds a rank combines the token with what it
+ * knows; contributions that arrive twice do not change a bor. So the second round can bring what the
+ * first has lost: no result shows it if the signal to rank 1 or 2 is lost (of two ranks, to either).
  *
  * Used by: Open MPI (double_ring).
  */

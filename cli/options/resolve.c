@@ -36,7 +36,7 @@ static void note_unused(const struct command_line *line, const struct job *job, 
 }
 
 /* Options that no collective of the job takes have no effect. A job of barriers alone shows what
- * they are: a one-byte bor allreduce. */
+ * they are: a bor allreduce of bytes. */
 static void settle_contract(const struct command_line *line, struct job *job)
 {
     const struct traits any = job_traits(job);

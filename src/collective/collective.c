@@ -84,7 +84,7 @@ static const struct collective table[] = {
      .aliases = {"send-recv", "send_recv", "MPI_Sendrecv", "ncclSend", "p2p"},
      .summary = "ranks send to one partner and receive from one, in a pattern",
      .sized = true},
-    /* A one-byte allreduce with bor: a rank cannot have its result before every other rank has
+    /* A short allreduce with bor: a rank cannot have its result before every other rank has
      * entered. */
     {.id = COLLECTIVE_BARRIER, .name = "barrier",
      .aliases = {"MPI_Barrier", "HcclBarrier"},
@@ -245,7 +245,7 @@ size_t collective_count(const struct collective *collective, size_t bytes, size_
                         int ranks)
 {
     if (!collective->sized)
-        return 1;
+        return (size_t)(ranks < BARRIER_COUNT_MOST ? ranks : BARRIER_COUNT_MOST);
     size_t unit = element * size_blocks(collective, ranks);
     return bytes / unit + (bytes % unit != 0);
 }

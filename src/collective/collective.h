@@ -111,8 +111,14 @@ bool collective_expects(const struct problem *problem, int rank, int index,
 /* Do all ranks have a destination, with equal contents? */
 bool collective_is_uniform(const struct collective *collective);
 
-/* Bytes <-> count. collective_count rounds up; it is 0 only if `bytes` is. collective_bytes is the
- * size that tables print: the larger buffer of one rank. */
+/* Elements of a barrier: one for each rank, of which that rank alone sets bits (inputs.c), so that a
+ * contribution that is missing shows, whichever rank's it is. More ranks take turns, iteration by
+ * iteration: a signal stays within a cache line. */
+#define BARRIER_COUNT_MOST 32
+
+/* Bytes <-> count. collective_count rounds up; it is 0 only if `bytes` is. A barrier has a count of
+ * its own, and no size. collective_bytes is the size that tables print: the larger buffer of one
+ * rank. */
 size_t collective_count(const struct collective *collective, size_t bytes, size_t element,
                         int ranks);
 size_t collective_bytes(const struct problem *problem, size_t element);

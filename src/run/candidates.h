@@ -9,7 +9,7 @@
 enum status job_add_candidate(struct job *job, const struct candidate *candidate);
 
 /* Gives each candidate, which has no datatype and no operator yet, those of the job: it becomes as
- * many as there are pairs. A barrier is a one-byte bor, whatever the others are. */
+ * many as there are pairs. A barrier is a bor of bytes, whatever the others are. */
 enum status job_cross(struct job *job);
 
 /* Do two candidates do the same work? Then their times are compared. */

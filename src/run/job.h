@@ -56,6 +56,15 @@ static inline bool injection_takes_message(const struct injection *injection)
     return injection->kind == INJECT_CORRUPT || injection->kind == INJECT_DROP;
 }
 
+/* Does any of them drop a message? */
+static inline bool injections_drop(const struct injection *injections, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (injections[i].kind == INJECT_DROP)
+            return true;
+    return false;
+}
+
 /* Does it hit all ranks of the process? */
 static inline bool injection_takes_process(const struct injection *injection)
 {
@@ -134,7 +143,7 @@ struct job {
 
 void job_release(struct job *job); /* its candidates and its counts */
 
-/* Does the sweep's size matter to it? A barrier moves one byte; a file of --counts sets the block
+/* Does the sweep's size matter to it? A barrier moves a few bytes; a file of --counts sets the block
  * lengths. */
 bool job_sweeps(const struct job *job, const struct collective *collective);
 

@@ -17,7 +17,7 @@
  *   broadcast                  source 1 (empty unless root), destination 1
  *   reduce                     source 1, destination 1 (empty unless root)
  *   sendrecv                   source 1, destination 1 (each empty where the pattern has none)
- *   barrier                    source 1, destination 1 (one element)
+ *   barrier                    source 1, destination 1 (the whole vector)
  *   allgather, allgatherv      source 1, destination p
  *   gather, gatherv            source 1, destination p (to be written by the root only)
  *   scatter, scatterv          source p (to be read by the root only), destination 1

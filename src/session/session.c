@@ -37,6 +37,26 @@ static enum status session_finish(struct session *session)
     return control_finish(session->control, results_status(&session->results, &session->job));
 }
 
+/* Fails if messages were dropped, and no result is wrong. Each rank has found its faults by then:
+ * one that has not fails before this exchange, and its reason is the job's. */
+static enum status session_check_drops(struct session *session)
+{
+    const struct job *job = &session->job;
+    struct bytes none = {0};
+    struct blobs blobs = {0};
+    if (!injections_drop(job->injections, job->injection_count))
+        return STATUS_OK;
+    enum status status =
+        control_exchange(session->control, EXCHANGE_GATHER, &none, "injected fault", &blobs);
+    blobs_free(&blobs);
+    if (status == STATUS_OK && session->report && session->results.wrong == 0)
+        return fail(STATUS_ERROR,
+                    "--inject: a message was dropped, and no result is wrong: other messages bring "
+                    "what it brings, or the inputs of that iteration do not show it; choose "
+                    "another rank or iteration");
+    return status;
+}
+
 /* After a bad end, other ranks may be in the middle of a message: a transport may still map, read
  * or write the regions, also in another thread of this process, or from another host. So the
  * regions stay until the process ends. It ends soon, as does one whose ranks are threads, when they
@@ -191,6 +211,8 @@ enum status session_run(const struct membership *membership, void *argument)
             status = session_sweep(session);
         if (status == STATUS_OK)
             status = checker_check_injections(&session->checker);
+        if (status == STATUS_OK)
+            status = session_check_drops(session);
         if (status == STATUS_OK)
             status = report_check_whole(session->report);
         if (status == STATUS_OK) {

@@ -103,25 +103,25 @@ def _(p, n, window):
 
 @define("barrier", "dissemination", large=True)
 def _(p, n, radix):
-    return [[(r, (r + j * radix ** i) % p, 1) for j in range(1, radix) if j * radix ** i < p for r in range(p)]
+    return [[(r, (r + j * radix ** i) % p, n) for j in range(1, radix) if j * radix ** i < p for r in range(p)]
             for i in range(log_up(p, radix))]
 
 
 @define("barrier", "central")
 def _(p, n):
-    return backwards(down(p, star(p), 1)) + down(p, star(p), 1)
+    return backwards(down(p, star(p), n)) + down(p, star(p), n)
 
 
 @define("barrier", "tree", large=True)
 def _(p, n):
-    return backwards(down(p, knomial(p, 2), 1)) + down(p, knomial(p, 2), 1)
+    return backwards(down(p, knomial(p, 2), n)) + down(p, knomial(p, 2), n)
 
 
 @define("barrier", "recursive-doubling", large=True)
 def _(p, n):
-    return doubling(p, 1) + Fold(p).unfold(1)
+    return doubling(p, n) + Fold(p).unfold(n)
 
 
 @define("barrier", "double-ring")
 def _(p, n):
-    return [[(k % p, (k + 1) % p, 1)] for k in range(2 * p)]
+    return [[(k % p, (k + 1) % p, n)] for k in range(2 * p)]

@@ -269,7 +269,7 @@ static void sizes_are_rounded_up(void **state)
     } cases[] = {{COLLECTIVE_ALLREDUCE, 16, 4}, {COLLECTIVE_ALLREDUCE, 17, 5},
                  {COLLECTIVE_ALLREDUCE, 0, 0},  {COLLECTIVE_ALLTOALL, 24, 2},
                  {COLLECTIVE_ALLTOALL, 25, 3},  {COLLECTIVE_GATHER, 1, 1},
-                 {COLLECTIVE_BARRIER, 17, 1}};
+                 {COLLECTIVE_BARRIER, 17, 3}};
     FOR_EACH(i, cases)
     {
         const struct collective *collective = collective_of(cases[i].id);
@@ -278,6 +278,16 @@ static void sizes_are_rounded_up(void **state)
         assert_int_equal(collective_count(collective, cases[i].bytes, 4, 3), cases[i].count);
         assert_true(!collective->sized || collective_bytes(&problem, 4) >= cases[i].bytes);
     }
+}
+
+/* An element for each rank: with fewer, an iteration does not show that one of them is missing. */
+static void barrier_has_an_element_for_each_rank(void **state)
+{
+    (void)state;
+    const struct collective *barrier = collective_of(COLLECTIVE_BARRIER);
+    assert_int_equal(collective_count(barrier, 1, 1, 1), 1);
+    assert_int_equal(collective_count(barrier, 1, 1, BARRIER_COUNT_MOST), BARRIER_COUNT_MOST);
+    assert_int_equal(collective_count(barrier, 1, 1, 1000), BARRIER_COUNT_MOST);
 }
 
 static uint64_t fingerprint(const char *text)
@@ -399,6 +409,7 @@ int main(void)
         cmocka_unit_test(partners_know_each_other),
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(sizes_are_rounded_up),
+        cmocka_unit_test(barrier_has_an_element_for_each_rank),
         cmocka_unit_test(fingerprints_differ),
         cmocka_unit_test(bad_files_say_where),
         cmocka_unit_test(bad_words_say_what_there_is),

@@ -166,7 +166,7 @@ static void bounds_follow_the_one_that_was_given(void **state)
     assert_int_equal(o.job.smallest, 16);
 }
 
-static void barrier_is_a_one_byte_bor(void **state)
+static void barrier_is_a_bor_of_bytes(void **state)
 {
     (void)state;
     static struct outcome o;
@@ -451,7 +451,7 @@ int main(void)
         cmocka_unit_test(algorithm_options_follow_the_name),
         cmocka_unit_test(the_environment_stands_between),
         cmocka_unit_test(bounds_follow_the_one_that_was_given),
-        cmocka_unit_test(barrier_is_a_one_byte_bor),
+        cmocka_unit_test(barrier_is_a_bor_of_bytes),
         cmocka_unit_test(bad_input_is_one_sentence),
         cmocka_unit_test(ranks_must_suit),
         cmocka_unit_test(sizes_follow_each_other),
