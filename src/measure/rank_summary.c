@@ -42,18 +42,12 @@ static void peer_encode(const struct peer_stats *peer, struct bytes *bytes)
     bytes_put_u64(bytes, peer->resent);
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
-                         struct bytes *bytes)
+                         const struct tick *tick, struct bytes *bytes)
 {
     size_t iterations = (size_t)job->iterations;
     int peers = link_stats_sort(rank_result->links);
-    qsort(rank_result->late, iterations, sizeof *rank_result->late, compare_times);
+    times_sort(rank_result->late, iterations, tick);
     bytes_put_u64(bytes, rank_result->wrong);
     bytes_put_u64(bytes, iterations ? rank_result->late[iterations / 2] : 0);
     for (int a = 0; a < ACTIVITIES; a++)
@@ -71,7 +65,7 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
     for (int i = 0; i < peers; i++)
         peer_encode(&rank_result->links->peers[i], bytes);
     bool asked = job->profile || job->watches;
-    put_double(bytes, asked ? statistics_of(rank_result->samples, iterations).p50 : 0);
+    put_double(bytes, asked ? statistics_of(rank_result->samples, iterations, tick).p50 : 0);
     device_changes_encode(&rank_result->changes, job->watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
                           bytes);
 }

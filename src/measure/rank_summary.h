@@ -4,6 +4,7 @@
 #ifndef CCTEST_MEASURE_RANK_SUMMARY_H
 #define CCTEST_MEASURE_RANK_SUMMARY_H
 
+#include "base/tick.h"
 #include "control/blobs.h"
 #include "measure/rank_result.h"
 
@@ -33,9 +34,9 @@ struct rank_summaries {
     struct rank_summary *of;
 };
 
-/* Sorts the samples and the late times of `rank_result`. Out of memory: bytes->failed. */
+/* Sorts the samples and the late times of `rank_result`, with ticks. Out of memory: bytes->failed. */
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
-                         struct bytes *bytes);
+                         const struct tick *tick, struct bytes *bytes);
 
 /* Reads what all ranks sent, and checks it. The summaries are given back with
  * rank_summaries_free() also after an error. */

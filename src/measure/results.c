@@ -77,11 +77,12 @@ static void result_way(struct result *result, const struct line *line)
 }
 
 /* Of one trip of so many; sorts the times. */
-static struct statistics times_of(uint64_t *slowest, size_t count, uint64_t trips)
+static struct statistics times_of(uint64_t *slowest, size_t count, uint64_t trips,
+                                  const struct tick *tick)
 {
     for (size_t i = 0; i < count; i++)
         slowest[i] /= trips;
-    return statistics_of(slowest, count);
+    return statistics_of(slowest, count, tick);
 }
 
 /* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
@@ -101,8 +102,8 @@ static enum status result_times(struct result *result, const struct line *line, 
     for (size_t i = 0; i < slowest->count; i++)
         *time += slowest->duration[i];
     if (slowest->device)
-        result->device_us = times_of(slowest->device, slowest->count, trips);
-    result->time_us = times_of(slowest->duration, slowest->count, trips);
+        result->device_us = times_of(slowest->device, slowest->count, trips, line->tick);
+    result->time_us = times_of(slowest->duration, slowest->count, trips, line->tick);
     result->slowest_rank = slowest->rank;
     result->slowest_times = slowest->times;
     result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);

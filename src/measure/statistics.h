@@ -4,17 +4,21 @@
 #ifndef CCTEST_MEASURE_STATISTICS_H
 #define CCTEST_MEASURE_STATISTICS_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "base/tick.h"
 
 /* Microseconds. */
 struct statistics {
     double min, p50, mean, p90, p99, max;
 };
 
+/* Ascending. Calls tick_on() now and then. */
+void times_sort(uint64_t *times, size_t count, const struct tick *tick);
+
 /* Of `count` samples in nanoseconds; sorts them. Percentiles by nearest rank (the smallest sample
  * that at least p percent do not exceed). All 0 when count is 0. */
-struct statistics statistics_of(uint64_t *samples, size_t count);
+struct statistics statistics_of(uint64_t *samples, size_t count, const struct tick *tick);
 
 /* GB/s = 1e9 bytes a second; 0 when the time is 0. */
 double bandwidth_algorithm(size_t bytes, double microseconds);

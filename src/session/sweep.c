@@ -102,7 +102,7 @@ static enum status session_gather(struct session *session, struct rank_result *r
     if (status == STATUS_OK)
         status = slowest_reduce(session->control, rank_result, (size_t)job->iterations, &slowest);
     if (status == STATUS_OK) {
-        rank_summary_encode(rank_result, job, &bytes);
+        rank_summary_encode(rank_result, job, &session->runner.tick, &bytes);
         status = control_exchange(session->control, EXCHANGE_GATHER, &bytes, "result", &blobs);
     }
     if (status == STATUS_OK && blobs.count && session->report)

@@ -414,7 +414,7 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
         result.changes = (struct device_changes){.of = &change, .count = 1};
     const struct job job = {.iterations = 2, .watches = true};
     struct bytes share = {0};
-    rank_summary_encode(&result, &job, &share);
+    rank_summary_encode(&result, &job, NULL, &share);
     seed_begin(out, flags);
     edit_put(out, RESULTS, 0, 0, NULL, CUT);
     for (size_t at = 0, part; at < share.size; at += part) {
