@@ -101,6 +101,7 @@ static struct control *control_create(const struct membership *membership,
     if (!control)
         return NULL;
     control->helper.write_watch.thread = gettid();
+    control->has_main_clock = pthread_getcpuclockid(pthread_self(), &control->main_clock) == 0;
     control->membership = *membership;
     control->config = *config;
     if (control->config.fan_out <= 0)

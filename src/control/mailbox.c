@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/signals.h"
 #include "control/frame.h"
 
@@ -305,6 +306,32 @@ void progress_read(struct progress *progress, struct progress_snapshot *snapshot
         READ(lane),     READ(step),      READ(done),       READ(length),
     };
 #undef READ
+}
+
+/* Does the main thread starve? Each look may read a file. */
+static void control_look_at_main(struct control *control, uint64_t progress)
+{
+    struct helper *helper = &control->helper;
+    struct timespec cpu;
+    if (helper->now - helper->looked_at < control->look ||
+        clock_gettime(control->main_clock, &cpu) != 0)
+        return;
+    struct thread_sight sight = {.now = helper->now,
+                                 .cpu_ns =
+                                     (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec,
+                                 .progress = progress};
+    sight.ready =
+        sight.cpu_ns == helper->starvation.cpu_ns && host_thread_is_ready(helper->write_watch.thread);
+    starvation_look(&helper->starvation, &sight, control->config.timeout);
+    helper->looked_at = helper->now;
+}
+
+void control_snapshot(struct control *control, struct progress_snapshot *snapshot)
+{
+    progress_read(&control->progress, snapshot);
+    if (control->has_main_clock)
+        control_look_at_main(control, snapshot->progress);
+    snapshot->progress += control->helper.starvation.count;
 }
 
 /* ---- the main thread ---- */

@@ -17,6 +17,7 @@
 #include "control/blobs.h"
 #include "control/membership.h"
 #include "control/messages.h"
+#include "control/starvation.h"
 #include "net/address.h"
 #include "verdict/rank_state.h"
 
@@ -94,6 +95,8 @@ struct helper {
     uint64_t reacted; /* the main thread's ticks then */
     int signal;       /* the last that came; 0: none */
     int lost;         /* a rank that died, as the supervisor says; -1: none */
+    struct starvation starvation; /* of the main thread, */
+    double looked_at;             /* and when it was last looked for */
     /* The most that it held at once. Tests compare them with the tree's bounds. */
     _Atomic int sockets_most, child_links_most;
 };
@@ -113,6 +116,8 @@ struct control {
     double gap; /* seconds between two looks at the clock: after more, the process was stopped */
 
     /* The main thread's. */
+    clockid_t main_clock; /* of the CPU time that it has had */
+    bool has_main_clock;
     struct progress progress;             /* the helper reads it */
     uint32_t exchanges;                   /* how many it has begun */
     enum status (*watch)(void *argument); /* of control_watch(), or NULL */
@@ -189,5 +194,7 @@ struct queued_frame *queued_frame_take(int type, struct bytes *bytes);
 struct queued_frame *queued_frame_create(int type, const void *data, size_t size);
 void queued_frames_free(struct queued_frame *queued); /* and all behind it; NULL: none */
 void progress_read(struct progress *progress, struct progress_snapshot *snapshot);
+/* The same of this rank's main thread, for rank 0: that it starves counts as progress. */
+void control_snapshot(struct control *control, struct progress_snapshot *snapshot);
 
 #endif

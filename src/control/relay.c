@@ -42,7 +42,7 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
 {
     struct control *control = relay->control;
     struct progress_snapshot snapshot;
-    progress_read(&control->progress, &snapshot);
+    control_snapshot(control, &snapshot);
     double since = control->helper.now - relay->heartbeat_at;
     bool changed = memcmp(&snapshot, &relay->sent, sizeof snapshot) != 0;
     at_once = at_once || snapshot.phase != relay->sent.phase;

@@ -270,7 +270,7 @@ static void root_check_progress(struct root *root)
 {
     struct control *control = root->control;
     struct progress_snapshot snapshot;
-    progress_read(&control->progress, &snapshot);
+    control_snapshot(control, &snapshot);
     peer_heard(root, &root->peers[0], &snapshot);
     if (control->config.running)
         control->config.running(control->config.running_argument, &snapshot);
