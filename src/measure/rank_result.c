@@ -27,6 +27,12 @@ static void rank_result_carriers(struct rank_result *rank_result, struct runner 
                                                      links_transport(runner->links, peer);
 }
 
+size_t rank_result_bytes(const struct job *job)
+{
+    const size_t arrays = 2, sorted = 1; /* qsort() may copy the one that it sorts */
+    return (size_t)job->iterations * (arrays + sorted) * sizeof(uint64_t);
+}
+
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
                                size_t bytes, struct runner *runner, struct rank_result **made)
 {

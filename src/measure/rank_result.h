@@ -32,6 +32,9 @@ struct rank_result {
     struct device_changes changes; /* what devices have counted; of those that this rank reads */
 };
 
+/* Bytes of host memory that the samples of a line take where no device runs it. */
+size_t rank_result_bytes(const struct job *job);
+
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
                                size_t bytes, struct runner *runner,
                                struct rank_result **rank_result);

@@ -45,11 +45,23 @@ static enum status part_gather(struct control *control, const struct rank_result
     return exchange_decode(control, EXCHANGE_GATHER, &share, "sample", part_decode, part);
 }
 
+/* Iterations in a part. */
+static long part_most(int ranks)
+{
+    return ranks < ROWS_MOST ? ROWS_MOST / ranks : 1;
+}
+
+size_t sample_rows_bytes(const struct job *job, int ranks)
+{
+    const long most = part_most(ranks), count = job->iterations < most ? job->iterations : most;
+    return (size_t)count * (size_t)ranks * (sizeof(struct sample_row) + SAMPLE_BYTES);
+}
+
 enum status sample_rows_report(struct control *control, const struct job *job,
                                const struct rank_result *rank_result, struct report *report)
 {
     struct sample_part part = {.ranks = control_ranks(control)};
-    const long most = part.ranks < ROWS_MOST ? ROWS_MOST / part.ranks : 1;
+    const long most = part_most(part.ranks);
     part.rows = calloc((size_t)most * (size_t)part.ranks, sizeof *part.rows);
     enum status status =
         part.rows ? STATUS_OK : fail(STATUS_ERROR, "out of memory for %ld samples", most);

@@ -11,6 +11,9 @@
 #include "measure/rank_result.h"
 #include "measure/report.h"
 
+/* Bytes that sample_rows_report() takes at rank 0. */
+size_t sample_rows_bytes(const struct job *job, int ranks);
+
 /* Hands all samples of a line to report->samples(), part by part. All ranks call it together, each
  * with its own part of the line; `report` is rank 0's, else NULL. Errors: as control_exchange(). */
 enum status sample_rows_report(struct control *control, const struct job *job,

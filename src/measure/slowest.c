@@ -44,6 +44,11 @@ static enum status slowest_unpack(struct slowest *slowest, int ranks)
     return STATUS_OK;
 }
 
+size_t slowest_bytes(const struct job *job)
+{
+    return (size_t)job->iterations * sizeof(uint64_t);
+}
+
 enum status slowest_reduce(struct control *control, const struct rank_result *rank_result,
                            size_t iterations, struct slowest *slowest)
 {

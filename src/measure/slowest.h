@@ -19,6 +19,9 @@ struct slowest {
     long times;         /* ranks that end at the same ns, the highest counts */
 };
 
+/* Bytes that slowest_reduce() takes on each rank where no device runs the line. */
+size_t slowest_bytes(const struct job *job);
+
 /* All ranks call it together, each with its own part of the line; the others than rank 0 get
  * nothing. Free with slowest_free(), also after an error. Errors: out of memory, or as
  * control_maximum(). */

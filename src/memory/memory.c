@@ -48,11 +48,14 @@
 
 static enum status memory_refuse(const char *kind, size_t bytes, const char *why)
 {
+    struct memory_pool pools[MEMORY_POOLS];
+    memory_look(pools);
+    const struct memory_pool *pool = memory_scarcer(pools);
     return fail(
         STATUS_ERROR,
-        "cannot allocate %zu MiB of %s memory: %s, about %zu MiB are available; ask for smaller "
-        "sizes (-e) or run fewer ranks on this machine",
-        (bytes + (1 << 20) - 1) >> 20, kind, why, memory_available() >> 20);
+        "cannot allocate %zu MiB of %s memory on %s: %s, about %zu MiB are available; ask for "
+        "smaller sizes (-e) or run fewer ranks on it",
+        (bytes + (1 << 20) - 1) >> 20, kind, pool->where, why, pool->left >> 20);
 }
 
 /* No address space. If this process has a limit of its own, names that limit. */
@@ -68,9 +71,7 @@ static enum status memory_refuse_place(const char *kind, size_t bytes)
         (bytes + (1 << 20) - 1) >> 20, kind, (size_t)limit.rlim_cur >> 20);
 }
 
-/* Bytes that are mapped for a region: whole pages, at least one; from HUGE_LEAST on whole huge
- * pages. memory_mapped(memory_mapped(n)) == memory_mapped(n). */
-static size_t memory_mapped(size_t bytes)
+size_t memory_mapped(size_t bytes)
 {
     size_t pages = bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;
     return pages < HUGE_LEAST ? pages : (pages + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -80,7 +81,7 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
                                    const struct tick *tick)
 {
     if (bytes > memory_available())
-        return memory_refuse(kind, bytes, "the machine has less");
+        return memory_refuse(kind, bytes, "it has less");
     bool collapse = fd >= 0 && bytes >= HUGE_PAGE;
     for (size_t at = 0, step; at < bytes; at += step) {
         step = bytes - at < POPULATE_STEP ? bytes - at : POPULATE_STEP;

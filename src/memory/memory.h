@@ -180,8 +180,11 @@ enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
 void memory_close(struct memory *memory);
 void memory_forget(struct memory *memory); /* the same by engine_forget() */
 
-/* Maps a region of a file, or private memory if fd is -1: whole pages, from 128 KiB on whole huge
- * pages. `protection`: as of mmap(). NULL: it failed, errno says why. */
+/* Bytes that memory_place() maps: whole pages, at least one; from 128 KiB on whole huge pages. */
+size_t memory_mapped(size_t bytes);
+
+/* Maps a region of a file, or private memory if fd is -1. `protection`: as of mmap(). NULL: it
+ * failed, errno says why. */
 char *memory_place(size_t bytes, int fd, int protection);
 void memory_unplace(char *base, size_t bytes); /* unmaps it */
 

@@ -14,6 +14,7 @@
 #include "check/pattern.h"
 
 #define CANARY 4096u /* bytes; also what buffers are aligned to */
+_Static_assert(BUFFERS_MARGIN >= BUFFERS * 3 * CANARY, "two canaries, and an alignment, each");
 
 enum status buffers_allocate(const struct memory_kind *memory, const size_t bytes[BUFFERS],
                              size_t spare, const struct tick *tick, struct buffers *buffers)

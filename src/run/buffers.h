@@ -9,6 +9,9 @@
 #include "memory/memory.h"
 #include "schedule/schedule.h"
 
+#define BUFFERS_MARGIN                                                                             \
+    ((size_t)3 * 3 * 4096) /* bytes: canaries and alignment of a region, at most */
+
 /* One region holds all three, each between two canaries, each beginning at a 4096-byte boundary.
  * The spare area is its end. */
 struct buffers {

@@ -79,8 +79,15 @@ static const struct {
     const char *taker, *advice;
 } uses[] = {
     [MEMORY_BUFFERS] = {"", "ask for smaller sizes (-e)"},
+    [MEMORY_SAMPLES] = {"the samples of ", "ask for fewer iterations (-n)"},
     [MEMORY_RINGS] = {"the rings of ", "name transports that reach the buffers (-x)"},
 };
+
+/* A need is never shown as less than it is: 0 MiB would explain no refusal. */
+static size_t mebibytes_up(uint64_t bytes)
+{
+    return (size_t)((bytes >> 20) + (bytes % (1 << 20) != 0));
+}
 
 static enum status pool_check(const struct memory_kind *memory, enum memory_use use,
                               const struct memory_pool *pool, const struct memory_request *requests,
@@ -91,11 +98,13 @@ static enum status pool_check(const struct memory_kind *memory, enum memory_use 
         return STATUS_OK;
     return fail(STATUS_ERROR,
                 "cannot allocate %zu MiB of %s memory for %s%d rank%s on %s: %s%zu MiB are "
-                "available; %s%s",
-                (size_t)(sum.bytes >> 20), memory->name, uses[use].taker, sum.ranks,
+                "available; %s%s%s%s%s",
+                mebibytes_up(sum.bytes), memory->name, uses[use].taker, sum.ranks,
                 sum.ranks == 1 ? "" : "s", pool->where, pool->is_exact ? "" : "about ",
                 (size_t)(sum.left >> 20), uses[use].advice,
-                sum.ranks == 1 ? "" : " or run fewer ranks on it");
+                sum.ranks == 1 ? "" : " or run fewer ranks on it",
+                pool->limit_file ? ", or raise the limit of that group (" : "",
+                pool->limit_file ? pool->limit_file : "", pool->limit_file ? ")" : "");
 }
 
 enum status memory_check_host(const struct memory_kind *memory, enum memory_use use,

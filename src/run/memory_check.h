@@ -10,7 +10,8 @@
 /* What memory is for. */
 enum memory_use {
     MEMORY_BUFFERS,
-    MEMORY_RINGS, /* through which links move what they do not reach */
+    MEMORY_SAMPLES, /* of them there is more than of buffers */
+    MEMORY_RINGS,   /* through which links move what they do not reach */
 };
 
 /* What a rank is going to take, as the other ranks of its host must know. */

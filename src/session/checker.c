@@ -24,14 +24,23 @@ static int checker_sets(const struct job *job)
     return checked < 1 ? 1 : checked < BUFFER_SETS_MOST ? (int)checked : BUFFER_SETS_MOST;
 }
 
+/* Of one set, whose buffers have at most `most` bytes each; SIZE_MAX: no memory is that large. */
+static size_t set_bytes(const struct job *job, const struct needs *needs, size_t most, size_t spare)
+{
+    size_t all = spare;
+    for (int b = 0; b < BUFFERS; b++)
+        if (__builtin_add_overflow(all, smaller(needs->bytes[b], most), &all))
+            return SIZE_MAX;
+    if (all > PTRDIFF_MAX / 2)
+        return SIZE_MAX;
+    return job->memory->host_reads ? memory_mapped(all + BUFFERS_MARGIN) : all;
+}
+
 size_t checker_bytes(const struct job *job, const struct needs *needs)
 {
-    size_t all = needs->dropped, more = (size_t)(checker_sets(job) - 1);
-    for (int b = 0; b < BUFFERS; b++)
-        if (__builtin_add_overflow(all, needs->bytes[b], &all) ||
-            __builtin_add_overflow(all, more * smaller(needs->bytes[b], SET_BYTES), &all))
-            return SIZE_MAX;
-    return all;
+    size_t first = set_bytes(job, needs, SIZE_MAX, needs->dropped);
+    size_t more = (size_t)(checker_sets(job) - 1) * set_bytes(job, needs, SET_BYTES, 0), all;
+    return __builtin_add_overflow(first, more, &all) ? SIZE_MAX : all;
 }
 
 /* For a debugger, whose watchpoint shows what writes there. */

@@ -9,6 +9,7 @@
 #include "measure/device_watch.h"
 #include "measure/results.h"
 #include "run/cpu_binding.h"
+#include "run/memory_check.h"
 #include "run/runner.h"
 #include "session/checker.h"
 #include "session/postmortem.h"
@@ -26,6 +27,7 @@ struct session {
                                                     of wires, buffers, start barrier and rings */
     struct region *rings;                        /* among them; NULL: no link can need any */
     struct needs needs;                          /* of all test cases */
+    enum memory_use takes;                       /* of its host: what most of that memory is for */
     struct cpu_binding *bindings;                /* by rank */
     struct memory_device device, *devices; /* of this rank; by rank, once the places are known */
     bool has_core;                         /* that no other rank runs on */

@@ -29,12 +29,14 @@
 #include "base/log.h"
 #include "control/exchange.h"
 #include "measure/connectivity.h"
+#include "measure/sample_rows.h"
+#include "measure/slowest.h"
 #include "run/candidates.h"
-#include "run/memory_check.h"
 #include "session/device_setup.h"
 #include "session/link_setup.h"
 #include "session/vendor_setup.h"
 
+#define RANK_BYTES   ((size_t)1 << 20)  /* a process, its stacks and its connections, as measured */
 #define SPINS_ALONE  300                /* a core for each rank, if no other program uses it */
 #define SPINS_SHARED 1                  /* ranks share a core: spinning delays the others */
 #define CACHE_USUAL  ((size_t)32 << 20) /* third level, where its size is not known */
@@ -116,6 +118,29 @@ static void session_bind(struct session *session, const cpu_set_t *cpus)
     runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
 }
 
+/* What a rank takes of its host beside its buffers. Links are opened before the samples are
+ * allocated, and take up to a quarter of what is left then (transports/shm/geometry.c). */
+static size_t session_own_bytes(const struct session *session)
+{
+    const struct job *job = &session->job;
+    size_t bytes = RANK_BYTES + rank_result_bytes(job) + slowest_bytes(job);
+    if (job->samples && session->runner.rank == 0)
+        bytes += sample_rows_bytes(job, session->runner.ranks);
+    return bytes + bytes / 3;
+}
+
+/* Memory that no CPU reads is another pool than that of the samples. */
+static size_t session_bytes(struct session *session)
+{
+    const struct job *job = &session->job;
+    size_t buffers = checker_bytes(job, &session->needs), all;
+    if (!job->memory->host_reads)
+        return buffers;
+    size_t own = session_own_bytes(session);
+    session->takes = own > buffers ? MEMORY_SAMPLES : MEMORY_BUFFERS;
+    return __builtin_add_overflow(buffers, own, &all) ? SIZE_MAX : all;
+}
+
 static enum status session_exchange_needs(struct session *session, struct host_needs *host)
 {
     struct runner *runner = &session->runner;
@@ -130,12 +155,12 @@ static enum status session_exchange_needs(struct session *session, struct host_n
         return status;
     job->memory->look(host->pools); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
-    struct rank_needs needs = {
-        .memory = memory_request_make(job->memory, checker_bytes(job, &session->needs),
-                                      session_wire_bytes(session), host->pools),
-        .barrier = runner->start_barrier.offer,
-        .watches = job->bootstrap.verbosity >= 1 || job->json,
-        .samples = job->samples};
+    struct rank_needs needs = {.memory =
+                                   memory_request_make(job->memory, session_bytes(session),
+                                                       session_wire_bytes(session), host->pools),
+                               .barrier = runner->start_barrier.offer,
+                               .watches = job->bootstrap.verbosity >= 1 || job->json,
+                               .samples = job->samples};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
@@ -225,7 +250,7 @@ static enum status session_take(struct session *session, const struct host_needs
                                       .members = control_members(session->control),
                                       .shares = shares};
     session_divide_cache(session);
-    enum status status = memory_check_host(job->memory, MEMORY_BUFFERS, host->pools, host->memory,
+    enum status status = memory_check_host(job->memory, session->takes, host->pools, host->memory,
                                            runner->node.count);
     if (status == STATUS_OK)
         status = start_barrier_arrange(&runner->start_barrier, &all,

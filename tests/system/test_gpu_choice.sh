@@ -192,16 +192,16 @@ for as in threads processes; do
     over devices=2,memory=30000000 0 --np 5 "${large[@]}" --ranks-as $as
     over devices=2,memory=30000000 0 --np 5 "${large[@]}" --ranks-as $as -x cuda
     over devices=2,memory=28000000 1 --np 5 "${large[@]}" --ranks-as $as
-    check_says "rank [024] .*cannot allocate 27 MiB of cuda memory for 3 ranks on $gpu0: 26 MiB are available; .* or run fewer ranks on it"
+    check_says "rank [024] .*cannot allocate 28 MiB of cuda memory for 3 ranks on $gpu0: 26 MiB are available; .* or run fewer ranks on it"
     check_silent "$gpu1"
     over devices=2,memory=28000000 1 --np 3 --device 1 "${large[@]}" --ranks-as $as
     check_says "for 3 ranks on $gpu1: 26 MiB are available"
 done
 over devices=2,memory=8500000 1 --np 2 "${large[@]}"
-check_says "cannot allocate 9 MiB of cuda memory for 1 rank on $gpu0: 8 MiB are available; ask for smaller sizes \(-e\)$"
+check_says "cannot allocate 10 MiB of cuda memory for 1 rank on $gpu0: 8 MiB are available; ask for smaller sizes \(-e\)$"
 more=(-b 16M -e 16M)
 meet CUDA_VISIBLE_DEVICES=1:1 CUDA_VISIBLE_DEVICES=0,1:1 CUDA_VISIBLE_DEVICES=1:1
-check_says "rank [012] .*cannot allocate 99 MiB of cuda memory for 3 ranks on GPU [01] \(0000:22:00.0\): 64 MiB are"
+check_says "rank [012] .*cannot allocate 100 MiB of cuda memory for 3 ranks on GPU [01] \(0000:22:00.0\): 64 MiB are"
 out=$scratch/out err=$scratch/err
 
 # ---- two hosts, of which each counts its GPUs by itself ----

@@ -77,7 +77,7 @@ kill $hog "${pids[beside]}"
 wait $hog "${pids[beside]}"
 
 # Shared memory: the limit of file sizes applies to memfds.
-limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory: File too large" allreduce --np 2 -m shared -b 16M -e 16M
+limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory .*: File too large" allreduce --np 2 -m shared -b 16M -e 16M
 limited -f 100 -- "cannot allocate [0-9]+ KiB of shared memory for the shm transport: File too large" \
     allreduce --np 3 -x shm "${small[@]}"
 run bash -c 'ulimit -f 100; exec "$@"' limited "$CCTEST" allreduce --np 3 -x tcp "${small[@]}"
@@ -98,12 +98,14 @@ if [ -n "$private" ]; then
         exec "$@"')
     # 100 MiB for buffers: two ranks with 64 in all fit; four, with 32 each, do not.
     buffers=(-a linear -b 16M -e 16M -n 1 -w 0 -c 1 -x tcp)
-    run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 2
+    run "${grouped[@]}" 100 "$CCTEST" alltoall "${buffers[@]}" --np 2
     check_status 0 "two ranks in 100 MiB"
     for as in processes threads; do
-        run "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" --np 4 --ranks-as $as
+        run "${grouped[@]}" 100 "$CCTEST" alltoall "${buffers[@]}" --np 4 --ranks-as $as
         check_status 1 "four ranks in 100 MiB"
-        check_says "^cctest: .*cannot allocate 1[23][0-9] MiB of host memory for 4 ranks .*: about 100 MiB are available; "
+        check_says "^cctest: .*cannot allocate 1[34][0-9] MiB of host memory for 4 ranks on this machine in the control group /.*,\
+ whose limit is 200 MiB: 100 MiB are available; ask for smaller sizes \(-e\) or run fewer ranks on it, or raise the limit of\
+ that group \(memory\.(max|limit_in_bytes)\)"
         check "not one line on standard error" test "$(wc -l <"$err")" = 1
     done
     # Rings take memory of the host: 8 MiB of each rank, if its link does not reach that of its GPU.
@@ -111,36 +113,36 @@ if [ -n "$private" ]; then
     rings=(env CUDA_STANDIN=threads=1 "$over_cuda" allreduce -a ring -m cuda -b 64K -e 64K -n 1 -w 0 -c 1 --np 2)
     if [[ $CCTEST != */build-*/cctest && -x $over_cuda ]]; then
         for as in processes threads; do
-            run "${grouped[@]}" 150 "${rings[@]}" -x tcp --ranks-as $as
+            run "${grouped[@]}" 22 "${rings[@]}" -x tcp --ranks-as $as
             check_status 0 "rings of two ranks in 22 MiB"
-            run "${grouped[@]}" 138 "${rings[@]}" -x tcp --ranks-as $as
+            run "${grouped[@]}" 10 "${rings[@]}" -x tcp --ranks-as $as
             check_status 1 "rings of two ranks in 10 MiB"
-            check_says "^cctest: .*cannot allocate 16 MiB of host memory for the rings of 2 ranks on this machine: about 10 MiB are available; name transports that reach the buffers \(-x\) or run fewer ranks on it"
-            run "${grouped[@]}" 138 "${rings[@]}" -x cuda --ranks-as $as
+            check_says "^cctest: .*cannot allocate 16 MiB of host memory for the rings of 2 ranks on this machine in .*: 10 MiB are available; name transports that reach the buffers \(-x\) or run fewer ranks on it"
+            run "${grouped[@]}" 10 "${rings[@]}" -x cuda --ranks-as $as
             check_status 0 "no rings in 10 MiB"
         done
     fi
     free_port
     for rank in 0 1 2 3; do
-        CCTEST_SECRET=$long_secret start "own$rank" "${grouped[@]}" 228 "$CCTEST" alltoall "${buffers[@]}" \
+        CCTEST_SECRET=$long_secret start "own$rank" "${grouped[@]}" 100 "$CCTEST" alltoall "${buffers[@]}" \
             --rendezvous "127.0.0.1:$port" --rank $rank --world 4
     done
     for rank in 0 1 2 3; do ended "own$rank" 0; done # ranks in different groups do not share a limit
     out=$scratch/out err=$scratch/err
     slots=(allreduce --np 2 -x shm "${small[@]}" --slots 16 --slot-size 4M)
-    run "${grouped[@]}" 528 "$CCTEST" "${slots[@]}"
+    run "${grouped[@]}" 400 "$CCTEST" "${slots[@]}"
     check_status 2 "more slots than the control group has left"
     check_says "would take 6[0-9] MiB of shared memory on a rank, which may have 50 MiB \(1/4 of what is available"
     cctest "${slots[@]}"
     check_status 0 "the machine has more"
-    channels=(alltoall --np 8 -b 64K -e 64K -n 1 -w 0 -c 1)
-    run "${grouped[@]}" 136 "$CCTEST" "${channels[@]}" -x shm --channels 64
+    channels=(alltoall --np 8 -b 4K -e 4K -n 1 -w 0 -c 1)
+    run "${grouped[@]}" 12 "$CCTEST" "${channels[@]}" -x shm --channels 64
     check_status 1 "more channels than the control group has memory for"
     check_says "^cctest: .*448 channels would take at least [67][0-9]{2} KiB of shared memory on a rank, which may have\
- 256 KiB \(1/4 of what is available for the 8 ranks here\): use fewer --channels or ranks, or .*-x tcp"
+ 384 KiB \(1/4 of what is available for the 8 ranks here\): use fewer --channels or ranks, or .*-x tcp"
     for fewer in "-x shm --channels 8" "-x tcp --channels 4"; do
         # shellcheck disable=SC2086
-        run "${grouped[@]}" 136 "$CCTEST" "${channels[@]}" $fewer
+        run "${grouped[@]}" 12 "$CCTEST" "${channels[@]}" $fewer
         check_status 0 "with little memory, $fewer"
     done
     # `info` shows the least limit of the group of the process and of its ancestors.
@@ -218,11 +220,35 @@ fi
 # A real memory control group, of version 2 or 1.
 group=/sys/fs/cgroup/cctest-$$ limit=memory.max
 [ ! -d /sys/fs/cgroup/memory ] || group=/sys/fs/cgroup/memory/cctest-$$ limit=memory.limit_in_bytes
-if mkdir $group 2>/dev/null && { echo 200M >$group/$limit; } 2>/dev/null; then
+in_group() { # in_group MIB COMMAND...
+    echo "$1M" >"$group/$limit"
     # shellcheck disable=SC2016
-    run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
+    run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "${@:2}"
+}
+if mkdir $group 2>/dev/null && { echo 200M >$group/$limit; } 2>/dev/null; then
+    in_group 200 "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
     check_status 1 "control group"
-    check_says "cannot allocate [0-9]+ MiB of shared memory.*are available"
+    check_says "cannot allocate [0-9]+ MiB of shared memory for 2 ranks on .*control group /.*, whose limit is 200 MiB: 1[0-9]+ MiB are available"
+    # A small group has room for a small job, also if files that it has read fill it.
+    head -c 120M /dev/zero >"$scratch/file"
+    for job in "--np 2 -b 8 -e 64K -f 16" "--np 8 -b 8 -e 8" "--np 8 -b 8 -e 8 --ranks-as threads"; do
+        # shellcheck disable=SC2016,SC2086
+        in_group 100 sh -c 'cat "$0" >/dev/null && exec "$@"' "$scratch/file" "$CCTEST" allreduce $job -n 10
+        check_status 0 "$job in 100 MiB"
+    done
+    # The samples of all ranks count.
+    in_group 200 "$CCTEST" allreduce --np 2 -b 8 -e 8 -c 0 -n 4000000
+    check_status 1 "more samples than the control group has memory for"
+    check_says "^cctest: .*cannot allocate 3[0-9]{2} MiB of host memory for the samples of 2 ranks on .*: 19[0-9] MiB are available; ask for fewer iterations \(-n\) or run fewer ranks on it, or raise the limit"
+    in_group 150 "$CCTEST" sendrecv --np 1 -b 8 -e 8 -c 0 -n 4000000
+    check_status 1 "more samples of one rank than the control group has memory for"
+    in_group 90 "$CCTEST" allreduce --np 2 -b 8 -e 8 -c 0 -n 1000000 --samples "$scratch/samples"
+    check_status 1 "the samples of all ranks at rank 0"
+    in_group 90 "$CCTEST" allreduce --np 2 -b 8 -e 8 -c 0 -n 1000000
+    check_status 0 "as many samples as the control group has memory for"
+    in_group 2 "$CCTEST" allreduce --np 2 -b 8 -e 8
+    check_status 1 "a control group for not even the ranks"
+    check_says "cannot allocate [1-9] MiB of host memory for .*2 ranks on .*, whose limit is 2 MiB: [01] MiB are available"
 else
     echo "not tested: a memory control group (none can be made here)"
 fi

@@ -143,6 +143,31 @@ static void test_sum(void **state)
     assert_non_null(strstr(checked((const size_t[]){29, 29, 29}, false, 2), ": about 29 MiB are"));
 }
 
+/* A control group ends what goes beyond its limit, so even one rank is refused; and it says how. */
+static void test_group(void **state)
+{
+    static struct log log;
+    const struct memory_kind kind = {.name = "host"};
+    const struct memory_pool pools[MEMORY_POOLS] = {{.which = 7,
+                                                     .left = 4,
+                                                     .is_exact = true,
+                                                     .where = "this machine in the group /a",
+                                                     .limit_file = "memory.max"}};
+    (void)state;
+    log_init(&log, 0, 0);
+    log_attach(&log);
+    const struct memory_request requests[] = {memory_request_make(&kind, 4, 0, pools),
+                                              memory_request_make(&kind, 5, 0, pools)};
+    assert_int_equal(memory_check_host(&kind, MEMORY_SAMPLES, pools, requests, 1), STATUS_OK);
+    assert_int_equal(memory_check_host(&kind, MEMORY_SAMPLES, pools, requests + 1, 1),
+                     STATUS_ERROR);
+    assert_string_equal(log.failure.text,
+                        "cannot allocate 1 MiB of host memory for the samples of 1 rank on this "
+                        "machine in the group /a: 0 MiB are available; ask for fewer iterations "
+                        "(-n), or raise the limit of that group (memory.max)");
+    log_attach(NULL);
+}
+
 static void test_overflow(void **state)
 {
     const struct memory_kind kind = {.name = "cuda", .engine_bytes = 1 << 20};
@@ -163,10 +188,8 @@ static void test_overflow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_choices), cmocka_unit_test(test_devices),  cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_group),   cmocka_unit_test(test_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
