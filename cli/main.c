@@ -2,11 +2,13 @@
  * main.c - cctest tests collective communication. Reads the command line and runs the command.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "cli/options/resolve.h"
 #include "cli/options/values.h"
 #include "cli/printers/json.h"
+#include "cli/printers/stream.h"
 
 /* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of them. */
 #define STACK_LEAST ((size_t)64 << 10)
@@ -165,6 +168,7 @@ static void hold_descriptors(void)
 int main(int argc, char **argv)
 {
     hold_descriptors();
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes (ulimit -f) is an error with a sentence */
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
@@ -174,8 +178,9 @@ int main(int argc, char **argv)
     else
         status = start_on_stack(argc, argv, &log);
     log_print_failure(&log);
+    errno = 0;
     if (fflush(stdout) != 0 && status == STATUS_OK) {
-        say("cannot write standard output: redirect it elsewhere");
+        say("cannot write standard output: %s; redirect it elsewhere", stream_error());
         status = STATUS_ERROR;
     }
     return (int)status;

@@ -139,8 +139,7 @@ enum status run_command(const struct command_line *line, struct job *job)
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
     if (reports)
         say_lines(job);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank, */
-    signal(SIGXFSZ, SIG_IGN); /* nor a file size limit, which applies to shared memory too */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */
     signals_hold(); /* from here on a JSON file says that the job runs, so one must say how it ends */
     struct printers printers;
     status = printers_open(&printers, job, reports);

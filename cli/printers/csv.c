@@ -59,7 +59,7 @@ static void csv_begin(struct report *report, const struct job *job,
      * already holds belongs to the shell that opened it (>>, or one > for several runs). */
     if (csv->held && ftruncate(fileno(csv->held), 0) != 0 && errno != EINVAL) {
         outcome_fail(csv->outcome, "cannot write %s: %s; choose another file", csv->path,
-                     strerror(errno));
+                     stream_error());
         return;
     }
     fputs(csv->columns, csv->file);
@@ -114,7 +114,7 @@ static void csv_end(struct report *report, const struct job *job, const struct j
     csv->file = NULL;
     if (fclose(csv->held) != 0)
         outcome_fail(csv->outcome, "cannot write %s: %s; choose another file", csv->path,
-                     strerror(errno));
+                     stream_error());
     csv->held = NULL;
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -408,8 +409,13 @@ enum status json_conclude(struct report *report, enum status status, const struc
 {
     struct json_report *json = json_report_of(report);
     if (!json->ended && !json_load(json) && json->outcome->ended) {
-        outcome_fail(json->outcome, "the results in %s are lost: what rank 0 wrote cannot be read",
-                     json->path);
+        struct rlimit file; /* the draft of a stream is one, in memory */
+        bool bounded = getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY;
+        outcome_fail(
+            json->outcome, "the results in %s are lost: what rank 0 wrote cannot be read%s",
+            json->path,
+            bounded ? ", perhaps because files may not be that large: raise that limit (ulimit -f)"
+                    : "");
         status = status_graver(status, STATUS_ERROR);
     }
     json->ended = true;

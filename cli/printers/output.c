@@ -33,7 +33,7 @@ static enum status write_failed(const char *path)
     if (errno == ENXIO && is_fifo(path))
         return fail(STATUS_ERROR, "%s is a FIFO without a reader: start its reader first", path);
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
-    if (errno == ETIMEDOUT)
+    if (errno == ETIMEDOUT || errno == EFBIG)
         return fail(STATUS_ERROR, "cannot write %s: %s", name, stream_error());
     return fail(STATUS_ERROR, "cannot write %s: %s; choose another file", name, strerror(errno));
 }

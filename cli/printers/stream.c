@@ -89,5 +89,7 @@ FILE *stream_open(struct stream *stream)
 
 const char *stream_error(void)
 {
-    return errno == ETIMEDOUT ? "no process reads it" : strerror(errno);
+    return errno == ETIMEDOUT ? "no process reads it"
+           : errno == EFBIG   ? "a file may not be that large (ulimit -f, or its file system)"
+                              : strerror(errno);
 }

@@ -20,8 +20,8 @@ struct host_id {
 
 /* Advice for when a process or a thread cannot be started. */
 #define HOST_START_ADVICE                                                                          \
-    "start fewer ranks, or raise the limits of processes (ulimit -u) and address space (ulimit "   \
-    "-v)"
+    "start fewer ranks, or raise the limits of processes (ulimit -u), address space (ulimit -v) "  \
+    "and data (ulimit -d)"
 
 /* The host's name, cut off at `size`; "unnamed" if it has none. */
 void host_name(char *text, size_t size);

@@ -58,17 +58,36 @@ static enum status memory_refuse(const char *kind, size_t bytes, const char *why
         (bytes + (1 << 20) - 1) >> 20, kind, pool->where, why, pool->left >> 20);
 }
 
-/* No address space. If this process has a limit of its own, names that limit. */
-static enum status memory_refuse_place(const char *kind, size_t bytes)
+/* Limits of a process that the kernel answers with these errors. */
+static const struct {
+    int error;
+    __rlimit_resource_t resource;
+    const char *of, *option;
+} process_limits[] = {
+    {ENOMEM, RLIMIT_AS, "of address space in all", "-v"},
+    {ENOMEM, RLIMIT_DATA, "of data in all", "-d"},
+    {EFBIG, RLIMIT_FSIZE, "in a file, and shared memory is one", "-f"},
+};
+
+/* The kernel refused, with `error`. If this process has a limit of its own, names the lowest. */
+static enum status memory_refuse_error(const char *kind, size_t bytes, int error)
 {
-    struct rlimit limit;
-    if (errno != ENOMEM || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return memory_refuse(kind, bytes, strerror(errno));
-    return fail(
-        STATUS_ERROR,
-        "cannot allocate %zu MiB of %s memory: this process may have %zu MiB of address space "
-        "in all; raise that limit (ulimit -v), or ask for smaller sizes (-e)",
-        (bytes + (1 << 20) - 1) >> 20, kind, (size_t)limit.rlim_cur >> 20);
+    struct rlimit lowest = {.rlim_cur = RLIM_INFINITY}, limit;
+    size_t which = 0;
+    for (size_t i = 0; i < sizeof process_limits / sizeof *process_limits; i++)
+        if (process_limits[i].error == error &&
+            getrlimit(process_limits[i].resource, &limit) == 0 &&
+            limit.rlim_cur < lowest.rlim_cur) {
+            lowest = limit;
+            which = i;
+        }
+    if (lowest.rlim_cur == RLIM_INFINITY)
+        return memory_refuse(kind, bytes, strerror(error));
+    return fail(STATUS_ERROR,
+                "cannot allocate %zu MiB of %s memory: this process may have %zu KiB %s; raise "
+                "that limit (ulimit %s), or ask for smaller sizes (-e)",
+                (bytes + (1 << 20) - 1) >> 20, kind, (size_t)lowest.rlim_cur >> 10,
+                process_limits[which].of, process_limits[which].option);
 }
 
 size_t memory_mapped(size_t bytes)
@@ -93,7 +112,7 @@ static enum status memory_populate(const char *kind, char *base, int fd, size_t 
                 error = fallocate(fd, 0, (off_t)at, (off_t)step) ? errno : 0;
             while (error == EINTR);
             if (error)
-                return memory_refuse(kind, bytes, strerror(error));
+                return memory_refuse_error(kind, bytes, error);
         }
         if (collapse) /* until the kernel refuses: it would refuse the rest, too, and slowly */
             collapse = madvise(base + at, step, MADV_COLLAPSE) == 0;
@@ -156,12 +175,12 @@ static enum status memory_map(const struct memory_kind *kind, size_t bytes, int 
         goto drop;
     }
     if (fd >= 0 && ftruncate(fd, (off_t)mapped)) {
-        status = memory_refuse(kind->name, bytes, strerror(errno));
+        status = memory_refuse_error(kind->name, bytes, errno);
         goto drop;
     }
     region->base = memory_place(mapped, fd, PROT_READ | PROT_WRITE);
     if (!region->base) {
-        status = memory_refuse_place(kind->name, bytes);
+        status = memory_refuse_error(kind->name, bytes, errno);
         goto drop;
     }
     status = memory_populate(kind->name, region->base, fd, mapped, tick);

@@ -39,8 +39,11 @@ cctest allreduce --np 2 -b "${free}M" -e "${free}M" --json "$scratch/refused.jso
 check_status 1 "buffers beyond the machine"
 check_json "$scratch/refused.json" 'd["status"] == "error"' 'len(d["ranks"]) == 2' \
     'all(rank["core"] is not None for rank in d["ranks"])'
-limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 390 MiB of address .*\(ulimit -v\)" \
+limited -v 400000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 400000 KiB of address .*\(ulimit -v\)" \
     allreduce --np 2 -b 256M -e 256M
+
+limited -d 200000 -- "cannot allocate [0-9]+ MiB of host memory: this process may have 200000 KiB of data .*\(ulimit -d\)" \
+    allreduce --np 2 -b 128M -e 128M --ranks-as processes
 
 # Only the first set of buffers holds more than 4 MiB: longer checks have no others beside them, also where only the root has
 # so much.
@@ -77,7 +80,7 @@ kill $hog "${pids[beside]}"
 wait $hog "${pids[beside]}"
 
 # Shared memory: the limit of file sizes applies to memfds.
-limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory .*: File too large" allreduce --np 2 -m shared -b 16M -e 16M
+limited -f 4000 -- "cannot allocate [0-9]+ MiB of shared memory: this process may have 4000 KiB in a file, .*\(ulimit -f\)" allreduce --np 2 -m shared -b 16M -e 16M
 limited -f 100 -- "cannot allocate [0-9]+ KiB of shared memory for the shm transport: File too large" \
     allreduce --np 3 -x shm "${small[@]}"
 run bash -c 'ulimit -f 100; exec "$@"' limited "$CCTEST" allreduce --np 3 -x tcp "${small[@]}"
@@ -85,6 +88,20 @@ check_status 0 "tcp needs no files"
 cctest allreduce --np 2 -x shm --slots 65536 --slot-size 64M "${small[@]}"
 check_status 2 "more slots than memory"
 check_says "^cctest: .*of shared memory on a rank, which may have .*: give fewer --slots or a smaller --slot-size"
+
+# Output beyond the limit of file sizes: a sentence on a pipe, which has no such limit.
+too_large="a file may not be that large \(ulimit -f, or its file system\)"
+for command in "list" "info" "help" "plan allreduce --np 8" "allreduce --np 2 -x tcp ${small[*]}"; do
+    # shellcheck disable=SC2016,SC2086
+    run bash -c '(ulimit -f 0 && exec "${@:2}" >"$1") 2>&1 | cat >&2; exit "${PIPESTATUS[0]}"' limited "$scratch/none" "$CCTEST" $command
+    check_status 1 "$command, with a limit of file sizes"
+    check_says "^cctest: .*cannot write .*: $too_large" "$err"
+done
+for option in "--json $scratch/large.json" "--csv $scratch/large.csv" "--json -" "--samples $scratch/large"; do
+    # shellcheck disable=SC2016,SC2086
+    run bash -c '(ulimit -f 0 && exec "$@" | cat) 2>&1 | cat >&2; exit "${PIPESTATUS[0]}"' limited "$CCTEST" allreduce --np 2 -x tcp "${small[@]}" $option
+    check_says "^cctest: .*(cannot write .*: $too_large|cannot be read, .*ulimit -f)" "$err"
+done
 
 # Memory left by control groups: fake files, which need no privileges.
 if [ -n "$private" ]; then

@@ -60,8 +60,9 @@ enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **b
     if (error) {
         return fail(STATUS_ERROR,
                     "cannot allocate %zu KiB of shared memory for the shm transport: %s; use fewer "
-                    "ranks or channels, or another transport (-x tcp)",
-                    bytes >> 10, strerror(error));
+                    "ranks or channels, or another transport (-x tcp)%s",
+                    bytes >> 10, strerror(error),
+                    error == EFBIG ? ", or raise the limit of file sizes (ulimit -f)" : "");
     }
     *block = address;
     *offset = segment->bytes;
