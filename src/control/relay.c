@@ -280,7 +280,8 @@ static void relay_interrupt(struct relay *relay)
         relay->interrupted = control->helper.now;
     } else if (control->helper.now - relay->interrupted > INTERRUPT_SECONDS) {
         if (relay_is_placed(relay))
-            say("%s, and rank 0 does not answer: this rank ends", signal);
+            say_verbose(relay_reports(relay) ? 0 : 1,
+                        "%s, and rank 0 does not answer: this rank ends", signal);
         else
             fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", signal);
         control_conclude(control, STATUS_INTERRUPTED);

@@ -90,6 +90,9 @@ struct relay {
     struct bytes failure;          /* the content of FAILED, if this rank sent it */
 };
 
+/* Is this rank one of the few that say what all notice about rank 0? */
+bool relay_reports(const struct relay *relay);
+
 static inline bool relay_is_placed(const struct relay *relay)
 {
     return relay->uplink >= UPLINK_DIRECT;

@@ -361,6 +361,21 @@ for as in processes threads; do
     nothing_left $pid
 done
 
+# A signal to the whole group reaches all ranks, and rank 0 does not answer: one rank of the host says so for all.
+ran=("$CCTEST" "SIGTERM while rank 0 is stopped")
+: >"$out"
+setsid "$CCTEST" allreduce "${small[@]}" --np 20 -x tcp --timeout 60 --inject stop:rank=0:iteration=1 >"$out" 2>"$err" </dev/null &
+pid=$!
+# shellcheck disable=SC2317 # called by await
+rank_0_is_stopped() { ps -s $pid -o stat= | grep -q '^T'; }
+check "rank 0 is not stopped" await 20 rank_0_is_stopped
+kill -TERM -- -$pid
+wait $pid
+status=$?
+check_says "rank 1: interrupted by SIGTERM, and rank 0 does not answer: this rank ends"
+check "ranks repeat what one has said" test "$(grep -c 'does not answer' "$err")" = 1
+nothing_left $pid
+
 # A job that was started with SIGINT ignored keeps ignoring it; SIGTERM still ends it.
 for as in processes threads; do
     ran=("$CCTEST" "SIGINT ignored, $as")
