@@ -85,7 +85,10 @@ static void child_serve(struct child_link *child, double now, const struct child
             child->rank);
     if (child->wire.fd < 0 || (open && state == FRAME_PART && !child->broken))
         return;
-    ops->lost(argument, child, state == FRAME_BAD);
+    ops->lost(argument, child,
+              state == FRAME_BAD      ? LINK_INVALID
+              : state == FRAME_FORGED ? LINK_FORGED
+                                      : LINK_BROKE);
     wire_close(&child->wire);
 }
 

@@ -43,11 +43,18 @@ void child_links_send(struct child_links *children, int rank, int type, const vo
                       size_t size);
 void child_links_flush(struct child_links *children);
 
+/* Why a connection ends. */
+enum link_end {
+    LINK_BROKE,
+    LINK_INVALID, /* a frame that no rank sends */
+    LINK_FORGED,  /* data that failed authentication */
+};
+
 struct child_link_ops {
     /* A frame came; false: it is invalid. */
     bool (*received)(void *argument, struct child_link *child, const struct frame *frame);
-    /* The connection is broken, or a frame was invalid. It is closed after this. */
-    void (*lost)(void *argument, struct child_link *child, bool invalid);
+    /* Nothing more can be read. It is closed after this. */
+    void (*lost)(void *argument, struct child_link *child, enum link_end end);
 };
 /* Reads the frames of the children that were watched, after poll(). */
 void child_links_serve(struct child_links *children, const struct pollfd *set, double now,

@@ -27,9 +27,10 @@ enum frame_type {
     FRAME_GOODBYE,     /* to rank 0: I know that the job has ended; my closing is no loss */
     FRAME_REDIRECT,    /* from rank 0: the parent, and where it listens */
     FRAME_ATTACHED,    /* to rank 0: I am connected to my parent (perhaps rank 0 itself) */
-    FRAME_LOST,        /* to rank 0, in the name of a rank whose connection to its parent broke */
-    FRAME_RETURNED,    /* to rank 0: my parent speaks again; you may close this connection */
-    FRAME_ISOLATED,    /* from a parent: it cannot reach rank 0 any more; why */
+    FRAME_LOST,       /* to rank 0, in the name of a rank whose connection to its parent broke; with
+                          a byte: it carried data that failed authentication */
+    FRAME_RETURNED,   /* to rank 0: my parent speaks again; you may close this connection */
+    FRAME_ISOLATED,   /* from a parent: it cannot reach rank 0 any more; why */
     FRAME_LATE = 16,  /* from rank 0: no rank has progressed for the timeout; the verdict follows */
     FRAME_DELIVERY,   /* from rank 0, to one rank: what the exchange gave for it alone */
     FRAME_POSTMORTEM, /* to rank 0, after the job has failed: what I can add */

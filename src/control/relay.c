@@ -170,6 +170,19 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
     }
 }
 
+static const char forged[] = "data on its connection failed authentication";
+
+/* What comes to this rank is changed, but what it sends may get through. */
+static void relay_report_forged(struct relay *relay)
+{
+    struct failure failure;
+    failure_set(&failure, STATUS_TIMEOUT,
+                "what rank 0 sent to it failed authentication (changed on the way by a faulty NIC, "
+                "by memory, or by an attacker)");
+    relay_send_failure(relay, relay->control->membership.rank, &failure);
+    wire_flush(&relay->up);
+}
+
 /* Reads frames from above, and passes on frames of rank 0; false: the connection is broken, and
  * why.
  */
@@ -191,7 +204,7 @@ static bool relay_receive(struct relay *relay, struct wire *wire, const char **w
         }
     }
     *why = state == FRAME_BAD      ? "it sent invalid data"
-           : state == FRAME_FORGED ? "data on its connection failed authentication"
+           : state == FRAME_FORGED ? forged
                                    : "its connection broke (killed, or crashed?)";
     return wire->fd < 0 || (open && state == FRAME_PART);
 }
@@ -239,10 +252,10 @@ static bool relay_received(void *argument, struct child_link *child, const struc
     return true;
 }
 
-static void relay_lost(void *argument, struct child_link *child, bool invalid)
+static void relay_lost(void *argument, struct child_link *child, enum link_end end)
 {
     struct relay *relay = argument;
-    if (invalid) {
+    if (end == LINK_INVALID) {
         struct failure failure;
         failure_set(&failure, STATUS_ERROR, "it sent an invalid control message to rank %d",
                     relay->control->membership.rank);
@@ -251,7 +264,7 @@ static void relay_lost(void *argument, struct child_link *child, bool invalid)
     if (child->state != LINK_KNOWN)
         return;
     control_set_lost(relay->control, child->rank);
-    relay_send(relay, child->rank, FRAME_LOST, NULL, 0);
+    relay_send(relay, child->rank, FRAME_LOST, "", end == LINK_FORGED ? 1 : 0);
 }
 
 static const struct child_link_ops relay_link_ops = {.received = relay_received,
@@ -354,8 +367,11 @@ static void relay_tend(struct relay *relay)
 static void relay_read_up(struct relay *relay)
 {
     const char *why;
-    if (relay->up.fd >= 0 && (!relay_receive(relay, &relay->up, &why) || relay->parent_isolated[0]))
-        relay_lose_parent(relay, why);
+    if (relay->up.fd < 0 || (relay_receive(relay, &relay->up, &why) && !relay->parent_isolated[0]))
+        return;
+    if (why == forged && relay_is_direct(relay) && relay->up.fd >= 0)
+        relay_report_forged(relay);
+    relay_lose_parent(relay, why);
 }
 
 static void relay_read_direct(struct relay *relay)

@@ -45,12 +45,16 @@ static void peer_finished(struct root *root, struct peer *peer, const struct not
         root_end(root, FRAME_VERDICT, root->status, "");
 }
 
-static void peer_lost(struct root *root, int rank)
+#define FORGED                                                                                     \
+    "its control connection carried data that failed authentication (changed on the way by a "     \
+    "faulty NIC, by memory, or by an attacker)"
+
+static void peer_lost(struct root *root, int rank, bool forged)
 {
     struct peer *peer = &root->peers[rank];
     if (peer_is_joined(peer)) {
         control_set_lost(root->control, rank);
-        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, "");
+        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, forged ? FORGED : "");
     }
     peer->state = PEER_LEFT;
 }
@@ -64,8 +68,8 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
     struct failure failure;
     struct progress_snapshot snapshot;
     if (type == FRAME_LOST) {
-        peer_lost(root, rank);
-        return true;
+        peer_lost(root, rank, size > 0);
+        return size <= 1;
     }
     if (job_ended(root->control)) {
         if (type == FRAME_GOODBYE)
@@ -84,7 +88,7 @@ static bool root_handle(struct root *root, int rank, int type, const unsigned ch
         peer_failed(root, rank, &failure);
         return true;
     case FRAME_GOODBYE: /* it has ended by itself while rank 0 was stopped */
-        peer_lost(root, rank);
+        peer_lost(root, rank, false);
         return true;
     case FRAME_SHARE:
         root->progressed = root->control->helper.now;
@@ -142,10 +146,10 @@ static bool root_received(void *argument, struct child_link *child, const struct
     return child->rank != rank;
 }
 
-static void root_lost(void *argument, struct child_link *child, bool invalid)
+static void root_lost(void *argument, struct child_link *child, enum link_end end)
 {
     struct root *root = argument;
-    if (invalid) {
+    if (end == LINK_INVALID) {
         root_blame(root, child->rank, CAUSE_FAILED, STATUS_ERROR,
                    "it sent an invalid control message to rank 0");
     } else if (child->direct && child->state == LINK_NEW) {
@@ -157,7 +161,7 @@ static void root_lost(void *argument, struct child_link *child, bool invalid)
         root->peers[child->rank].gone = root->control->helper.now;
         return;
     }
-    peer_lost(root, child->rank);
+    peer_lost(root, child->rank, end == LINK_FORGED);
 }
 
 /* A rank that has not called again is dead: there may be no supervisor that says so. */

@@ -27,7 +27,7 @@ enum cause_kind {
 struct cause {
     enum cause_kind kind;
     int rank;
-    struct failure failure; /* LOST: only its status counts */
+    struct failure failure; /* LOST: its text is "", or what was seen of the connection */
 };
 
 /* Is the failure a consequence of something that happened to another rank, or on the way to it? */

@@ -51,7 +51,10 @@ static int cause_order(const struct wait_graph *graph, const struct cause *cause
 static void cause_describe(const struct situation *s, const struct cause *cause, struct text *text)
 {
     put_name(s, cause->rank, text);
-    if (cause->kind == CAUSE_LOST) {
+    if (cause->kind == CAUSE_LOST && cause->failure.text[0]) {
+        text_add(text, " is lost: %s; it was last seen in ", cause->failure.text);
+        put_place(s, cause->rank, text);
+    } else if (cause->kind == CAUSE_LOST) {
         text_add(text,
                  " is gone: its connection to rank 0 broke (killed, or crashed?); it was last "
                  "seen in ");

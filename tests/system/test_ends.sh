@@ -380,11 +380,12 @@ check_says '^# status: ok$' "$out"
 
 # A byte that is flipped on the way, once, while a rank joins: it calls again. One status on all ranks in any case.
 cat >"$scratch/flips.py" <<'PYTHON'
-import os, random, select, socket, subprocess, sys, threading
+import os, random, select, socket, subprocess, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
 program = sys.argv[1]
 
-def forward(listener, port, way, place): # flips the byte at `place` of the first connection's way (0: to rank 0)
+# Flips the byte at `place` of the first connection's way (0: to rank 0), or one after two seconds (place None).
+def forward(listener, port, way, place):
     first = True
     while True:
         near, _ = listener.accept()
@@ -395,7 +396,8 @@ def forward(listener, port, way, place): # flips the byte at `place` of the firs
             continue
         ends, passed, spoil = [near, far], [0, 0], first
         first = False
-        def run(ends=ends, passed=passed, spoil=spoil):
+        begun = time.monotonic()
+        def run(ends=ends, passed=passed, spoil=spoil, begun=begun):
             while True:
                 for end in select.select(ends, [], [])[0]:
                     i = ends.index(end)
@@ -407,8 +409,10 @@ def forward(listener, port, way, place): # flips the byte at `place` of the firs
                         for end in ends:
                             end.close()
                         return
-                    if spoil and i == way and passed[i] <= place < passed[i] + len(data):
-                        data[place - passed[i]] ^= 4
+                    due = passed[i] if place is None and time.monotonic() - begun > 2 else place
+                    if spoil and i == way and due is not None and passed[i] <= due < passed[i] + len(data):
+                        data[due - passed[i]] ^= 4
+                        spoil = place is not None
                     passed[i] += len(data)
                     ends[1 - i].sendall(data)
         threading.Thread(target=run, daemon=True).start()
@@ -430,13 +434,15 @@ def join(flip):
     way, place = flip
     listener, port = listen()
     threading.Thread(target=forward, args=(listener, port, way, place), daemon=True).start()
-    ranks = [subprocess.Popen([program, "allreduce", "-b", "8", "-e", "8", "-n", "2", "--rendezvous", f"127.0.0.{2 if rank == 2 else 1}:{port}",
+    iterations = "2" if place is not None else "4000000"
+    ranks = [subprocess.Popen([program, "allreduce", "-b", "8", "-e", "8", "-n", iterations, "--rendezvous", f"127.0.0.{2 if rank == 2 else 1}:{port}",
                                "--rank", str(rank), "--world", "3", "--timeout", "12"], stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True) for rank in range(3)]
     said = [rank.communicate(timeout=60)[1] for rank in ranks]
     return flip, [rank.returncode for rank in ranks], "".join(said)
 
 flips = [(0, place) for place in (0, 7, 20, 40, 41, 60, 250)] + [(1, place) for place in (0, 7, 20, 40, 42, 60, 150)]
+flips += [(0, None), (1, None)]
 with ThreadPoolExecutor(5) as pool:
     for flip, statuses, said in pool.map(join, flips):
         print(flip, "ends with", *statuses)
@@ -446,6 +452,11 @@ PYTHON
 CCTEST_SECRET=$long_secret run python3 "$scratch/flips.py" "$CCTEST"
 check_status 0
 check "each of 14 jobs goes through" test "$(grep -c 'ends with 0 0 0$' "$out")" = 14
+# Once the ranks have joined, the byte ends the job. Rank 2 lives, and the first line says what was seen.
+check "a flipped byte in a job ends it otherwise" test "$(grep -c 'None) ends with 5 5 5$' "$out")" = 2
+check_says "^cctest: .*rank 2 .* is lost: its control connection carried data that failed authentication" "$out"
+check_says "^cctest: .*rank 2 .*: what rank 0 sent to it failed authentication" "$out"
+check_silent "rank 2 .* is gone" "$out"
 
 # A main thread that hangs where nothing ticks: the helper ends the process, and writes the status if none is written yet.
 hung() { # hung STATUS WORD: all three say the same

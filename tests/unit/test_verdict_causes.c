@@ -19,6 +19,17 @@ static void test_lost_before_its_victims(void **state)
     assert_string_equal("its connection to rank 2 broke", verdict.errors[1].message);
 }
 
+/* A rank whose connection was spoiled may live: the sentence says what was seen. */
+static void test_lost_by_forgery(void **state)
+{
+    (void)state;
+    begin(2);
+    cause(CAUSE_LOST, 1, STATUS_TIMEOUT, "its control connection carried noise");
+    reach(STATUS_TIMEOUT, 1);
+    says("rank 1 (host host0, pid 101) is lost: its control connection carried noise; it was last "
+         "seen in phase time");
+}
+
 static void test_failure_before_its_victims(void **state)
 {
     (void)state;
@@ -237,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost_before_its_victims),
+        cmocka_unit_test(test_lost_by_forgery),
         cmocka_unit_test(test_failure_before_its_victims),
         cmocka_unit_test(test_reason_not_status),
         cmocka_unit_test(test_gravest),
