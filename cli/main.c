@@ -90,6 +90,8 @@ static enum status start(int argc, char **argv, struct job *job, struct log *log
         refuse(&line, job, status);
     } else {
         log->verbosity = job->bootstrap.verbosity;
+        if (line.command->bit != FOR_RUN) /* a run has many processes, of which one warns */
+            command_line_warn(&line);
         status = dispatch(&line, job);
         if (status == STATUS_USAGE && line.command->bit != FOR_RUN) /* a run reports it itself */
             refuse(&line, job, status);

@@ -122,7 +122,6 @@ static enum status ranks_refuse(struct job *job, struct bootstrap *bootstrap, co
 
 enum status run_command(const struct command_line *line, struct job *job)
 {
-    (void)line;
     struct bootstrap bootstrap;
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
@@ -137,8 +136,10 @@ enum status run_command(const struct command_line *line, struct job *job)
         return status;
     }
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
-    if (reports)
+    if (reports) {
+        command_line_warn(line);
         say_lines(job);
+    }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */
     signals_hold(); /* from here on a JSON file says that the job runs, so one must say how it ends */
     struct printers printers;

@@ -277,6 +277,12 @@ static bool variable_is(const char *variable, size_t length, const char *option)
     return true;
 }
 
+/* Variables that are read elsewhere (bootstrap/secret.c). */
+static bool is_secret(const char *variable, size_t length)
+{
+    return variable_is(variable, length, "secret") || variable_is(variable, length, "secret-file");
+}
+
 static void environment_read(char **environment, struct command_line *line)
 {
     for (; environment && *environment; environment++) {
@@ -284,15 +290,42 @@ static void environment_read(char **environment, struct command_line *line)
         if (strncmp(variable, PREFIX, strlen(PREFIX)) != 0 || !equals || equals[1] == '\0')
             continue;
         variable += strlen(PREFIX);
+        bool known = is_secret(variable, (size_t)(equals - variable));
         for (const struct option_row *row = option_table; row->name; row++) {
             struct argument *argument = &line->arguments[option_index(row)];
-            if (argument->source < SOURCE_ENVIRONMENT && row->kind != &kind_command &&
-                variable_is(variable, (size_t)(equals - variable), row->name)) {
+            if (!variable_is(variable, (size_t)(equals - variable), row->name))
+                continue;
+            known = true;
+            if (argument->source < SOURCE_ENVIRONMENT && row->kind != &kind_command) {
                 argument->text = equals + 1;
                 argument->source = SOURCE_ENVIRONMENT;
             }
         }
+        if (!known && line->strays++ == 0)
+            line->stray = *environment;
     }
+}
+
+void command_line_warn(const struct command_line *line)
+{
+    const char *names[OPTIONS_MOST + 1];
+    char option[64];
+    int count = 0, length = 0;
+    if (!line->stray)
+        return;
+    for (const struct option_row *row = option_table; row->name; row++)
+        names[count++] = row->name;
+    names[count] = NULL;
+    for (const char *at = line->stray + strlen(PREFIX); *at != '=' && length < 63; at++)
+        option[length++] = *at == '_' ? '-' : (char)tolower((unsigned char)*at);
+    option[length] = '\0';
+    const char *nearest = name_nearest(option, names);
+    char more[32] = "";
+    if (line->strays > 1)
+        snprintf(more, sizeof more, " and %d more", line->strays - 1);
+    say("%.*s%s in the environment is ignored: no option has that name%s%s%s",
+        (int)strcspn(line->stray, "="), line->stray, more,
+        nearest ? "; did you mean that of --" : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 /* The command. */

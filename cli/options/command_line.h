@@ -30,11 +30,17 @@ struct command_line {
     bool is_named;                           /* the first word is the name of the program */
     struct argument arguments[OPTIONS_MOST]; /* in the order of option_table */
     bool help, version;
+    const char *stray; /* the first variable of the environment that looks like an option's and is
+                          none, with its value; NULL: all are known */
+    int strays;        /* how many there are */
 };
 
 /* Finds every option's text, also on a failure (the first is the one that is recorded).
  * `environment` as in environ. The texts belong to argv and environment. */
 enum status command_line_read(int argc, char **argv, char **environment, struct command_line *line);
+
+/* Warns of the variables that are no options. */
+void command_line_warn(const struct command_line *line);
 
 /* Fails with "'alltaol' is not a collective or command: ...". */
 enum status unknown_command(const char *word);

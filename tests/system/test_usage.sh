@@ -319,6 +319,18 @@ refused "rank 4.*4 ranks" allreduce --np 4 --inject kill:rank=4:iteration=0
 refused "" allreduce --inject ""
 
 # Environment variables work like options, and messages name them.
+# A variable that no option has is told once, and those of the secret, of another command or of `help` are not.
+for command in "list" "allreduce --np 3 -b 8 -e 8 -n 1" "allreduce --np 3 -b 8 -e 8 -n 1 --ranks-as threads"; do
+    # shellcheck disable=SC2086
+    CCTEST_ITERATION=3 CCTEST_SECRET=$long_secret cctest $command
+    check_status 0
+    check_says '^cctest: CCTEST_ITERATION in the environment is ignored: no option has that name; did you mean that of --iterations\?$'
+    check "not one line on standard error" test "$(wc -l <"$err")" = 1
+    # shellcheck disable=SC2086
+    CCTEST_ITERATIONS=3 CCTEST_VERSION=1 CCTEST_SECRET=$long_secret CCTEST_SECRET_FILE=/none CCTEST_NOTHING='' cctest $command
+    check_status 0
+    check "a variable that is known is told" test ! -s "$err"
+done
 export CCTEST_MIN_BYTES=1X
 refused "CCTEST_MIN_BYTES='1X' has trailing junk" alltoall
 unset CCTEST_MIN_BYTES
