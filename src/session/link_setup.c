@@ -131,8 +131,9 @@ enum status session_exchange_offers(struct session *session)
         return status;
     links_encode_offers(session->runner.links, &share);
     device_watch_encode(&session->watch, &share);
-    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
-                           session);
+    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
+                             session);
+    return status == STATUS_OK ? links_check_offers(session->runner.links) : status;
 }
 
 static enum status session_watch(void *links)

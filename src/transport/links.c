@@ -144,8 +144,7 @@ void links_encode_offers(const struct links *links, struct bytes *share)
         offer_encode(&links->offers.mine[i], share);
 }
 
-/* The offers of a rank that allows another number of transports are read, and not used. Memory that
- * lacks makes them invalid. */
+/* The offers of a rank that allows another number of transports are read, and not used. */
 bool links_decode_offers(struct links *links, int rank, struct reader *reader)
 {
     uint32_t lanes = read_u32(reader), wishes = read_u32(reader), count = read_u32(reader);
@@ -158,9 +157,16 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
         struct transport_offer offer;
         good = offer_decode(&offer, reader);
         if (good && count == (uint32_t)links->count)
-            good = offers_take(&links->offers, rank, (int)i, &offer, links->wanted[rank]);
+            offers_take(&links->offers, rank, (int)i, &offer, links->wanted[rank]);
     }
     return good;
+}
+
+enum status links_check_offers(const struct links *links)
+{
+    return links->offers.lacks_memory
+               ? fail(STATUS_ERROR, "out of memory for the addresses of %d ranks", links->ranks)
+               : STATUS_OK;
 }
 
 /* Reach. */

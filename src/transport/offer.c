@@ -38,12 +38,12 @@ bool offers_open(struct offers *offers, int rank, int ranks, int count)
     return offers->mine && offers->theirs && offers->addresses;
 }
 
-bool offers_take(struct offers *offers, int rank, int i, const struct transport_offer *offer,
+void offers_take(struct offers *offers, int rank, int i, const struct transport_offer *offer,
                  bool is_peer)
 {
     offers->addresses[i] += offer->kind == OFFER_ADDRESS;
     if (rank == offers->rank || !is_peer)
-        return true;
+        return;
     struct transport_offer **kept =
         &offers->theirs[(size_t)rank * (size_t)offers->count + (size_t)i];
     size_t size = offsetof(struct transport_offer, data) + offer->size;
@@ -51,7 +51,8 @@ bool offers_take(struct offers *offers, int rank, int i, const struct transport_
     *kept = malloc(size);
     if (*kept)
         memcpy(*kept, offer, size);
-    return *kept != NULL;
+    else
+        offers->lacks_memory = true;
 }
 
 const struct transport_offer *offers_of(const struct offers *offers, int rank, int i)

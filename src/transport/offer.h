@@ -31,12 +31,13 @@ struct offers {
     struct transport_offer *mine;    /* of `rank` */
     struct transport_offer **theirs; /* by rank and transport; NULL: not kept */
     int *addresses;                  /* of each transport: how many ranks have one */
+    bool lacks_memory;               /* for an offer that was to be kept */
 };
 /* False: out of memory. To be closed even so. */
 bool offers_open(struct offers *offers, int rank, int ranks, int count);
 /* Counts what a rank offers for transport `i`, and keeps it if it is a peer's. Once for each rank;
- * this one's own offer is in `mine` by then. False: out of memory. */
-bool offers_take(struct offers *offers, int rank, int i, const struct transport_offer *offer,
+ * this one's own offer is in `mine` by then. */
+void offers_take(struct offers *offers, int rank, int i, const struct transport_offer *offer,
                  bool is_peer);
 /* The offer of this rank or of a peer; OFFER_NONE: there is none. */
 const struct transport_offer *offers_of(const struct offers *offers, int rank, int i);

@@ -6,11 +6,22 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <dlfcn.h>
 #include <malloc.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "transport/offer.h"
+
+static bool failing;
+
+/* Takes the place of the C library's. */
+void *malloc(size_t size)
+{
+    void *(*libc_malloc)(size_t);
+    *(void **)&libc_malloc = dlsym(RTLD_NEXT, "malloc");
+    return failing ? NULL : libc_malloc(size);
+}
 
 enum { OWN = 1, PEER, OTHER, FEWER, RANKS };
 
@@ -27,8 +38,8 @@ static void test_peers_are_kept(void **state)
         for (int i = 0; i < 2; i++) {
             offer.kind = i == 0 ? OFFER_ADDRESS : OFFER_ABSENT;
             offer.data[0] = (char)rank;
-            assert_true(offers_take(&offers, rank, i, rank == OWN ? &offers.mine[i] : &offer,
-                                    rank == PEER || rank == OWN));
+            offers_take(&offers, rank, i, rank == OWN ? &offers.mine[i] : &offer,
+                        rank == PEER || rank == OWN);
         }
     assert_int_equal(FEWER, offers.addresses[0]);
     assert_int_equal(0, offers.addresses[1]);
@@ -49,8 +60,25 @@ static void test_peers_are_kept(void **state)
     offers_close(&offers);
 }
 
+/* That is no fault of the rank whose offer it is. */
+static void test_no_memory(void **state)
+{
+    struct offers offers;
+    const struct transport_offer offer = {.kind = OFFER_ADDRESS, .size = 40};
+    (void)state;
+    assert_true(offers_open(&offers, OWN, RANKS, 1));
+    failing = true;
+    offers_take(&offers, OTHER, 0, &offer, false); /* only counted */
+    assert_false(offers.lacks_memory);
+    offers_take(&offers, PEER, 0, &offer, true);
+    failing = false;
+    assert_true(offers.lacks_memory);
+    offers_close(&offers);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_peers_are_kept)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_peers_are_kept),
+                                       cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests_name("offers", tests, NULL, NULL);
 }
