@@ -10,7 +10,9 @@ size_t message_find(const struct schedule *schedule, struct message message, int
         const struct span *span = &message.spans[s];
         size_t start = schedule->base[span->buffer] + span->offset;
         if (schedule->storage[span->buffer] == storage && at >= start) {
-            size_t time = (at - start) / span->stride, within = (at - start) % span->stride;
+            /* A single run may be longer than its stride, which says nothing. */
+            size_t time = span->times > 1 ? (at - start) / span->stride : 0;
+            size_t within = at - start - time * span->stride;
             if (time < span->times && within < span->run)
                 return position + time * span->run + within;
         }

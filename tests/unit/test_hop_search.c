@@ -14,6 +14,7 @@
 
 #include "check/pattern.h"
 #include "measure/hop_search.h"
+#include "schedule/provenance.h"
 #include "memory/inputs.h"
 
 #define RANKS 6
@@ -93,6 +94,21 @@ static struct hop_answer bench_ask(struct bench *bench, enum hop_fault fault, ui
 }
 
 /* In a chain rank r sends the sum of ranks r .. RANKS - 1 to rank r - 1. */
+/* A contiguous span may be longer than the stride that it was cut from (reduce_scatterv knomial). */
+static void test_long_run(void **state)
+{
+    (void)state;
+    const struct schedule schedule = {.storage = {0}};
+    struct span span = {.offset = 3, .run = 10, .stride = 4, .times = 1};
+    const struct message message = {.spans = &span, .count = 1};
+    assert_int_equal(message_find(&schedule, message, 0, 10), 7);
+    assert_int_equal(message_find(&schedule, message, 0, 12), 9);
+    assert_true(message_find(&schedule, message, 0, 13) == SIZE_MAX);
+    span = (struct span){.offset = 3, .run = 2, .stride = 4, .times = 2};
+    assert_int_equal(message_find(&schedule, message, 0, 8), 3);
+    assert_true(message_find(&schedule, message, 0, 6) == SIZE_MAX);
+}
+
 static void test_chain(void **state)
 {
     (void)state;
@@ -296,10 +312,11 @@ static void test_ended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),    cmocka_unit_test(test_witnesses),
-        cmocka_unit_test(test_memory),   cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_small_stack),
-        cmocka_unit_test(test_tick),     cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_long_run),    cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_witnesses),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_lost),        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_small_stack), cmocka_unit_test(test_tick),
+        cmocka_unit_test(test_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
