@@ -13,9 +13,8 @@
 #define ONE_GPU "ranks are processes: write --np N, one for each GPU, and -m cuda for their memory"
 #define HOSTS                                                                                      \
     "a launcher starts ranks on hosts: mpirun --hostfile FILE cctest, srun -w HOSTS cctest"
-#define PER_NODE                                                                                   \
-    "write --np N for ranks on this machine; " LAUNCHERS
-#define AT_ONCE "all ranks connect at the same time: leave it out"
+#define PER_NODE "write --np N for ranks on this machine; " LAUNCHERS
+#define AT_ONCE  "all ranks connect at the same time: leave it out"
 #define QUIET                                                                                      \
     "results alone go to standard output: write --csv - for numbers, >/dev/null for nothing"
 #define LAUNCHERS "options of mpirun and srun stand before cctest's name"

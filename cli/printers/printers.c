@@ -69,14 +69,10 @@ static void printers_done(struct printers *printers)
     pthread_mutex_unlock(&printers->lock);
 }
 
-/* The session reports it. */
 static const char *printers_unwritten(struct report *report)
 {
     struct outcome *outcome = printers_of(report)->outcome;
-    if (!atomic_load(&outcome->failed))
-        return NULL;
-    atomic_store(&outcome->said, true);
-    return outcome->failure;
+    return atomic_load(&outcome->failed) ? outcome->failure : NULL;
 }
 
 static void printers_begin(struct report *report, const struct job *job,
@@ -134,18 +130,30 @@ static void printers_running(struct report *report, const struct progress_snapsh
     running_show(&printers_of(report)->running, now);
 }
 
+/* Was it the failure of the job, which has been said? Another may have come first. */
+static bool end_has(const struct job_end *end, const char *failure)
+{
+    for (int i = 0; i < end->error_count; i++)
+        if (strstr(end->errors[i].message, failure))
+            return true;
+    return false;
+}
+
 static void printers_end(struct report *report, const struct job *job, const struct job_end *end)
 {
     struct printers *printers = printers_enter(report);
+    struct outcome *outcome = printers->outcome;
     running_set_job(&printers->running, NULL, 0);
+    if (outcome->failed && end_has(end, outcome->failure))
+        outcome->said = true;
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
             each->end(each, job, end);
     }
-    printers->outcome->status = (int)end->status;
-    printers->outcome->explained = end->error_count > 0;
-    printers->outcome->ended = true;
+    outcome->status = (int)end->status;
+    outcome->explained = end->error_count > 0;
+    outcome->ended = true;
     printers_done(printers);
 }
 

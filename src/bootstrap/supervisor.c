@@ -295,10 +295,11 @@ static void children_watch_stopped(struct supervisor *supervisor, double seconds
         return;
     supervisor->ending = clock_seconds();
     children_signal(supervisor, SIGKILL); /* first, since printing may block */
-    failure_set(&failure, STATUS_TIMEOUT,
-                "no rank has progressed for %.1f s: all ranks that are left (%d of %d) are stopped, as "
-                "by SIGSTOP, and were killed; SIGCONT continues a stopped rank",
-                supervisor->stopped, supervisor->alive, supervisor->ranks);
+    failure_set(
+        &failure, STATUS_TIMEOUT,
+        "no rank has progressed for %.1f s: all ranks that are left (%d of %d) are stopped, as "
+        "by SIGSTOP, and were killed; SIGCONT continues a stopped rank",
+        supervisor->stopped, supervisor->alive, supervisor->ranks);
     supervisor->status = status_graver(supervisor->status, fail_aloud(&failure));
 }
 

@@ -320,8 +320,8 @@ static void control_look_at_main(struct control *control, uint64_t progress)
                                  .cpu_ns =
                                      (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec,
                                  .progress = progress};
-    sight.ready =
-        sight.cpu_ns == helper->starvation.cpu_ns && host_thread_is_ready(helper->write_watch.thread);
+    sight.ready = sight.cpu_ns == helper->starvation.cpu_ns &&
+                  host_thread_is_ready(helper->write_watch.thread);
     starvation_look(&helper->starvation, &sight, control->config.timeout);
     helper->looked_at = helper->now;
 }

@@ -172,6 +172,19 @@ static enum status session_cannot_begin(const struct membership *membership,
     return failure.status;
 }
 
+/* Sets up, runs all lines, and judges what can be judged only then. */
+static enum status session_measure(struct session *session)
+{
+    enum status status = session_set_up(session);
+    if (status == STATUS_OK)
+        status = session_sweep(session);
+    if (status == STATUS_OK)
+        status = checker_check_injections(&session->checker);
+    if (status == STATUS_OK)
+        status = session_check_drops(session);
+    return status == STATUS_OK ? report_check_whole(session->report) : status;
+}
+
 enum status session_run(const struct membership *membership, void *argument)
 {
     const struct session_arguments *arguments = argument;
@@ -206,15 +219,7 @@ enum status session_run(const struct membership *membership, void *argument)
         if (membership->joined)
             membership->joined(membership->joined_argument);
         session_say_protection(session);
-        status = session_set_up(session);
-        if (status == STATUS_OK)
-            status = session_sweep(session);
-        if (status == STATUS_OK)
-            status = checker_check_injections(&session->checker);
-        if (status == STATUS_OK)
-            status = session_check_drops(session);
-        if (status == STATUS_OK)
-            status = report_check_whole(session->report);
+        status = session_measure(session);
         if (status == STATUS_OK) {
             status = session_finish(session);
             whole = status_is_whole(status) && device_group_stop(&session->runner.devices);

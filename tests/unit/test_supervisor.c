@@ -246,7 +246,8 @@ static void a_job_whose_ranks_are_all_stopped_ends(void **state)
     const struct child *child = child_run(job_run_stopped, &continued);
     assert_true(WIFEXITED(child->status));
     assert_int_equal(WEXITSTATUS(child->status), STATUS_TIMEOUT);
-    assert_true(is_said(child->err, "no rank has progressed for .*all ranks that are left (2 of 2) are stopped"));
+    assert_true(is_said(
+        child->err, "no rank has progressed for .*all ranks that are left (2 of 2) are stopped"));
     continued = true;
     child = child_run(job_run_stopped, &continued);
     assert_true(WIFEXITED(child->status));
