@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/signals.h"
 #include "base/size.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
@@ -114,7 +113,8 @@ static enum status ranks_refuse(struct job *job, struct bootstrap *bootstrap, co
     log_print_failure(log_current()); /* at once */
     if (job->json)
         json_refuse(job->json, status);
-    failure.status = status; /* another name is needed: a matter of usage */
+    failure.status =
+        status; /* what was recorded is an error; all ranks end with the job's status */
     if (awaited)
         bootstrap_run(&job->bootstrap, bootstrap, session_run, &arguments);
     return status;
@@ -141,7 +141,6 @@ enum status run_command(const struct command_line *line, struct job *job)
         say_lines(job);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */
-    signals_hold(); /* from here on a JSON file says that the job runs, so one must say how it ends */
     struct printers printers;
     status = printers_open(&printers, job, reports);
     if (status == STATUS_OK) {

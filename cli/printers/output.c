@@ -108,7 +108,8 @@ static void file_resemble(int fd, const struct stat *old)
     if (!old)
         return;
     bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
-    fchmod(fd, old->st_mode & (owned ? 07777 : 0777));
+    bool shared = owned || fchown(fd, (uid_t)-1, old->st_gid) == 0; /* by its group */
+    fchmod(fd, old->st_mode & (owned ? 07777 : shared ? 0777 : 0707));
 }
 
 /* Makes the file `name` only when all of it is written: a process that is killed before that leaves

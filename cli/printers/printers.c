@@ -261,6 +261,19 @@ static const char *destination_name(const char *path)
     return is_stdout(path) ? "its standard output" : path;
 }
 
+/* From here on a JSON file says that the job runs, so one must say how it ends. A file system that
+ * does not answer is given up; no signal ends the process any more. */
+static enum status json_begin(struct printers *printers, const struct job *job)
+{
+    struct watchdog watchdog;
+    signals_hold();
+    watchdog_start(&watchdog, &printers->report, &printers->said, STATUS_ERROR);
+    enum status status = json_announce(printers_turn(printers, PRINTER_JSON), job);
+    atomic_store(&printers->report.writing, NULL);
+    watchdog_stop(&watchdog);
+    return status;
+}
+
 enum status printers_open(struct printers *printers, const struct job *job, bool announces)
 {
     bool aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples);
@@ -312,7 +325,7 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
     if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)
         status = csv_announce(each[PRINTER_SAMPLES]);
     if (announces && each[PRINTER_JSON] && status == STATUS_OK)
-        status = json_announce(each[PRINTER_JSON], job);
+        status = json_begin(printers, job);
     return status;
 }
 

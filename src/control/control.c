@@ -128,21 +128,12 @@ static struct control *control_create(const struct membership *membership,
     return NULL;
 }
 
-struct job_error control_own_error(void)
-{
-    struct failure failure;
-    char host[HOST_NAME_BYTES];
-    log_failure(log_current(), &failure);
-    host_name(host, sizeof host);
-    return job_error_make(0, host, phase_names[PHASE_JOIN], failure.text);
-}
-
 /* Rank 0 itself failed without a verdict. */
 static void control_blame_self(struct control *control)
 {
     control->errors = malloc(sizeof *control->errors);
     if (control->errors) {
-        control->errors[0] = control_own_error();
+        control->errors[0] = job_error_own();
         control->error_count = 1;
     }
     atomic_store(&control->state, JOB_REFUSED);

@@ -103,9 +103,6 @@ void control_gather_postmortems(struct control *control, const bool *from, doubl
  * control_join() has failed. Owned by control. */
 int control_errors(const struct control *control, const struct job_error **errors);
 
-/* Rank 0 failed before there was a job: the failure in its log, for JSON. */
-struct job_error control_own_error(void);
-
 /* Connections that were none of the job's, and that this rank's control plane rejected so far.
  * Ranks other than 0 listen only while ranks join. */
 uint64_t control_rejected(const struct control *control);

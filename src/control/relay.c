@@ -292,9 +292,10 @@ static void relay_interrupt(struct relay *relay)
         relay_send_failure(relay, control->membership.rank, &failure);
         relay->interrupted = control->helper.now;
     } else if (control->helper.now - relay->interrupted > INTERRUPT_SECONDS) {
+        /* A supervisor passes a signal on to all ranks; a launcher, or a user, perhaps to one. */
+        bool alone = !control->membership.supervisor || relay_reports(relay);
         if (relay_is_placed(relay))
-            say_verbose(relay_reports(relay) ? 0 : 1,
-                        "%s, and rank 0 does not answer: this rank ends", signal);
+            say_verbose(alone ? 0 : 1, "%s, and rank 0 does not answer: this rank ends", signal);
         else
             fail(STATUS_INTERRUPTED, "%s before it had reached rank 0", signal);
         control_conclude(control, STATUS_INTERRUPTED);

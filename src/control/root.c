@@ -377,17 +377,18 @@ static bool root_may_close(struct root *root)
         return false;
     if (root->closing_at == 0)
         root->closing_at = control->helper.now;
-    if (control->helper.now - root->closing_at > LINGER_SECONDS)
-        return true;
-    if (root->interrupted && control->helper.now - root->closing_at > REFUSAL_SECONDS)
-        return true;
+    double closing = control->helper.now - root->closing_at;
     /* Where there is no job, ranks that start a little later are to hear it, too. After the
      * deadline there are none. */
     bool hopeful = root->refusal != STATUS_TIMEOUT || root->cause_count > 0;
+    bool awaits = root->refusal != STATUS_OK && hopeful && root->joined < root->ranks;
     double patience = control->config.refusal ? REFUSER_SECONDS : REFUSAL_SECONDS;
-    if (root->refusal != STATUS_OK && hopeful && root->joined < root->ranks &&
-        control->helper.now - root->closing_at < patience)
+    if (root->interrupted && closing > REFUSAL_SECONDS)
+        return true;
+    if (awaits && closing < patience)
         return false;
+    if (closing > LINGER_SECONDS)
+        return true;
     for (int rank = 1; rank < root->ranks; rank++) {
         struct peer *peer = &root->peers[rank];
         if (peer_is_joined(peer) && control->helper.now - peer->heard < DEAF_SECONDS)

@@ -65,10 +65,10 @@ static const char *relay_root_name(struct relay *relay, char *text, size_t size)
     return text;
 }
 
-/* If rank 0 dies or hangs, every rank notices. To avoid a copy of one message from each, only the first rank
- * that is left on each host prints it. Ranks that were started by hand may have a terminal each, so
- * there each rank that was connected to rank 0 prints it, too. Before the ranks know each other's
- * hosts, only the connected ones do. */
+/* If rank 0 dies or hangs, every rank notices. To avoid a copy of one message from each, only the
+ * first rank that is left on each host prints it. Ranks that were started by hand may have a
+ * terminal each, so there each rank that was connected to rank 0 prints it, too. Before the ranks
+ * know each other's hosts, only the connected ones do. */
 bool relay_reports(const struct relay *relay)
 {
     const struct control *control = relay->control;

@@ -166,7 +166,7 @@ static enum status session_cannot_begin(const struct membership *membership,
     log_print_failure(log_current());
     if (membership->rank > 0 || !arguments->report)
         return failure.status;
-    struct job_error error = control_own_error();
+    struct job_error error = job_error_own();
     struct job_end end = {.status = failure.status, .errors = &error, .error_count = 1};
     arguments->report->end(arguments->report, arguments->job, &end);
     return failure.status;

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+#include "base/host.h"
+#include "base/log.h"
+
 const char *const phase_names[PHASES] = {
     [PHASE_JOIN] = "join",     [PHASE_SETUP] = "setup", [PHASE_CONNECT] = "connect",
     [PHASE_WARMUP] = "warmup", [PHASE_CHECK] = "check", [PHASE_TIME] = "time",
@@ -18,4 +21,13 @@ struct job_error job_error_make(int rank, const char *host, const char *phase, c
     snprintf(error.phase, sizeof error.phase, "%s", phase);
     snprintf(error.message, sizeof error.message, "%s", message);
     return error;
+}
+
+struct job_error job_error_own(void)
+{
+    struct failure failure;
+    char host[HOST_NAME_BYTES];
+    log_failure(log_current(), &failure);
+    host_name(host, sizeof host);
+    return job_error_make(0, host, phase_names[PHASE_JOIN], failure.text);
 }

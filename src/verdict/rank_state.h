@@ -72,5 +72,7 @@ struct job_error {
 };
 
 struct job_error job_error_make(int rank, const char *host, const char *phase, const char *message);
+/* Of this process, rank 0, which failed before there was a job: the failure that it has recorded. */
+struct job_error job_error_own(void);
 
 #endif

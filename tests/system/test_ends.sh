@@ -32,8 +32,8 @@ sys.exit(job.wait())
 PYTHON
 RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 5
 
-# HANG=affinity: a rank hangs in its set-up (of threads the first one). rename3, rename5, rename6: the file server hangs from
-# that replacement of JSON on: in the middle, at the end, or as the status is written. munmap: a rank hangs when all is
+# HANG=affinity: a rank hangs in its set-up (of threads the first one). rename1, rename3, rename5, rename6: the file server hangs
+# from that replacement of JSON on: before the job, in the middle, at the end, or as the status is written. munmap: a rank hangs when all is
 # written; munmap1: of threads, rank 1. lastline: the table's last line hangs. close: the CSV's data is lost as it is closed.
 # trickle: each piece of the samples takes long. signal: none hangs, but SIGTERM comes with the first JSON document.
 cat >"$scratch/hang.c" <<'CODE'
@@ -114,7 +114,7 @@ int fclose(FILE *file)
     return loses ? EOF : result;
 }
 
-static pthread_t second; /* thread that the process starts: rank 1, where ranks are threads */
+static pthread_t third; /* thread that the process starts: rank 1, where ranks are threads, behind the first JSON's */
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
@@ -122,8 +122,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
     int error = next(thread, attributes, start, argument);
-    if (__atomic_add_fetch(&threads, 1, __ATOMIC_SEQ_CST) == 2)
-        second = *thread;
+    if (__atomic_add_fetch(&threads, 1, __ATOMIC_SEQ_CST) == 3)
+        third = *thread;
     return error;
 }
 
@@ -131,7 +131,7 @@ int munmap(void *at, size_t size)
 {
     int (*next)(void *, size_t);
     *(void **)&next = dlsym(RTLD_NEXT, "munmap");
-    if (size >= 32 << 20 && (hangs("munmap") || (hangs("munmap1") && pthread_equal(pthread_self(), second))))
+    if (size >= 32 << 20 && (hangs("munmap") || (hangs("munmap1") && pthread_equal(pthread_self(), third))))
         sleep(60);
     return next(at, size);
 }
@@ -153,7 +153,7 @@ done
 # The same where the parent, or the first thread, writes the status, and no helper is left; or where JSON says it already.
 for kind in processes threads; do
     [ "$has_hang" ] || continue
-    for place in rename3 rename6 lastline; do
+    for place in rename1 rename3 rename6 lastline; do
         RUN_LIMIT=120 start $place$kind env HANG=$place LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 1 \
             --timeout 2 --np 2 --ranks-as $kind --json "$scratch/$place$kind.json"
     done
@@ -380,12 +380,12 @@ check_says '^# status: ok$' "$out"
 
 # A byte that is flipped on the way, once, while a rank joins: it calls again. One status on all ranks in any case.
 cat >"$scratch/flips.py" <<'PYTHON'
-import os, random, select, socket, subprocess, sys, threading, time
+import os, random, select, socket, subprocess, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 program = sys.argv[1]
 
-# Flips the byte at `place` of the first connection's way (0: to rank 0), or one after two seconds (place None).
-def forward(listener, port, way, place):
+# Flips the byte at `place` of the first connection's way (0: to rank 0), or one once `begun` is set (place None).
+def forward(listener, port, way, place, begun):
     first = True
     while True:
         near, _ = listener.accept()
@@ -396,8 +396,7 @@ def forward(listener, port, way, place):
             continue
         ends, passed, spoil = [near, far], [0, 0], first
         first = False
-        begun = time.monotonic()
-        def run(ends=ends, passed=passed, spoil=spoil, begun=begun):
+        def run(ends=ends, passed=passed, spoil=spoil):
             while True:
                 for end in select.select(ends, [], [])[0]:
                     i = ends.index(end)
@@ -409,7 +408,7 @@ def forward(listener, port, way, place):
                         for end in ends:
                             end.close()
                         return
-                    due = passed[i] if place is None and time.monotonic() - begun > 2 else place
+                    due = passed[i] if place is None and begun.is_set() else place
                     if spoil and i == way and due is not None and passed[i] <= due < passed[i] + len(data):
                         data[due - passed[i]] ^= 4
                         spoil = place is not None
@@ -433,21 +432,25 @@ def listen(): # the port is part of the secret, and rank 0 needs the same one at
 def join(flip):
     way, place = flip
     listener, port = listen()
-    threading.Thread(target=forward, args=(listener, port, way, place), daemon=True).start()
+    begun = threading.Event()
+    threading.Thread(target=forward, args=(listener, port, way, place, begun), daemon=True).start()
     iterations = "2" if place is not None else "4000000"
     ranks = [subprocess.Popen([program, "allreduce", "-b", "8", "-e", "8", "-n", iterations, "--rendezvous", f"127.0.0.{2 if rank == 2 else 1}:{port}",
-                               "--rank", str(rank), "--world", "3", "--timeout", "12"], stdout=subprocess.DEVNULL,
+                               "--rank", str(rank), "--world", "3", "--timeout", "12"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) for rank in range(3)]
+    while place is None and ranks[0].stdout.readline()[:13] != "#      bytes ": # the head of the table is whole
+        pass
+    begun.set()
     said = [rank.communicate(timeout=60)[1] for rank in ranks]
     return flip, [rank.returncode for rank in ranks], "".join(said)
 
 flips = [(0, place) for place in (0, 7, 20, 40, 41, 60, 250)] + [(1, place) for place in (0, 7, 20, 40, 42, 60, 150)]
-flips += [(0, None), (1, None)]
-with ThreadPoolExecutor(5) as pool:
-    for flip, statuses, said in pool.map(join, flips):
-        print(flip, "ends with", *statuses)
-        if statuses != [0, 0, 0]:
-            print(said)
+for jobs_at_once, some in (5, flips), (1, [(0, None), (1, None)]):
+    with ThreadPoolExecutor(jobs_at_once) as pool:
+        for flip, statuses, said in pool.map(join, some):
+            print(flip, "ends with", *statuses)
+            if statuses != [0, 0, 0]:
+                print(said)
 PYTHON
 CCTEST_SECRET=$long_secret run python3 "$scratch/flips.py" "$CCTEST"
 check_status 0
@@ -484,6 +487,7 @@ if [ "$has_hang" ]; then
     ended slow5 1 "^cctest: rank 0: writing $scratch/slow5.json takes long"
     check_says "ending this process: .* does its file system not answer"
     for kind in processes threads; do
+        ended rename1$kind 1 "^cctest: ending this process: writing $scratch/rename1$kind.json took 30 s"
         ended rename3$kind 5 "^cctest: rank 0: writing $scratch/rename3$kind.json takes long"
         ended rename6$kind 1 "^cctest: writing $scratch/rename6$kind.json takes long"
         check_says "^cctest: ending this process: writing $scratch/rename6$kind.json took 30 s; does its file system not answer"

@@ -246,11 +246,11 @@ if mkdir $group 2>/dev/null && { echo 200M >$group/$limit; } 2>/dev/null; then
     in_group 200 "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
     check_status 1 "control group"
     check_says "cannot allocate [0-9]+ MiB of shared memory for 2 ranks on .*control group /.*, whose limit is 200 MiB: 1[0-9]+ MiB are available"
-    # A small group has room for a small job, also if files that it has read fill it.
-    head -c 120M /dev/zero >"$scratch/file"
+    # A small group has room for a small job, also if files that it has written fill it.
     for job in "--np 2 -b 8 -e 64K -f 16" "--np 8 -b 8 -e 8" "--np 8 -b 8 -e 8 --ranks-as threads"; do
         # shellcheck disable=SC2016,SC2086
-        in_group 100 sh -c 'cat "$0" >/dev/null && exec "$@"' "$scratch/file" "$CCTEST" allreduce $job -n 10
+        in_group 100 sh -c 'dd if=/dev/zero of="$0" bs=1M count=120 conv=fsync 2>/dev/null && exec "$@"' "$scratch/file" \
+            "$CCTEST" allreduce $job -n 10
         check_status 0 "$job in 100 MiB"
     done
     # The samples of all ranks count.

@@ -60,7 +60,7 @@ check_json "$scratch/many.json" 'd["status"] == "ok"' 'len({r["pid"] for r in d[
 for output in json csv samples; do
     free_port
     for rank in 1 0 2; do
-        [ $output-$rank != json-2 ] || sleep 1.5
+        [ $output-$rank != json-2 ] || sleep 3
         at $rank 3
         start $rank "$CCTEST" "${small[@]}" "${where[@]}" --$output "/nonexistent/$output"
     done

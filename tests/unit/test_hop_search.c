@@ -93,7 +93,6 @@ static struct hop_answer bench_ask(struct bench *bench, enum hop_fault fault, ui
                                              .tick = bench->tick});
 }
 
-/* In a chain rank r sends the sum of ranks r .. RANKS - 1 to rank r - 1. */
 /* A contiguous span may be longer than the stride that it was cut from (reduce_scatterv knomial). */
 static void test_long_run(void **state)
 {
@@ -109,6 +108,7 @@ static void test_long_run(void **state)
     assert_true(message_find(&schedule, message, 0, 6) == SIZE_MAX);
 }
 
+/* In a chain rank r sends the sum of ranks r .. RANKS - 1 to rank r - 1. */
 static void test_chain(void **state)
 {
     (void)state;

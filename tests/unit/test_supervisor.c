@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "base/host.h"
 #include "base/status.h"
 #include "bootstrap/supervisor.h"
 
@@ -226,9 +227,12 @@ static int job_run_stopped(void *argument)
     pid_t helper = fork();
     if (helper == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        sleep(1);
-        for (int rank = 0; *continued && rank < 2; rank++)
+        for (int rank = 0; *continued && rank < 2; rank++) {
+            while (host_process_state(pids[rank]) != 'T')
+                usleep(10000);
+            usleep(500000);
             kill(pids[rank], SIGCONT);
+        }
         _exit(0);
     }
     alarm(30);
