@@ -101,15 +101,18 @@ static bool text_write_to(const char *text, size_t length, const char *path,
     return file && text_write(text, length, file, patience);
 }
 
-/* A file that replaces another has its owner and its mode, as far as the system allows that. NULL:
- * it replaces none. */
+/* A file that replaces another has its owner and its mode, as far as the system allows that. `old`
+ * NULL: it replaces none. Its owner may read and replace it in any case, since cctest does. */
 static void file_resemble(int fd, const struct stat *old)
 {
-    if (!old)
-        return;
-    bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
-    bool shared = owned || fchown(fd, (uid_t)-1, old->st_gid) == 0; /* by its group */
-    fchmod(fd, old->st_mode & (owned ? 07777 : shared ? 0777 : 0707));
+    struct stat now;
+    if (old) {
+        bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
+        bool shared = owned || fchown(fd, (uid_t)-1, old->st_gid) == 0; /* by its group */
+        fchmod(fd, (old->st_mode & (owned ? 07777 : shared ? 0777 : 0707)) | S_IRUSR | S_IWUSR);
+    } else if (fstat(fd, &now) == 0 && (now.st_mode & S_IRWXU) != (S_IRUSR | S_IWUSR)) {
+        fchmod(fd, (now.st_mode & 0777) | S_IRUSR | S_IWUSR);
+    }
 }
 
 /* Makes the file `name` only when all of it is written: a process that is killed before that leaves

@@ -48,7 +48,7 @@ void offers_take(struct offers *offers, int rank, int i, const struct transport_
         &offers->theirs[(size_t)rank * (size_t)offers->count + (size_t)i];
     size_t size = offsetof(struct transport_offer, data) + offer->size;
     free(*kept);
-    *kept = malloc(size);
+    *kept = calloc(1, size);
     if (*kept)
         memcpy(*kept, offer, size);
     else

@@ -504,6 +504,9 @@ fi
 run bash -c '"$0" allreduce --np 2 -b 8 -e 8 --json /dev/fd/3 3>"$1"' "$CCTEST" "$scratch/third.json"
 check_status 0
 check_json "$scratch/third.json" "d['status'] == 'ok'" "len(d['results']) == 1"
+run bash -c '"$0" allreduce --np 2 -b 8 -e 8 --json /dev/fd/3 --samples "$1" 3>&-' "$CCTEST" "$scratch/third.csv"
+check_status 2
+check_says "^cctest: --json '/dev/fd/3' is not open: open it in the shell"
 ln -s target.json "$scratch/link.json"
 cctest allreduce --np 2 -b 8 -e 8 --json "$scratch/link.json"
 check_status 0
@@ -516,6 +519,10 @@ chmod 600 "$scratch/private.json"
 cctest "${small[@]}" --json "$scratch/private.json"
 check "its mode is $(stat -c %a "$scratch/private.json")" test "$(stat -c %a "$scratch/private.json")" = 600
 check_json "$scratch/private.json" "d['status'] == 'ok'"
+# shellcheck disable=SC2016 # for bash -c
+run bash -c 'umask 777; exec "$@"' masked "$CCTEST" "${small[@]}" --json "$scratch/masked.json"
+check_status 0
+check "its owner cannot read it: $(stat -c %a "$scratch/masked.json")" test "$(stat -c %a "$scratch/masked.json")" = 600
 stranger=(setpriv --reuid 54321 --regid 54321 --clear-groups)
 if [ "$(id -u)" = 0 ] && "${stranger[@]}" true 2>/dev/null; then
     chmod 755 "$scratch"

@@ -16,11 +16,11 @@
 static bool failing;
 
 /* Takes the place of the C library's. */
-void *malloc(size_t size)
+void *calloc(size_t count, size_t size)
 {
-    void *(*libc_malloc)(size_t);
-    *(void **)&libc_malloc = dlsym(RTLD_NEXT, "malloc");
-    return failing ? NULL : libc_malloc(size);
+    void *(*libc_calloc)(size_t, size_t);
+    *(void **)&libc_calloc = dlsym(RTLD_NEXT, "calloc");
+    return failing ? NULL : libc_calloc(count, size);
 }
 
 enum { OWN = 1, PEER, OTHER, FEWER, RANKS };

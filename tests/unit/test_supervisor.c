@@ -221,6 +221,7 @@ static int job_run_stopped(void *argument)
         pids[rank] = supervisor_fork(supervisor, rank);
         if (pids[rank] == 0) {
             raise(SIGSTOP);
+            sleep(3);
             _exit(0);
         }
     }
