@@ -235,14 +235,16 @@ else
 fi
 
 # A real memory control group, of version 2 or 1.
-group=/sys/fs/cgroup/cctest-$$ limit=memory.max
-[ ! -d /sys/fs/cgroup/memory ] || group=/sys/fs/cgroup/memory/cctest-$$ limit=memory.limit_in_bytes
+groups=/sys/fs/cgroup limit=memory.max
+[ ! -d /sys/fs/cgroup/memory ] || groups=/sys/fs/cgroup/memory limit=memory.limit_in_bytes
+group=$(mktemp -d $groups/cctest-XXXXXX 2>/dev/null)
+trap 'case $BASHPID in $$) [ -z "$group" ] || rmdir "$group"; rm -rf -- "$scratch" ;; esac' EXIT
 in_group() { # in_group MIB COMMAND...
     echo "$1M" >"$group/$limit"
     # shellcheck disable=SC2016
     run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "${@:2}"
 }
-if mkdir $group 2>/dev/null && { echo 200M >$group/$limit; } 2>/dev/null; then
+if [ "$group" ] && { echo 200M >"$group/$limit"; } 2>/dev/null; then
     in_group 200 "$CCTEST" allreduce --np 2 -m shared -b 128M -e 128M
     check_status 1 "control group"
     check_says "cannot allocate [0-9]+ MiB of shared memory for 2 ranks on .*control group /.*, whose limit is 200 MiB: 1[0-9]+ MiB are available"
@@ -269,6 +271,5 @@ if mkdir $group 2>/dev/null && { echo 200M >$group/$limit; } 2>/dev/null; then
 else
     echo "not tested: a memory control group (none can be made here)"
 fi
-rmdir $group 2>/dev/null
 
 finish
