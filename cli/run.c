@@ -113,8 +113,8 @@ static enum status ranks_refuse(struct job *job, struct bootstrap *bootstrap, co
     log_print_failure(log_current()); /* at once */
     if (job->json)
         json_refuse(job->json, status);
-    failure.status =
-        status; /* what was recorded is an error; all ranks end with the job's status */
+    /* What was recorded is an error; all ranks end with the job's status. */
+    failure.status = status;
     if (awaited)
         bootstrap_run(&job->bootstrap, bootstrap, session_run, &arguments);
     return status;

@@ -222,8 +222,8 @@ class Job:
         """A watchpoint has fired: keeps the first access, and watches no more in this thread."""
         hit = ptrace(PEEKUSER, thread, DEBUG + 8 * 6)
         ptrace(POKEUSER, thread, DEBUG + 8 * 6, 0)
-        if hit & 4:  # its fourth argument is the destination
-            at = ptrace(PEEKUSER, thread, RCX)
+        if hit & 4 and owner_of(thread) == self.place.pid:  # the peer's buffers may have the same addresses
+            at = ptrace(PEEKUSER, thread, RCX)  # the fourth argument is the destination
             self.checks |= any(base <= at <= base + size for base, size in self.place.buffers.values())
         name = symbols.name(owner_of(thread), ptrace(PEEKUSER, thread, RIP)) if hit & 3 else ""
         if hit & 1 or name and name not in EPOCH_READERS:
