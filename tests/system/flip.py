@@ -276,8 +276,9 @@ WITH_DESTINATION = WITH_SCRATCH + [
     "allgather -a bruck --np 3 -b 6K --inject delay:rank=1:us=200",
 ]
 WITH_SOURCE = WITH_DESTINATION + ["reduce_scatter -a pairwise --np 2 -d int64 -o prod -b 4K --in-place"]
-WITH_CANARIES = [subject for subject in WITH_SOURCE if "-r all" not in subject]  # else they move from root to root
-KINDS = {"destination": WITH_DESTINATION, "source": WITH_SOURCE, "scratch": WITH_SCRATCH, "canaries": WITH_CANARIES}
+WITH_CANARIES = [subject for subject in WITH_SOURCE if "-r all" not in subject]  # else they move from root to root,
+KINDS = {"destination": [subject for subject in WITH_DESTINATION if "-r all" not in subject],  # as the destination does
+         "source": WITH_SOURCE, "scratch": WITH_SCRATCH, "canaries": WITH_CANARIES}
 Way = collections.namedtuple("Way", "options block kinds watched")  # block: bytes in place of 1K
 SLOTS = "--slots 4 --slot-size 1K"
 WAYS = {
