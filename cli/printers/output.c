@@ -106,13 +106,15 @@ static bool text_write_to(const char *text, size_t length, const char *path,
 static void file_resemble(int fd, const struct stat *old)
 {
     struct stat now;
+    mode_t kept = 0777;
+    if (!old && fstat(fd, &now) != 0)
+        return;
     if (old) {
         bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
         bool shared = owned || fchown(fd, (uid_t)-1, old->st_gid) == 0; /* by its group */
-        fchmod(fd, (old->st_mode & (owned ? 07777 : shared ? 0777 : 0707)) | S_IRUSR | S_IWUSR);
-    } else if (fstat(fd, &now) == 0 && (now.st_mode & S_IRWXU) != (S_IRUSR | S_IWUSR)) {
-        fchmod(fd, (now.st_mode & 0777) | S_IRUSR | S_IWUSR);
+        kept = owned ? 07777 : shared ? 0777 : 0707;
     }
+    fchmod(fd, ((old ? old->st_mode : now.st_mode) & kept) | S_IRUSR | S_IWUSR);
 }
 
 /* Makes the file `name` only when all of it is written: a process that is killed before that leaves

@@ -125,8 +125,8 @@ lost_ranks() {
     check_status 5 "a killed rank"
     check_says "rank 1 .*is gone"
     # What a GPU that hangs may still use is not given back, and its rank does not join the others.
-    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=report_thread_leaks=0 over mode=async,hang=10 5 allreduce -a ring -m cuda --executor device --np 3 --ranks-as threads -b 64K -e 64K -n 9 -w 0 -c 0 \
-        --timeout 2
+    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=report_thread_leaks=0 over mode=async,hang=10 5 allreduce -a ring -m cuda --executor device \
+        --np 3 --ranks-as threads -b 64K -e 64K -n 9 -w 0 -c 0 --timeout 2
     check_says "the GPU of rank [012] .* has not ended"
 }
 
@@ -168,7 +168,8 @@ refusals() {
         --ranks-as threads
     refused cooperative=no 77 'its GPU launches no kernels whose blocks all run at once' --np 2
     # Each rank launches the kernel once before there are plans.
-    TSAN_OPTIONS=report_thread_leaks=0 refused mode=async,hang=1 5 "$gpu has not ended a kernel|rank [01] .*stuck in phase setup" --np 2 --ranks-as threads --timeout 2
+    TSAN_OPTIONS=report_thread_leaks=0 \
+        refused mode=async,hang=1 5 "$gpu has not ended a kernel|rank [01] .*stuck in phase setup" --np 2 --ranks-as threads --timeout 2
     refused fail=cudaLaunchCooperativeKernel:2 1 "cannot launch a kernel: $gpu" --np 2 --ranks-as threads
     refused fail=cudaLaunchCooperativeKernel:3 1 "cannot launch a kernel: $gpu" --np 2 --ranks-as threads
     refused fail=cudaStreamBeginCapture:1 1 "cannot capture a launch: $gpu" --np 2 --ranks-as threads --graph

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The first message of a barrier to any rank is dropped, in any checked iteration: a result shows it, or the job says that
-# none does.
+# The first message of a barrier to a rank is dropped, for each rank and in each of four checked iterations in turn: a result
+# shows it, or the job says that none does.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 

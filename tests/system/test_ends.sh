@@ -32,9 +32,9 @@ sys.exit(job.wait())
 PYTHON
 RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 5
 
-# HANG=affinity: a rank hangs in its set-up (of threads the first one). rename1, rename3, rename5, rename6: the file server hangs
-# from that replacement of JSON on: before the job, in the middle, at the end, or as the status is written. munmap: a rank hangs when all is
-# written; munmap1: of threads, rank 1. lastline: the table's last line hangs. close: the CSV's data is lost as it is closed.
+# HANG=affinity: a rank hangs in its set-up (of threads the first one). rename1, rename3, rename5, rename6: the file server
+# hangs from that replacement of JSON on: before the job, in the middle, at the end, or as the status is written. munmap: a
+# rank hangs when all is written; munmap1: of threads, rank 1. lastline: the table's last line hangs. close: the CSV's data is lost as it is closed.
 # trickle: each piece of the samples takes long. signal: none hangs, but SIGTERM comes with the first JSON document.
 cat >"$scratch/hang.c" <<'CODE'
 #define _GNU_SOURCE
