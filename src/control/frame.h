@@ -51,6 +51,10 @@ enum frame_state {
     FRAME_FORGED, /* it failed authentication: the connection counts as broken */
 };
 
+/* What is said of data in that state. */
+#define FORGED                                                                                     \
+    "failed authentication (changed on the way by a faulty NIC, by memory, or by an attacker)"
+
 struct wire {
     int fd;
     struct aead_keys keys;

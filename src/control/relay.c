@@ -176,9 +176,7 @@ static const char forged[] = "data on its connection failed authentication";
 static void relay_report_forged(struct relay *relay)
 {
     struct failure failure;
-    failure_set(&failure, STATUS_TIMEOUT,
-                "what rank 0 sent to it failed authentication (changed on the way by a faulty NIC, "
-                "by memory, or by an attacker)");
+    failure_set(&failure, STATUS_TIMEOUT, "what rank 0 sent to it " FORGED);
     relay_send_failure(relay, relay->control->membership.rank, &failure);
     wire_flush(&relay->up);
 }

@@ -45,16 +45,13 @@ static void peer_finished(struct root *root, struct peer *peer, const struct not
         root_end(root, FRAME_VERDICT, root->status, "");
 }
 
-#define FORGED                                                                                     \
-    "its control connection carried data that failed authentication (changed on the way by a "     \
-    "faulty NIC, by memory, or by an attacker)"
-
 static void peer_lost(struct root *root, int rank, bool forged)
 {
     struct peer *peer = &root->peers[rank];
     if (peer_is_joined(peer)) {
         control_set_lost(root->control, rank);
-        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT, forged ? FORGED : "");
+        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT,
+                   forged ? "its control connection carried data that " FORGED : "");
     }
     peer->state = PEER_LEFT;
 }

@@ -438,8 +438,9 @@ def join(flip):
     ranks = [subprocess.Popen([program, "allreduce", "-b", "8", "-e", "8", "-n", iterations, "--rendezvous", f"127.0.0.{2 if rank == 2 else 1}:{port}",
                                "--rank", str(rank), "--world", "3", "--timeout", "12"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) for rank in range(3)]
-    while place is None and ranks[0].stdout.readline()[:13] != "#      bytes ": # the head of the table is whole
-        pass
+    for line in ranks[0].stdout if place is None else ():
+        if line.startswith("#      bytes "): # the head of the table is whole
+            break
     begun.set()
     said = [rank.communicate(timeout=60)[1] for rank in ranks]
     return flip, [rank.returncode for rank in ranks], "".join(said)
