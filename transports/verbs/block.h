@@ -83,4 +83,10 @@ static inline uint64_t verbs_word_read(const void *at)
     return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
 }
 
+/* Empties a word that a NIC may write at the same time. */
+static inline void verbs_word_clear(uint64_t *at)
+{
+    __atomic_store_n(at, 0, __ATOMIC_RELAXED);
+}
+
 #endif

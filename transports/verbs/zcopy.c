@@ -289,12 +289,13 @@ static size_t segment_allowed(struct verbs_sender *out, const struct transfer *t
     return smaller(out->offer_limit - out->offer_at, transfer->limit - transfer->issued);
 }
 
-/* The next offer in the entry must not find limits of this one. */
+/* Limits of an offer do not outlast the next one in the entry: sequences come round. A NIC that
+ * reorders may place an earlier limit of this offer after this; the end of the next one clears it. */
 static void offer_end(struct verbs_sender *out)
 {
     struct verbs_offer *entry = offer_entry(out, out->offers_taken - 1);
     for (int i = 0; i < VERBS_WORDS; i++)
-        entry->limits[i] = 0;
+        verbs_word_clear(&entry->limits[i]);
 }
 
 /* Adds one WRITE of up to `most` bytes from staging. Returns its bytes; 0: staging is full. */
