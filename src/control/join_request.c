@@ -78,6 +78,12 @@ bool join_request_decode(const void *bytes, size_t size, struct join_request *re
            addresses_decode(reader.at, reader.left, &request->home);
 }
 
+bool join_request_is_of(int rank, const void *hello, size_t size)
+{
+    struct join_request request;
+    return join_request_decode(hello, size, &request) && request.rank == rank;
+}
+
 bool join_request_same(const struct join_request *a, const struct join_request *b)
 {
     unsigned char home_a[ADDRESSES_BLOB_MOST], home_b[ADDRESSES_BLOB_MOST];

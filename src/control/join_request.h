@@ -10,6 +10,8 @@
 #include "net/address.h"
 #include "net/handshake.h"
 
+#define CONTROL_PURPOSE "control" /* of connections whose hellos are join requests (handshake.h) */
+
 /* Why a rank calls rank 0. */
 enum join_reason {
     JOIN_FIRST,
@@ -35,6 +37,9 @@ void join_request_fill(struct join_request *request, const struct membership *me
 /* Writes at most HANDSHAKE_HELLO_MOST bytes; returns how many. */
 size_t join_request_encode(const struct join_request *request, unsigned char *bytes);
 bool join_request_decode(const void *bytes, size_t size, struct join_request *request);
+
+/* Is the hello a join request of `rank`? */
+bool join_request_is_of(int rank, const void *hello, size_t size);
 
 /* Are both of the same process? */
 bool join_request_same(const struct join_request *a, const struct join_request *b);

@@ -17,6 +17,7 @@
 #include "control/blobs.h"
 #include "control/membership.h"
 #include "control/messages.h"
+#include "control/root_address.h"
 #include "control/starvation.h"
 #include "net/address.h"
 #include "verdict/rank_state.h"
@@ -79,11 +80,9 @@ struct mailbox {
 
 /* The helper's. */
 struct helper {
-    struct listeners listeners;            /* of rank 0, or of a rank that may get children, */
-    struct address_list home;              /* and their addresses */
-    struct address routes[ADDRESSES_MOST]; /* the others: to rank 0, */
-    int route_count;
-    char root_place[320]; /* for a human: "node1 port 4711" */
+    struct listeners listeners; /* of rank 0, or of a rank that may get children, */
+    struct address_list home;   /* and their addresses */
+    struct root_address root;   /* the others */
     double now;           /* seconds; stands still while the process is stopped */
     double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;

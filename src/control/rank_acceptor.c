@@ -33,7 +33,7 @@ bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *con
     rank_acceptor->acceptor = (struct acceptor){
         .listeners = listeners,
         .secret = control->membership.secret,
-        .purpose = "control",
+        .purpose = CONTROL_PURPOSE,
         .seconds = PENDING_SECONDS,
         .most = RANK_ACCEPTOR_POLLS - ADDRESSES_MOST,
         .spare = listeners->count > 0 ? fcntl(listeners->fd[0], F_DUPFD_CLOEXEC, 0) : -1,

@@ -12,7 +12,6 @@
  */
 #include "control/uplink.h"
 
-#include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +60,7 @@ static const char *relay_root_name(struct relay *relay, char *text, size_t size)
         snprintf(text, size, "rank 0 (host %s, pid %ld)", control->members[0].host,
                  control->members[0].pid);
     else
-        snprintf(text, size, "rank 0 (%s)", control->helper.root_place);
+        snprintf(text, size, "rank 0 (%s)", control->helper.root.place);
     return text;
 }
 
@@ -109,6 +108,20 @@ void relay_isolate(struct relay *relay, const char *why)
     control_conclude(control, STATUS_TIMEOUT);
 }
 
+/* Calls a rank at `routes`. */
+static void relay_call(struct relay *relay, int rank, const struct join_request *request,
+                       const struct address *routes, const char **outcomes, int count,
+                       double seconds)
+{
+    struct connector *call = &relay->connector;
+    *call = (struct connector){.secret = relay->control->membership.secret,
+                               .purpose = CONTROL_PURPOSE,
+                               .rank = rank,
+                               .is_right = join_request_is_of};
+    call->hello_size = join_request_encode(request, call->hello);
+    connector_begin(call, routes, outcomes, count, seconds, relay->control->helper.now);
+}
+
 static void relay_call_root(struct relay *relay)
 {
     static const enum join_reason reasons[] = {
@@ -126,11 +139,11 @@ static void relay_call_root(struct relay *relay)
         fmin(ATTEMPT_SECONDS, fmax(relay->call_until - control->helper.now, RETRY_SECONDS));
     if (request.reason == JOIN_ORPHANED)
         seconds = PARENT_SECONDS;
-    int targets = control->helper.route_count + (control->membership.spare_ports > 0);
+    int targets = control->helper.root.count + (control->membership.spare_ports > 0);
     if (targets > 1) /* one that does not answer leaves time for the others */
         seconds = fmin(seconds, control->config.timeout / (2 * targets));
-    connector_begin(&relay->connector, control, 0, &request, control->helper.routes,
-                    relay->outcomes, control->helper.route_count, seconds);
+    relay_call(relay, 0, &request, control->helper.root.routes, relay->outcomes,
+               control->helper.root.count, seconds);
 }
 
 void relay_begin(struct relay *relay)
@@ -156,9 +169,8 @@ void relay_follow(struct relay *relay, const struct redirect *redirect)
         close(relay->up.fd);
     relay->up.fd = -1;
     join_request_fill(&request, &control->membership, control->options);
-    connector_begin(&relay->connector, control, redirect->parent, &request, routes,
-                    relay->parent_outcomes, count,
-                    fmin(PARENT_SECONDS, control->config.timeout / 4));
+    relay_call(relay, redirect->parent, &request, routes, relay->parent_outcomes, count,
+               fmin(PARENT_SECONDS, control->config.timeout / 4));
 }
 
 void relay_lose_parent(struct relay *relay, const char *why)
@@ -215,7 +227,8 @@ static void relay_connected(struct relay *relay)
     struct control *control = relay->control;
     bool direct = relay->uplink == UPLINK_BELOW;
     struct wire *wire = direct ? &relay->direct : &relay->up;
-    connector_take(&relay->connector, wire);
+    wire_connect(wire, relay->connector.fd, handshake_keys(relay->connector.handshake));
+    connector_taken(&relay->connector);
     relay->refusals = relay->rejections = 0;
     relay->wait = RETRY_SECONDS;
     relay->parent_isolated[0] = '\0';
@@ -237,17 +250,17 @@ static void relay_give_up(struct relay *relay, bool hopeless)
     if (relay->foreign[0])
         snprintf(tried, sizeof tried, "%s", relay->foreign);
     else
-        routes_text(control->helper.routes, relay->outcomes, control->helper.route_count, tried,
+        routes_text(control->helper.root.routes, relay->outcomes, control->helper.root.count, tried,
                     sizeof tried);
     if (hopeless)
         fail(STATUS_ERROR,
              "what listens at %s is not rank 0 of this job (%s); if it should be, give all ranks "
              "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
-             control->helper.root_place, tried);
+             control->helper.root.place, tried);
     else
         fail(STATUS_TIMEOUT,
              "rank 0 could not be reached at %s for %.3g s (%s): is it running there%s%s?",
-             control->helper.root_place, control->config.timeout, tried,
+             control->helper.root.place, control->config.timeout, tried,
              interface ? ", and is that its address on --interface " : "",
              interface ? interface : "");
     control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
@@ -257,16 +270,11 @@ static void relay_give_up(struct relay *relay, bool hopeless)
  * of them; false: all were tried, and the first is next. */
 static bool relay_next_port(struct relay *relay)
 {
-    struct control *control = relay->control;
-    const struct membership *membership = &control->membership;
+    struct root_address *root = &relay->control->helper.root;
     if (relay->connector.rejection)
         snprintf(relay->foreign, sizeof relay->foreign, "what listens at port %d %s",
-                 membership->root_port + relay->spare_port, relay->connector.rejection);
-    relay->spare_port = relay->spare_port < membership->spare_ports ? relay->spare_port + 1 : 0;
-    for (int i = 0; i < control->helper.route_count; i++)
-        control->helper.routes[i].port =
-            htons((in_port_t)(membership->root_port + relay->spare_port));
-    return relay->spare_port > 0;
+                 root->membership->root_port + root->spare_port, relay->connector.rejection);
+    return root_address_next_port(root);
 }
 
 /* Rank 0 is not there, or did not accept this rank yet. */
@@ -334,7 +342,8 @@ static bool relay_must_call(const struct relay *relay)
 void relay_tend_uplink(struct relay *relay, short connector_events)
 {
     struct control *control = relay->control;
-    enum connector_state state = connector_step(&relay->connector, connector_events);
+    enum connector_state state =
+        connector_step(&relay->connector, connector_events, control->helper.now);
     if (relay->uplink == UPLINK_ISOLATED) {
         connector_drop(&relay->connector);
         return;

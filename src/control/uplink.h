@@ -7,10 +7,10 @@
 #include <poll.h>
 
 #include "control/children.h"
-#include "control/connector.h"
 #include "control/mailbox.h"
 #include "control/maxima.h"
 #include "control/rank_acceptor.h"
+#include "net/connector.h"
 
 /* Where a rank stands on its way to rank 0. The state says which connections it has; only
  * uplink.c changes both.
@@ -76,7 +76,6 @@ struct relay {
     int rejections;                              /* or that another program or job answered */
     const char *outcomes[ADDRESSES_MOST];        /* of the calls at rank 0's addresses, */
     const char *parent_outcomes[ADDRESSES_MOST]; /* and at the addresses of the parent */
-    int spare_port;            /* which of rank 0's spare ports is called; 0: its first */
     char foreign[160];         /* what was found at one of rank 0's possible ports in its place */
     char parent_isolated[120]; /* why the parent is isolated, as it said; "": it is not. One more
                                   call to rank 0 shows whether this rank is, too */

@@ -271,8 +271,9 @@ static struct control *control_make(int ranks, int fan_out, int rank)
     control->helper.now = 1;
     control->helper.home =
         (struct address_list){.count = 1, .list = {{.family = AF_INET, .port = 7}}};
-    control->helper.routes[0] = control->helper.home.list[0];
-    control->helper.route_count = 1;
+    control->helper.root.routes[0] = control->helper.home.list[0];
+    control->helper.root.count = 1;
+    control->helper.root.membership = &control->membership;
     return control;
 }
 

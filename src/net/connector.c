@@ -1,7 +1,7 @@
 /*
  * connector.c - connects to another rank and authenticates, without blocking.
  */
-#include "control/connector.h"
+#include "net/connector.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void call_note(struct connector *call, int error)
 }
 
 /* The next address, or the end of them. */
-static void call_dial(struct connector *call)
+static void call_dial(struct connector *call, double now)
 {
     call_hang_up(call);
     while (call->fd < 0 && call->next < call->count) {
@@ -36,27 +36,27 @@ static void call_dial(struct connector *call)
         if (call->fd < 0)
             call_note(call, errno);
     }
-    call->until = call->control->helper.now + call->seconds;
+    call->until = now + call->seconds;
     if (call->fd < 0)
         call->state = call->wrong || (call->foreign > 0 && call->foreign == call->count)
                           ? CALL_HOPELESS
                           : CALL_FAILED;
 }
 
-void connector_begin(struct connector *call, struct control *control, int rank,
-                     const struct join_request *request, const struct address *routes,
-                     const char **outcomes, int count, double seconds)
+void connector_begin(struct connector *call, const struct address *routes, const char **outcomes,
+                     int count, double seconds, double now)
 {
-    *call = (struct connector){.control = control,
-                               .state = CALL_PENDING,
-                               .rank = rank,
-                               .outcomes = outcomes,
-                               .count = count,
-                               .seconds = seconds,
-                               .fd = -1};
-    call->hello_size = join_request_encode(request, call->request);
+    call->state = CALL_PENDING;
+    call->handshake = NULL;
+    call->fd = -1;
+    call->outcomes = outcomes;
+    call->count = count;
+    call->next = call->refused = call->foreign = 0;
+    call->wrong = false;
+    call->rejection = NULL;
+    call->seconds = seconds;
     memcpy(call->routes, routes, (size_t)count * sizeof *routes);
-    call_dial(call);
+    call_dial(call, now);
 }
 
 struct pollfd connector_watch(const struct connector *call)
@@ -66,19 +66,17 @@ struct pollfd connector_watch(const struct connector *call)
                            .events = call->handshake ? handshake_events(call->handshake) : POLLOUT};
 }
 
-/* Is the other end the rank that was called? Private addresses are not unique. */
 static bool call_is_right(const struct connector *call)
 {
     size_t size;
-    const void *bytes = handshake_hello(call->handshake, &size);
-    struct join_request request;
-    return join_request_decode(bytes, size, &request) && request.rank == call->rank;
+    const void *hello = handshake_hello(call->handshake, &size);
+    return call->is_right(call->rank, hello, size);
 }
 
-static void call_shake_hands(struct connector *call)
+static void call_shake_hands(struct connector *call, double now)
 {
     enum handshake_state state = handshake_step(call->handshake);
-    if (state == HANDSHAKE_PENDING && call->control->helper.now < call->until)
+    if (state == HANDSHAKE_PENDING && now < call->until)
         return;
     if (state == HANDSHAKE_DONE && call_is_right(call)) {
         call->state = CALL_DONE;
@@ -93,37 +91,35 @@ static void call_shake_hands(struct connector *call)
         else
             call->wrong = true;
     }
-    call_dial(call);
+    call_dial(call, now);
 }
 
 /* The connection was made, or has failed. */
-static void call_connected(struct connector *call, bool answered)
+static void call_connected(struct connector *call, bool answered, double now)
 {
     int error = answered ? socket_connect_result(call->fd) : ETIMEDOUT;
     if (error == 0)
-        call->handshake = handshake_create(call->fd, false, call->control->membership.secret,
-                                           "control", call->request, call->hello_size);
+        call->handshake = handshake_create(call->fd, false, call->secret, call->purpose,
+                                           call->hello, call->hello_size);
     if (error == 0 && !call->handshake)
         error = ENOMEM;
     if (error) {
         call_note(call, error);
-        call_dial(call);
+        call_dial(call, now);
     }
 }
 
-enum connector_state connector_step(struct connector *call, short events)
+enum connector_state connector_step(struct connector *call, short events, double now)
 {
-    if (call->state == CALL_PENDING && !call->handshake &&
-        (events || call->control->helper.now >= call->until))
-        call_connected(call, events != 0);
+    if (call->state == CALL_PENDING && !call->handshake && (events || now >= call->until))
+        call_connected(call, events != 0, now);
     if (call->state == CALL_PENDING && call->handshake)
-        call_shake_hands(call);
+        call_shake_hands(call, now);
     return call->state;
 }
 
-void connector_take(struct connector *call, struct wire *wire)
+void connector_taken(struct connector *call)
 {
-    wire_connect(wire, call->fd, handshake_keys(call->handshake));
     call->fd = -1;
     connector_drop(call);
 }
