@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "prove/joint_schedule.h"
 
 /* The bytes in flight from one rank to another on one lane: a ring of slots. One move of the sender
@@ -41,21 +42,6 @@ struct shaker {
 };
 
 enum side { TO, FROM, WITH, SIDES };
-
-/* splitmix64 */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t x = *state += 0x9e3779b97f4a7c15u;
-
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static uint64_t draw_below(uint64_t *state, uint64_t bound)
-{
-    return (uint64_t)(((unsigned __int128)draw(state) * bound) >> 64);
-}
 
 /* Preparation. */
 
@@ -122,7 +108,7 @@ static bool prepare(struct shaker *s)
     memset(s->sent, 0, count * sizeof(*s->sent));
     memset(s->waits_past, 0, count * sizeof(*s->waits_past));
     for (size_t i = 0; i < joint->elements; i += sizeof(uint64_t)) {
-        uint64_t random = draw(&s->random);
+        uint64_t random = random_next(&s->random);
 
         memcpy(s->bytes + i, &random, sizeof(random));
     }
@@ -316,7 +302,7 @@ static void move(struct shaker *s, uint32_t g)
     }
     if (room > s->shaking->most)
         room = s->shaking->most;
-    size_t length = 1 + draw_below(&s->random, room);
+    size_t length = 1 + random_below(&s->random, room);
 
     if (operation_travels(operation->kind))
         move_on_channel(s, g, length);
@@ -357,7 +343,7 @@ static void choose_lazy(struct shaker *s)
                       g - joint->first[joint->rank[g]] == (uint32_t)shaking->lazy_operation);
 
         joint->lazy[g] =
-            named || (shaking->lazy_share && !draw_below(&s->random, shaking->lazy_share));
+            named || (shaking->lazy_share && !random_below(&s->random, shaking->lazy_share));
     }
 }
 
@@ -371,7 +357,7 @@ static bool run_shaken(struct shaker *s)
     while (joint->runnable[0].count || joint->runnable[1].count) {
         const struct runnable_set *runnable = &joint->runnable[joint->runnable[0].count ? 0 : 1];
 
-        move(s, runnable->items[draw_below(&s->random, runnable->count)]);
+        move(s, runnable->items[random_below(&s->random, runnable->count)]);
     }
     for (uint32_t g = 0; g < joint->count; g++)
         if (!joint_complete(joint, g))
@@ -433,24 +419,24 @@ bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, ch
     size_t grain = grain_of(schedules, ranks);
     struct shaking shaking = {
         .seed = seed,
-        .slots = (size_t)1 << draw_below(&random, 5),
-        .slot_bytes = grain << draw_below(&random, 6),
-        .most = draw_below(&random, 2) ? grain * (1 + draw_below(&random, 4)) : SIZE_MAX,
+        .slots = (size_t)1 << random_below(&random, 5),
+        .slot_bytes = grain << random_below(&random, 6),
+        .most = random_below(&random, 2) ? grain * (1 + random_below(&random, 4)) : SIZE_MAX,
         .lazy_rank = -1,
         .lazy_operation = -1,
     };
 
-    switch (draw_below(&random, 4)) {
+    switch (random_below(&random, 4)) {
     case 0: /* one rank is slow */
-        shaking.lazy_rank = (int)draw_below(&random, (uint64_t)ranks);
+        shaking.lazy_rank = (int)random_below(&random, (uint64_t)ranks);
         break;
     case 1: /* some operations are slow */
-        shaking.lazy_share = 2 + (unsigned)draw_below(&random, 15);
+        shaking.lazy_share = 2 + (unsigned)random_below(&random, 15);
         break;
     case 2: /* one operation is slow */
-        shaking.lazy_rank = (int)draw_below(&random, (uint64_t)ranks);
+        shaking.lazy_rank = (int)random_below(&random, (uint64_t)ranks);
         if (schedules[shaking.lazy_rank]->count)
-            shaking.lazy_operation = (int)draw_below(&random, schedules[shaking.lazy_rank]->count);
+            shaking.lazy_operation = (int)random_below(&random, schedules[shaking.lazy_rank]->count);
         break;
     default: /* no operation is slow */
         break;
