@@ -22,4 +22,14 @@ static inline uint64_t random_below(uint64_t *state, uint64_t bound)
     return (uint64_t)(((unsigned __int128)random_next(state) * bound) >> 64);
 }
 
+/* 0 .. count - 1 in random order (Fisher and Yates, in the form of Durstenfeld, CACM 1964). */
+static inline void random_shuffle(int *numbers, int count, uint64_t *state)
+{
+    for (int i = 0; i < count; i++) {
+        int j = (int)random_below(state, (uint64_t)i + 1);
+        numbers[i] = numbers[j];
+        numbers[j] = i;
+    }
+}
+
 #endif

@@ -34,16 +34,6 @@ int rounds_enough(int hosts)
     return rounds < rounds_all(hosts) ? rounds : rounds_all(hosts);
 }
 
-/* 0 .. count - 1 in random order (Fisher and Yates, in the form of Durstenfeld, CACM 1964). */
-static void shuffle(int *numbers, int count, uint64_t *random)
-{
-    for (int i = 0; i < count; i++) {
-        int j = (int)random_below(random, (uint64_t)i + 1);
-        numbers[i] = numbers[j];
-        numbers[j] = i;
-    }
-}
-
 struct rounds *rounds_plan(int hosts, int count, uint64_t seed)
 {
     int places = hosts + hosts % 2, turning = places - 1;
@@ -64,8 +54,8 @@ struct rounds *rounds_plan(int hosts, int count, uint64_t seed)
         rounds_free(rounds);
         return NULL;
     }
-    shuffle(rounds->host, places, &seed);
-    shuffle(rounds->turn, turning, &seed);
+    random_shuffle(rounds->host, places, &seed);
+    random_shuffle(rounds->turn, turning, &seed);
     for (int p = 0; p < places; p++)
         rounds->place[rounds->host[p]] = p;
     for (int r = 0; r < count; r++)

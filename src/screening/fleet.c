@@ -1,0 +1,257 @@
+/*
+ * fleet.c - from readings to levels, and their spreads.
+ */
+#include "screening/fleet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "screening/cells.h"
+
+#define CLASS_LEAST  8      /* readings at one distance, to have a reference of their own */
+#define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
+#define NORMAL_MAD   1.4826 /* as in spread.h */
+
+enum distance { DISTANCE_NEAR, DISTANCE_FAR, DISTANCE_KINDS };
+
+struct fleet {
+    struct fleet_config config;
+    int series_count, cell_count;
+    struct series *series;
+    double (*reference)[DISTANCE_KINDS]; /* [metric * rails + rail] */
+    struct excess_cells cells;           /* [series * hosts + host] */
+    double *level;                       /* of each cell */
+    double *scratch;                     /* as many as the cells have numbers */
+};
+
+const struct fleet_config *fleet_shape(const struct fleet *fleet)
+{
+    return &fleet->config;
+}
+
+int fleet_series_count(const struct fleet *fleet)
+{
+    return fleet->series_count;
+}
+
+const struct series *fleet_series(const struct fleet *fleet, int series)
+{
+    return &fleet->series[series];
+}
+
+int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction)
+{
+    return ((int)metric * fleet->config.rails + rail) * DIRECTIONS + (int)direction;
+}
+
+int fleet_from(const struct fleet *fleet, const struct reading *reading)
+{
+    return fleet_find(fleet, reading->metric, reading->rail, DIRECTION_SEND);
+}
+
+int fleet_to(const struct fleet *fleet, const struct reading *reading)
+{
+    return fleet_find(fleet, reading->metric, reading->rail,
+                      reading->metric == METRIC_LATENCY ? DIRECTION_SEND : DIRECTION_RECEIVE);
+}
+
+bool fleet_has(const struct fleet *fleet, const struct reading *reading)
+{
+    int hosts = fleet->config.hosts;
+    return reading->from >= 0 && reading->from < hosts && reading->to >= 0 && reading->to < hosts &&
+           reading->from != reading->to && reading->rail >= 0 &&
+           reading->rail < fleet->config.rails && (unsigned)reading->metric < METRICS;
+}
+
+enum reading_outcome reading_outcome(const struct reading *reading)
+{
+    bool usable = isfinite(reading->value) && reading->value > 0;
+    return reading->outcome == READING_VALUE && !usable ? READING_ERROR : reading->outcome;
+}
+
+static int cell_of(const struct fleet *fleet, int series, int host)
+{
+    return series * fleet->config.hosts + host;
+}
+
+static int class_of(const struct fleet *fleet, const struct reading *reading)
+{
+    return (int)reading->metric * fleet->config.rails + reading->rail;
+}
+
+static enum distance distance_of(const struct fleet *fleet, const struct reading *reading)
+{
+    const int *switches = fleet->config.switches;
+    return switches && switches[reading->from] == switches[reading->to] ? DISTANCE_NEAR
+                                                                        : DISTANCE_FAR;
+}
+
+double worse_by(enum metric metric, double value, double than)
+{
+    return metric == METRIC_LATENCY ? log(value / than) : log(than / value);
+}
+
+double fleet_excess(const struct fleet *fleet, const struct reading *reading)
+{
+    if (reading_outcome(reading) != READING_VALUE)
+        return INFINITY;
+    double reference = fleet->reference[class_of(fleet, reading)][distance_of(fleet, reading)];
+    return worse_by(reading->metric, reading->value, reference);
+}
+
+double fleet_value(const struct fleet *fleet, int series, double excess)
+{
+    const struct series *s = &fleet->series[series];
+    return s->reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
+}
+
+double fleet_level(const struct fleet *fleet, int series, int host)
+{
+    return fleet->level[cell_of(fleet, series, host)];
+}
+
+/* The references of all metrics, rails and distances: medians of values. */
+static bool references_find(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    int classes = METRICS * fleet->config.rails;
+    struct excess_cells values;
+    bool created = cells_create(&values, classes * DISTANCE_KINDS);
+    for (size_t i = 0; created && i < count; i++)
+        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
+            cells_count(&values, class_of(fleet, &readings[i]) * DISTANCE_KINDS +
+                                     (int)distance_of(fleet, &readings[i]));
+    created = created && cells_reserve(&values);
+    for (size_t i = 0; created && i < count; i++)
+        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
+            cells_put(&values,
+                      class_of(fleet, &readings[i]) * DISTANCE_KINDS +
+                          (int)distance_of(fleet, &readings[i]),
+                      readings[i].value);
+    for (int c = 0; created && c < classes; c++) {
+        int near = c * DISTANCE_KINDS + DISTANCE_NEAR, far = c * DISTANCE_KINDS + DISTANCE_FAR;
+        size_t nears = cells_size(&values, near), fars = cells_size(&values, far);
+        double own[DISTANCE_KINDS] = {median_of(cells_of(&values, near), nears),
+                                      median_of(cells_of(&values, far), fars)};
+        double all = median_of(cells_of(&values, near), nears + fars); /* the two lie together */
+        bool apart = nears >= CLASS_LEAST && fars >= CLASS_LEAST;
+        fleet->reference[c][DISTANCE_NEAR] = apart ? own[DISTANCE_NEAR] : all;
+        fleet->reference[c][DISTANCE_FAR] = apart ? own[DISTANCE_FAR] : all;
+        for (int d = 0; d < DIRECTIONS; d++)
+            fleet->series[c * DIRECTIONS + d].reference = all;
+    }
+    cells_free(&values);
+    return created;
+}
+
+static bool cells_fill(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    if (!cells_create(&fleet->cells, fleet->cell_count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!fleet_has(fleet, r))
+            continue;
+        cells_count(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from));
+        cells_count(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to));
+    }
+    if (!cells_reserve(&fleet->cells))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!fleet_has(fleet, r))
+            continue;
+        double excess = fleet_excess(fleet, r);
+        cells_put(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from), excess);
+        cells_put(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to), excess);
+    }
+    return true;
+}
+
+static void levels_find(struct fleet *fleet)
+{
+    for (int c = 0; c < fleet->cell_count; c++) {
+        size_t size = cells_size(&fleet->cells, c);
+        fleet->level[c] =
+            size > 0 ? select_value(cells_of(&fleet->cells, c), size, (size - 1) / 2) : NAN;
+    }
+}
+
+/*
+ * What a level's spread must be at least, from the noise of single readings: the readings of a cell
+ * lie around its level as noise makes them, and the median of k readings with the deviation d has
+ * the deviation 1.2533 * d / sqrt(k). The many readings give a better estimate than the few levels
+ * of a small fleet. The reading that is the level itself says nothing, and is left out.
+ */
+static double levels_noise(struct fleet *fleet, int series)
+{
+    size_t count = 0, cells = 0;
+    for (int h = 0; h < fleet->config.hosts; h++) {
+        int c = cell_of(fleet, series, h);
+        size_t size = cells_size(&fleet->cells, c);
+        const double *excess = cells_of(&fleet->cells, c);
+        cells += size > 0;
+        for (size_t i = 0; i < size && isfinite(fleet->level[c]); i++)
+            if (i != (size - 1) / 2 && isfinite(excess[i]))
+                fleet->scratch[count++] = fabs(excess[i] - fleet->level[c]);
+    }
+    if (count == 0)
+        return 0;
+    double each = (double)count / (double)cells + 1; /* readings of a cell, about */
+    return MEDIAN_ERROR * NORMAL_MAD * median_of(fleet->scratch, count) / sqrt(each);
+}
+
+static void spreads_find(struct fleet *fleet)
+{
+    for (int s = 0; s < fleet->series_count; s++) {
+        double noise = levels_noise(fleet, s);
+        size_t count = 0;
+        for (int h = 0; h < fleet->config.hosts; h++)
+            if (isfinite(fleet_level(fleet, s, h)))
+                fleet->scratch[count++] = fleet_level(fleet, s, h);
+        fleet->series[s].levels = spread_of(fleet->scratch, count);
+        fleet->series[s].levels.deviation = fmax(fleet->series[s].levels.deviation, noise);
+    }
+}
+
+struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
+                           size_t count)
+{
+    struct fleet *fleet = calloc(1, sizeof *fleet);
+    if (!fleet)
+        return NULL;
+    int classes = METRICS * config->rails;
+    fleet->config = *config;
+    fleet->series_count = classes * DIRECTIONS;
+    fleet->cell_count = fleet->series_count * config->hosts;
+    fleet->series = calloc((size_t)fleet->series_count, sizeof *fleet->series);
+    fleet->reference = calloc((size_t)classes, sizeof *fleet->reference);
+    fleet->level = calloc((size_t)fleet->cell_count, sizeof *fleet->level);
+    fleet->scratch = calloc(2 * count + (size_t)config->hosts, sizeof *fleet->scratch);
+    bool created = fleet->series && fleet->reference && fleet->level && fleet->scratch;
+    for (int s = 0; created && s < fleet->series_count; s++) {
+        fleet->series[s].metric = (enum metric)(s / DIRECTIONS / config->rails);
+        fleet->series[s].rail = s / DIRECTIONS % config->rails;
+        fleet->series[s].direction = (enum direction)(s % DIRECTIONS);
+    }
+    if (!created || !references_find(fleet, readings, count) ||
+        !cells_fill(fleet, readings, count)) {
+        fleet_free(fleet);
+        return NULL;
+    }
+    levels_find(fleet);
+    spreads_find(fleet);
+    return fleet;
+}
+
+void fleet_free(struct fleet *fleet)
+{
+    if (!fleet)
+        return;
+    free(fleet->series);
+    free(fleet->reference);
+    free(fleet->level);
+    free(fleet->scratch);
+    cells_free(&fleet->cells);
+    free(fleet);
+}

@@ -1,0 +1,82 @@
+/*
+ * fleet.h - a fleet as its pairs showed it: how good each host is in each series, how good hosts are
+ * there in general, and from where on a host or a link is a suspect.
+ *
+ * A series is a metric on a rail in a direction: each host has a place in it. A cell is a host in a
+ * series. Its readings are those of all its partners.
+ *
+ * Readings are compared as excess: the natural logarithm of how much worse a reading is than usual,
+ *
+ *     excess = ln(reference / value) of a bandwidth,   ln(value / reference) of a latency
+ *
+ * so 0.1 is about 10% worse, a series with noise in proportion has the same spread at every speed,
+ * and worse is larger in both. The reference is the median of all readings of the metric and rail;
+ * of hosts of one switch, and of different switches, where switches are known, since distance is no
+ * sickness. A reading that failed has an infinite excess.
+ *
+ * A cell's level is the lower median of its readings: the value in the middle, or the better of two.
+ * A sick partner, or one disturbed reading, does not move it as long as as many were good.
+ *
+ * The fleet is the median of the levels, not of the readings: in a fleet of 4 with one sick host half
+ * of the readings are slow, but one level in 4.
+ */
+#ifndef CCTEST_SCREENING_FLEET_H
+#define CCTEST_SCREENING_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "screening/reading.h"
+#include "screening/spread.h"
+
+struct fleet_config {
+    int hosts, rails;
+    const int *switches; /* of each host; NULL: not known */
+};
+
+struct series {
+    enum metric metric;
+    int rail;
+    enum direction direction; /* of the host; a latency is in DIRECTION_SEND for both hosts */
+    double reference;         /* the value whose excess is 0; 0 without values */
+    struct spread levels;     /* of the hosts whose level is finite: excess */
+};
+
+struct fleet;
+
+/* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range are
+ * left out; a value that is no positive number is a READING_ERROR. What `config` points to must stay
+ * until fleet_free(). NULL: out of memory. */
+struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
+                           size_t count);
+void fleet_free(struct fleet *fleet); /* NULL is allowed */
+
+const struct fleet_config *fleet_shape(const struct fleet *fleet);
+int fleet_series_count(const struct fleet *fleet);
+const struct series *fleet_series(const struct fleet *fleet, int series);
+
+/* The number of a series. */
+int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction);
+
+/* The series in which the sender and the receiver of a reading stand. */
+int fleet_from(const struct fleet *fleet, const struct reading *reading);
+int fleet_to(const struct fleet *fleet, const struct reading *reading);
+
+/* Are its numbers in range? */
+bool fleet_has(const struct fleet *fleet, const struct reading *reading);
+
+/* As the fleet takes it: a value that is no positive number is an error. */
+enum reading_outcome reading_outcome(const struct reading *reading);
+
+/* How much worse a value is than another: above 0 where it is worse. */
+double worse_by(enum metric metric, double value, double than);
+
+double fleet_excess(const struct fleet *fleet, const struct reading *reading);
+
+/* The value of an excess in a series. */
+double fleet_value(const struct fleet *fleet, int series, double excess);
+
+/* A cell's level: NAN without readings, INFINITY where more than half of them failed. */
+double fleet_level(const struct fleet *fleet, int series, int host);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * isolation.h - measures suspects again until each is confirmed or cleared.
+ *
+ * A suspected host meets a host that was only ever good, another one in each round; a suspected link
+ * is measured again. All suspects are measured at once where their pairs are disjoint, so the number
+ * of rounds depends on how often a suspect must be seen, and not on the size of the fleet; some
+ * more are needed where suspects meet in one host.
+ *
+ * What made a suspect is no evidence, since the worst of many healthy readings look sick. Evidence is
+ * what is measured afterwards. Let q be the share of healthy readings beyond such a limit
+ * (limits_share()), and M the number of suspects. A suspect of which h of n readings were beyond the
+ * limit is confirmed when h >= 2 and
+ *
+ *     M * P(at least h of n, each with q) <= FALSE_ALARMS
+ *
+ * (the binomial tail, and Bonferroni's inequality). It is cleared when 2 readings are good and none
+ * is bad, or when 6 were not enough. A failure needs one more failure, with another partner that is
+ * good elsewhere, and 4 good readings clear it. So a suspect takes 2 or 3 rounds, rarely more.
+ */
+#ifndef CCTEST_SCREENING_ISOLATION_H
+#define CCTEST_SCREENING_ISOLATION_H
+
+#include <stdint.h>
+
+#include "screening/rounds.h"
+#include "screening/suspicion.h"
+
+struct isolation;
+
+/* From the readings that the fleet was made from. The fleet and its limits must stay until
+ * isolation_free(). The same seed makes the same rounds. NULL: out of memory. */
+struct isolation *isolation_create(const struct fleet *fleet, const struct limits *limits,
+                                   const struct reading *readings, size_t count, uint64_t seed);
+void isolation_free(struct isolation *isolation); /* NULL is allowed */
+
+/* The pairs of the next round, among the hosts that are present: all metrics, rails and directions
+ * of each are to be measured. Returns how many, 0: it is done. Suspects that are still open then
+ * have no partner that is good. `pairs` has room for hosts / 2. */
+int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs);
+
+/* Takes what a round brought. A failure of a pair that is no suspect makes new suspects. False: out
+ * of memory. */
+bool isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
+
+const struct suspicion *isolation_suspicion(const struct isolation *isolation);
+
+#endif
