@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "screening/cells.h"
+#include "screening/bins.h"
 
 #define CLASS_LEAST  8      /* readings at one distance, to have a reference of their own */
 #define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
@@ -20,7 +20,7 @@ struct fleet {
     int series_count, cell_count;
     struct series *series;
     double (*reference)[DISTANCE_KINDS]; /* [metric * rails + rail] */
-    struct excess_cells cells;           /* [series * hosts + host] */
+    struct bins cells;                   /* [series * hosts + host] */
     double *level;                       /* of each cell */
     double *scratch;                     /* as many as the cells have numbers */
 };
@@ -115,55 +115,55 @@ double fleet_level(const struct fleet *fleet, int series, int host)
 static bool references_find(struct fleet *fleet, const struct reading *readings, size_t count)
 {
     int classes = METRICS * fleet->config.rails;
-    struct excess_cells values;
-    bool created = cells_create(&values, classes * DISTANCE_KINDS);
+    struct bins values;
+    bool created = bins_create(&values, classes * DISTANCE_KINDS);
     for (size_t i = 0; created && i < count; i++)
         if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
-            cells_count(&values, class_of(fleet, &readings[i]) * DISTANCE_KINDS +
-                                     (int)distance_of(fleet, &readings[i]));
-    created = created && cells_reserve(&values);
+            bins_count(&values, class_of(fleet, &readings[i]) * DISTANCE_KINDS +
+                                    (int)distance_of(fleet, &readings[i]));
+    created = created && bins_reserve(&values);
     for (size_t i = 0; created && i < count; i++)
         if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
-            cells_put(&values,
-                      class_of(fleet, &readings[i]) * DISTANCE_KINDS +
-                          (int)distance_of(fleet, &readings[i]),
-                      readings[i].value);
+            bins_put(&values,
+                     class_of(fleet, &readings[i]) * DISTANCE_KINDS +
+                         (int)distance_of(fleet, &readings[i]),
+                     readings[i].value);
     for (int c = 0; created && c < classes; c++) {
         int near = c * DISTANCE_KINDS + DISTANCE_NEAR, far = c * DISTANCE_KINDS + DISTANCE_FAR;
-        size_t nears = cells_size(&values, near), fars = cells_size(&values, far);
-        double own[DISTANCE_KINDS] = {median_of(cells_of(&values, near), nears),
-                                      median_of(cells_of(&values, far), fars)};
-        double all = median_of(cells_of(&values, near), nears + fars); /* the two lie together */
+        size_t nears = bins_size(&values, near), fars = bins_size(&values, far);
+        double own[DISTANCE_KINDS] = {median_of(bins_of(&values, near), nears),
+                                      median_of(bins_of(&values, far), fars)};
+        double all = median_of(bins_of(&values, near), nears + fars); /* the two lie together */
         bool apart = nears >= CLASS_LEAST && fars >= CLASS_LEAST;
         fleet->reference[c][DISTANCE_NEAR] = apart ? own[DISTANCE_NEAR] : all;
         fleet->reference[c][DISTANCE_FAR] = apart ? own[DISTANCE_FAR] : all;
         for (int d = 0; d < DIRECTIONS; d++)
             fleet->series[c * DIRECTIONS + d].reference = all;
     }
-    cells_free(&values);
+    bins_free(&values);
     return created;
 }
 
 static bool cells_fill(struct fleet *fleet, const struct reading *readings, size_t count)
 {
-    if (!cells_create(&fleet->cells, fleet->cell_count))
+    if (!bins_create(&fleet->cells, fleet->cell_count))
         return false;
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
         if (!fleet_has(fleet, r))
             continue;
-        cells_count(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from));
-        cells_count(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to));
+        bins_count(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from));
+        bins_count(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to));
     }
-    if (!cells_reserve(&fleet->cells))
+    if (!bins_reserve(&fleet->cells))
         return false;
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
         if (!fleet_has(fleet, r))
             continue;
         double excess = fleet_excess(fleet, r);
-        cells_put(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from), excess);
-        cells_put(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to), excess);
+        bins_put(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from), excess);
+        bins_put(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to), excess);
     }
     return true;
 }
@@ -171,9 +171,9 @@ static bool cells_fill(struct fleet *fleet, const struct reading *readings, size
 static void levels_find(struct fleet *fleet)
 {
     for (int c = 0; c < fleet->cell_count; c++) {
-        size_t size = cells_size(&fleet->cells, c);
+        size_t size = bins_size(&fleet->cells, c);
         fleet->level[c] =
-            size > 0 ? select_value(cells_of(&fleet->cells, c), size, (size - 1) / 2) : NAN;
+            size > 0 ? select_value(bins_of(&fleet->cells, c), size, (size - 1) / 2) : NAN;
     }
 }
 
@@ -188,8 +188,8 @@ static double levels_noise(struct fleet *fleet, int series)
     size_t count = 0, cells = 0;
     for (int h = 0; h < fleet->config.hosts; h++) {
         int c = cell_of(fleet, series, h);
-        size_t size = cells_size(&fleet->cells, c);
-        const double *excess = cells_of(&fleet->cells, c);
+        size_t size = bins_size(&fleet->cells, c);
+        const double *excess = bins_of(&fleet->cells, c);
         cells += size > 0;
         for (size_t i = 0; i < size && isfinite(fleet->level[c]); i++)
             if (i != (size - 1) / 2 && isfinite(excess[i]))
@@ -252,6 +252,6 @@ void fleet_free(struct fleet *fleet)
     free(fleet->reference);
     free(fleet->level);
     free(fleet->scratch);
-    cells_free(&fleet->cells);
+    bins_free(&fleet->cells);
     free(fleet);
 }

@@ -29,8 +29,10 @@
 #include "screening/reading.h"
 #include "screening/spread.h"
 
+#define RAILS_MOST 64
+
 struct fleet_config {
-    int hosts, rails;
+    int hosts, rails;    /* at least 1; rails at most RAILS_MOST */
     const int *switches; /* of each host; NULL: not known */
 };
 

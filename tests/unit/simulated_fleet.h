@@ -1,0 +1,269 @@
+/*
+ * simulated_fleet.h - fleets of hosts with noise and known sickness, and a screening of them.
+ *
+ * Noise: each value has a lognormal factor of 2.5%, one in 200 is also slower by up to 30%, and each
+ * host's sending, receiving and latency differ by up to 1% from the others'.
+ */
+#ifndef CCTEST_TESTS_SIMULATED_FLEET_H
+#define CCTEST_TESTS_SIMULATED_FLEET_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "screening/sickness.h"
+
+#define SICK_MOST      64
+#define ROUNDS_MOST    100 /* of isolation: more is a fault */
+#define BANDWIDTH      11.8
+#define LATENCY        2.0
+#define NOISE          0.025
+#define DISTURBED      200 /* one reading in so many */
+#define DISTURBED_MOST 0.3
+#define HOST_SPREAD    0.01
+
+enum seeded_kind {
+    SEEDED_HOST,    /* slow in both directions */
+    SEEDED_SEND,    /* slow in one */
+    SEEDED_RECEIVE, /* likewise */
+    SEEDED_NIC,     /* one rail of several, in both directions */
+    SEEDED_LINK,    /* one pair, in both directions */
+    SEEDED_ONE_WAY, /* one pair in one direction */
+    SEEDED_DUPLEX,  /* slow where both directions are in use */
+    SEEDED_LATENCY,
+    SEEDED_FLAKY, /* slow in both directions, now and then */
+    SEEDED_LOST,  /* a worker dies now and then */
+    SEEDED_WRONG, /* some of the data that a host sends arrives wrong */
+    SEEDED_KINDS,
+};
+
+static const char *const seeded_names[] = {
+    "host slow",   "send slow", "receive slow", "NIC slow", "link slow", "link one way",
+    "duplex slow", "latency",   "now and then", "lost",     "wrong data"};
+
+struct seeded {
+    enum seeded_kind kind;
+    int host, peer, rail;
+    double factor; /* of the bandwidth, or 1 / of the latency */
+    double often;  /* the probability of a failure, or of being slow */
+};
+
+struct simulated {
+    int hosts, rails, sick_count;
+    struct seeded sick[SICK_MOST];
+    int *sick_of;      /* [hosts] the first sickness, -1 */
+    double (*bias)[3]; /* [hosts] sending, receiving, latency */
+    uint64_t random;
+    struct reading *readings; /* of one list */
+    size_t count, room;
+};
+
+static double simulated_uniform(uint64_t *random)
+{
+    return (double)((random_next(random) >> 11) + 1) * 0x1p-53; /* above 0 */
+}
+
+/* Box and Muller, 1958. */
+static double simulated_normal(uint64_t *random)
+{
+    double u = simulated_uniform(random), v = simulated_uniform(random);
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* How much worse than it should be: 1 is as it should be. */
+static double simulated_noise(struct simulated *f)
+{
+    double noise = exp(NOISE * simulated_normal(&f->random));
+    if (random_below(&f->random, DISTURBED) == 0)
+        noise /= 1 - DISTURBED_MOST * simulated_uniform(&f->random);
+    return noise;
+}
+
+static void simulated_create(struct simulated *f, int hosts, int rails, uint64_t seed)
+{
+    *f = (struct simulated){.hosts = hosts,
+                            .rails = rails,
+                            .random = seed,
+                            .sick_of = malloc((size_t)hosts * sizeof(int)),
+                            .bias = malloc((size_t)hosts * sizeof *f->bias)};
+    for (int h = 0; h < hosts; h++) {
+        f->sick_of[h] = -1;
+        for (int i = 0; i < 3; i++)
+            f->bias[h][i] = 1 + HOST_SPREAD * (2 * simulated_uniform(&f->random) - 1);
+    }
+}
+
+static void simulated_free(struct simulated *f)
+{
+    free(f->sick_of);
+    free(f->bias);
+    free(f->readings);
+}
+
+static bool seeded_is_of_a_link(enum seeded_kind kind)
+{
+    return kind == SEEDED_LINK || kind == SEEDED_ONE_WAY;
+}
+
+/* Makes a host sick; of a link, with its peer. False where a host is sick already. */
+static bool simulated_seed(struct simulated *f, enum seeded_kind kind, int host, int peer)
+{
+    bool link = seeded_is_of_a_link(kind);
+    if (f->sick_count == SICK_MOST || f->sick_of[host] >= 0 || (link && f->sick_of[peer] >= 0))
+        return false;
+    struct seeded *s = &f->sick[f->sick_count];
+    *s = (struct seeded){.kind = kind,
+                         .host = host,
+                         .peer = link ? peer : -1,
+                         .rail = (int)random_below(&f->random, (uint64_t)f->rails),
+                         .factor = 0.2 + 0.6 * simulated_uniform(&f->random),
+                         .often = 0.3 + 0.7 * simulated_uniform(&f->random)};
+    f->sick_of[host] = f->sick_count++;
+    if (link)
+        f->sick_of[peer] = f->sick_of[host];
+    return true;
+}
+
+/* What a sickness makes of one value between two hosts: a factor. */
+static double seeded_factor(struct simulated *f, const struct seeded *s, const struct reading *r)
+{
+    bool sends = r->from == s->host, latency = r->metric == METRIC_LATENCY;
+    bool link = sends ? r->to == s->peer : r->from == s->peer;
+    bool slow = false;
+    switch (s->kind) {
+    case SEEDED_HOST:
+        slow = !latency;
+        break;
+    case SEEDED_SEND:
+        slow = !latency && sends;
+        break;
+    case SEEDED_RECEIVE:
+        slow = !latency && !sends;
+        break;
+    case SEEDED_NIC:
+        slow = !latency && r->rail == s->rail;
+        break;
+    case SEEDED_LINK:
+        slow = !latency && link;
+        break;
+    case SEEDED_ONE_WAY:
+        slow = !latency && link && sends;
+        break;
+    case SEEDED_DUPLEX:
+        slow = r->metric == METRIC_BOTH;
+        break;
+    case SEEDED_LATENCY:
+        slow = latency;
+        break;
+    case SEEDED_FLAKY:
+        slow = !latency && simulated_uniform(&f->random) < s->often;
+        break;
+    default:
+        break;
+    }
+    return slow ? s->factor : 1;
+}
+
+static bool seeded_fails(struct simulated *f, const struct seeded *s, struct reading *r)
+{
+    bool sends = r->from == s->host && r->metric != METRIC_LATENCY;
+    if (s->kind == SEEDED_LOST && simulated_uniform(&f->random) < s->often / 3)
+        r->outcome = READING_LOST;
+    else if (s->kind == SEEDED_WRONG && sends && simulated_uniform(&f->random) < s->often)
+        r->outcome = READING_WRONG;
+    return r->outcome != READING_VALUE;
+}
+
+/* Measures one value. False: the job is over. */
+static bool simulated_read(struct simulated *f, struct reading r)
+{
+    double factor = 1 / simulated_noise(f);
+    if (r.metric == METRIC_LATENCY)
+        factor /= fmax(f->bias[r.from][2], f->bias[r.to][2]);
+    else
+        factor *= fmin(f->bias[r.from][0], f->bias[r.to][1]);
+    double sick = 1;
+    const int ends[] = {r.from, r.to};
+    for (int e = 0; e < 2; e++) {
+        if (f->sick_of[ends[e]] < 0)
+            continue;
+        const struct seeded *s = &f->sick[f->sick_of[ends[e]]];
+        sick = fmin(sick, seeded_factor(f, s, &r));
+        if (r.outcome == READING_VALUE)
+            seeded_fails(f, s, &r);
+    }
+    factor *= sick;
+    r.value = r.metric == METRIC_LATENCY ? LATENCY / factor : BANDWIDTH * factor;
+    if (f->count == f->room) {
+        f->room = f->room * 2 + 1024;
+        f->readings = realloc(f->readings, f->room * sizeof *f->readings);
+    }
+    f->readings[f->count++] = r;
+    return r.outcome == READING_VALUE || r.outcome == READING_WRONG;
+}
+
+/* One job of a pair: all metrics, on all rails. */
+static void simulated_pair(struct simulated *f, int a, int b)
+{
+    for (int rail = 0; rail < f->rails; rail++) {
+        const struct reading job[] = {
+            {.from = a, .to = b, .rail = rail, .metric = METRIC_LATENCY},
+            {.from = a, .to = b, .rail = rail, .metric = METRIC_ALONE},
+            {.from = b, .to = a, .rail = rail, .metric = METRIC_ALONE},
+            {.from = a, .to = b, .rail = rail, .metric = METRIC_BOTH},
+            {.from = b, .to = a, .rail = rail, .metric = METRIC_BOTH},
+        };
+        for (int i = 0; i < 5; i++)
+            if (!simulated_read(f, job[i]))
+                return;
+    }
+}
+
+struct screened {
+    struct fleet *fleet;
+    struct limits *limits;
+    struct isolation *isolation;
+    struct sicknesses *found;
+    int pair_rounds, rounds; /* of the pairs, and of isolation */
+};
+
+/* Runs pairs and isolation. `count` rounds of pairs. */
+static struct screened simulated_screen(struct simulated *f, const struct rounds *plan, int count,
+                                        const struct yardsticks *yardsticks, uint64_t seed)
+{
+    struct screened out = {.pair_rounds = count};
+    struct host_pair *pairs = malloc(((size_t)f->hosts / 2 + 1) * sizeof *pairs);
+    bool *present = malloc((size_t)f->hosts * sizeof *present);
+    for (int h = 0; h < f->hosts; h++)
+        present[h] = true;
+    f->count = 0;
+    for (int r = 0; r < count; r++)
+        for (int i = 0, n = rounds_pairs(plan, r, present, pairs); i < n; i++)
+            simulated_pair(f, pairs[i].a, pairs[i].b);
+    const struct fleet_config config = {.hosts = f->hosts, .rails = f->rails};
+    out.fleet = fleet_create(&config, f->readings, f->count);
+    out.limits = limits_create(out.fleet, yardsticks, f->readings, f->count);
+    out.isolation = isolation_create(out.fleet, out.limits, f->readings, f->count, seed);
+    for (int n;
+         out.rounds < ROUNDS_MOST && (n = isolation_pairs(out.isolation, present, pairs)) > 0;
+         out.rounds++) {
+        f->count = 0;
+        for (int i = 0; i < n; i++)
+            simulated_pair(f, pairs[i].a, pairs[i].b);
+        isolation_add(out.isolation, f->readings, f->count);
+    }
+    out.found = sicknesses_find(out.fleet, out.isolation);
+    free(pairs);
+    free(present);
+    return out;
+}
+
+static void screened_free(struct screened *screened)
+{
+    sicknesses_free(screened->found);
+    isolation_free(screened->isolation);
+    limits_free(screened->limits);
+    fleet_free(screened->fleet);
+}
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * test_screening_fleets.c - screening of simulated fleets (simulated_fleet.h): is what is sick named,
+ * and nothing else?
+ *
+ *     test_screening_fleets              a sample, as a test
+ *     test_screening_fleets RUNS [SEED]  the table of so many runs of each kind (make fleets)
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "simulated_fleet.h"
+
+#define SICK_SHARE 100 /* one host in so many, at most; at least one */
+
+/* SEEDED_KINDS: two of different kinds in each run; and healthy fleets. */
+enum { KIND_TWO = SEEDED_KINDS, KIND_NONE, KINDS };
+
+struct tally_of_runs {
+    int runs, sick, named, about; /* named: the right place; about: the right host at least */
+    int accusing;                 /* runs that name a host or link that is not sick */
+    int rounds, rounds_most;
+    double seconds;
+};
+
+/* Is the host or link of a sickness the seeded one? */
+static bool is_about(const struct sickness *s, const struct seeded *seeded)
+{
+    if (seeded->peer < 0)
+        return s->spot.kind == SPOT_HOST && s->spot.host == seeded->host;
+    return s->spot.kind == SPOT_LINK &&
+           ((s->spot.host == seeded->host && s->spot.peer == seeded->peer) ||
+            (s->spot.host == seeded->peer && s->spot.peer == seeded->host));
+}
+
+static bool is_named(const struct sickness *s, const struct seeded *seeded, int rails)
+{
+    static const enum direction directions[SEEDED_KINDS] = {
+        [SEEDED_HOST] = DIRECTION_ANY,        [SEEDED_SEND] = DIRECTION_SEND,
+        [SEEDED_RECEIVE] = DIRECTION_RECEIVE, [SEEDED_NIC] = DIRECTION_ANY,
+        [SEEDED_LINK] = DIRECTION_ANY,        [SEEDED_ONE_WAY] = DIRECTION_SEND,
+        [SEEDED_DUPLEX] = DIRECTION_ANY,      [SEEDED_LATENCY] = DIRECTION_ANY,
+        [SEEDED_FLAKY] = DIRECTION_ANY,       [SEEDED_LOST] = DIRECTION_ANY,
+        [SEEDED_WRONG] = DIRECTION_SEND};
+    enum sickness_kind kind = seeded->kind == SEEDED_LATENCY  ? SICKNESS_LATENCY
+                              : seeded->kind == SEEDED_DUPLEX ? SICKNESS_DUPLEX
+                              : seeded->kind == SEEDED_LOST   ? SICKNESS_LOST
+                              : seeded->kind == SEEDED_WRONG  ? SICKNESS_WRONG
+                                                              : SICKNESS_SLOW;
+    int rail = seeded->kind == SEEDED_NIC && rails > 1 ? seeded->rail : -1;
+    return is_about(s, seeded) && s->kind == kind && s->confirmed && s->spot.rail == rail &&
+           s->spot.direction == directions[seeded->kind] &&
+           (seeded->kind != SEEDED_ONE_WAY || s->spot.host == seeded->host);
+}
+
+static void judge(struct tally_of_runs *tally, const struct simulated *f,
+                  const struct screened *screened)
+{
+    bool accuses = false;
+    for (int i = 0; i < screened->found->count; i++) {
+        bool sick = false;
+        for (int k = 0; k < f->sick_count; k++)
+            sick = sick || is_about(&screened->found->of[i], &f->sick[k]);
+        accuses = accuses || !sick;
+    }
+    for (int k = 0; k < f->sick_count; k++) {
+        bool named = false, about = false;
+        for (int i = 0; i < screened->found->count; i++) {
+            named = named || is_named(&screened->found->of[i], &f->sick[k], f->rails);
+            about = about || is_about(&screened->found->of[i], &f->sick[k]);
+        }
+        if (getenv("FLEETS_VERBOSE") && !named)
+            for (int i = -1; i < screened->found->count; i++) {
+                if (i < 0)
+                    printf("missed %s host %d peer %d rail %d factor %.2f often %.2f\n",
+                           seeded_names[f->sick[k].kind], f->sick[k].host, f->sick[k].peer,
+                           f->sick[k].rail, f->sick[k].factor, f->sick[k].often);
+                else {
+                    const struct sickness *s = &screened->found->of[i];
+                    printf("   kind %d spot %d host %d peer %d rail %d dir %d conf %d\n", s->kind,
+                           s->spot.kind, s->spot.host, s->spot.peer, s->spot.rail,
+                           s->spot.direction, s->confirmed);
+                }
+            }
+        tally->named += named;
+        tally->about += about;
+    }
+    if (getenv("FLEETS_VERBOSE") && accuses)
+        for (int i = 0; i < screened->found->count; i++) {
+            {
+                const struct sickness *s = &screened->found->of[i];
+                printf("ACC   kind %d spot %d host %d peer %d rail %d dir %d conf %d tries %d hits "
+                       "%d\n",
+                       s->kind, s->spot.kind, s->spot.host, s->spot.peer, s->spot.rail,
+                       s->spot.direction, s->confirmed, s->tries, s->hits);
+            }
+        }
+    tally->runs++;
+    tally->sick += f->sick_count;
+    tally->accusing += accuses;
+    tally->rounds += screened->rounds;
+    tally->rounds_most =
+        screened->rounds > tally->rounds_most ? screened->rounds : tally->rounds_most;
+}
+
+/* Seeds one sickness; a link is one that the plan measures, since others cannot be found. */
+static void seed_one(struct simulated *f, const struct rounds *plan, int count,
+                     enum seeded_kind kind)
+{
+    struct host_pair *pairs = malloc(((size_t)f->hosts / 2 + 1) * sizeof *pairs);
+    bool *present = malloc((size_t)f->hosts * sizeof *present);
+    memset(present, true, (size_t)f->hosts * sizeof *present);
+    int n = rounds_pairs(plan, (int)random_below(&f->random, (uint64_t)count), present, pairs);
+    bool seeded = false;
+    while (!seeded) {
+        struct host_pair pair = pairs[random_below(&f->random, (uint64_t)n)];
+        seeded = simulated_seed(f, kind, pair.a, pair.b);
+    }
+    free(pairs);
+    free(present);
+}
+
+static void run(struct tally_of_runs *tally, int hosts, int rails, int kind, uint64_t seed)
+{
+    struct timespec began, ended;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    struct simulated f;
+    simulated_create(&f, hosts, rails, seed);
+    int count = rounds_enough(hosts), most = hosts / SICK_SHARE > 1 ? hosts / SICK_SHARE : 1;
+    struct rounds *plan = rounds_plan(hosts, count, seed);
+    int sick = kind == KIND_NONE  ? 0
+               : kind == KIND_TWO ? 2
+                                  : 1 + (int)random_below(&f.random, (uint64_t)most);
+    int first = (int)random_below(&f.random, SEEDED_KINDS);
+    int other = (first + 1 + (int)random_below(&f.random, SEEDED_KINDS - 1)) % SEEDED_KINDS;
+    for (int i = 0; i < sick; i++)
+        seed_one(&f, plan, count, (enum seeded_kind)(kind != KIND_TWO ? kind : i ? other : first));
+    struct yardsticks yardsticks = yardsticks_default();
+    struct screened screened = simulated_screen(&f, plan, count, &yardsticks, seed);
+    judge(tally, &f, &screened);
+    screened_free(&screened);
+    rounds_free(plan);
+    simulated_free(&f);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    tally->seconds +=
+        (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) * 1e-9;
+}
+
+static const char *kind_name(int kind)
+{
+    return kind == KIND_NONE ? "(healthy)" : kind == KIND_TWO ? "two at once" : seeded_names[kind];
+}
+
+static void table(int runs, uint64_t seed)
+{
+    static const int fleets[][2] = {{8, 1}, {64, 1}, {64, 4}, {512, 1}, {4096, 1}};
+    printf("%6s %5s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "sick", "runs",
+           "sick", "named", "about", "accusing", "rounds", "ms/run");
+    for (size_t i = 0; i < sizeof fleets / sizeof *fleets; i++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            struct tally_of_runs tally = {0};
+            if (kind == SEEDED_NIC && fleets[i][1] == 1)
+                continue;
+            for (int r = 0; r < runs; r++)
+                run(&tally, fleets[i][0], fleets[i][1], kind, seed + (uint64_t)r);
+            double sick = tally.sick > 0 ? tally.sick : 1;
+            printf("%6d %5d  %-14s %6d %6d %7.2f%% %7.2f%% %9d %2d + %4.1f (%2d) %7.1f\n",
+                   fleets[i][0], fleets[i][1], kind_name(kind), runs, tally.sick,
+                   100 * tally.named / sick, 100 * tally.about / sick, tally.accusing,
+                   rounds_enough(fleets[i][0]), (double)tally.rounds / runs, tally.rounds_most,
+                   1e3 * tally.seconds / runs);
+            fflush(stdout);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        table(atoi(argv[1]), argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
+        return 0;
+    }
+    return 0;
+}
