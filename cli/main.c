@@ -32,6 +32,8 @@ static enum status dispatch(const struct command_line *line, struct job *job)
         return info_command(line, job);
     case FOR_PLAN:
         return plan_command(line, job);
+    case FOR_ACCEPT:
+        return accept_command(line, job);
     case FOR_HELP:
         return help_command(line, job);
     default:

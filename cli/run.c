@@ -126,7 +126,7 @@ enum status run_command(const struct command_line *line, struct job *job)
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
-    options_compared(job, compared); /* as the user gave them, before the ranks settle `auto` */
+    options_compared(job, FOR_RUN, compared); /* as the user gave them, before the ranks settle `auto` */
     enum status status = find_ranks(job, &bootstrap);
     if (status != STATUS_OK) {
         bootstrap_close(&bootstrap);
@@ -142,7 +142,7 @@ enum status run_command(const struct command_line *line, struct job *job)
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */
     struct printers printers;
-    status = printers_open(&printers, job, reports);
+    status = printers_open(&printers, job, PRINT_TABLE, reports);
     if (status == STATUS_OK) {
         status = ranks_run(job, &bootstrap, compared, &printers, reports);
     } else {

@@ -18,6 +18,7 @@ enum option_group {
     GROUP_SWEEP,
     GROUP_LINKS,
     GROUP_RANKS,
+    GROUP_ACCEPT,
     GROUP_RESULTS,
     GROUP_FAULTS,
     GROUPS
@@ -30,7 +31,8 @@ enum {
     FOR_LIST = 1 << 2,
     FOR_INFO = 1 << 3,
     FOR_HELP = 1 << 4,
-    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP
+    FOR_ACCEPT = 1 << 5,
+    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT
 };
 
 /* Where a value comes from; a greater source overrides a smaller one. */

@@ -14,13 +14,14 @@
 #include "cli/options/inject.h"
 #include "cli/options/lists.h"
 #include "cli/options/names.h"
+#include "cli/options/stages.h"
 #include "cli/options/transports.h"
 #include "cli/options/values.h"
 
 const char *const option_group_titles[GROUPS] = {
     [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
     [GROUP_LINKS] = "Memory and links", [GROUP_RANKS] = "Ranks",
-    [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Fault injection",
+    [GROUP_ACCEPT] = "Acceptance",      [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Fault injection",
 };
 
 #define SIZE_MOST  ((long long)1 << 46) /* 64T: sums over ranks cannot overflow */
@@ -36,6 +37,7 @@ static const char *const start_words[] = {"barrier", "back-to-back", NULL};
 static const char *const executor_words[] = {"auto", "host", "device", NULL};
 static const char *const protocol_words[] = {"auto", "simple", "ll", NULL};
 static const char *const bind_words[] = {"core", "none", NULL};
+static const char *const pairs_words[] = {"some", "all", NULL};
 static const char *const ranks_as_words[] = {"auto", "processes", "threads", NULL};
 
 const struct option_row option_table[] = {
@@ -95,18 +97,18 @@ const struct option_row option_table[] = {
      .standard = "barrier",
      .help = "how iterations begin: after a 'barrier', or 'back-to-back'"},
     {.name = "seed", .argument = "N", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_whole, FIELD(seed), .most = INT64_MAX,
+     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_whole, FIELD(seed), .most = INT64_MAX,
      .standard = "1", .help = "seed of the random inputs"},
 
     {.name = "memory", .letter = 'm', .argument = "KIND", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_memory, .standard = "host",
+     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_memory, .standard = "host",
      .help = "memory of the buffers: 'host' (private), 'shared' (peers read it in place), or 'cuda'"},
     {.name = "device", .argument = "GPU[,GPU...]", .group = GROUP_LINKS, .per_rank = true,
-     .commands = FOR_RUN, .kind = &kind_memory_devices, FIELD(devices),
+     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_memory_devices, FIELD(devices),
      .standard_note = "all, in turn",
      .help = "GPUs that the ranks of this host take in turn, by CUDA's number or by PCI address"},
     {.name = "transport", .letter = 'x', .argument = "X[,Y...]", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_transport, .standard = "auto",
+     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_transport, .standard = "auto",
      .help = "transports to use, each with its options; each pair of ranks takes the first that "
              "connects it; 'auto': any"},
     {.name = "executor", .argument = "WHAT", .group = GROUP_LINKS,
@@ -146,12 +148,12 @@ const struct option_row option_table[] = {
      .help = "payload bytes of a slot, for messages that travel by bcopy; over tcp also for "
              "messages that are combined"},
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS, .per_rank = true,
-     .commands = FOR_RUN, .kind = &kind_device, FIELD(bootstrap.interface),
+     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_device, FIELD(bootstrap.interface),
      .standard_note = "any; loopback if all ranks are on one host",
      .help = "network address or device to listen on: for tcp, and at rank 0 for joining ranks"},
 
     {.name = "np", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.np),
+     .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT, .kind = &kind_whole, FIELD(bootstrap.np),
      .least = 1, .most = JOB_RANKS_MOST, .standard_note = "one per core, 2 to 8; plan: 4",
      .help = "number of ranks to start on this machine; plan: number of ranks"},
     {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS, .per_rank = true,
@@ -164,23 +166,34 @@ const struct option_row option_table[] = {
      .standard = "core",
      .help = "bind each rank to a 'core', of its own if the host has enough, or to 'none'"},
     {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_INFO, .kind = &kind_address, FIELD(bootstrap.rendezvous),
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT, .kind = &kind_address, FIELD(bootstrap.rendezvous),
      .help = "join the job whose rank 0 listens there; needs --rank and --world"},
     {.name = "rank", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.rank),
+     .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT, .kind = &kind_whole, FIELD(bootstrap.rank),
      .most = JOB_RANKS_MOST - 1,
      .help = "this process's rank at the rendezvous; plan: show only this rank"},
     {.name = "world", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_INFO, .kind = &kind_whole, FIELD(bootstrap.world), .least = 1,
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT, .kind = &kind_whole, FIELD(bootstrap.world), .least = 1,
      .most = JOB_RANKS_MOST, .help = "number of ranks that meet at the rendezvous"},
     {.name = "timeout", .argument = "SECONDS", .group = GROUP_RANKS,
-     .commands = FOR_RUN | FOR_INFO, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400,
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400,
      .standard = "30",
      .help = "end the job if no rank makes progress for so long; info: give up a driver that does "
              "not answer"},
 
+    {.name = "stages", .argument = "STAGE[,STAGE...]", .group = GROUP_ACCEPT,
+     .commands = FOR_ACCEPT, .kind = &kind_stages,
+     .standard_note = "all",
+     .help = "what to do, always in the order of the manual: start, node, pairs, isolate, halves, all"},
+    {.name = "quick", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT, .kind = &kind_switch,
+     FIELD(accept.quick), .help = "end within two minutes of the start"},
+    {.name = "pairs", .argument = "WHICH", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT,
+     .kind = &kind_words, FIELD(accept.all_pairs), .words = pairs_words, .standard = "some",
+     .help = "'all': each host meets each other; 'some': each meets at least 3 and about log2(hosts) "
+             "others"},
+
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO, .kind = &kind_file, FIELD(json),
+     .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT, .kind = &kind_file, FIELD(json),
      .help = "write JSON; '-': to standard output, then the table goes to standard error"},
     {.name = "csv", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN, .kind = &kind_file, FIELD(csv),
@@ -279,12 +292,12 @@ static void text_add_option(struct text *text, const struct option_row *row, con
     json_decref(value);
 }
 
-void options_compared(const struct job *job, char to[COMPARED_TEXT_MOST])
+void options_compared(const struct job *job, unsigned command, char to[COMPARED_TEXT_MOST])
 {
     struct text text = text_in(to, COMPARED_TEXT_MOST);
     char names[COLLECTIVES_TEXT_MOST];
-    text_add(&text, "%s", collectives_text(job, names));
+    text_add(&text, "%s", command == FOR_RUN ? collectives_text(job, names) : "accept");
     for (const struct option_row *row = option_table; row->name; row++)
-        if ((row->commands & FOR_RUN) && !row->per_rank && row->kind->show)
+        if ((row->commands & command) && !row->per_rank && row->kind->show)
             text_add_option(&text, row, job);
 }

@@ -13,10 +13,10 @@ extern const char *const option_group_titles[GROUPS];
 /* Rows by long name; NULL if unknown. */
 const struct option_row *option_find(const char *name);
 
-/* Writes all that the ranks of a job must agree on, as a command line: the collective, and every
- * option of a run that is not per_rank. If two ranks differ, a difference of their texts is what
+/* Writes all that the ranks of a job, or the agents of `accept`, must agree on, as a command line:
+ * the collective, and every option of that command that is not per_rank. If two ranks differ, a difference of their texts is what
  * the user has to look for. A text that does not fit is cut off. */
 #define COMPARED_TEXT_MOST (ALGORITHMS_MOST * CANDIDATE_TEXT_MOST + 2048)
-void options_compared(const struct job *job, char text[COMPARED_TEXT_MOST]);
+void options_compared(const struct job *job, unsigned command, char text[COMPARED_TEXT_MOST]);
 
 #endif

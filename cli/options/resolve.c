@@ -371,6 +371,20 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     return status == STATUS_OK ? transports_settle(job) : status;
 }
 
+static enum status settle_accept(const struct command_line *line, struct job *job)
+{
+    enum status status = settle_ranks(line, job);
+    if (job->accept.stages == 0)
+        job->accept.stages = (1u << ACCEPT_STAGES) - 1;
+    if (status == STATUS_OK)
+        status = settle_timeout(job);
+    if (status == STATUS_OK)
+        status = settle_outputs(job);
+    if (status == STATUS_OK)
+        status = settle_memory(line, job);
+    return status == STATUS_OK ? transports_settle(job) : status;
+}
+
 /* The collectives: the first word of a run, else the second (plan, list). */
 static enum status find_collectives(const struct command_line *line, struct job *job)
 {
@@ -413,6 +427,8 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         if (status == STATUS_OK)
             status = settle_outputs(job);
     }
+    if (status == STATUS_OK && line->command->bit == FOR_ACCEPT)
+        status = settle_accept(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_INFO) {
         status = settle_ranks(line, job);
         if (status == STATUS_OK)

@@ -213,7 +213,9 @@ static enum status conclude_locked(struct printers *printers, enum status status
         status = status_after(printers, status);
         atomic_store(&printers->said, (int)status);
     }
-    table_conclude(printers_turn(printers, PRINTER_TABLE), status);
+    struct report *table = printers_turn(printers, PRINTER_TABLE);
+    if (table)
+        table_conclude(table, status);
     bool stays = json && !json_is_replaceable(json);
     enum status final = stays ? status : status_after(printers, status);
     if (json && final != status) {
@@ -274,7 +276,8 @@ static enum status json_begin(struct printers *printers, const struct job *job)
     return status;
 }
 
-enum status printers_open(struct printers *printers, const struct job *job, bool announces)
+enum status printers_open(struct printers *printers, const struct job *job, enum printed printed,
+                          bool announces)
 {
     bool aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples);
     *printers = (struct printers){
@@ -308,9 +311,9 @@ enum status printers_open(struct printers *printers, const struct job *job, bool
     struct outcome *outcome = printers->outcome = shared;
     running_open(&printers->running, &printers->report.writing, outcome);
     struct report **each = printers->each;
-    each[PRINTER_TABLE] =
-        table_open(aside ? STDERR_FILENO : STDOUT_FILENO, &printers->patience, outcome);
-    if (!each[PRINTER_TABLE])
+    if (printed == PRINT_TABLE &&
+        !(each[PRINTER_TABLE] =
+              table_open(aside ? STDERR_FILENO : STDOUT_FILENO, &printers->patience, outcome)))
         return STATUS_ERROR;
     if (job->csv && !(each[PRINTER_CSV] = csv_open(job->csv, &printers->patience, outcome)))
         return STATUS_ERROR;

@@ -31,9 +31,13 @@ struct printers {
     _Atomic int said;   /* the status that JSON says, or else the table; negative: none yet */
 };
 
+/* Which of them: a job that runs inside of another has no table. */
+enum printed { PRINT_TABLE, PRINT_FILES };
+
 /* `announces`: this process or its child is rank 0, so it tests the paths now. The caller frees the
  * printers with printers_close(), also after a failure, which is recorded. */
-enum status printers_open(struct printers *printers, const struct job *job, bool announces);
+enum status printers_open(struct printers *printers, const struct job *job, enum printed printed,
+                          bool announces);
 void printers_close(struct printers *printers);
 /* When the ranks have ended: writes the status, if `reports`, and closes the printers. Returns the
  * final status. A file that does not take it ends the process (watchdog.h). */

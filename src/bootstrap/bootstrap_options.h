@@ -4,6 +4,8 @@
 #ifndef CCTEST_BOOTSTRAP_BOOTSTRAP_OPTIONS_H
 #define CCTEST_BOOTSTRAP_BOOTSTRAP_OPTIONS_H
 
+#include <stdbool.h>
+
 #define JOB_RANKS_MOST 65536
 
 /* What local ranks are. */
@@ -21,6 +23,7 @@ struct bootstrap_options {
     const char *interface; /* address or device to listen on; NULL: any */
     double timeout;        /* seconds without progress after which a job ends */
     int verbosity;         /* 0 to 2 */
+    bool outlives;         /* ranks go on when others are lost; rank 0 alone knows how it ends */
 };
 
 #endif

@@ -114,7 +114,7 @@ static void child_run(const struct bootstrap_options *options, const struct memb
 static enum status run_processes(const struct bootstrap_options *options,
                                  struct membership *membership, rank_main *main, void *argument)
 {
-    struct supervisor *supervisor = supervisor_create(membership->ranks);
+    struct supervisor *supervisor = supervisor_create(membership->ranks, options->outlives);
     if (!supervisor)
         return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
     membership->own_process = true;

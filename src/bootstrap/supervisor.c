@@ -49,6 +49,7 @@ struct child {
 
 struct supervisor {
     int ranks, alive;
+    bool outlives;
     int signals; /* signalfd of the signals that end a job, and of SIGCHLD */
     sigset_t old;
     struct child *children;
@@ -59,7 +60,7 @@ struct supervisor {
     int signal;      /* which */
 };
 
-struct supervisor *supervisor_create(int ranks)
+struct supervisor *supervisor_create(int ranks, bool outlives)
 {
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
     struct child *children = calloc((size_t)ranks, sizeof *children);
@@ -73,7 +74,8 @@ struct supervisor *supervisor_create(int ranks)
         free(children);
         return NULL;
     }
-    *supervisor = (struct supervisor){.ranks = ranks, .signals = signals, .children = children};
+    *supervisor = (struct supervisor){
+        .ranks = ranks, .outlives = outlives, .signals = signals, .children = children};
     pthread_sigmask(SIG_BLOCK, &set, &supervisor->old);
     return supervisor;
 }
@@ -115,9 +117,11 @@ static void child_gone(struct supervisor *supervisor, int rank, enum status stat
     struct child *child = &supervisor->children[rank];
     child->status = status;
     child->pid = 0;
-    supervisor->status = status_graver(supervisor->status, status);
+    bool decides = rank == 0 || !supervisor->outlives;
+    if (decides)
+        supervisor->status = status_graver(supervisor->status, status);
     supervisor->alive--;
-    if (supervisor->ending > 0 || rank == 0 || status != STATUS_OK)
+    if (supervisor->ending > 0 || rank == 0 || (status != STATUS_OK && decides))
         supervisor->ending = clock_seconds(); /* each end gives the others more time */
 }
 
@@ -138,7 +142,8 @@ static void child_ended(struct supervisor *supervisor, int rank, int how)
                          "rank %d (pid %d) was killed by signal %d (%s)", rank, (int)child->pid,
                          WTERMSIG(how), strsignal(WTERMSIG(how)));
         status = fail_aloud(&failure);
-        children_notify_lost(supervisor, rank);
+        if (!supervisor->outlives)
+            children_notify_lost(supervisor, rank);
     }
     child_gone(supervisor, rank, status);
 }

@@ -4,12 +4,15 @@
 #ifndef CCTEST_BOOTSTRAP_SUPERVISOR_H
 #define CCTEST_BOOTSTRAP_SUPERVISOR_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 struct supervisor;
 
-/* The caller blocks SIGINT and SIGTERM before. NULL: out of memory or descriptors. */
-struct supervisor *supervisor_create(int ranks);
+/* The caller blocks SIGINT and SIGTERM before. `outlives`: a rank that is lost is no reason to end
+ * the others, and rank 0's status is that of all. NULL: out of memory or descriptors. */
+struct supervisor *supervisor_create(int ranks, bool outlives);
 /* As fork(); the kernel kills the child when its supervisor dies. */
 int supervisor_fork(struct supervisor *supervisor, int rank);
 /* In a child: frees its copy of the supervisor. */

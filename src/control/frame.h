@@ -35,6 +35,10 @@ enum frame_type {
     FRAME_DELIVERY,   /* from rank 0, to one rank: what the exchange gave for it alone */
     FRAME_POSTMORTEM, /* to rank 0, after the job has failed: what I can add */
     FRAME_MAXIMA,     /* to rank 0: the part of some ranks in an exchange of maxima */
+    FRAME_AGENT,      /* of a fleet, to rank 0: where my workers listen */
+    FRAME_ORDER,      /* of a fleet, from rank 0, to one agent: start a worker */
+    FRAME_CANCEL,     /* of a fleet, from rank 0, to one agent: end that worker */
+    FRAME_REPORT,     /* of a fleet, to rank 0: my worker has ended */
     FRAME_TYPES
 };
 

@@ -1,5 +1,5 @@
 /*
- * root_address.c - the addresses that lead from a rank to rank 0.
+ * root_address.c - where rank 0 listens, and the addresses that lead from a rank to it.
  */
 #include "control/root_address.h"
 
@@ -38,6 +38,19 @@ enum status root_address_find(const struct membership *membership, double second
                 "none of rank 0's addresses on %s leads there from this host: give all ranks an "
                 "--interface of a network that their hosts share",
                 place);
+}
+
+enum status root_address_listen(const struct membership *membership, struct listeners *listeners)
+{
+    const char *interface = membership->interface, *host = membership->root_host;
+    *listeners = membership->listeners;
+    if (listeners->count > 0)
+        return STATUS_OK;
+    enum status status = rendezvous_listen(interface, host, membership->root_port,
+                                           membership->spare_ports, listeners);
+    return status != STATUS_OK
+               ? status
+               : rendezvous_warn(interface, host, membership->root_port, listeners->fd[0]);
 }
 
 bool root_address_next_port(struct root_address *root)

@@ -1,5 +1,5 @@
 /*
- * root_address.h - the addresses that lead from a rank to rank 0.
+ * root_address.h - where rank 0 listens, and the addresses that lead from a rank to it.
  */
 #ifndef CCTEST_CONTROL_ROOT_ADDRESS_H
 #define CCTEST_CONTROL_ROOT_ADDRESS_H
@@ -18,6 +18,9 @@ struct root_address {
  * sentence. */
 enum status root_address_find(const struct membership *membership, double seconds,
                               struct root_address *root);
+
+/* Rank 0 listens where the others look for it, unless membership->listeners do already. */
+enum status root_address_listen(const struct membership *membership, struct listeners *listeners);
 
 /* Turns to the next of rank 0's spare ports; false: all were tried, or there are none, and the first
  * is next. */

@@ -13,6 +13,7 @@
 #include "memory/memory.h"
 #include "schedule/algorithm.h"
 #include "transport/transport.h"
+#include "run/accept_options.h"
 #include "vendor/vendor.h"
 
 enum start_mode {
@@ -134,6 +135,7 @@ struct job {
     int injection_count;
     enum bind_mode bind;
     struct bootstrap_options bootstrap;
+    struct accept_options accept;
     /* Where results go. */
     const char *json, *csv, *samples, *svg; /* file, "-" for stdout, or NULL */
     bool profile;                           /* results say where each rank's time goes */

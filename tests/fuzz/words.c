@@ -79,7 +79,7 @@ static void try_command_line(char *text, size_t size)
         struct device_choice choice;
         require(!job.devices || device_choice_at(job.devices, 7, &choice));
         if (line.command->bit == FOR_RUN)
-            options_compared(&job, compared);
+            options_compared(&job, FOR_RUN, compared);
     }
     require(status == STATUS_OK || log_current()->failure.text[0]);
 }

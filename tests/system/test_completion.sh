@@ -40,9 +40,9 @@ names() { # names PYTHON-EXPRESSION: its elements, from the JSON `d` of `list`, 
 
 mapfile -t collectives < <(names "[c['name'] for c in d['collectives']]")
 check "there are collectives" test "${#collectives[@]}" -ge 10
-offers "cctest " "${collectives[@]}" all list info plan help
+offers "cctest " "${collectives[@]}" all list info plan accept help
 offers "cctest plan " "${collectives[@]}" all
-offers "cctest help " "${collectives[@]}" all list info plan help
+offers "cctest help " "${collectives[@]}" all list info plan accept help
 offers "cctest list " "${collectives[@]}"
 offers "cctest info " ""
 offers "cctest li" list

@@ -18,7 +18,7 @@ fi
 
 # The options of the manual page are those of --help and of each command, in their order.
 sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" | awk '!seen[$0]++' >"$scratch/man"
-for command in --help "help plan" "help list" "help info" "help help"; do
+for command in --help "help plan" "help list" "help info" "help accept" "help help"; do
     read -ra words <<<"$command"
     "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' >"$scratch/help"
     cat "$scratch/help" >>"$scratch/all"
@@ -55,7 +55,7 @@ python3 - "$CCTEST" "$page" >"$out" 2>"$err" <<'PYTHON'
 import re, subprocess, sys
 page = open(sys.argv[2]).read()
 text = "".join(subprocess.run([sys.argv[1], *words], capture_output=True, text=True).stdout
-               for words in (["--help"], ["help", "plan"]))
+               for words in (["--help"], ["help", "plan"], ["help", "accept"]))
 count = 0
 for name, words in re.findall(r"^  (?:-., |    )--([a-z-]+)((?:.*\n)(?:^ {20,}.*\n)*)", text, re.M):
     item = re.search(r"^\.It Fl (?:. Ar \S+ , Fl |v , Fl |h , Fl )?-%s\b.*\n((?:(?!\.It Fl|\.El|\.Bl).*\n)*)" % name, page, re.M)

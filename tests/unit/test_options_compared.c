@@ -38,7 +38,7 @@ static void compared(const char *words, void (*change)(struct job *job),
     log_attach(NULL);
     if (change)
         change(&job);
-    options_compared(&job, to);
+    options_compared(&job, FOR_RUN, to);
     job_release(&job);
 }
 

@@ -28,7 +28,7 @@ struct ends {
 static int job_run(void *argument)
 {
     const struct ends *ends = argument;
-    struct supervisor *supervisor = supervisor_create(ends->ranks);
+    struct supervisor *supervisor = supervisor_create(ends->ranks, false);
     for (int rank = 0; supervisor && rank < ends->ranks; rank++)
         if (supervisor_fork(supervisor, rank) == 0) {
             if (ends->of[rank] == KILLED)
@@ -103,7 +103,7 @@ static int job_run_debugged(void *argument)
 {
     int ready[2], rank_pid;
     (void)argument;
-    struct supervisor *supervisor = supervisor_create(2);
+    struct supervisor *supervisor = supervisor_create(2, false);
     if (!supervisor || pipe(ready) != 0)
         return -1;
     if (supervisor_fork(supervisor, 0) == 0) {
@@ -179,7 +179,7 @@ static void rank_stay(int rank)
 
 static int job_run_undying(void *argument)
 {
-    struct supervisor *supervisor = supervisor_create(4);
+    struct supervisor *supervisor = supervisor_create(4, false);
     int pids[4];
     (void)argument;
     for (int rank = 0; supervisor && rank < 4; rank++) {
@@ -215,7 +215,7 @@ static void a_rank_that_does_not_die_holds_no_job(void **state)
 static int job_run_stopped(void *argument)
 {
     bool *continued = argument; /* before the timeout */
-    struct supervisor *supervisor = supervisor_create(2);
+    struct supervisor *supervisor = supervisor_create(2, false);
     pid_t pids[2] = {0};
     for (int rank = 0; supervisor && rank < 2; rank++) {
         pids[rank] = supervisor_fork(supervisor, rank);
@@ -263,7 +263,7 @@ static void a_job_whose_ranks_are_all_stopped_ends(void **state)
 /* As where a job cannot start its last rank. */
 static int job_run_given_up(void *argument)
 {
-    struct supervisor *supervisor = supervisor_create(1);
+    struct supervisor *supervisor = supervisor_create(1, false);
     (void)argument;
     if (supervisor && supervisor_fork(supervisor, 0) == 0)
         rank_stay(0);

@@ -227,7 +227,7 @@ static void assert_compared(const char *list, const char *text)
     static char all[COMPARED_TEXT_MOST];
     char wanted[256];
     take(&o, list);
-    options_compared(&o.job, all);
+    options_compared(&o.job, FOR_RUN, all);
     snprintf(wanted, sizeof wanted, " -x %s ", text);
     if (!strstr(all, wanted))
         print_error("-x %s: %s\n", list, all);

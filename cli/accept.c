@@ -1,0 +1,151 @@
+/*
+ * accept.c - `cctest accept`: which hosts, links, NICs and GPUs are sick.
+ */
+#include "accept/accept.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "bootstrap/bootstrap.h"
+#include "bootstrap/local.h"
+#include "cli/commands.h"
+#include "cli/printers/accept_json.h"
+#include "cli/printers/accept_table.h"
+#include "cli/printers/json.h"
+#include "cli/worker.h"
+
+#define ERASE "\r\033[K" /* the line of a terminal */
+
+/* Rank 0's results: the table on standard output, JSON in a file that is replaced after each stage.
+ */
+struct accept_printer {
+    struct accept_report report; /* first: the hooks get it */
+    const struct job *job;
+    FILE *table;
+    bool on_terminal, running_shown;
+    enum status failed; /* to write JSON */
+};
+
+static struct accept_printer *printer_of(struct accept_report *report)
+{
+    return (struct accept_printer *)report;
+}
+
+static void running_hide(struct accept_printer *printer)
+{
+    if (printer->running_shown)
+        fputs(ERASE, stderr);
+    printer->running_shown = false;
+}
+
+static void json_keep(struct accept_printer *printer, const struct acceptance *acceptance,
+                      const enum status *status)
+{
+    const char *path = printer->job->json;
+    bool last = status != NULL;
+    if (!path || (!last && strcmp(path, "-") == 0) || printer->failed != STATUS_OK)
+        return;
+    json_t *document = accept_json(acceptance, status);
+    printer->failed = document ? json_put(document, path, NULL)
+                               : fail(STATUS_ERROR, "out of memory for the JSON report");
+    json_decref(document);
+}
+
+static void printer_begin(struct accept_report *report, const struct acceptance *acceptance)
+{
+    struct accept_printer *printer = printer_of(report);
+    accept_table_begin(printer->table, acceptance);
+    json_keep(printer, acceptance, NULL);
+}
+
+static void printer_running(struct accept_report *report, const struct acceptance *acceptance,
+                            enum accept_stage stage, int ended, int count)
+{
+    struct accept_printer *printer = printer_of(report);
+    (void)acceptance;
+    if (!printer->on_terminal)
+        return;
+    fprintf(stderr, ERASE "running: %s, %d of %d jobs have ended\r", accept_stage_names[stage],
+            ended, count);
+    printer->running_shown = true;
+}
+
+static void printer_stage(struct accept_report *report, const struct acceptance *acceptance)
+{
+    struct accept_printer *printer = printer_of(report);
+    running_hide(printer);
+    accept_table_stage(printer->table, acceptance);
+    json_keep(printer, acceptance, NULL);
+}
+
+static enum status printer_end(struct accept_report *report, const struct acceptance *acceptance,
+                               enum status status)
+{
+    struct accept_printer *printer = printer_of(report);
+    running_hide(printer);
+    json_keep(printer, acceptance, &status);
+    if (printer->failed != STATUS_OK) {
+        log_print_failure(log_current());
+        status = status_graver(status, STATUS_ERROR);
+    }
+    accept_table_end(printer->table, acceptance, status);
+    return status;
+}
+
+/* The options that every small job is run with, as the user gave them, each behind a blank. */
+static void options_pass(const struct command_line *line, char *to, size_t size)
+{
+    struct text text = text_in(to, size);
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const struct argument *argument = command_line_argument(line, row->name);
+        bool passes = (row->commands & FOR_RUN) && (row->commands & FOR_ACCEPT) &&
+                      row->group != GROUP_RANKS && row->argument && !row->per_rank;
+        if (passes && argument->source > SOURCE_DEFAULT)
+            text_add(&text, " --%s %s", row->name, argument->text);
+    }
+}
+
+enum status accept_command(const struct command_line *line, struct job *job)
+{
+    struct bootstrap bootstrap;
+    char options[1024], *compared = malloc(COMPARED_TEXT_MOST);
+    if (!compared)
+        return fail(STATUS_ERROR, "out of memory");
+    options_compared(job, FOR_ACCEPT, compared);
+    options_pass(line, options, sizeof options);
+    job->bootstrap.outlives = true;
+    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
+    if (status == STATUS_OK) {
+        bool aside = job->json && strcmp(job->json, "-") == 0;
+        struct accept_printer printer = {.report = {.begin = printer_begin,
+                                                    .running = printer_running,
+                                                    .stage = printer_stage,
+                                                    .end = printer_end},
+                                         .job = job,
+                                         .table = aside ? stderr : stdout,
+                                         .on_terminal = isatty(STDERR_FILENO)};
+        struct accept_arguments arguments = {.job = job,
+                                             .options = options,
+                                             .agents = {.options = compared,
+                                                        .bootstrap = &job->bootstrap,
+                                                        .work = worker_run,
+                                                        .work_argument = job},
+                                             .report = &printer.report};
+        if (bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0)
+            command_line_warn(line);
+        signal(SIGPIPE, SIG_IGN);
+        say_verbose(1, "%s", bootstrap.why);
+        status = bootstrap_run(&job->bootstrap, &bootstrap, accept_run, &arguments);
+    } else if (job->json) {
+        json_refuse(job->json, status);
+    }
+    bootstrap_close(&bootstrap);
+    free(compared);
+    return status;
+}

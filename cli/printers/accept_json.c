@@ -1,0 +1,84 @@
+/*
+ * accept_json.c - an acceptance run as a JSON document.
+ */
+#include "cli/printers/accept_json.h"
+
+#include "accept/stage.h"
+#include "base/log.h"
+#include "cli/options/option.h"
+#include "cli/printers/output.h"
+
+static json_t *hosts_json(const struct acceptance *acceptance)
+{
+    json_t *hosts = json_array();
+    for (int h = 0; acceptance->roster && h < acceptance->roster->host_count; h++) {
+        const struct fleet_host *host = &acceptance->roster->hosts[h];
+        json_t *agents = json_array();
+        for (int a = 0; a < host->count; a++)
+            json_array_append_new(agents, json_integer(host->agents[a]));
+        json_array_append_new(hosts,
+                              json_pack("{s:i, s:s, s:s, s:b, s:o}", "host", h, "name",
+                                        host_label(acceptance, h), "health",
+                                        health_words[findings_health(&acceptance->findings, h)],
+                                        "lost", host->lost, "agents", agents));
+    }
+    return hosts;
+}
+
+static json_t *stages_json(const struct acceptance *acceptance)
+{
+    static const char *const states[] = {
+        [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
+    json_t *stages = json_array();
+    for (int s = 0; s < acceptance->stage_count; s++) {
+        const struct stage_result *result = &acceptance->stages[s];
+        json_array_append_new(stages, json_pack("{s:s, s:s, s:s, s:s, s:f, s:O}", "stage",
+                                                accept_stage_names[result->stage], "state",
+                                                states[result->state], "why", result->why, "result",
+                                                result->text, "seconds", result->seconds, "jobs",
+                                                result->jobs));
+    }
+    return stages;
+}
+
+static json_t *findings_json(const struct findings *findings)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < findings->count; i++) {
+        const struct found *found = &findings->of[i];
+        json_array_append_new(
+            all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "stage",
+                           accept_stage_names[found->stage], "health", health_words[found->health],
+                           "host", found->host < 0 ? json_null() : json_integer(found->host),
+                           "peer", found->peer < 0 ? json_null() : json_integer(found->peer),
+                           "status", status_word(found->status), "message", found->text));
+    }
+    return all;
+}
+
+/* The failure of rank 0, if it has one. */
+static json_t *errors_json(void)
+{
+    struct failure failure;
+    json_t *errors = json_array();
+    if (log_failure(log_current(), &failure))
+        json_array_append_new(errors, json_pack("{s:i, s:s, s:s, s:s}", "rank", 0, "host", "",
+                                                "phase", "accept", "message", failure.text));
+    return errors;
+}
+
+json_t *accept_json(const struct acceptance *acceptance, const enum status *status)
+{
+    json_t *document = json_document();
+    if (!document)
+        return NULL;
+    json_object_set_new(document, "command", json_string("accept"));
+    json_object_set_new(document, "status", json_string(status ? status_word(*status) : "running"));
+    json_object_set_new(document, "bootstrap", json_string(acceptance->bootstrap));
+    json_object_set_new(document, "options", json_options(acceptance->job, FOR_ACCEPT));
+    json_object_set_new(document, "hosts", hosts_json(acceptance));
+    json_object_set_new(document, "stages", stages_json(acceptance));
+    json_object_set_new(document, "findings", findings_json(&acceptance->findings));
+    json_object_set_new(document, "errors", errors_json());
+    return document;
+}

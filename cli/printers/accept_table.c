@@ -1,0 +1,66 @@
+/*
+ * accept_table.c - prints an acceptance run for people.
+ */
+#include "cli/printers/accept_table.h"
+
+#include "accept/stage.h"
+
+#define FINDINGS_MOST 200 /* printed; JSON has all */
+
+static const char *const state_words[] = {
+    [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left out"};
+
+void accept_table_begin(FILE *out, const struct acceptance *acceptance)
+{
+    char hosts[COUNTED_MOST], agents[COUNTED_MOST];
+    fprintf(out, "# cctest %s accept, %s on %s, bootstrap %s\n", CCTEST_VERSION,
+            counted(acceptance->roster->ranks, "agent", agents),
+            counted(acceptance->roster->host_count, "host", hosts), acceptance->bootstrap);
+    fprintf(out, "#\n# %-10s %-9s %8s  %s\n", "stage", "state", "seconds", "result");
+    fflush(out);
+}
+
+void accept_table_stage(FILE *out, const struct acceptance *acceptance)
+{
+    const struct stage_result *result = &acceptance->stages[acceptance->stage_count - 1];
+    fprintf(out, "  %-10s %-9s %8.1f  %s%s%s\n", accept_stage_names[result->stage],
+            state_words[result->state], result->seconds, result->text,
+            result->text[0] && result->why[0] ? "; " : "", result->why);
+    fflush(out);
+}
+
+static void findings_print(FILE *out, const struct acceptance *acceptance)
+{
+    const struct findings *findings = &acceptance->findings;
+    if (findings->count > 0)
+        fprintf(out, "#\n# findings:\n");
+    for (int i = 0; i < findings->count && i < FINDINGS_MOST; i++)
+        fprintf(out, "  %-8s %s\n", health_words[findings->of[i].health], findings->of[i].text);
+    if (findings->count > FINDINGS_MOST)
+        fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
+}
+
+static void hosts_print(FILE *out, const struct acceptance *acceptance, enum health health)
+{
+    int count = 0;
+    for (int h = 0; h < acceptance->roster->host_count; h++) {
+        if (findings_health(&acceptance->findings, h) != health)
+            continue;
+        fprintf(out, "%s%s", count++ == 0 ? "" : ",", host_label(acceptance, h));
+    }
+    fprintf(out, "%s\n", count == 0 ? "none" : "");
+}
+
+void accept_table_end(FILE *out, const struct acceptance *acceptance, enum status status)
+{
+    if (acceptance->roster) {
+        findings_print(out, acceptance);
+        fprintf(out, "#\n");
+        for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++) {
+            fprintf(out, "# %s: ", health_words[health]);
+            hosts_print(out, acceptance, health);
+        }
+        fprintf(out, "# status: %s\n", status_word(status));
+    }
+    fflush(out);
+}

@@ -1,0 +1,79 @@
+/*
+ * worker.c - what a worker of `cctest accept` does: an ordinary rank of an ordinary small job.
+ */
+#include "cli/worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "accept/trials.h"
+#include "base/log.h"
+#include "cli/options/resolve.h"
+#include "cli/printers/printers.h"
+#include "session/session.h"
+
+#define WORKER_WORDS_MOST 64
+
+/* Reads the command as the command line of a job. The texts of the job belong to `words`, and the
+ * environment, which the agent has read, does not count again. */
+static enum status worker_read(char *words, const struct job *agent, struct job *job)
+{
+    char program[] = "cctest", *argv[WORKER_WORDS_MOST + 1] = {program}, *place;
+    int argc = 1;
+    struct command_line line;
+    for (char *word = strtok_r(words, " ", &place); word && argc < WORKER_WORDS_MOST;
+         word = strtok_r(NULL, " ", &place))
+        argv[argc++] = word;
+    enum status status = command_line_read(argc, argv, NULL, &line);
+    if (status == STATUS_OK)
+        status = command_line_resolve(&line, job);
+    job->devices = agent->devices;
+    return status;
+}
+
+static enum status worker_measure(const struct membership *membership, struct job *job, int result)
+{
+    struct printers printers;
+    char path[32];
+    bool reports = membership->rank == 0;
+    char *compared = malloc(COMPARED_TEXT_MOST);
+    if (!compared)
+        return fail(STATUS_ERROR, "out of memory");
+    options_compared(job, FOR_RUN, compared);
+    if (job->memory->prepare)
+        job->memory->prepare();
+    snprintf(path, sizeof path, "/dev/fd/%d", result);
+    job->json = reports ? path : NULL;
+    enum status status = printers_open(&printers, job, PRINT_FILES, reports);
+    if (status == STATUS_OK) {
+        struct session_arguments arguments = {
+            .job = job, .options = compared, .report = &printers.report};
+        status = printers_finish(&printers, reports, session_run(membership, &arguments));
+    } else {
+        printers_close(&printers);
+    }
+    free(compared);
+    return status;
+}
+
+enum status worker_run(const struct membership *membership, const char *command, int result,
+                       void *argument)
+{
+    struct job *job = calloc(1, sizeof *job);
+    char *words = strdup(command);
+    enum status status = STATUS_OK;
+    signal(SIGPIPE, SIG_IGN);
+    if (strcmp(command, TRIAL_NOTHING) != 0) {
+        status =
+            job && words ? worker_read(words, argument, job) : fail(STATUS_ERROR, "out of memory");
+        if (status == STATUS_OK)
+            status = worker_measure(membership, job, result);
+        job_release(job);
+    }
+    free(words);
+    free(job);
+    return status;
+}

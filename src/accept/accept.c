@@ -1,0 +1,192 @@
+/*
+ * accept.c - which hosts, links, NICs and GPUs are sick: stages on a fleet that outlives them.
+ */
+#include "accept/accept.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accept/all_stage.h"
+#include "accept/trials.h"
+#include "accept/node_stage.h"
+#include "accept/stage.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/follower.h"
+
+#define START_SECONDS 20.0
+
+/* ---- losses ---- */
+
+/* Of a host that is lost since the last call. */
+static enum status loss_find(struct acceptance *acceptance, int index)
+{
+    const struct fleet_host *host = &acceptance->roster->hosts[index];
+    enum accept_stage stage = acceptance->stage_count < ACCEPT_STAGES
+                                  ? acceptance->stages[acceptance->stage_count].stage
+                                  : STAGE_ALL;
+    char doing[FOUND_TEXT_MOST / 2] = "";
+    acceptance->losses_found[index] = true;
+    if (host->doing[0])
+        snprintf(doing, sizeof doing, "; its worker was to run '%.150s'", host->doing);
+    return stage_finds(acceptance, stage, index, -1, HEALTH_BAD, STATUS_TIMEOUT,
+                       "%s: lost%s%s: rank %d of the agents: %s%s", acceptance->labels[index],
+                       host->stage[0] ? " in stage " : "", host->stage, host->lost_agent, host->why,
+                       doing);
+}
+
+static enum status losses_find(struct acceptance *acceptance)
+{
+    enum status status = STATUS_OK;
+    for (int h = 0; h < acceptance->roster->host_count && status == STATUS_OK; h++)
+        if (acceptance->roster->hosts[h].lost && !acceptance->losses_found[h])
+            status = loss_find(acceptance, h);
+    return status;
+}
+
+/* ---- start ---- */
+
+/* Can each agent start a worker? */
+static enum status start_stage_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    const struct roster *roster = acceptance->roster;
+    struct trials trials;
+    char hosts[COUNTED_MOST], agents[COUNTED_MOST];
+    int *left = malloc((size_t)roster->host_count * sizeof *left), count = 0;
+    if (!left)
+        return fail(STATUS_ERROR, "out of memory for the hosts");
+    enum status status = STATUS_OK;
+    trials_open(&trials, acceptance, STAGE_START);
+    for (int i = 0, n = count = hosts_left(acceptance, left); i < n; i++)
+        for (int a = 0; a < roster->hosts[left[i]].count && status == STATUS_OK; a++)
+            status = trials_add(&trials, &roster->hosts[left[i]].agents[a], 1, TRIAL_NOTHING);
+    if (status == STATUS_OK)
+        status = trials_run(&trials, START_SECONDS);
+    for (int j = 0; j < trials.count && status == STATUS_OK; j++)
+        if (trials.of[j].outcome != READING_VALUE)
+            status =
+                stage_finds(acceptance, STAGE_START, roster->agents[trials.jobs[j].agents[0]].host,
+                            -1, HEALTH_BAD, outcome_status(trials.of[j].outcome), "%s: %s",
+                            host_label(acceptance, roster->agents[trials.jobs[j].agents[0]].host),
+                            trials.of[j].why);
+    stage_says(result, "%s on %s", counted(trials.count, "agent", agents),
+               counted(count, "host", hosts));
+    trials_close(&trials);
+    free(left);
+    return status;
+}
+
+/* ---- stages ---- */
+
+static enum status stage_dispatch(struct acceptance *acceptance, struct pairs_state *pairs,
+                                  struct stage_result *result)
+{
+    switch (result->stage) {
+    case STAGE_START:
+        return start_stage_run(acceptance, result);
+    case STAGE_NODE:
+        return node_stage_run(acceptance, result);
+    case STAGE_PAIRS:
+        return pairs_stage_run(acceptance, pairs, result);
+    case STAGE_ISOLATE:
+        return isolate_stage_run(acceptance, pairs, result);
+    case STAGE_HALVES:
+        return halves_stage_run(acceptance, pairs, result);
+    default:
+        return all_stage_run(acceptance, pairs, result);
+    }
+}
+
+static enum status stages_run(struct acceptance *acceptance)
+{
+    struct pairs_state pairs = {.rounds = 0};
+    enum status status = STATUS_OK;
+    for (int s = 0; s < ACCEPT_STAGES && status == STATUS_OK; s++) {
+        if (!(acceptance->job->accept.stages & (1u << s)))
+            continue;
+        struct stage_result *result = &acceptance->stages[acceptance->stage_count];
+        double began = clock_seconds();
+        *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
+        status = stage_dispatch(acceptance, &pairs, result);
+        result->seconds = clock_seconds() - began;
+        if (status == STATUS_OK)
+            status = losses_find(acceptance);
+        if (status != STATUS_OK)
+            stage_is_partial(result, "it was ended: %s", log_current()->failure.text);
+        acceptance->stage_count++;
+        acceptance->report->stage(acceptance->report, acceptance);
+    }
+    pairs_state_free(&pairs);
+    return status;
+}
+
+/* ---- the run ---- */
+
+/* How sentences call each host. */
+static enum status labels_make(struct acceptance *acceptance)
+{
+    const struct roster *roster = acceptance->roster;
+    size_t count = (size_t)roster->host_count;
+    acceptance->labels = calloc(count, sizeof *acceptance->labels);
+    acceptance->label_pointers = calloc(count, sizeof *acceptance->label_pointers);
+    acceptance->losses_found = calloc(count, sizeof *acceptance->losses_found);
+    if (!acceptance->labels || !acceptance->label_pointers || !acceptance->losses_found)
+        return fail(STATUS_ERROR, "out of memory for %zu hosts", count);
+    for (size_t h = 0; h < count; h++) {
+        char *label = acceptance->labels[h];
+        if (roster->hosts[h].name[0])
+            memcpy(label, roster->hosts[h].name, HOST_NAME_BYTES);
+        else
+            snprintf(label, HOST_NAME_BYTES, "(rank %d)", roster->hosts[h].agents[0]);
+        acceptance->label_pointers[h] = label;
+    }
+    return STATUS_OK;
+}
+
+static void acceptance_close(struct acceptance *acceptance)
+{
+    for (int s = 0; s < ACCEPT_STAGES; s++)
+        json_decref(acceptance->stages[s].jobs);
+    findings_free(&acceptance->findings);
+    free(acceptance->labels);
+    free(acceptance->label_pointers);
+    free(acceptance->losses_found);
+}
+
+static enum status coordinate(const struct membership *membership,
+                              const struct accept_arguments *arguments)
+{
+    struct accept_report *report = arguments->report;
+    struct acceptance acceptance = {.job = arguments->job,
+                                    .options = arguments->options,
+                                    .bootstrap = membership->bootstrap,
+                                    .report = report};
+    enum status status = coordinator_open(membership, &arguments->agents, &acceptance.coordinator);
+    if (status == STATUS_OK) {
+        acceptance.roster = coordinator_roster(acceptance.coordinator);
+        status = labels_make(&acceptance);
+    }
+    if (status == STATUS_OK) {
+        report->begin(report, &acceptance);
+        status = stages_run(&acceptance);
+    }
+    if (status == STATUS_OK)
+        status = findings_status(&acceptance.findings);
+    else
+        log_print_failure(log_current());
+    status = report->end(report, &acceptance, status);
+    coordinator_close(acceptance.coordinator, status);
+    acceptance_close(&acceptance);
+    return status;
+}
+
+enum status accept_run(const struct membership *membership, void *argument)
+{
+    const struct accept_arguments *arguments = argument;
+    if (membership->rank == 0)
+        return coordinate(membership, arguments);
+    enum status status = follower_run(membership, &arguments->agents);
+    log_print_failure(log_current());
+    return status;
+}

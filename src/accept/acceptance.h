@@ -1,0 +1,56 @@
+/*
+ * acceptance.h - the state of an acceptance run at rank 0: types only.
+ */
+#ifndef CCTEST_ACCEPT_ACCEPTANCE_H
+#define CCTEST_ACCEPT_ACCEPTANCE_H
+
+#include <jansson.h>
+
+#include "accept/findings.h"
+#include "fleet/coordinator.h"
+#include "run/job.h"
+
+#define STAGE_TEXT_MOST 240
+
+/* What came of a stage. */
+enum stage_state { STAGE_DONE, STAGE_PARTLY, STAGE_LEFT_OUT };
+struct stage_result {
+    enum accept_stage stage;
+    enum stage_state state;
+    char why[STAGE_TEXT_MOST];  /* it is not done, or only partly: a clause; "" */
+    char text[STAGE_TEXT_MOST]; /* its result in one line */
+    double seconds;
+    json_t *jobs; /* of each small job: hosts, command, outcome, results */
+};
+
+struct acceptance;
+
+/* Takes what is known, in rank 0's only thread. */
+struct accept_report {
+    void (*begin)(struct accept_report *report, const struct acceptance *acceptance);
+    /* While a stage runs, several times a second. */
+    void (*running)(struct accept_report *report, const struct acceptance *acceptance,
+                    enum accept_stage stage, int ended, int count);
+    /* The last of acceptance->stages has ended. */
+    void (*stage)(struct accept_report *report, const struct acceptance *acceptance);
+    /* Returns the final status, a graver one if the results could not be written. */
+    enum status (*end)(struct accept_report *report, const struct acceptance *acceptance,
+                       enum status status);
+};
+
+struct acceptance {
+    const struct job *job;
+    const char *options; /* that every small job is run with, each behind a blank */
+    const char *bootstrap;
+    struct accept_report *report;
+    struct coordinator *coordinator;
+    const struct roster *roster;     /* the fleet's */
+    char (*labels)[HOST_NAME_BYTES]; /* of each host, for sentences, */
+    const char **label_pointers;     /* and pointers to them */
+    bool *losses_found;              /* of each host: its loss is a finding already */
+    struct findings findings;
+    struct stage_result stages[ACCEPT_STAGES];
+    int stage_count; /* so far */
+};
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * findings.h - what is wrong with which host, in words.
+ */
+#ifndef CCTEST_ACCEPT_FINDINGS_H
+#define CCTEST_ACCEPT_FINDINGS_H
+
+#include "base/status.h"
+#include "run/accept_options.h"
+#include "screening/sickness.h"
+
+#define FOUND_TEXT_MOST 480
+
+struct found {
+    enum accept_stage stage;
+    enum health health;         /* that it makes of its hosts; HEALTH_GOOD: a note */
+    int host, peer;             /* -1: the fleet as a whole; peer -1: the host alone */
+    enum status status;         /* that it asks for: 1, 3, 4 or 5; STATUS_OK: a note */
+    char text[FOUND_TEXT_MOST]; /* one sentence */
+};
+
+/* Those of one stage stand together, the gravest first. */
+struct findings {
+    struct found *of;
+    int count, room;
+};
+
+/* Adds a copy. */
+enum status findings_add(struct findings *findings, const struct found *found);
+void findings_free(struct findings *findings);
+
+/* The worst that was found of a host. */
+enum health findings_health(const struct findings *findings, int host);
+
+/* The gravest status that any of them asks for. */
+enum status findings_status(const struct findings *findings);
+
+extern const char *const health_words[]; /* "good", "suspect", "bad" */
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * pair_jobs.c - measures disjoint pairs of hosts at the same time, into readings.
+ */
+#include "accept/pair_jobs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "accept/trials.h"
+#include "accept/stage.h"
+#include "base/log.h"
+#include "screening/spread.h"
+
+#define PROBE_BYTES   (256 << 10)
+#define MESSAGE_US    4000.0 /* that a message is to take */
+#define BYTES_LEAST   ((size_t)64 << 10)
+#define BYTES_MOST    ((size_t)16 << 20)
+#define LATENCY_BYTES 8
+#define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
+
+void readings_free(struct readings *readings)
+{
+    free(readings->of);
+    *readings = (struct readings){0};
+}
+
+static enum status readings_add(struct readings *readings, const struct reading *reading)
+{
+    if (readings->count == readings->room) {
+        size_t room = 2 * readings->room + 256;
+        struct reading *of = realloc(readings->of, room * sizeof *of);
+        if (!of)
+            return fail(STATUS_ERROR, "out of memory for %zu readings", room);
+        readings->of = of;
+        readings->room = room;
+    }
+    readings->of[readings->count++] = *reading;
+    return STATUS_OK;
+}
+
+/* One rank on each host of the pairs, in this order or the other. */
+static enum status pairs_add(struct pair_jobs *jobs, struct trials *trials,
+                             const struct host_pair *pairs, int count, bool reversed,
+                             const char *command)
+{
+    const struct fleet_host *hosts = jobs->acceptance->roster->hosts;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        const int a = hosts[pairs[i].a].agents[0], b = hosts[pairs[i].b].agents[0];
+        const int agents[] = {reversed ? b : a, reversed ? a : b};
+        status = trials_add(trials, agents, 2, "%s", command);
+    }
+    return status;
+}
+
+/* Finds the size of messages. */
+static enum status bytes_find(struct pair_jobs *jobs, enum accept_stage stage,
+                              const struct host_pair *pairs, int count)
+{
+    struct trials trials;
+    char command[120];
+    double *rates = malloc((size_t)count * sizeof *rates);
+    size_t known = 0;
+    if (!rates)
+        return fail(STATUS_ERROR, "out of memory for %d pairs", count);
+    snprintf(command, sizeof command, "sendrecv -a uni -b %d -e %d -n 4 -w 1 -c 0", PROBE_BYTES,
+             PROBE_BYTES);
+    trials_open(&trials, jobs->acceptance, stage);
+    enum status status = pairs_add(jobs, &trials, pairs, count, false, command);
+    if (status == STATUS_OK)
+        status = trials_run(&trials, jobs->seconds);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        if (trials.of[i].outcome == READING_VALUE)
+            rates[known++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
+    trials_close(&trials);
+    double wanted = known > 0 ? median_of(rates, known) * 1e3 * MESSAGE_US : PROBE_BYTES;
+    for (jobs->bytes = BYTES_LEAST; jobs->bytes < BYTES_MOST && (double)jobs->bytes < wanted;)
+        jobs->bytes *= 2;
+    free(rates);
+    return status;
+}
+
+static enum status reading_take(struct readings *readings, const struct host_pair *pair,
+                                enum metric metric, bool reversed, const struct trials *trials,
+                                int job, const char *algorithm, size_t bytes)
+{
+    struct reading reading = {.from = reversed ? pair->b : pair->a,
+                              .to = reversed ? pair->a : pair->b,
+                              .metric = metric,
+                              .outcome = trials->of[job].outcome};
+    if (reading.outcome == READING_VALUE)
+        reading.value = line_number(trials_line(trials, job, NULL, algorithm, bytes),
+                                    metric == METRIC_LATENCY ? "time_us.p50" : "busbw_GBps");
+    return readings_add(readings, &reading);
+}
+
+/* The loss of a host's agent is known, and accuses no partner. */
+static bool host_was_lost(const struct pair_jobs *jobs, const struct host_pair *pair)
+{
+    const struct fleet_host *hosts = jobs->acceptance->roster->hosts;
+    return hosts[pair->a].lost || hosts[pair->b].lost;
+}
+
+/* A failed job has one reading. */
+static enum status pair_take(const struct pair_jobs *jobs, const struct host_pair *pair,
+                             const struct trials *trials, int job, struct readings *readings)
+{
+    enum status status =
+        reading_take(readings, pair, METRIC_LATENCY, false, trials, job, "pingpong", LATENCY_BYTES);
+    if (trials->of[job].outcome != READING_VALUE || status != STATUS_OK)
+        return status;
+    status = reading_take(readings, pair, METRIC_ALONE, false, trials, job, "uni", jobs->bytes);
+    for (int reversed = 0; reversed < 2 && status == STATUS_OK; reversed++)
+        status =
+            reading_take(readings, pair, METRIC_BOTH, reversed, trials, job, "bidir", jobs->bytes);
+    return status;
+}
+
+/* Runs one of the two jobs of each pair. */
+static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
+                            const struct host_pair *pairs, int count, bool reversed,
+                            struct readings *readings)
+{
+    struct trials trials;
+    char command[200];
+    if (reversed)
+        snprintf(command, sizeof command,
+                 "sendrecv -a uni -b %zu -e %zu -n 20 -w 2 -c 1 --timeout %g", jobs->bytes,
+                 jobs->bytes, jobs->seconds / STALL_SHARE);
+    else
+        snprintf(command, sizeof command,
+                 "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n 20 -w 2 -c 1 --timeout %g",
+                 LATENCY_BYTES, jobs->bytes, jobs->bytes / LATENCY_BYTES,
+                 jobs->seconds / STALL_SHARE);
+    trials_open(&trials, jobs->acceptance, stage);
+    enum status status = pairs_add(jobs, &trials, pairs, count, reversed, command);
+    if (status == STATUS_OK)
+        status = trials_run(&trials, jobs->seconds);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        bool failed = trials.of[i].outcome != READING_VALUE;
+        if (failed && host_was_lost(jobs, &pairs[i]))
+            continue;
+        jobs->failures += failed;
+        status = reversed ? reading_take(readings, &pairs[i], METRIC_ALONE, true, &trials, i, "uni",
+                                         jobs->bytes)
+                          : pair_take(jobs, &pairs[i], &trials, i, readings);
+    }
+    trials_close(&trials);
+    return status;
+}
+
+enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
+                          const struct host_pair *pairs, int count, struct readings *readings)
+{
+    enum status status = STATUS_OK;
+    if (count == 0)
+        return STATUS_OK;
+    if (jobs->bytes == 0)
+        status = bytes_find(jobs, stage, pairs, count);
+    if (status == STATUS_OK)
+        status = half_run(jobs, stage, pairs, count, false, readings);
+    if (status == STATUS_OK)
+        status = half_run(jobs, stage, pairs, count, true, readings);
+    return status;
+}

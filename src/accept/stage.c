@@ -1,0 +1,89 @@
+/*
+ * stage.c - what the stages of an acceptance run have in common.
+ */
+#include "accept/stage.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void stage_leave_out(struct stage_result *result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->why, sizeof result->why, format, arguments);
+    va_end(arguments);
+    result->state = STAGE_LEFT_OUT;
+}
+
+void stage_is_partial(struct stage_result *result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->why, sizeof result->why, format, arguments);
+    va_end(arguments);
+    result->state = STAGE_PARTLY;
+}
+
+void stage_says(struct stage_result *result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->text, sizeof result->text, format, arguments);
+    va_end(arguments);
+}
+
+int hosts_left(const struct acceptance *acceptance, int *hosts)
+{
+    int count = 0;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        if (!acceptance->roster->hosts[h].lost)
+            hosts[count++] = h;
+    return count;
+}
+
+int hosts_good(const struct acceptance *acceptance, int *hosts)
+{
+    int count = 0;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        if (!acceptance->roster->hosts[h].lost &&
+            findings_health(&acceptance->findings, h) == HEALTH_GOOD)
+            hosts[count++] = h;
+    return count;
+}
+
+const char *host_label(const struct acceptance *acceptance, int host)
+{
+    return acceptance->labels[host];
+}
+
+const char *counted(int count, const char *what, char text[COUNTED_MOST])
+{
+    snprintf(text, COUNTED_MOST, "%d %s%s", count, what, count == 1 ? "" : "s");
+    return text;
+}
+
+enum status stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
+                        enum health health, enum status status, const char *format, ...)
+{
+    struct found found = {
+        .stage = stage, .health = health, .host = host, .peer = peer, .status = status};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(found.text, sizeof found.text, format, arguments);
+    va_end(arguments);
+    return findings_add(&acceptance->findings, &found);
+}
+
+enum status outcome_status(enum reading_outcome outcome)
+{
+    switch (outcome) {
+    case READING_VALUE:
+        return STATUS_OK;
+    case READING_WRONG:
+        return STATUS_WRONG_DATA;
+    case READING_ERROR:
+        return STATUS_ERROR;
+    default:
+        return STATUS_TIMEOUT;
+    }
+}

@@ -1,0 +1,35 @@
+/*
+ * stage.h - what the stages of an acceptance run have in common.
+ */
+#ifndef CCTEST_ACCEPT_STAGE_H
+#define CCTEST_ACCEPT_STAGE_H
+
+#include "accept/acceptance.h"
+
+/* Fills in what a stage is left out for, or why it is not whole; a clause. */
+void stage_leave_out(struct stage_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void stage_is_partial(struct stage_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void stage_says(struct stage_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
+int hosts_left(const struct acceptance *acceptance, int *hosts);
+/* Those of them that are good so far. */
+int hosts_good(const struct acceptance *acceptance, int *hosts);
+
+const char *host_label(const struct acceptance *acceptance, int host);
+/* "3 hosts", "1 host". Returns `text`. */
+#define COUNTED_MOST 40
+const char *counted(int count, const char *what, char text[COUNTED_MOST]);
+
+/* Adds a finding of a host (peer -1), or of a link. */
+enum status stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
+                        enum health health, enum status status, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* The status that a pair or host asks for whose job came to this. */
+enum status outcome_status(enum reading_outcome outcome);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * trials.c - small jobs that run side by side in a stage, and what came of each.
+ */
+#include "accept/trials.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage)
+{
+    *trials = (struct trials){.acceptance = acceptance, .stage = stage};
+}
+
+static bool trials_reserve(struct trials *trials)
+{
+    if (trials->count < trials->room)
+        return true;
+    int room = 2 * trials->room + 16;
+    struct fleet_job *jobs = realloc(trials->jobs, (size_t)room * sizeof *jobs);
+    if (!jobs)
+        return false;
+    trials->jobs = jobs;
+    trials->room = room;
+    return true;
+}
+
+enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
+{
+    char command[COMMAND_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    int used = vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    if (strcmp(format, TRIAL_NOTHING) != 0)
+        snprintf(command + used, sizeof command - (size_t)used, "%s", trials->acceptance->options);
+    char *text = strdup(command);
+    int *copy = malloc((size_t)count * sizeof *copy);
+    if (!text || !copy || !trials_reserve(trials)) {
+        free(text);
+        free(copy);
+        return fail(STATUS_ERROR, "out of memory for %d jobs", trials->count);
+    }
+    memcpy(copy, agents, (size_t)count * sizeof *copy);
+    trials->jobs[trials->count++] =
+        (struct fleet_job){.command = text, .agents = copy, .ranks = count};
+    return STATUS_OK;
+}
+
+/* ---- what came of a job ---- */
+
+/* The first error of a job's document; NULL: there is none. */
+static const json_t *document_error(const json_t *document)
+{
+    return json_array_get(json_object_get(document, "errors"), 0);
+}
+
+/* The last line of a worker's standard error. */
+static const char *tail_line(char *tail)
+{
+    size_t length = strlen(tail);
+    while (length > 0 && tail[length - 1] == '\n')
+        tail[--length] = '\0';
+    const char *line = strrchr(tail, '\n');
+    line = line ? line + 1 : tail;
+    return strncmp(line, "cctest: ", 8) == 0 ? line + 8 : line;
+}
+
+/* How gravely a worker ended, compared with the others of its job: the gravest is the reason. */
+static enum reading_outcome worker_outcome(const struct worker_end *end)
+{
+    switch (end->fate) {
+    case WORKER_EXITED:
+        return end->code == STATUS_OK ? READING_VALUE : READING_ERROR;
+    case WORKER_LATE:
+    case WORKER_STUCK:
+        return READING_LATE;
+    case WORKER_UNBORN:
+        return READING_ERROR;
+    default:
+        return READING_LOST;
+    }
+}
+
+static void worker_words(const struct acceptance *acceptance, int agent, struct worker_end *end,
+                         char *text, size_t size)
+{
+    const struct roster *roster = acceptance->roster;
+    const char *host = roster->hosts[roster->agents[agent].host].name;
+    switch (end->fate) {
+    case WORKER_SIGNALED:
+        snprintf(text, size, "the worker on %s was killed by SIG%s", host, sigabbrev_np(end->code));
+        break;
+    case WORKER_LATE:
+        snprintf(text, size, "the worker on %s did not end in time%s", host,
+                 end->state == 'T'   ? ": it was stopped"
+                 : end->state == 'D' ? ": it hung in a system call"
+                                     : "");
+        break;
+    case WORKER_STUCK:
+        snprintf(text, size, "the worker on %s hangs in the kernel, which does not end it", host);
+        break;
+    case WORKER_UNBORN:
+        snprintf(text, size, "no worker could be started on %s: %s", host, strerror(end->code));
+        break;
+    case WORKER_LOST:
+        snprintf(text, size, "the agent on %s was lost", host);
+        break;
+    default:
+        snprintf(text, size, "%s", tail_line(end->tail));
+    }
+}
+
+static void outcome_find(const struct acceptance *acceptance, const struct fleet_job *job,
+                         struct fleet_outcome *from, struct trial *outcome)
+{
+    outcome->culprit = -1;
+    if (from->result)
+        outcome->document = json_loadb(from->result, from->size, 0, NULL);
+    const char *word = json_string_value(json_object_get(outcome->document, "status"));
+    bool wrong = word && strcmp(word, status_word(STATUS_WRONG_DATA)) == 0;
+    int worst = 0;
+    for (int r = 0; r < job->ranks; r++)
+        if (worker_outcome(&from->ends[r]) > worker_outcome(&from->ends[worst]))
+            worst = r;
+    outcome->outcome = wrong ? READING_WRONG : worker_outcome(&from->ends[worst]);
+    if (outcome->outcome == READING_VALUE && !outcome->document && job->ranks > 0 &&
+        strcmp(job->command, TRIAL_NOTHING) != 0)
+        outcome->outcome = READING_ERROR;
+    if (outcome->outcome == READING_VALUE)
+        return;
+    const json_t *error = document_error(outcome->document);
+    const char *message = json_string_value(json_object_get(error, "message"));
+    if (outcome->outcome > READING_ERROR && outcome->outcome != READING_WRONG)
+        outcome->culprit = job->agents[worst];
+    if (message && (wrong || outcome->outcome == READING_ERROR))
+        snprintf(outcome->why, sizeof outcome->why, "%s", message);
+    else
+        worker_words(acceptance, job->agents[worst], &from->ends[worst], outcome->why,
+                     sizeof outcome->why);
+}
+
+/* ---- the run ---- */
+
+static const char *const outcome_words[] = {[READING_VALUE] = "ok",
+                                            [READING_ERROR] = "error",
+                                            [READING_LATE] = "late",
+                                            [READING_LOST] = "lost",
+                                            [READING_WRONG] = "wrong-data"};
+
+/* Keeps a job with the results of its stage: all but what is the same in every job. */
+static void job_keep(const struct trials *trials, int index)
+{
+    const struct acceptance *acceptance = trials->acceptance;
+    const struct fleet_job *job = &trials->jobs[index];
+    const struct trial *outcome = &trials->of[index];
+    json_t *jobs = acceptance->stages[acceptance->stage_count].jobs, *hosts = json_array();
+    for (int r = 0; r < job->ranks; r++)
+        json_array_append_new(hosts, json_integer(acceptance->roster->agents[job->agents[r]].host));
+    json_t *results = json_object_get(outcome->document, "results");
+    json_array_append_new(jobs, json_pack("{s:o, s:s, s:s, s:s, s:O?}", "hosts", hosts, "command",
+                                          job->command, "outcome", outcome_words[outcome->outcome],
+                                          "why", outcome->why, "results", results));
+}
+
+static void trials_progress(void *argument, int ended, int count)
+{
+    struct trials *trials = argument;
+    struct accept_report *report = trials->acceptance->report;
+    report->running(report, trials->acceptance, trials->stage, ended, count);
+}
+
+enum status trials_run(struct trials *trials, double seconds)
+{
+    struct acceptance *acceptance = trials->acceptance;
+    struct fleet_outcome *outcomes = NULL;
+    enum status status =
+        coordinator_run(acceptance->coordinator, accept_stage_names[trials->stage], trials->jobs,
+                        trials->count, seconds, trials_progress, trials, &outcomes);
+    trials->of = calloc((size_t)trials->count + 1, sizeof *trials->of);
+    if (!trials->of)
+        status = fail(STATUS_ERROR, "out of memory for the outcomes of %d jobs", trials->count);
+    for (int j = 0; j < trials->count && trials->of && outcomes && status == STATUS_OK; j++) {
+        outcome_find(acceptance, &trials->jobs[j], &outcomes[j], &trials->of[j]);
+        job_keep(trials, j);
+    }
+    coordinator_outcomes_free(outcomes, trials->count);
+    return status;
+}
+
+void trials_close(struct trials *trials)
+{
+    for (int j = 0; j < trials->count; j++) {
+        free((char *)(uintptr_t)trials->jobs[j].command);
+        free((int *)(uintptr_t)trials->jobs[j].agents);
+        if (trials->of)
+            json_decref(trials->of[j].document);
+    }
+    free(trials->jobs);
+    free(trials->of);
+    *trials = (struct trials){0};
+}
+
+static bool line_has(const json_t *line, const char *name, const char *wanted)
+{
+    const char *value = json_string_value(json_object_get(line, name));
+    return !wanted || (value && strcmp(value, wanted) == 0);
+}
+
+const json_t *trials_line(const struct trials *trials, int job, const char *collective,
+                          const char *algorithm, size_t bytes)
+{
+    const json_t *results = json_object_get(trials->of[job].document, "results");
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *line = json_array_get(results, i);
+        if (line_has(line, "collective", collective) && line_has(line, "algorithm", algorithm) &&
+            (size_t)json_integer_value(json_object_get(line, "bytes")) >= bytes)
+            return line;
+    }
+    return NULL;
+}
+
+double line_number(const json_t *line, const char *name)
+{
+    char part[64];
+    const char *dot;
+    while ((dot = strchr(name, '.'))) {
+        snprintf(part, sizeof part, "%.*s", (int)(dot - name), name);
+        line = json_object_get(line, part);
+        name = dot + 1;
+    }
+    return json_number_value(json_object_get(line, name));
+}

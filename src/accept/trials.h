@@ -1,0 +1,46 @@
+/*
+ * trials.h - small jobs that run side by side in a stage, and what came of each.
+ */
+#ifndef CCTEST_ACCEPT_TRIALS_H
+#define CCTEST_ACCEPT_TRIALS_H
+
+#include "accept/acceptance.h"
+#include "screening/reading.h"
+
+#define TRIAL_NOTHING "nothing" /* the command of a worker that starts, and ends */
+
+/* What came of a job. */
+struct trial {
+    enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
+    int culprit;                  /* the agent whose worker is the reason; -1: not known */
+    char why[300];                /* of any other outcome: a clause; "" */
+    json_t *document;             /* the job's own JSON; NULL: there is none */
+};
+
+struct trials {
+    struct acceptance *acceptance;
+    enum accept_stage stage;
+    int count, room;
+    struct fleet_job *jobs;
+    struct trial *of; /* once it has run */
+};
+
+void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage);
+
+/* Adds a job on `agents`, which are copied: a command, followed by the options of all jobs. */
+enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Runs all of them, for `seconds` at most, and keeps their JSON with the results of the stage. */
+enum status trials_run(struct trials *trials, double seconds);
+void trials_close(struct trials *trials);
+
+/* The line of a job's results for a collective, an algorithm (NULL: any) and a size, the first of
+ * at least `bytes`; NULL: there is none. */
+const json_t *trials_line(const struct trials *trials, int job, const char *collective,
+                          const char *algorithm, size_t bytes);
+
+/* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
+double line_number(const json_t *line, const char *name);
+
+#endif

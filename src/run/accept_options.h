@@ -1,0 +1,27 @@
+/*
+ * accept_options.h - the options of `cctest accept`, and the names of its stages.
+ */
+#ifndef CCTEST_RUN_ACCEPT_OPTIONS_H
+#define CCTEST_RUN_ACCEPT_OPTIONS_H
+
+#include <stdbool.h>
+
+/* In the order in which they run. */
+enum accept_stage {
+    STAGE_START, /* always: each agent starts a worker that does nothing */
+    STAGE_NODE,
+    STAGE_PAIRS,
+    STAGE_ISOLATE,
+    STAGE_HALVES,
+    STAGE_ALL,
+    ACCEPT_STAGES
+};
+extern const char *const accept_stage_names[ACCEPT_STAGES + 1]; /* ended by NULL */
+
+struct accept_options {
+    unsigned stages; /* 1 << enum accept_stage, of those that run */
+    bool quick;      /* the whole in two minutes, launch apart */
+    int all_pairs;   /* each host meets each other */
+};
+
+#endif
