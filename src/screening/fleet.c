@@ -111,6 +111,16 @@ double fleet_level(const struct fleet *fleet, int series, int host)
     return fleet->level[cell_of(fleet, series, host)];
 }
 
+double fleet_worst(const struct fleet *fleet, int series, int host)
+{
+    int cell = cell_of(fleet, series, host);
+    const double *excess = bins_of(&fleet->cells, cell);
+    double worst = NAN;
+    for (size_t i = 0; i < bins_size(&fleet->cells, cell); i++)
+        worst = i > 0 && worst > excess[i] ? worst : excess[i];
+    return worst;
+}
+
 /* The references of all metrics, rails and distances: medians of values. */
 static bool references_find(struct fleet *fleet, const struct reading *readings, size_t count)
 {

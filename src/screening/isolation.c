@@ -93,21 +93,32 @@ static bool is_failing(const struct suspect *suspect)
     return suspect->outcome != READING_VALUE;
 }
 
-/* Does a suspect of one of its ends explain a link? A failure may be an end's or the link's until
- * one of them is confirmed. */
-static bool is_explained(const struct isolation *isolation, const struct suspect *link)
+static bool is_of_latency(const struct isolation *isolation, const struct suspect *suspect)
+{
+    return fleet_series(isolation->fleet, suspect->series)->metric == METRIC_LATENCY;
+}
+
+/* Does what a host is suspected of explain a link? A failure may be an end's or the link's until one
+ * of them is confirmed. */
+static bool explains(const struct isolation *isolation, int host, const struct suspect *link)
 {
     const struct suspicion *suspicion = isolation->suspicion;
-    const struct series *s = fleet_series(isolation->fleet, link->series);
-    int far = fleet_find(isolation->fleet, s->metric, s->rail,
-                         s->metric == METRIC_LATENCY ? DIRECTION_SEND : DIRECTION_RECEIVE);
-    const struct suspect *ends[] = {suspicion_find(suspicion, link->host, -1, link->series),
-                                    suspicion_find(suspicion, link->peer, -1, far)};
-    for (int e = 0; e < 2; e++)
-        if (ends[e] && (is_failing(link) ? ends[e]->state == SUSPECT_CONFIRMED
-                                         : ends[e]->state != SUSPECT_CLEARED))
+    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
+        const struct suspect *end = &suspicion->of[i];
+        bool alike =
+            is_failing(end) == is_failing(link) &&
+            (is_failing(end) || is_of_latency(isolation, end) == is_of_latency(isolation, link));
+        bool likely =
+            is_failing(link) ? end->state == SUSPECT_CONFIRMED : end->state != SUSPECT_CLEARED;
+        if (end->peer < 0 && alike && likely)
             return true;
+    }
     return false;
+}
+
+static bool is_explained(const struct isolation *isolation, const struct suspect *link)
+{
+    return explains(isolation, link->host, link) || explains(isolation, link->peer, link);
 }
 
 static bool is_asked(const struct isolation *isolation, const struct suspect *suspect)
@@ -252,6 +263,8 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
 static void suspect_try(const struct isolation *isolation, struct suspect *suspect,
                         const struct reading *reading)
 {
+    if (suspect->state != SUSPECT_OPEN && suspect->peer >= 0)
+        return;
     enum reading_outcome outcome = reading_outcome(reading);
     bool hit = fleet_excess(isolation->fleet, reading) > suspect->limit.excess;
     suspect->tries++;
@@ -283,25 +296,30 @@ static bool host_try(struct isolation *isolation, int host, int partner, int ser
     return tried;
 }
 
-static bool link_try(struct isolation *isolation, const struct reading *reading)
+/* False: out of memory. */
+static bool link_try(struct isolation *isolation, const struct reading *reading, bool *tried)
 {
     const struct reading back = {.from = reading->to, .to = reading->from};
     const struct reading *ways[] = {reading, &back};
-    bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
+    bool failed = reading_outcome(reading) != READING_VALUE;
     for (int w = 0; w < 2; w++) {
         int from = ways[w]->from, to = ways[w]->to;
         for (int i = isolation->suspicion->first[from]; i >= 0;) {
             struct suspect *s = &isolation->suspicion->of[i];
             bool same = s->series == fleet_from(isolation->fleet, reading) &&
                         (w == 0 || reading->metric == METRIC_LATENCY);
-            if (s->peer == to && (same || failed)) {
-                suspect_try(isolation, s, reading);
-                tried = true;
-            }
             i = s->next;
+            if (s->peer != to || !(same || failed))
+                continue;
+            enum suspect_state before = s->state;
+            suspect_try(isolation, s, reading);
+            *tried = true;
+            if (before == SUSPECT_OPEN && s->state == SUSPECT_CONFIRMED && !is_failing(s) &&
+                !(suspicion_add_ends(isolation->suspicion, *s) && met_reserve(isolation)))
+                return false;
         }
     }
-    return tried;
+    return true;
 }
 
 bool isolation_add(struct isolation *isolation, const struct reading *readings, size_t count)
@@ -312,7 +330,9 @@ bool isolation_add(struct isolation *isolation, const struct reading *readings, 
             continue;
         bool sender = host_try(isolation, r->from, r->to, fleet_from(isolation->fleet, r), r);
         bool receiver = host_try(isolation, r->to, r->from, fleet_to(isolation->fleet, r), r);
-        bool link = link_try(isolation, r);
+        bool link = false;
+        if (!link_try(isolation, r, &link))
+            return false;
         bool known = sender || receiver || link || reading_outcome(r) == READING_VALUE;
         if (!known && !suspicion_covers_host(isolation->suspicion, r->from) &&
             !suspicion_covers_host(isolation->suspicion, r->to) &&

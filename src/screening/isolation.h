@@ -15,7 +15,10 @@
  *
  * (the binomial tail, and Bonferroni's inequality). It is cleared when 2 readings are good and none
  * is bad, or when 6 were not enough. A failure needs one more failure, with another partner that is
- * good elsewhere, and 4 good readings clear it. So a suspect takes 2 or 3 rounds, rarely more.
+ * good elsewhere, and 6 good readings clear it. So a suspect takes 2 or 3 rounds, rarely more.
+ *
+ * A link that is confirmed makes its ends suspects, since a host that is slow now and then makes slow
+ * links: the link is the finding when both were cleared by 4 good readings each.
  */
 #ifndef CCTEST_SCREENING_ISOLATION_H
 #define CCTEST_SCREENING_ISOLATION_H

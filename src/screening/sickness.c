@@ -89,17 +89,32 @@ static const struct suspect *worst_of(const struct merging *m, uint64_t rails)
     return worst;
 }
 
-/* Is the host good in a series, beside a sickness of it? */
-static bool is_good_beside(const struct merging *m, const struct suspect *worst, enum metric metric,
-                           int rail, enum direction direction)
+/* Is a cell of the host good, beside a sickness of it? Where the sickness shows now and then, the
+ * level is good, and so each reading must be. */
+static bool is_good_cell(const struct merging *m, const struct suspect *worst, enum metric metric,
+                         int rail, enum direction direction)
 {
     int series = fleet_find(m->fleet, metric, rail, direction);
     double level = fleet_level(m->fleet, series, m->host);
     double median = fleet_series(m->fleet, series)->levels.median;
     double limit = limits_cell(m->suspicion->limits, series, m->host).excess - median;
     if (m->complaint == COMPLAINT_FAILURE)
-        return isfinite(level);
-    return level - median <= fmin(limit, height_of(m, worst)) / 2; /* false of a NAN */
+        return isfinite(fleet_worst(m->fleet, series, m->host));
+    bool steady = limits_exceeds(m->suspicion->limits, worst->series, worst->host);
+    double excess = steady ? level : fleet_worst(m->fleet, series, m->host);
+    double most = steady ? fmin(limit, height_of(m, worst)) : height_of(m, worst);
+    return excess - median <= most / 2; /* false of a NAN */
+}
+
+/* Likewise in a metric; what shows now and then is looked for in both metrics of bandwidth. */
+static bool is_good_beside(const struct merging *m, const struct suspect *worst, enum metric metric,
+                           int rail, enum direction direction)
+{
+    bool steady = limits_exceeds(m->suspicion->limits, worst->series, worst->host);
+    if (metric == METRIC_LATENCY || steady)
+        return is_good_cell(m, worst, metric, rail, direction);
+    return is_good_cell(m, worst, METRIC_ALONE, rail, direction) &&
+           is_good_cell(m, worst, METRIC_BOTH, rail, direction);
 }
 
 static uint64_t rails_of(const struct merging *m)
@@ -110,12 +125,14 @@ static uint64_t rails_of(const struct merging *m)
     return rails;
 }
 
-/* Have all rails the sickness? */
+/* Have all rails the sickness? A host that fails on more than one fails on any. */
 static bool has_all_rails(const struct merging *m)
 {
     uint64_t sick = rails_of(m);
     const struct suspect *worst = worst_of(m, sick);
     const struct series *series = series_of(m, worst);
+    if (m->complaint == COMPLAINT_FAILURE && (sick & (sick - 1)) != 0)
+        return true;
     for (int r = 0; r < fleet_shape(m->fleet)->rails; r++)
         if (!(sick >> r & 1) &&
             (m->peer >= 0 || is_good_beside(m, worst, series->metric, r, series->direction)))

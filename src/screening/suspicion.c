@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #define PATIENCE_SLOW    2
-#define PATIENCE_NOW     6 /* of a host that is slow now and then */
-#define PATIENCE_FAILURE 4
+#define PATIENCE_NOW     4 /* of a host that is slow now and then */
+#define PATIENCE_FAILURE 6
 #define LINKS_LEAST      2 /* suspects, and */
 #define LINKS_SHARE      4 /* one link in so many, to suspect the host */
 #define PARTNERS_LEAST   2 /* with which a host fails */
@@ -46,7 +46,8 @@ struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int 
     return NULL;
 }
 
-bool suspicion_covers(const struct suspicion *suspicion, int host, int series)
+/* Has the host a suspect in a series that was not cleared? */
+static bool is_covered(const struct suspicion *suspicion, int host, int series)
 {
     const struct suspect *suspect = suspicion_find(suspicion, host, -1, series);
     return suspect && suspect->state != SUSPECT_CLEARED;
@@ -89,6 +90,7 @@ static bool take_slow(struct suspicion *suspicion, int host, int peer, int serie
                       struct excess_limit limit, double excess)
 {
     struct suspect *suspect = suspect_take(suspicion, host, peer, series);
+    suspicion->slow += suspect && !isfinite(suspect->limit.excess);
     if (suspect && limit.excess < suspect->limit.excess) {
         suspect->limit = limit;
         suspect->excess = excess;
@@ -260,8 +262,8 @@ static bool links_suspect(struct suspicion *suspicion, const struct reading *rea
         int from = fleet_from(fleet, r), to = fleet_to(fleet, r);
         double excess = fleet_excess(fleet, r);
         struct excess_limit limit = limits_reading(suspicion->limits, r);
-        if (excess > limit.excess && !suspicion_covers(suspicion, r->from, from) &&
-            !suspicion_covers(suspicion, r->to, to) &&
+        if (excess > limit.excess && !is_covered(suspicion, r->from, from) &&
+            !is_covered(suspicion, r->to, to) &&
             !take_slow(suspicion, r->from, r->to, from, limit, excess))
             return false;
     }
@@ -274,6 +276,29 @@ static int peer_series(const struct fleet *fleet, int series)
     const struct series *s = fleet_series(fleet, series);
     return fleet_find(fleet, s->metric, s->rail,
                       s->metric == METRIC_LATENCY ? DIRECTION_SEND : DIRECTION_RECEIVE);
+}
+
+/* A host with slow links is a suspect, although its level is good. */
+static bool often_slow_take(struct suspicion *suspicion, int host, int series,
+                            const struct suspect *link)
+{
+    if (suspicion_find(suspicion, host, -1, series))
+        return true;
+    if (!take_slow(suspicion, host, -1, series, link->limit, link->excess))
+        return false;
+    suspicion_find(suspicion, host, -1, series)->patience = PATIENCE_NOW;
+    return true;
+}
+
+bool suspicion_add_ends(struct suspicion *suspicion, struct suspect link)
+{
+    for (int end = 0; end < 2; end++) {
+        int host = end ? link.peer : link.host;
+        int series = end ? peer_series(suspicion->fleet, link.series) : link.series;
+        if (!often_slow_take(suspicion, host, series, &link))
+            return false;
+    }
+    return true;
 }
 
 /* Hosts in which several suspected links meet. `links` and `readings_of`: of each cell. */
@@ -291,9 +316,8 @@ static bool meetings_suspect(struct suspicion *suspicion, const int *links, cons
             int cell = series * hosts + host;
             if (links[cell] < LINKS_LEAST || links[cell] * LINKS_SHARE < readings_of[cell])
                 continue;
-            if (!take_slow(suspicion, host, -1, series, link.limit, link.excess))
+            if (!often_slow_take(suspicion, host, series, &link))
                 return false;
-            suspicion_find(suspicion, host, -1, series)->patience = PATIENCE_NOW;
         }
     }
     return true;
@@ -343,8 +367,6 @@ struct suspicion *suspicion_create(const struct fleet *fleet, const struct limit
         suspicion_free(suspicion);
         return NULL;
     }
-    for (int i = 0; i < suspicion->count; i++)
-        suspicion->slow += suspicion->of[i].outcome == READING_VALUE;
     return suspicion;
 }
 

@@ -51,7 +51,7 @@ struct suspicion {
     const struct limits *limits;
     struct suspect *of;
     int count, room;
-    int slow;   /* suspects by slowness, when all readings of pairs were known */
+    int slow;   /* suspects by slowness */
     int *first; /* [hosts] its first suspect, -1 */
 };
 
@@ -63,11 +63,13 @@ void suspicion_free(struct suspicion *suspicion); /* NULL is allowed */
 /* The suspect, NULL if there is none. A latency is in either order. */
 struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series);
 
+/* A link was seen slow again: its ends become suspects, which might explain it. False: out of memory. */
+bool suspicion_add_ends(struct suspicion *suspicion, struct suspect link);
+
 /* Both ends of a failed reading and the link between them become suspects. False: out of memory. */
 bool suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading);
 
-/* Has the host a suspect, itself and no link, that was not cleared? In a series; in any. */
-bool suspicion_covers(const struct suspicion *suspicion, int host, int series);
+/* Has the host a suspect, itself and no link, that was not cleared? */
 bool suspicion_covers_host(const struct suspicion *suspicion, int host);
 
 /* Keeps a reading of a suspect with a partner as a witness. */

@@ -128,7 +128,7 @@ static bool simulated_seed(struct simulated *f, enum seeded_kind kind, int host,
 static double seeded_factor(struct simulated *f, const struct seeded *s, const struct reading *r)
 {
     bool sends = r->from == s->host, latency = r->metric == METRIC_LATENCY;
-    bool link = sends ? r->to == s->peer : r->from == s->peer;
+    bool link = (sends && r->to == s->peer) || (r->from == s->peer && r->to == s->host);
     bool slow = false;
     switch (s->kind) {
     case SEEDED_HOST:
