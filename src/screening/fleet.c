@@ -111,6 +111,11 @@ double fleet_level(const struct fleet *fleet, int series, int host)
     return fleet->level[cell_of(fleet, series, host)];
 }
 
+int fleet_readings(const struct fleet *fleet, int series, int host)
+{
+    return (int)bins_size(&fleet->cells, cell_of(fleet, series, host));
+}
+
 double fleet_worst(const struct fleet *fleet, int series, int host)
 {
     int cell = cell_of(fleet, series, host);

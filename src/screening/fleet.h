@@ -81,6 +81,9 @@ double fleet_value(const struct fleet *fleet, int series, double excess);
 /* A cell's level: NAN without readings, INFINITY where more than half of them failed. */
 double fleet_level(const struct fleet *fleet, int series, int host);
 
+/* How many readings a cell has. */
+int fleet_readings(const struct fleet *fleet, int series, int host);
+
 /* The largest excess of a cell's readings; NAN without readings. */
 double fleet_worst(const struct fleet *fleet, int series, int host);
 

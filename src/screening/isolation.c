@@ -9,8 +9,7 @@
 #include "base/random.h"
 
 #define HITS_LEAST 2
-#define TRIES_MOST 6
-#define ASKED_MOST 12 /* rounds for one suspect, of which some may bring nothing */
+#define ASKED_MOST 16 /* rounds of one host */
 
 struct isolation {
     const struct fleet *fleet;
@@ -19,6 +18,7 @@ struct isolation {
     int hosts, round;
     int *order;          /* hosts, shuffled: who is asked to be a partner */
     int at;              /* in the order */
+    int *asked;          /* [hosts] in how many rounds it was for its own sake */
     unsigned char **met; /* [hosts] of a suspect: [hosts], those that it has met; else NULL */
     bool *busy;          /* [hosts] in this round */
 };
@@ -60,11 +60,12 @@ struct isolation *isolation_create(const struct fleet *fleet, const struct limit
         .suspicion = suspicion_create(fleet, limits, readings, count),
         .hosts = hosts,
         .order = calloc((size_t)hosts, sizeof *isolation->order),
+        .asked = calloc((size_t)hosts, sizeof *isolation->asked),
         .met = calloc((size_t)hosts, sizeof *isolation->met),
         .busy = calloc((size_t)hosts, sizeof *isolation->busy),
     };
-    if (!isolation->suspicion || !isolation->order || !isolation->met || !isolation->busy ||
-        !met_reserve(isolation)) {
+    if (!isolation->suspicion || !isolation->order || !isolation->asked || !isolation->met ||
+        !isolation->busy || !met_reserve(isolation)) {
         isolation_free(isolation);
         return NULL;
     }
@@ -83,6 +84,7 @@ void isolation_free(struct isolation *isolation)
         free(isolation->met[h]);
     suspicion_free(isolation->suspicion);
     free(isolation->order);
+    free(isolation->asked);
     free(isolation->met);
     free(isolation->busy);
     free(isolation);
@@ -123,8 +125,9 @@ static bool is_explained(const struct isolation *isolation, const struct suspect
 
 static bool is_asked(const struct isolation *isolation, const struct suspect *suspect)
 {
-    return suspect->state == SUSPECT_OPEN && suspect->asked < ASKED_MOST &&
-           (suspect->peer < 0 || !is_explained(isolation, suspect));
+    return suspect->state == SUSPECT_OPEN && isolation->asked[suspect->host] < ASKED_MOST &&
+           (suspect->peer < 0 ||
+            (isolation->asked[suspect->peer] < ASKED_MOST && !is_explained(isolation, suspect)));
 }
 
 /* How good a partner a host is for a suspect. */
@@ -179,6 +182,7 @@ struct choice_of_pairs {
 static void pair_take(struct isolation *isolation, struct choice_of_pairs *choice, int a, int b)
 {
     isolation->busy[a] = isolation->busy[b] = true;
+    isolation->asked[a]++;
     mark_met(isolation, a, b);
     choice->pairs[choice->count++] = (struct host_pair){.a = a, .b = b};
 }
@@ -189,8 +193,10 @@ static void choose_links(struct isolation *isolation, const bool *present,
     for (int i = 0; i < isolation->suspicion->count; i++) {
         const struct suspect *s = &isolation->suspicion->of[i];
         if (s->peer >= 0 && present[s->host] && present[s->peer] && !isolation->busy[s->host] &&
-            !isolation->busy[s->peer] && is_asked(isolation, s))
+            !isolation->busy[s->peer] && is_asked(isolation, s)) {
             pair_take(isolation, choice, s->host, s->peer);
+            isolation->asked[s->peer]++;
+        }
     }
 }
 
@@ -205,15 +211,6 @@ static void choose_hosts(struct isolation *isolation, const bool *present, const
         int partner = partner_find(isolation, present, links, s->host);
         if (partner >= 0)
             pair_take(isolation, choice, s->host, partner);
-    }
-}
-
-/* Counts the round for all suspects that its pairs measure. */
-static void count_asked(struct isolation *isolation)
-{
-    for (int i = 0; i < isolation->suspicion->count; i++) {
-        struct suspect *s = &isolation->suspicion->of[i];
-        s->asked += isolation->busy[s->host] && (s->peer < 0 || isolation->busy[s->peer]);
     }
 }
 
@@ -234,7 +231,6 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
     choose_hosts(isolation, present, links, &choice);
     if (!links_first)
         choose_links(isolation, present, &choice);
-    count_asked(isolation);
     free(links);
     return choice.count;
 }
@@ -254,9 +250,10 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
                                      : limits_reading_share(isolation->limits);
     double alarms =
         isolation->suspicion->slow * binomial_tail(suspect->tries, suspect->hits, share);
-    if (suspect->hits >= HITS_LEAST && alarms <= FALSE_ALARMS)
+    if (suspect->hits >= HITS_LEAST && alarms <= FALSE_ALARMS / suspect->tries_most)
         suspect->state = SUSPECT_CONFIRMED;
-    else if ((suspect->hits == 0 && good >= suspect->patience) || suspect->tries >= TRIES_MOST)
+    else if ((suspect->hits == 0 && good >= suspect->patience) ||
+             suspect->tries >= suspect->tries_most)
         suspect->state = SUSPECT_CLEARED;
 }
 

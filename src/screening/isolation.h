@@ -11,10 +11,11 @@
  * (limits_share()), and M the number of suspects. A suspect of which h of n readings were beyond the
  * limit is confirmed when h >= 2 and
  *
- *     M * P(at least h of n, each with q) <= FALSE_ALARMS
+ *     M * P(at least h of n, each with q) <= FALSE_ALARMS / N
  *
- * (the binomial tail, and Bonferroni's inequality). It is cleared when 2 readings are good and none
- * is bad, or when 6 were not enough. A failure needs one more failure, with another partner that is
+ * (the binomial tail, and Bonferroni's inequality over M suspects, each judged up to N times). It is
+ * cleared when 2 readings are good and none is bad, or when N = 6 were not enough; a host that seems
+ * slow now and then, when 4 are good or N = 10 were not enough. A failure needs one more failure, with another partner that is
  * good elsewhere, and 6 good readings clear it. So a suspect takes 2 or 3 rounds, rarely more.
  *
  * A link that is confirmed makes its ends suspects, since a host that is slow now and then makes slow

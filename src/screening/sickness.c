@@ -89,6 +89,13 @@ static const struct suspect *worst_of(const struct merging *m, uint64_t rails)
     return worst;
 }
 
+/* Is a suspect slow in the middle of its readings? Else it is so now and then. */
+static bool is_steady(const struct merging *m, const struct suspect *suspect)
+{
+    return suspect->peer < 0 &&
+           limits_exceeds(m->suspicion->limits, suspect->series, suspect->host);
+}
+
 /* Is a cell of the host good, beside a sickness of it? Where the sickness shows now and then, the
  * level is good, and so each reading must be. */
 static bool is_good_cell(const struct merging *m, const struct suspect *worst, enum metric metric,
@@ -100,7 +107,7 @@ static bool is_good_cell(const struct merging *m, const struct suspect *worst, e
     double limit = limits_cell(m->suspicion->limits, series, m->host).excess - median;
     if (m->complaint == COMPLAINT_FAILURE)
         return isfinite(fleet_worst(m->fleet, series, m->host));
-    bool steady = limits_exceeds(m->suspicion->limits, worst->series, worst->host);
+    bool steady = is_steady(m, worst);
     double excess = steady ? level : fleet_worst(m->fleet, series, m->host);
     double most = steady ? fmin(limit, height_of(m, worst)) : height_of(m, worst);
     return excess - median <= most / 2; /* false of a NAN */
@@ -110,7 +117,7 @@ static bool is_good_cell(const struct merging *m, const struct suspect *worst, e
 static bool is_good_beside(const struct merging *m, const struct suspect *worst, enum metric metric,
                            int rail, enum direction direction)
 {
-    bool steady = limits_exceeds(m->suspicion->limits, worst->series, worst->host);
+    bool steady = is_steady(m, worst);
     if (metric == METRIC_LATENCY || steady)
         return is_good_cell(m, worst, metric, rail, direction);
     return is_good_cell(m, worst, METRIC_ALONE, rail, direction) &&
@@ -151,7 +158,7 @@ static enum direction direction_of(const struct merging *m, uint64_t rails)
     bool sick[DIRECTIONS] = {false};
     for (int i = 0; i < m->count; i++) {
         const struct series *s = series_of(m, m->of[i]);
-        bool forth = m->of[i]->host == m->host; /* of a link: from its first host */
+        bool forth = m->of[i]->host == m->host; /* of a link: it sends */
         if (rails >> s->rail & 1)
             sick[forth ? s->direction : 1 - s->direction] = true;
     }
@@ -317,12 +324,52 @@ static void gather_passing_failure(struct merging *m)
     gather_from(m, m->peer, m->host, SUSPECT_CLEARED);
 }
 
+/* Links that are confirmed, and not explained by an end, meet in a host: it is the host that is slow
+ * now and then. */
+static bool meets_links(struct merging *m, int host)
+{
+    int partners = 0;
+    m->count = 0;
+    for (int i = 0; i < m->suspicion->count; i++) {
+        const struct suspect *link = &m->suspicion->of[i];
+        if (link->peer < 0 || (link->host != host && link->peer != host) ||
+            link->state != SUSPECT_CONFIRMED || complaint_of(m, link) != m->complaint)
+            continue;
+        bool known = false;
+        for (int k = 0; k < m->count; k++)
+            known = known || m->of[k]->host + m->of[k]->peer == link->host + link->peer;
+        partners += !known;
+        m->of[m->count++] = link;
+    }
+    int each = fleet_readings(m->fleet, m->count > 0 ? m->of[0]->series : 0, host);
+    return partners >= LINKS_LEAST && partners * LINKS_SHARE >= each;
+}
+
+static bool is_explained(const struct merging *m, int host)
+{
+    return end_is(m, host, SUSPECT_CONFIRMED);
+}
+
+/* The links of a host that become a sickness of the host. */
+static void links_merge(struct merging *m)
+{
+    m->peer = -1;
+    if (m->complaint != COMPLAINT_FAILURE && !is_explained(m, m->host) && meets_links(m, m->host)) {
+        m->confirmed = true;
+        sickness_add_rails(m, SPOT_HOST);
+    }
+}
+
 static void link_merge(struct merging *m)
 {
+    int host = m->host, peer = m->peer;
+    if (is_explained(m, host) || is_explained(m, peer))
+        return;
+    if (m->complaint != COMPLAINT_FAILURE && (meets_links(m, host) || meets_links(m, peer)))
+        return;
     gather(m);
     gather_passing_failure(m);
-    bool sick = end_is(m, m->host, SUSPECT_CONFIRMED) || end_is(m, m->peer, SUSPECT_CONFIRMED);
-    if (m->count == 0 || sick)
+    if (m->count == 0)
         return;
     if (!m->confirmed && m->complaint != COMPLAINT_FAILURE) {
         m->found->untried++;
@@ -353,6 +400,9 @@ static void merge_all(struct merging *m)
         for (m->host = 0; m->host < hosts; m->host++)
             if (m->suspicion->first[m->host] >= 0)
                 host_merge(m);
+        for (m->host = 0; m->host < hosts; m->host++)
+            if (m->suspicion->first[m->host] >= 0)
+                links_merge(m);
         for (int i = 0; i < m->suspicion->count; i++) {
             const struct suspect *link = &m->suspicion->of[i];
             m->host = link->host < link->peer ? link->host : link->peer;

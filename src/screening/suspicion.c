@@ -9,22 +9,22 @@
 
 #define PATIENCE_SLOW    2
 #define PATIENCE_NOW     4 /* of a host that is slow now and then */
+#define TRIES_SLOW       6
+#define TRIES_NOW        10
 #define PATIENCE_FAILURE 6
-#define LINKS_LEAST      2 /* suspects, and */
-#define LINKS_SHARE      4 /* one link in so many, to suspect the host */
 #define PARTNERS_LEAST   2 /* with which a host fails */
 
-/* Two hosts with a failure between them. */
+/* Transfers from one host to another failed: of a failure but wrong data, in both directions. */
 struct failing_pair {
-    int a, b; /* a < b */
-    int good; /* readings of the pair that have a value */
+    int from, to;
+    int good; /* readings of the two hosts that have a value */
 };
 
 struct failures {
     struct failing_pair *pairs; /* sorted */
     size_t count;
-    int *degree; /* [hosts] in how many of the pairs it is */
-    int *good;   /* [hosts] its readings that have a value */
+    int (*degree)[DIRECTIONS]; /* [hosts] in how many of the pairs it is */
+    int *good;                 /* [hosts] its readings that have a value */
 };
 
 void suspect_witness(struct suspect *suspect, int partner, const struct reading *reading)
@@ -81,6 +81,7 @@ static struct suspect *suspect_take(struct suspicion *suspicion, int host, int p
                                 .series = series,
                                 .limit = {.excess = INFINITY},
                                 .patience = PATIENCE_SLOW,
+                                .tries_most = TRIES_SLOW,
                                 .next = suspicion->first[host]};
     suspicion->first[host] = suspicion->count++;
     return suspect;
@@ -140,23 +141,50 @@ static bool levels_suspect(struct suspicion *suspicion)
 static int compare_pairs(const void *a, const void *b)
 {
     const struct failing_pair *left = a, *right = b;
-    if (left->a != right->a)
-        return left->a < right->a ? -1 : 1;
-    return (left->b > right->b) - (left->b < right->b);
+    if (left->from != right->from)
+        return left->from < right->from ? -1 : 1;
+    return (left->to > right->to) - (left->to < right->to);
 }
 
-static struct failing_pair pair_of(const struct reading *reading)
+static bool is_failure(const struct fleet *fleet, const struct reading *reading)
 {
-    bool ascending = reading->from < reading->to;
-    return (struct failing_pair){.a = ascending ? reading->from : reading->to,
-                                 .b = ascending ? reading->to : reading->from};
+    return fleet_has(fleet, reading) && reading_outcome(reading) != READING_VALUE;
 }
 
-static struct failing_pair *failures_find(const struct failures *failures,
-                                          const struct reading *reading)
+static void pairs_collect(struct failures *failures, const struct fleet *fleet,
+                          const struct reading *readings, size_t count)
 {
-    struct failing_pair pair = pair_of(reading);
-    return bsearch(&pair, failures->pairs, failures->count, sizeof pair, compare_pairs);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!is_failure(fleet, r))
+            continue;
+        failures->pairs[found++] = (struct failing_pair){.from = r->from, .to = r->to};
+        if (reading_outcome(r) != READING_WRONG || r->metric == METRIC_LATENCY)
+            failures->pairs[found++] = (struct failing_pair){.from = r->to, .to = r->from};
+    }
+    qsort(failures->pairs, found, sizeof *failures->pairs, compare_pairs);
+    for (size_t i = 0; i < found; i++)
+        if (i == 0 || compare_pairs(&failures->pairs[i], &failures->pairs[i - 1]) != 0)
+            failures->pairs[failures->count++] = failures->pairs[i];
+    for (size_t i = 0; i < failures->count; i++) {
+        failures->degree[failures->pairs[i].from][DIRECTION_SEND]++;
+        failures->degree[failures->pairs[i].to][DIRECTION_RECEIVE]++;
+    }
+}
+
+static void good_count(struct failures *failures, const struct reading *reading)
+{
+    failures->good[reading->from]++;
+    failures->good[reading->to]++;
+    const struct failing_pair ways[] = {{.from = reading->from, .to = reading->to},
+                                        {.from = reading->to, .to = reading->from}};
+    for (int w = 0; w < 2; w++) {
+        struct failing_pair *pair = bsearch(&ways[w], failures->pairs, failures->count,
+                                            sizeof *failures->pairs, compare_pairs);
+        if (pair)
+            pair->good++;
+    }
 }
 
 static bool failures_collect(struct failures *failures, const struct fleet *fleet,
@@ -164,56 +192,44 @@ static bool failures_collect(struct failures *failures, const struct fleet *flee
 {
     size_t hosts = (size_t)fleet_shape(fleet)->hosts, found = 0;
     for (size_t i = 0; i < count; i++)
-        found += fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) != READING_VALUE;
-    failures->pairs = calloc(found + 1, sizeof *failures->pairs);
+        found += is_failure(fleet, &readings[i]);
+    failures->pairs = calloc(2 * found + 1, sizeof *failures->pairs);
     failures->degree = calloc(hosts, sizeof *failures->degree);
     failures->good = calloc(hosts, sizeof *failures->good);
     if (!failures->pairs || !failures->degree || !failures->good)
         return false;
-    found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) != READING_VALUE)
-            failures->pairs[found++] = pair_of(&readings[i]);
-    qsort(failures->pairs, found, sizeof *failures->pairs, compare_pairs);
-    for (size_t i = 0; i < found; i++)
-        if (i == 0 || compare_pairs(&failures->pairs[i], &failures->pairs[i - 1]) != 0)
-            failures->pairs[failures->count++] = failures->pairs[i];
-    for (size_t i = 0; i < failures->count; i++) {
-        failures->degree[failures->pairs[i].a]++;
-        failures->degree[failures->pairs[i].b]++;
-    }
-    for (size_t i = 0; failures->count > 0 && i < count; i++) {
-        if (!fleet_has(fleet, &readings[i]) || reading_outcome(&readings[i]) != READING_VALUE)
-            continue;
-        failures->good[readings[i].from]++;
-        failures->good[readings[i].to]++;
-        struct failing_pair *pair = failures_find(failures, &readings[i]);
-        if (pair)
-            pair->good++;
-    }
+    pairs_collect(failures, fleet, readings, count);
+    for (size_t i = 0; failures->count > 0 && i < count; i++)
+        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
+            good_count(failures, &readings[i]);
     return true;
 }
 
-/* Do the failures of a pair belong to this host of it? */
-static bool is_blamed(const struct failures *failures, int host, int partner)
+/* Does a failing transfer belong to its sender, or to its receiver? */
+static bool is_blamed(const struct failures *failures, const struct reading *reading,
+                      enum direction direction)
 {
-    return failures->degree[host] >= PARTNERS_LEAST &&
-           failures->degree[host] >= failures->degree[partner];
+    int sender = failures->degree[reading->from][DIRECTION_SEND];
+    int receiver = failures->degree[reading->to][DIRECTION_RECEIVE];
+    int own = direction == DIRECTION_SEND ? sender : receiver;
+    return own >= PARTNERS_LEAST && own >= (direction == DIRECTION_SEND ? receiver : sender);
 }
 
-/* Has a host failed with as many partners as it takes, each of which was good with another host?
- * Then it has been seen again already. */
+/* Has a host failed, in one direction, with as many partners as it takes, each of which was good with
+ * another host? Then it has been seen again already. */
 static bool is_seen_again(const struct failures *failures, int host)
 {
-    int fit = 0;
+    int fit[DIRECTIONS] = {0};
     for (size_t i = 0; i < failures->count; i++) {
         const struct failing_pair *pair = &failures->pairs[i];
-        int partner = pair->a == host ? pair->b : pair->a;
-        if (pair->a == host || pair->b == host)
-            fit += failures->good[partner] > pair->good &&
-                   failures->degree[partner] < failures->degree[host];
+        if (failures->good[pair->to] > pair->good && pair->from == host)
+            fit[DIRECTION_SEND] += failures->degree[pair->to][DIRECTION_RECEIVE] <
+                                   failures->degree[host][DIRECTION_SEND];
+        if (failures->good[pair->from] > pair->good && pair->to == host)
+            fit[DIRECTION_RECEIVE] += failures->degree[pair->from][DIRECTION_SEND] <
+                                      failures->degree[host][DIRECTION_RECEIVE];
     }
-    return fit >= PARTNERS_LEAST;
+    return fit[DIRECTION_SEND] >= PARTNERS_LEAST || fit[DIRECTION_RECEIVE] >= PARTNERS_LEAST;
 }
 
 static bool end_suspect(struct suspicion *suspicion, const struct failures *failures, int host,
@@ -233,10 +249,10 @@ static bool failures_suspect(struct suspicion *suspicion, const struct reading *
     bool done = failures_collect(&failures, fleet, readings, count);
     for (size_t i = 0; done && failures.count > 0 && i < count; i++) {
         const struct reading *r = &readings[i];
-        if (!fleet_has(fleet, r) || reading_outcome(r) == READING_VALUE)
+        if (!is_failure(fleet, r))
             continue;
-        bool sender = is_blamed(&failures, r->from, r->to);
-        bool receiver = is_blamed(&failures, r->to, r->from);
+        bool sender = is_blamed(&failures, r, DIRECTION_SEND);
+        bool receiver = is_blamed(&failures, r, DIRECTION_RECEIVE);
         if (!sender && !receiver)
             done = suspicion_add_failure(suspicion, r);
         if (sender)
@@ -286,12 +302,30 @@ static bool often_slow_take(struct suspicion *suspicion, int host, int series,
         return true;
     if (!take_slow(suspicion, host, -1, series, link->limit, link->excess))
         return false;
-    suspicion_find(suspicion, host, -1, series)->patience = PATIENCE_NOW;
+    struct suspect *suspect = suspicion_find(suspicion, host, -1, series);
+    suspect->patience = PATIENCE_NOW;
+    suspect->tries_most = TRIES_NOW;
     return true;
+}
+
+/* Was the link confirmed in another series, and are its ends suspects since? */
+static bool is_confirmed_elsewhere(const struct suspicion *suspicion, const struct suspect *link)
+{
+    for (int s = 0; s < fleet_series_count(suspicion->fleet); s++)
+        for (int end = 0; end < 2; end++) {
+            const struct suspect *other = suspicion_find(suspicion, end ? link->peer : link->host,
+                                                         end ? link->host : link->peer, s);
+            if (other && other->state == SUSPECT_CONFIRMED && other->outcome == READING_VALUE &&
+                (s != link->series || end))
+                return true;
+        }
+    return false;
 }
 
 bool suspicion_add_ends(struct suspicion *suspicion, struct suspect link)
 {
+    if (is_confirmed_elsewhere(suspicion, &link))
+        return true;
     for (int end = 0; end < 2; end++) {
         int host = end ? link.peer : link.host;
         int series = end ? peer_series(suspicion->fleet, link.series) : link.series;

@@ -16,6 +16,10 @@
 
 #include "screening/limits.h"
 
+/* The host of suspected links is a suspect, where they are at least so many, and one link in so many. */
+#define LINKS_LEAST 2
+#define LINKS_SHARE 4
+
 #define WITNESSES_MOST 6 /* kept; all are counted */
 
 enum suspect_state {
@@ -39,8 +43,8 @@ struct suspect {
     double excess;                /* as the pairs showed it: the level, or the reading */
     enum reading_outcome outcome; /* the gravest; READING_VALUE: slow */
     int patience;                 /* so many good readings clear it, if there is no bad one */
+    int tries_most;               /* so many readings clear it, if they do not confirm it */
     int tries, hits;              /* readings since, and those beyond the limit */
-    int asked;                    /* rounds that it was in */
     int witness_count;
     struct witness witnesses[WITNESSES_MOST];
     int next; /* the host's next suspect, -1; of a link: its sender's */

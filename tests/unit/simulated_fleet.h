@@ -31,15 +31,21 @@ enum seeded_kind {
     SEEDED_ONE_WAY, /* one pair in one direction */
     SEEDED_DUPLEX,  /* slow where both directions are in use */
     SEEDED_LATENCY,
-    SEEDED_FLAKY, /* slow in both directions, now and then */
-    SEEDED_LOST,  /* a worker dies now and then */
-    SEEDED_WRONG, /* some of the data that a host sends arrives wrong */
+    SEEDED_FLAKY,  /* slow in both directions, now and then */
+    SEEDED_LOST,   /* a worker dies now and then */
+    SEEDED_WRONG,  /* some of the data that a host sends arrives wrong */
+    SEEDED_SLIGHT, /* slow in both directions by 10% to 20%; the others by 20% to 80% */
     SEEDED_KINDS,
 };
 
-static const char *const seeded_names[] = {
-    "host slow",   "send slow", "receive slow", "NIC slow", "link slow", "link one way",
-    "duplex slow", "latency",   "now and then", "lost",     "wrong data"};
+static const char *const seeded_names[SEEDED_KINDS] = {
+    [SEEDED_HOST] = "host slow",       [SEEDED_SEND] = "send slow",
+    [SEEDED_RECEIVE] = "receive slow", [SEEDED_NIC] = "NIC slow",
+    [SEEDED_LINK] = "link slow",       [SEEDED_ONE_WAY] = "link one way",
+    [SEEDED_DUPLEX] = "both at once",  [SEEDED_LATENCY] = "latency",
+    [SEEDED_FLAKY] = "now and then",   [SEEDED_LOST] = "lost",
+    [SEEDED_WRONG] = "wrong data",     [SEEDED_SLIGHT] = "10-20% slow",
+};
 
 struct seeded {
     enum seeded_kind kind;
@@ -118,13 +124,15 @@ static bool simulated_seed(struct simulated *f, enum seeded_kind kind, int host,
                          .rail = (int)random_below(&f->random, (uint64_t)f->rails),
                          .factor = 0.2 + 0.6 * simulated_uniform(&f->random),
                          .often = 0.3 + 0.7 * simulated_uniform(&f->random)};
+    if (kind == SEEDED_SLIGHT)
+        s->factor = 0.8 + 0.1 * simulated_uniform(&f->random);
     f->sick_of[host] = f->sick_count++;
     if (link)
         f->sick_of[peer] = f->sick_of[host];
     return true;
 }
 
-/* What a sickness makes of one value between two hosts: a factor. */
+/* What a sickness of one end makes of one value between two hosts: a factor. */
 static double seeded_factor(struct simulated *f, const struct seeded *s, const struct reading *r)
 {
     bool sends = r->from == s->host, latency = r->metric == METRIC_LATENCY;
@@ -132,6 +140,7 @@ static double seeded_factor(struct simulated *f, const struct seeded *s, const s
     bool slow = false;
     switch (s->kind) {
     case SEEDED_HOST:
+    case SEEDED_SLIGHT:
         slow = !latency;
         break;
     case SEEDED_SEND:
