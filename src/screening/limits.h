@@ -21,18 +21,24 @@
 
 /* What a value is held against. */
 enum yardstick {
-    YARDSTICK_FLEET,    /* the median, and so many deviations */
-    YARDSTICK_RATE,     /* the rate of the link: RATE_LEAST of it, where the fleet has RATE_FLEET */
-    YARDSTICK_EARLIER,  /* an earlier run, after what changed for the whole fleet */
-    YARDSTICK_PROFILE,  /* what a file asks for */
-    YARDSTICK_FAILURE,  /* a pair failed */
-    YARDSTICK_RAILS,    /* the other rails of the fleet */
-    YARDSTICK_EXCHANGE, /* what pairs promise for many at once (exchange.h) */
+    YARDSTICK_FLEET,   /* the median, and so many deviations */
+    YARDSTICK_RATE,    /* the rate of the link: RATE_LEAST of it, where the fleet has RATE_FLEET */
+    YARDSTICK_EARLIER, /* an earlier run, after what changed for the whole fleet */
+    YARDSTICK_PROFILE, /* what a file asks for */
+    YARDSTICK_FAILURE, /* a pair failed */
+    YARDSTICK_RAILS,   /* the other rails of the fleet */
     YARDSTICKS,
 };
 
 #define RATE_LEAST 0.7 /* of the link's rate */
 #define RATE_FLEET 0.9
+
+/* A number beside the fleet's, in the metric's unit. */
+struct reason {
+    enum metric metric;
+    enum yardstick yardstick;
+    double value, median, deviation, threshold;
+};
 
 struct yardsticks {
     double floor[METRICS]; /* what is worse by less than this share is never a suspect */

@@ -106,7 +106,7 @@ static bool is_good_cell(const struct merging *m, const struct suspect *worst, e
     double median = fleet_series(m->fleet, series)->levels.median;
     double limit = limits_cell(m->suspicion->limits, series, m->host).excess - median;
     if (m->complaint == COMPLAINT_FAILURE)
-        return isfinite(fleet_worst(m->fleet, series, m->host));
+        return isfinite(level);
     bool steady = is_steady(m, worst);
     double excess = steady ? level : fleet_worst(m->fleet, series, m->host);
     double most = steady ? fmin(limit, height_of(m, worst)) : height_of(m, worst);

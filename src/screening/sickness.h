@@ -38,17 +38,10 @@ struct spot {
     enum direction direction; /* of the host */
 };
 
-/* A number beside the fleet's, in the metric's unit. All 0 for failures. */
-struct reason {
-    enum metric metric;
-    enum yardstick yardstick;
-    double value, median, deviation, threshold;
-};
-
 struct sickness {
     enum sickness_kind kind;
     struct spot spot;
-    struct reason reason; /* the worst */
+    struct reason reason; /* the worst; its value is 0 of a failure */
     bool confirmed;  /* seen again; a failure that was not, and what could not be tried, is none */
     int tries, hits; /* measurements for this, and those that showed it */
     int witness_count;

@@ -134,7 +134,8 @@ static const char *kind_name(int kind)
     return kind == KIND_NONE ? "(healthy)" : kind == KIND_TWO ? "two at once" : seeded_names[kind];
 }
 
-static void table(int runs, uint64_t seed)
+/* hosts_only: 0: fleets of all sizes. */
+static void table(int runs, uint64_t seed, int hosts_only)
 {
     static const int fleets[][2] = {{8, 1}, {64, 1}, {64, 4}, {512, 1}, {4096, 1}};
     printf("%6s %5s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "sick", "runs",
@@ -142,7 +143,8 @@ static void table(int runs, uint64_t seed)
     for (size_t i = 0; i < sizeof fleets / sizeof *fleets; i++)
         for (int kind = 0; kind < KINDS; kind++) {
             struct tally_of_runs tally = {0};
-            if ((kind == SEEDED_NIC && fleets[i][1] == 1))
+            if ((kind == SEEDED_NIC && fleets[i][1] == 1) ||
+                (hosts_only != 0 && fleets[i][0] != hosts_only))
                 continue;
             for (int r = 0; r < runs; r++)
                 run(&tally, fleets[i][0], fleets[i][1], kind, seed + (uint64_t)r);
@@ -159,7 +161,8 @@ static void table(int runs, uint64_t seed)
 int main(int argc, char **argv)
 {
     if (argc > 1) {
-        table(atoi(argv[1]), argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
+        table(atoi(argv[1]), argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
+              argc > 3 ? atoi(argv[3]) : 0);
         return 0;
     }
     return 0;

@@ -1,0 +1,29 @@
+/*
+ * sickness_text.h - sentences: of what is sick, of what the whole fleet misses, and of what a small
+ * fleet cannot tell.
+ */
+#ifndef CCTEST_SCREENING_SICKNESS_TEXT_H
+#define CCTEST_SCREENING_SICKNESS_TEXT_H
+
+#include "base/text.h"
+#include "screening/sickness.h"
+
+/* Adds one sentence; `names` of all hosts:
+ *
+ *     n17: sends at 3.1 GB/s, the fleet's median is 11.8 (spread 0.2, threshold 10.9): confirmed
+ *         with n02 and n31
+ *     n17, rail 2: receives wrong data: confirmed with n02, n31 and 3 others
+ *     link n3-n9: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed in 3 of 3
+ *         measurements
+ *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */
+void sickness_put(const struct sickness *sickness, const char *const *names, struct text *text);
+
+/* Adds what the fleet misses: "all hosts: the median of what they send alone is 5 GB/s, ..." */
+void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet, struct text *text);
+
+/* What a fleet of so few hosts cannot tell; NULL from 4 hosts on. */
+const char *fleet_size_remark(int hosts);
+
+const char *metric_unit(enum metric metric);
+
+#endif
