@@ -10,6 +10,8 @@
 #include "accept/all_stage.h"
 #include "accept/trials.h"
 #include "accept/node_stage.h"
+#include "accept/pair_jobs.h"
+#include "accept/pairs_stage.h"
 #include "accept/stage.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -79,8 +81,7 @@ static enum status start_stage_run(struct acceptance *acceptance, struct stage_r
 
 /* ---- stages ---- */
 
-static enum status stage_dispatch(struct acceptance *acceptance, struct pairs_state *pairs,
-                                  struct stage_result *result)
+static enum status stage_dispatch(struct acceptance *acceptance, struct stage_result *result)
 {
     switch (result->stage) {
     case STAGE_START:
@@ -88,19 +89,18 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct pairs_st
     case STAGE_NODE:
         return node_stage_run(acceptance, result);
     case STAGE_PAIRS:
-        return pairs_stage_run(acceptance, pairs, result);
+        return pairs_stage_run(acceptance, result);
     case STAGE_ISOLATE:
-        return isolate_stage_run(acceptance, pairs, result);
+        return isolate_stage_run(acceptance, result);
     case STAGE_HALVES:
-        return halves_stage_run(acceptance, pairs, result);
+        return halves_stage_run(acceptance, result);
     default:
-        return all_stage_run(acceptance, pairs, result);
+        return all_stage_run(acceptance, result);
     }
 }
 
 static enum status stages_run(struct acceptance *acceptance)
 {
-    struct pairs_state pairs = {.rounds = 0};
     enum status status = STATUS_OK;
     for (int s = 0; s < ACCEPT_STAGES && status == STATUS_OK; s++) {
         if (!(acceptance->job->accept.stages & (1u << s)))
@@ -108,7 +108,7 @@ static enum status stages_run(struct acceptance *acceptance)
         struct stage_result *result = &acceptance->stages[acceptance->stage_count];
         double began = clock_seconds();
         *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
-        status = stage_dispatch(acceptance, &pairs, result);
+        status = stage_dispatch(acceptance, result);
         result->seconds = clock_seconds() - began;
         if (status == STATUS_OK)
             status = losses_find(acceptance);
@@ -117,7 +117,6 @@ static enum status stages_run(struct acceptance *acceptance)
         acceptance->stage_count++;
         acceptance->report->stage(acceptance->report, acceptance);
     }
-    pairs_state_free(&pairs);
     return status;
 }
 
@@ -149,6 +148,10 @@ static void acceptance_close(struct acceptance *acceptance)
     for (int s = 0; s < ACCEPT_STAGES; s++)
         json_decref(acceptance->stages[s].jobs);
     findings_free(&acceptance->findings);
+    readings_free(&acceptance->paired);
+    readings_free(&acceptance->isolated);
+    fleet_free(acceptance->fleet);
+    free(acceptance->numbers);
     free(acceptance->labels);
     free(acceptance->label_pointers);
     free(acceptance->losses_found);

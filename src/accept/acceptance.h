@@ -9,6 +9,7 @@
 #include "accept/findings.h"
 #include "fleet/coordinator.h"
 #include "run/job.h"
+#include "screening/fleet.h"
 
 #define STAGE_TEXT_MOST 240
 
@@ -21,6 +22,19 @@ struct stage_result {
     char text[STAGE_TEXT_MOST]; /* its result in one line */
     double seconds;
     json_t *jobs; /* of each small job: hosts, command, outcome, results */
+};
+
+/* A number of one host, of a stage that looks at each host by itself. */
+struct host_number {
+    enum accept_stage stage;
+    int host;
+    const char *metric, *unit; /* static */
+    double value;
+};
+
+struct readings {
+    struct reading *of;
+    size_t count, room;
 };
 
 struct acceptance;
@@ -49,6 +63,11 @@ struct acceptance {
     const char **label_pointers;     /* and pointers to them */
     bool *losses_found;              /* of each host: its loss is a finding already */
     struct findings findings;
+    struct host_number *numbers;
+    int number_count, number_room;
+    struct readings paired, isolated; /* of pairs, and of isolate */
+    struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
+    size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
     struct stage_result stages[ACCEPT_STAGES];
     int stage_count; /* so far */
 };

@@ -6,8 +6,6 @@
 
 #include "accept/acceptance.h"
 
-/* A host is held against the others. One that is slow is measured again, and bad if it is slow
- * again. */
 enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result);
 
 #endif

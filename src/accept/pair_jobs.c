@@ -74,8 +74,10 @@ static enum status bytes_find(struct pair_jobs *jobs, enum accept_stage stage,
             rates[known++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
     trials_close(&trials);
     double wanted = known > 0 ? median_of(rates, known) * 1e3 * MESSAGE_US : PROBE_BYTES;
-    for (jobs->bytes = BYTES_LEAST; jobs->bytes < BYTES_MOST && (double)jobs->bytes < wanted;)
-        jobs->bytes *= 2;
+    for (jobs->acceptance->message_bytes = BYTES_LEAST;
+         jobs->acceptance->message_bytes < BYTES_MOST &&
+         (double)jobs->acceptance->message_bytes < wanted;)
+        jobs->acceptance->message_bytes *= 2;
     free(rates);
     return status;
 }
@@ -109,10 +111,11 @@ static enum status pair_take(const struct pair_jobs *jobs, const struct host_pai
         reading_take(readings, pair, METRIC_LATENCY, false, trials, job, "pingpong", LATENCY_BYTES);
     if (trials->of[job].outcome != READING_VALUE || status != STATUS_OK)
         return status;
-    status = reading_take(readings, pair, METRIC_ALONE, false, trials, job, "uni", jobs->bytes);
+    status = reading_take(readings, pair, METRIC_ALONE, false, trials, job, "uni",
+                          jobs->acceptance->message_bytes);
     for (int reversed = 0; reversed < 2 && status == STATUS_OK; reversed++)
-        status =
-            reading_take(readings, pair, METRIC_BOTH, reversed, trials, job, "bidir", jobs->bytes);
+        status = reading_take(readings, pair, METRIC_BOTH, reversed, trials, job, "bidir",
+                              jobs->acceptance->message_bytes);
     return status;
 }
 
@@ -125,13 +128,14 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
     char command[200];
     if (reversed)
         snprintf(command, sizeof command,
-                 "sendrecv -a uni -b %zu -e %zu -n 20 -w 2 -c 1 --timeout %g", jobs->bytes,
-                 jobs->bytes, jobs->seconds / STALL_SHARE);
+                 "sendrecv -a uni -b %zu -e %zu -n 20 -w 2 -c 1 --timeout %g",
+                 jobs->acceptance->message_bytes, jobs->acceptance->message_bytes,
+                 jobs->seconds / STALL_SHARE);
     else
         snprintf(command, sizeof command,
                  "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n 20 -w 2 -c 1 --timeout %g",
-                 LATENCY_BYTES, jobs->bytes, jobs->bytes / LATENCY_BYTES,
-                 jobs->seconds / STALL_SHARE);
+                 LATENCY_BYTES, jobs->acceptance->message_bytes,
+                 jobs->acceptance->message_bytes / LATENCY_BYTES, jobs->seconds / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, stage);
     enum status status = pairs_add(jobs, &trials, pairs, count, reversed, command);
     if (status == STATUS_OK)
@@ -142,7 +146,7 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
             continue;
         jobs->failures += failed;
         status = reversed ? reading_take(readings, &pairs[i], METRIC_ALONE, true, &trials, i, "uni",
-                                         jobs->bytes)
+                                         jobs->acceptance->message_bytes)
                           : pair_take(jobs, &pairs[i], &trials, i, readings);
     }
     trials_close(&trials);
@@ -155,7 +159,7 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
     enum status status = STATUS_OK;
     if (count == 0)
         return STATUS_OK;
-    if (jobs->bytes == 0)
+    if (jobs->acceptance->message_bytes == 0)
         status = bytes_find(jobs, stage, pairs, count);
     if (status == STATUS_OK)
         status = half_run(jobs, stage, pairs, count, false, readings);

@@ -11,20 +11,14 @@
 #include "screening/reading.h"
 #include "screening/rounds.h"
 
-struct readings {
-    struct reading *of;
-    size_t count, room;
-};
-
 struct pair_jobs {
     struct acceptance *acceptance;
-    size_t bytes;   /* of a message that measures bandwidth; 0: not known yet */
     double seconds; /* that the jobs of a round may take */
     int failures;   /* jobs that failed, so far */
 };
 
-/* Measures the pairs, and adds what came of each. The first call finds the size of messages: so large
- * that one takes a few milliseconds at the fleet's median rate. */
+/* Measures the pairs, and adds what came of each. The first call of an acceptance finds the size of
+ * messages: so large that one takes a few milliseconds at the fleet's median rate. */
 enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
                           const struct host_pair *pairs, int count, struct readings *readings);
 void readings_free(struct readings *readings);

@@ -5,19 +5,12 @@
 #ifndef CCTEST_ACCEPT_PAIRS_STAGE_H
 #define CCTEST_ACCEPT_PAIRS_STAGE_H
 
-#include "accept/pair_jobs.h"
+#include "accept/acceptance.h"
 
-/* What pairs found and isolate goes on with. */
-struct pairs_state {
-    struct pair_jobs jobs;
-    struct readings readings;
-    int rounds;
-};
+/* Sets acceptance->paired, and acceptance->fleet. */
+enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *result);
 
-enum status pairs_stage_run(struct acceptance *acceptance, struct pairs_state *state,
-                            struct stage_result *result);
-enum status isolate_stage_run(struct acceptance *acceptance, struct pairs_state *state,
-                              struct stage_result *result);
-void pairs_state_free(struct pairs_state *state);
+/* Sets acceptance->isolated. */
+enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 void stage_leave_out(struct stage_result *result, const char *format, ...)
 {
@@ -72,6 +73,20 @@ enum status stage_finds(struct acceptance *acceptance, enum accept_stage stage, 
     vsnprintf(found.text, sizeof found.text, format, arguments);
     va_end(arguments);
     return findings_add(&acceptance->findings, &found);
+}
+
+bool number_keep(struct acceptance *acceptance, const struct host_number *number)
+{
+    if (acceptance->number_count == acceptance->number_room) {
+        int room = 2 * acceptance->number_room + 64;
+        struct host_number *numbers = realloc(acceptance->numbers, (size_t)room * sizeof *numbers);
+        if (!numbers)
+            return false;
+        acceptance->numbers = numbers;
+        acceptance->number_room = room;
+    }
+    acceptance->numbers[acceptance->number_count++] = *number;
+    return true;
 }
 
 enum status outcome_status(enum reading_outcome outcome)

@@ -29,6 +29,9 @@ enum status stage_finds(struct acceptance *acceptance, enum accept_stage stage, 
                         enum health health, enum status status, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
+/* Adds a copy; false: out of memory. */
+bool number_keep(struct acceptance *acceptance, const struct host_number *number);
+
 /* The status that a pair or host asks for whose job came to this. */
 enum status outcome_status(enum reading_outcome outcome);
 
