@@ -127,8 +127,17 @@ static enum status settle_timeout(const struct job *job)
                : STATUS_OK;
 }
 
-static enum status settle_work(const struct job *job)
+#define BUDGET_USUAL 5 /* seconds */
+static enum status settle_work(const struct command_line *line, struct job *job)
 {
+    if (!job->iterations_auto && source_of(line, "budget") == SOURCE_FLAG)
+        return fail(STATUS_USAGE, "--budget limits the time of -n auto, but -n is %ld: give -n auto "
+                                  "too, or leave --budget out",
+                    job->iterations);
+    if (!job->iterations_auto)
+        job->budget = 0;
+    else if (source_of(line, "budget") == SOURCE_NONE)
+        job->budget = BUDGET_USUAL;
     if (job->iterations == 0 && job->checked <= 0)
         return fail(STATUS_USAGE,
                     "--iterations 0 and --check %s leave nothing to do: give at least one of them",
@@ -355,7 +364,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status == STATUS_OK)
         status = settle_timeout(job);
     if (status == STATUS_OK)
-        status = settle_work(job);
+        status = settle_work(line, job);
     if (status == STATUS_OK)
         status = settle_injections(job);
     if (status == STATUS_OK)

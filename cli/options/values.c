@@ -113,9 +113,10 @@ static enum status whole_read(const struct argument *argument, struct job *job)
         char advice[96];
         snprintf(advice, sizeof advice, "give a whole number from %lld to %lld%s", option->least,
                  option->most,
-                 option->kind == &kind_channels ? ", or 'auto'"
-                 : option->kind == &kind_check  ? ", or 'all'"
-                                                : "");
+                 option->kind == &kind_channels     ? ", or 'auto'"
+                 : option->kind == &kind_iterations ? ", or 'auto'"
+                 : option->kind == &kind_check      ? ", or 'all'"
+                                                    : "");
         return argument_refuse(argument, why, advice);
     }
     field_store(option, job, value);
@@ -267,6 +268,18 @@ static json_t *channels_show(const struct option_row *option, const struct job *
     return job->channels == CHANNELS_AUTO ? json_string("auto") : whole_show(option, job);
 }
 
+static enum status iterations_read(const struct argument *argument, struct job *job)
+{
+    job->iterations = ITERATIONS_AUTO_MOST;
+    job->iterations_auto = strcmp(argument->text, "auto") == 0;
+    return job->iterations_auto ? STATUS_OK : whole_read(argument, job);
+}
+
+static json_t *iterations_show(const struct option_row *option, const struct job *job)
+{
+    return job->iterations_auto ? json_string("auto") : whole_show(option, job);
+}
+
 static enum status check_read(const struct argument *argument, struct job *job)
 {
     job->checked = CHECKED_ALL;
@@ -355,6 +368,7 @@ const struct option_kind kind_file = {.parse = file_read, .show = text_show};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
 const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
 const struct option_kind kind_channels = {.parse = channels_read, .show = channels_show};
+const struct option_kind kind_iterations = {.parse = iterations_read, .show = iterations_show};
 const struct option_kind kind_check = {.parse = check_read, .show = check_show};
 const struct option_kind kind_root = {.parse = root_read, .show = root_show};
 const struct option_kind kind_address = {.parse = address_read, .show = text_show};

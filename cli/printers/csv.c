@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,8 +95,10 @@ static void csv_result(struct report *report, const struct job *job, const struc
     fprintf(csv->file, ",%d,%zu,%zu,%d,%ld,%ld,%zu,%s,", csv->ranks, result->bytes, result->count,
             job->in_place, result->iterations, result->checked, result->wrong,
             job->start == START_BARRIER ? "barrier" : "back-to-back");
-    fprintf(csv->file, "%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.6f,%.6f,", time->min, time->p50, time->mean,
-            time->p90, time->p99, time->max, result->algbw, result->busbw);
+    fprintf(csv->file, "%.3f,%.3f,%.3f,%.3f,", time->min, time->p50, time->mean, time->p90);
+    if (!isnan(time->p99))
+        fprintf(csv->file, "%.3f", time->p99);
+    fprintf(csv->file, ",%.3f,%.6f,%.6f,", time->max, result->algbw, result->busbw);
     csv_text(csv->file, candidate->collective->counted ? job->counts_text : "");
     fputc('\n', csv->file);
     csv_flush(csv);

@@ -18,6 +18,7 @@
 #include "cli/options/options.h"
 #include "cli/printers/json_devices.h"
 #include "cli/printers/json_fallbacks.h"
+#include "cli/printers/json_times.h"
 
 #define PEERS_MOST  4096 /* of all ranks, in one line */
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
@@ -178,12 +179,6 @@ static void result_traffic(json_t *line, const struct result *result)
     json_object_set_new(line, "traffic", details);
 }
 
-static json_t *json_times(const struct statistics *times)
-{
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", times->min, "p50", times->p50, "mean",
-                     times->mean, "p90", times->p90, "p99", times->p99, "max", times->max);
-}
-
 static json_t *result_identity(const struct job *job, const struct result *result)
 {
     const struct candidate *candidate = &job->candidates[result->choice];
@@ -329,9 +324,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     result_traffic(line, result);
     json_object_set_new(line, "round_trip",
                         json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
-    json_object_set_new(line, "time_us", json_times(&result->time_us));
-    json_object_set_new(line, "device_time_us",
-                        result->device_us.max > 0 ? json_times(&result->device_us) : json_null());
+    times_put(line, result);
     json_object_set_new(line, "algbw_GBps", json_real(result->algbw));
     json_object_set_new(line, "busbw_GBps", json_real(result->busbw));
     json_object_set_new(line, "slowest",

@@ -49,7 +49,7 @@ static bool text_put(const char *text, size_t length)
            write(STDERR_FILENO, text, length) == (ssize_t)length;
 }
 
-/* The iterations of a line of the table. */
+/* The iterations of a line of the table, unless -n auto decides. */
 static long line_iterations(const struct running *running, const struct candidate *candidate)
 {
     const struct job *job = running->job;
@@ -64,10 +64,11 @@ static void line_show(struct running *running, const struct progress_snapshot *n
     const struct candidate *candidate = &running->job->candidates[now->algorithm];
     char line[LINE_MOST], title[CANDIDATE_TITLE_MOST], size[SIZE_TEXT_MOST];
     struct text text = text_in(line, sizeof line - 1);
-    text_add(&text, ERASE "running for %.0f s: %s, %s, %s, iteration %" PRId64 " of %ld", seconds,
+    text_add(&text, ERASE "running for %.0f s: %s, %s, %s, iteration %" PRId64, seconds,
              phase_names[now->phase], candidate_title(running->job, candidate, title),
-             size_format(now->bytes, size), now->iteration - running->line.iteration,
-             line_iterations(running, candidate));
+             size_format(now->bytes, size), now->iteration - running->line.iteration);
+    if (!running->job->iterations_auto)
+        text_add(&text, " of %ld", line_iterations(running, candidate));
     strcat(line, "\r");
     if (text_put(line, strlen(line)))
         running->outcome->runs_shown = true;

@@ -8,6 +8,7 @@
 #include "cli/printers/table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "cli/printers/table_head.h"
 #include "cli/printers/table_profile.h"
 #include "cli/printers/table_ranking.h"
+#include "cli/printers/table_sampling.h"
 #include "run/candidates.h"
 
 /* A line that waits for those that it is compared with. */
@@ -78,7 +80,7 @@ static void table_begin(struct report *report, const struct job *job,
     table_flush(table);
 }
 
-static void print_columns(const struct table *table)
+static void print_columns(const struct table *table, const struct job *job)
 {
     static const char *const titles[2][7] = {
         {"size", "count", "p50", "p99", "algbw", "busbw", "#wrong"},
@@ -89,7 +91,9 @@ static void print_columns(const struct table *table)
         fprintf(table->out, "# %10s %11s", title[0], title[1]);
         columns_print(table->out, &table->columns, row ? NULL : column_titles);
         fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
-        fprintf(table->out, "%s%s\n", row ? "" : "   ", title[6]);
+        fprintf(table->out, "%s%s", row ? "" : "   ", title[6]);
+        sampling_titles_print(table->out, job, row);
+        fputc('\n', table->out);
     }
 }
 
@@ -145,7 +149,7 @@ static void table_connected(struct report *report, const struct job *job,
     keep_fallback(table, job, &connectivity->fallbacks.further, connectivity->members);
     differences_print(table->out, connectivity);
     fputs("#\n", table->out);
-    print_columns(table);
+    print_columns(table, job);
     table_flush(table);
 }
 
@@ -161,7 +165,7 @@ static void print_bandwidth(FILE *out, double bandwidth)
 
 static void print_time(FILE *out, const struct result *result, double microseconds)
 {
-    if (result->iterations > 0)
+    if (result->iterations > 0 && !isnan(microseconds))
         fprintf(out, " %11.2f", microseconds);
     else
         fprintf(out, " %11s", "-");
@@ -205,6 +209,7 @@ static void print_line(const struct table *table, const struct job *job,
     else
         fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
                 result->wrong ? paint(table, PLAIN) : "");
+    sampling_columns_print(out, job, result);
     fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
     bool named = job->bootstrap.verbosity >= 1 && result->bottleneck_text[0];
     if (named)
@@ -212,8 +217,10 @@ static void print_line(const struct table *table, const struct job *job,
     if (result->late_rank >= 0 && !(named && result->bottleneck.kind == BOTTLENECK_RANK))
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
-    if (job->bootstrap.verbosity >= 1)
+    if (job->bootstrap.verbosity >= 1) {
+        samples_remark(out, result);
         print_traffic(table, result);
+    }
     profile_print(out, job, result);
 }
 

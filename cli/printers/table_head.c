@@ -157,7 +157,11 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
         fputs("; every root in turn", out);
     else if (any.rooted)
         fprintf(out, "; root %d", job->root);
-    fprintf(out, "\n# %ld warm-up, %ld timed", job->warmup, job->iterations);
+    fprintf(out, "\n# %ld warm-up, ", job->warmup);
+    if (job->iterations_auto)
+        fprintf(out, "as many timed as the median needs in %g s", job->budget);
+    else
+        fprintf(out, "%ld timed", job->iterations);
     if (job->checked == CHECKED_ALL)
         fputs(" and checked", out);
     else

@@ -27,8 +27,6 @@ enum status link_stats_create(const struct test_case *test_case, const struct ru
         stats->peers[stats->count++] =
             (struct peer_stats){.peer = r,
                                 .lanes = lanes,
-                                .sent = use->sent * element,
-                                .received = use->received * element,
                                 .counted = use->shortest * element >= WAIT_STATS_LEAST};
         channels += 2 * (size_t)lanes;
     }
@@ -47,6 +45,16 @@ void link_stats_free(struct link_stats *stats)
     free(stats->peers);
     free(stats->before);
     free(stats);
+}
+
+void link_stats_note_bytes(struct link_stats *stats, const struct test_case *test_case)
+{
+    uint64_t element = test_case->candidate->datatype->size;
+    for (int i = 0; stats && i < stats->count; i++) {
+        const struct peer_use *use = &test_case->peers[stats->peers[i].peer];
+        stats->peers[i].sent = use->sent * element;
+        stats->peers[i].received = use->received * element;
+    }
 }
 
 static void channel_read(struct links *links, int peer, int lane, bool sends,

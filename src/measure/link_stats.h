@@ -42,7 +42,10 @@ void link_stats_free(struct link_stats *stats); /* NULL is allowed */
  * LINK_STATS_MOST. NULL: 0. */
 int link_stats_sort(struct link_stats *stats);
 
-/* Before (sign -1) and after (+1) the timed iterations. NULL is allowed. */
+/* Notes the bytes of all timed iterations, which `test_case` has counted. NULL is allowed. */
+void link_stats_note_bytes(struct link_stats *stats, const struct test_case *test_case);
+
+/* Before (sign -1) and after (+1) each series of timed iterations. NULL is allowed. */
 void link_stats_count(struct link_stats *stats, struct links *links, int sign);
 
 #endif

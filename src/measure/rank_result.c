@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "run/candidates.h"
 #include "schedule/provenance.h"
 
 /* The transports that carry the line. What devices move counts as one transport's, whatever links
@@ -38,24 +37,14 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
 {
     struct rank_result *rank_result = calloc(1, sizeof *rank_result);
     *made = rank_result;
-    size_t samples = (size_t)job->iterations + 1;
-    if (rank_result) {
-        rank_result->samples = calloc(samples, sizeof *rank_result->samples);
-        rank_result->late = calloc(samples, sizeof *rank_result->late);
-        if (test_case->way.on_device)
-            rank_result->device_samples = calloc(samples, sizeof *rank_result->device_samples);
-    }
-    if (!rank_result || !rank_result->samples || !rank_result->late ||
-        (test_case->way.on_device && !rank_result->device_samples))
-        return fail(STATUS_ERROR, "out of memory for %ld samples: ask for fewer iterations (-n)",
-                    job->iterations);
+    if (!rank_result)
+        return fail(STATUS_ERROR, "out of memory for the result of a line");
     rank_result->choice = choice;
     rank_result->bytes = bytes;
     rank_result->problem = test_case->sized.problem;
     rank_result->channels =
         test_case->candidate->choice.algorithm->vendor ? 0 : test_case->channels;
     rank_result->way = &test_case->way;
-    rank_result->checked = candidate_checks(job, test_case->candidate, runner->ranks);
     rank_result_carriers(rank_result, runner, test_case->peers);
     for (int peer = 0; peer < runner->ranks; peer++) {
         bool is_used = test_case->peers[peer].lanes > 0;
@@ -63,6 +52,25 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
         rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
     return job->watches ? link_stats_create(test_case, runner, &rank_result->links) : STATUS_OK;
+}
+
+/* False: out of memory. */
+static bool samples_grow(uint64_t **samples, size_t count)
+{
+    uint64_t *more = realloc(*samples, count * sizeof *more);
+    if (more)
+        *samples = more;
+    return more != NULL;
+}
+
+enum status rank_result_reserve(struct rank_result *rank_result, long more)
+{
+    size_t count = (size_t)(rank_result->iterations + more) + 1; /* not 0 */
+    if (samples_grow(&rank_result->samples, count) && samples_grow(&rank_result->late, count) &&
+        (!rank_result->way->on_device || samples_grow(&rank_result->device_samples, count)))
+        return STATUS_OK;
+    return fail(STATUS_ERROR, "out of memory for %zu samples: ask for fewer iterations (-n)",
+                count - 1);
 }
 
 void rank_result_free(struct rank_result *rank_result)
@@ -137,9 +145,9 @@ void rank_result_note_overrun(struct rank_result *rank_result, const struct over
                                                     .hop_peer = -1});
 }
 
-void rank_result_note_times(struct rank_result *rank_result, long i,
-                            const struct iteration_times *times)
+void rank_result_note_times(struct rank_result *rank_result, const struct iteration_times *times)
 {
+    long i = rank_result->iterations++;
     rank_result->late[i] = times->late;
     rank_result->samples[i] = times->duration;
     if (rank_result->device_samples)
@@ -173,7 +181,8 @@ void rank_result_end(struct rank_result *rank_result, const struct runner *runne
 {
     rank_result_traffic_add(rank_result, runner, +1);
     link_stats_count(rank_result->links, runner->links, +1);
-    memcpy(rank_result->shares, runner->profile.shares, sizeof rank_result->shares);
+    for (int a = 0; a < ACTIVITIES; a++)
+        rank_result->shares[a] += runner->profile.shares[a];
 }
 
 enum status rank_result_check_copy(const struct rank_result *rank_result, const struct job *job)

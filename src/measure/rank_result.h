@@ -15,7 +15,8 @@ struct rank_result {
     size_t bytes; /* as asked; the table shows what it became */
     struct problem problem;
     int channels;             /* 0: a vendor's library has its own */
-    long checked;             /* iterations: as asked, but with `-r all` every root at least once */
+    long checked;             /* iterations that were checked */
+    long iterations;          /* that were timed */
     uint64_t *samples;        /* ns of each timed iteration on this rank */
     uint64_t *late;           /* ns between release and beginning */
     uint64_t *device_samples; /* ns that a device took for each; NULL: none ran them */
@@ -32,7 +33,7 @@ struct rank_result {
     struct device_changes changes; /* what devices have counted; of those that this rank reads */
 };
 
-/* Bytes of host memory that the samples of a line take where no device runs it. */
+/* Bytes of host memory that the samples of a line take at most where no device runs it. */
 size_t rank_result_bytes(const struct job *job);
 
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
@@ -48,11 +49,13 @@ void rank_result_note_source(struct rank_result *rank_result, size_t changed, ui
 void rank_result_note_overrun(struct rank_result *rank_result, const struct overrun *overrun,
                               uint64_t iteration);
 
-/* Notes the times of timed iteration `i`. */
-void rank_result_note_times(struct rank_result *rank_result, long i,
-                            const struct iteration_times *times);
+/* Makes room for so many more timed iterations. */
+enum status rank_result_reserve(struct rank_result *rank_result, long more);
 
-/* Around the timed iterations: counts the bytes that moved between the two, by transport, and
+/* Notes the times of the next timed iteration, for which there is room. */
+void rank_result_note_times(struct rank_result *rank_result, const struct iteration_times *times);
+
+/* Around each series of timed iterations: counts the bytes that moved between the two, by transport, and
  * where the time went, both without the start barriers. */
 void rank_result_begin(struct rank_result *rank_result, struct runner *runner);
 void rank_result_end(struct rank_result *rank_result, const struct runner *runner);

@@ -45,7 +45,7 @@ static void peer_encode(const struct peer_stats *peer, struct bytes *bytes)
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
                          const struct tick *tick, struct bytes *bytes)
 {
-    size_t iterations = (size_t)job->iterations;
+    size_t iterations = (size_t)rank_result->iterations;
     int peers = link_stats_sort(rank_result->links);
     times_sort(rank_result->late, iterations, tick);
     bytes_put_u64(bytes, rank_result->wrong);

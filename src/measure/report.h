@@ -9,7 +9,11 @@
 #include "measure/connectivity.h"
 #include "measure/device_report.h"
 #include "measure/link_stats.h"
+#include "measure/median_interval.h"
+#include "measure/modes.h"
+#include "measure/sampling.h"
 #include "measure/statistics.h"
+#include "measure/trend.h"
 #include "run/cpu_binding.h"
 #include "run/job.h"
 #include "verdict/rank_state.h"
@@ -47,7 +51,11 @@ struct result {
     struct traffic
         by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
     const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
+    enum sampling_end end; /* why no more iterations were timed */
     struct statistics time_us;
+    struct median_interval p50_interval; /* of time_us.p50 */
+    struct modes modes;
+    struct trend trend;
     struct statistics device_us; /* that the devices took, by their own clocks; all 0: none did */
     double algbw, busbw;         /* GB/s, from p50; 0 where it has no meaning */
     int slowest_rank;            /* the slowest most often; -1: none was timed */

@@ -103,7 +103,11 @@ static enum status result_times(struct result *result, const struct line *line, 
         *time += slowest->duration[i];
     if (slowest->device)
         result->device_us = times_of(slowest->device, slowest->count, trips, line->tick);
+    result->trend = trend_of(slowest->duration, slowest->count, line->tick); /* by their order */
     result->time_us = times_of(slowest->duration, slowest->count, trips, line->tick);
+    result->p50_interval = median_interval_of(slowest->duration, slowest->count);
+    result->modes = modes_of(slowest->duration, slowest->count);
+    result->end = slowest->end;
     result->slowest_rank = slowest->rank;
     result->slowest_times = slowest->times;
     result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
@@ -180,7 +184,7 @@ static enum status results_add_summaries(struct results *results, const struct l
         .channels = mine->channels,
         .bytes = collective_bytes(&mine->problem, candidate->datatype->size),
         .root = job->root,
-        .iterations = job->iterations,
+        .iterations = mine->iterations,
         .checked = mine->checked,
         .late_rank = -1,
         .ranks = summaries->count,

@@ -68,8 +68,8 @@ enum status sample_rows_report(struct control *control, const struct job *job,
     const struct line_name line = {
         rank_result->choice, collective_bytes(&rank_result->problem,
                                               job->candidates[rank_result->choice].datatype->size)};
-    for (; part.first < job->iterations && status == STATUS_OK; part.first += part.count) {
-        long left = job->iterations - part.first;
+    for (; part.first < rank_result->iterations && status == STATUS_OK; part.first += part.count) {
+        long left = rank_result->iterations - part.first;
         part.count = left < most ? left : most;
         status = part_gather(control, rank_result, &part);
         if (status == STATUS_OK && report && report->samples)

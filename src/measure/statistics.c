@@ -3,6 +3,7 @@
  */
 #include "measure/statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define COMPARISONS_A_TICK (1 << 20) /* some ms */
@@ -40,7 +41,7 @@ static double percentile(const uint64_t *sorted, size_t count, unsigned percent)
 struct statistics statistics_of(uint64_t *samples, size_t count, const struct tick *tick)
 {
     if (count == 0)
-        return (struct statistics){0};
+        return (struct statistics){.p99 = NAN};
     times_sort(samples, count, tick);
     double total = 0;
     for (size_t i = 0; i < count; i++)
@@ -50,7 +51,7 @@ struct statistics statistics_of(uint64_t *samples, size_t count, const struct ti
         .p50 = percentile(samples, count, 50),
         .mean = total / (double)count * 1e-3,
         .p90 = percentile(samples, count, 90),
-        .p99 = percentile(samples, count, 99),
+        .p99 = count < STATISTICS_P99_LEAST ? NAN : percentile(samples, count, 99),
         .max = (double)samples[count - 1] * 1e-3,
     };
 }

@@ -10,14 +10,16 @@
 
 /* Microseconds. */
 struct statistics {
-    double min, p50, mean, p90, p99, max;
+    double min, p50, mean, p90, max;
+    double p99; /* NAN: fewer samples than STATISTICS_P99_LEAST, of which it would be the largest */
 };
+#define STATISTICS_P99_LEAST 100
 
 /* Ascending. Calls tick_on() now and then. */
 void times_sort(uint64_t *times, size_t count, const struct tick *tick);
 
 /* Of `count` samples in nanoseconds; sorts them. Percentiles by nearest rank (the smallest sample
- * that at least p percent do not exceed). All 0 when count is 0. */
+ * that at least p percent do not exceed). All but p99 are 0 when count is 0. */
 struct statistics statistics_of(uint64_t *samples, size_t count, const struct tick *tick);
 
 /* GB/s = 1e9 bytes a second; 0 when the time is 0. */

@@ -81,6 +81,7 @@ static inline bool injection_takes_process(const struct injection *injection)
 #define CHANNELS_MOST        64
 #define CHANNELS_AUTO        0
 #define CHECKED_ALL          (-1)
+#define ITERATIONS_AUTO_MOST 100000 /* a median of noise as large as itself is known to 2% sooner */
 
 /* What lines of the table run, each at one size. */
 struct candidate {
@@ -117,7 +118,9 @@ struct job {
     struct counts_spec counts;     /* --counts */
     const char *counts_text;       /* as the user wrote it */
     int shape_groups, shape_ranks; /* --shape GROUPSxRANKS; 0: not given */
-    long iterations, warmup;
+    long iterations, warmup; /* timed ones, and those before them */
+    bool iterations_auto;    /* -n auto: until the median is known, `iterations` at most */
+    double budget;           /* seconds for the timed iterations of a line of -n auto */
     long checked; /* CHECKED_ALL: the timed ones, and no others */
     bool in_place;
     enum executor_choice executor;

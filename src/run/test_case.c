@@ -224,8 +224,7 @@ static enum status test_case_open_vendor(struct runner *runner, const struct can
     return runner->vendor->prepare(runner->vendor_session, &call, execution);
 }
 
-/* The messages of all timed iterations: the roots take turns. */
-static void test_case_count_peers(struct test_case *test_case, int ranks, long iterations)
+void test_case_count_peers(struct test_case *test_case, int ranks, long iterations)
 {
     int count = test_case->schedule_count;
     memset(test_case->peers, 0, (size_t)ranks * sizeof *test_case->peers);
@@ -258,7 +257,7 @@ static enum status test_case_split(struct runner *runner, const struct buffers *
         return STATUS_OK;
     enum status status = test_case_build(runner, channels, sets, test_case);
     if (status == STATUS_OK)
-        test_case_count_peers(test_case, runner->ranks, job->iterations);
+        test_case_count_peers(test_case, runner->ranks, 0);
     return status;
 }
 
@@ -315,7 +314,7 @@ enum status test_case_open(struct runner *runner, const struct candidate *candid
         test_case_close(test_case);
         return fail(STATUS_ERROR, "out of memory for a test of %d ranks", runner->ranks);
     }
-    test_case_count_peers(test_case, runner->ranks, runner->job->iterations);
+    test_case_count_peers(test_case, runner->ranks, 0);
     status = test_case_choose_way(runner, test_case);
     if (status == STATUS_OK)
         status = test_case_split(runner, sets, test_case);

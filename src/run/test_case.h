@@ -23,7 +23,7 @@ struct test_case {
     struct test_case_way way;
     struct schedule **schedules;
     struct execution **executions; /* sets x schedules */
-    struct peer_use *peers;        /* by rank: the messages of all timed iterations */
+    struct peer_use *peers;        /* by rank: see test_case_count_peers() */
 };
 
 /* Makes the schedules, and finds how many of the `count` sets are large enough, but at least the
@@ -42,6 +42,9 @@ enum status test_case_outline(const struct runner *runner, const struct candidat
 /* The channels that it has if devices run it, which hold `most` (channel_count.h). Where none may,
  * those of the host. */
 int test_case_device_channels(const struct job *job, const struct test_case *test_case, int most);
+/* The messages of so many iterations; the roots take turns. Before the first call they are none, but
+ * it is known which ranks are peers. */
+void test_case_count_peers(struct test_case *test_case, int ranks, long iterations);
 /* The executions go; test_case_ready() may make others. */
 void test_case_unready(struct test_case *test_case);
 void test_case_close(struct test_case *test_case);

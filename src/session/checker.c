@@ -206,24 +206,23 @@ static enum status check_run(struct checker *checker, struct check *check, uint6
     return status;
 }
 
-enum status checker_run(struct checker *checker, const struct test_case *test_case,
+enum status checker_run(struct checker *checker, const struct test_case *test_case, long iterations,
                         struct rank_result *rank_result)
 {
     struct check checks[BUFFER_SETS_MOST];
     uint64_t released;
     struct iteration_times times;
     enum status status = STATUS_OK;
-    for (long done = 0, count; done < rank_result->checked && status == STATUS_OK; done += count) {
-        count = rank_result->checked - done < test_case->sets ? rank_result->checked - done
-                                                              : test_case->sets;
+    for (long left = iterations, count; left > 0 && status == STATUS_OK; left -= count) {
+        count = left < test_case->sets ? left : test_case->sets;
         for (int i = 0; i < count && status == STATUS_OK; i++)
-            status = check_prepare(checker, test_case, done + i, i, &checks[i]);
+            status = check_prepare(checker, test_case, rank_result->checked++, i, &checks[i]);
         if (status == STATUS_OK)
             status = runner_synchronize(checker->runner, &released);
         for (int i = 0; i < count && status == STATUS_OK; i++) {
             status = check_run(checker, &checks[i], &released, &times);
             if (checker->runner->job->checked == CHECKED_ALL)
-                rank_result_note_times(rank_result, done + i, &times);
+                rank_result_note_times(rank_result, &times);
         }
         for (int i = 0; i < count && status == STATUS_OK; i++)
             status = check_buffers(&checker->runner->memory, &checks[i], checker->runner->rank,

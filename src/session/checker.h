@@ -29,10 +29,10 @@ size_t checker_bytes(const struct job *job, const struct needs *needs);
 enum status checker_open(struct checker *checker, struct runner *runner, const struct needs *needs);
 void checker_close(struct checker *checker);
 
-/* Runs the checked iterations of a test case, and notes in its result what they found. If these are
- * the timed ones (CHECKED_ALL), notes also their times: what is done before and after an iteration
- * is outside of its time. */
-enum status checker_run(struct checker *checker, const struct test_case *test_case,
+/* Runs the next checked iterations of a test case, and notes in its result what they found. If
+ * these are the timed ones (CHECKED_ALL), notes also their times: what is done before and after an
+ * iteration is outside of its time. */
+enum status checker_run(struct checker *checker, const struct test_case *test_case, long iterations,
                         struct rank_result *rank_result);
 
 /* Fails if a fault was asked for and never injected. */

@@ -9,48 +9,9 @@
 #include "control/exchange.h"
 #include "measure/rank_summary.h"
 #include "measure/sample_rows.h"
-#include "measure/slowest.h"
 #include "run/candidates.h"
 #include "session/device_setup.h"
-
-static enum status test_case_warm_up(struct session *session, const struct test_case *test_case)
-{
-    uint64_t released;
-    struct iteration_times times;
-    long runs = candidate_warmups(&session->job, test_case->candidate, session->runner.ranks);
-    enum status status = runner_synchronize(&session->runner, &released);
-    for (long i = 0; i < runs && status == STATUS_OK; i++)
-        status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
-                                &times);
-    return status;
-}
-
-static enum status iterations_time(struct session *session, const struct test_case *test_case,
-                                   struct rank_result *rank_result)
-{
-    uint64_t released;
-    struct iteration_times times;
-    enum status status = runner_synchronize(&session->runner, &released);
-    for (long i = 0; i < session->job.iterations && status == STATUS_OK; i++) {
-        status = runner_iterate(&session->runner, test_case_execution(test_case, i, 0), &released,
-                                &times);
-        rank_result_note_times(rank_result, i, &times);
-    }
-    return status;
-}
-
-static enum status test_case_time(struct session *session, const struct test_case *test_case,
-                                  struct rank_result *rank_result)
-{
-    rank_result_begin(rank_result, &session->runner);
-    enum status status = session->job.checked == CHECKED_ALL
-                             ? checker_run(&session->checker, test_case, rank_result)
-                             : iterations_time(session, test_case, rank_result);
-    rank_result_end(rank_result, &session->runner);
-    if (status == STATUS_OK) /* what the links noticed while they were busy */
-        status = links_check(session->runner.links);
-    return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
-}
+#include "session/timing.h"
 
 /* On how many sets a rank can run the test case, and whether its device can. The lowest rank that
  * cannot gives the reason. */
@@ -90,17 +51,17 @@ static enum status test_case_agree(struct session *session, struct test_case *te
 }
 
 /* Rank 0 adds the line to its results, and reports it. */
-static enum status session_gather(struct session *session, struct rank_result *rank_result)
+static enum status session_gather(struct session *session, struct rank_result *rank_result,
+                                  struct slowest *slowest)
 {
     const struct job *job = &session->job;
     struct bytes bytes = {0};
     struct blobs blobs = {0};
-    struct slowest slowest = {0};
     enum status status = job->gathers_samples ? sample_rows_report(session->control, job,
                                                                    rank_result, session->report)
                                               : STATUS_OK;
     if (status == STATUS_OK)
-        status = slowest_reduce(session->control, rank_result, (size_t)job->iterations, &slowest);
+        status = slowest_add(session->control, rank_result, slowest);
     if (status == STATUS_OK) {
         rank_summary_encode(rank_result, job, &session->runner.tick, &bytes);
         status = control_exchange(session->control, EXCHANGE_GATHER, &bytes, "result", &blobs);
@@ -108,8 +69,7 @@ static enum status session_gather(struct session *session, struct rank_result *r
     if (status == STATUS_OK && blobs.count && session->report)
         status =
             results_add_line(&session->results, rank_result, job, control_members(session->control),
-                             &blobs, &slowest, session->report);
-    slowest_free(&slowest);
+                             &blobs, slowest, session->report);
     blobs_free(&blobs);
     return status == STATUS_OK ? report_check_read(session->report) : status;
 }
@@ -119,6 +79,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
     struct runner *runner = &session->runner;
     struct test_case test_case;
     struct rank_result *rank_result = NULL;
+    struct slowest slowest = {.rank = -1};
     atomic_store(&runner->progress->algorithm, choice);
     atomic_store(&runner->progress->bytes, bytes);
     enum status status =
@@ -136,23 +97,23 @@ static enum status session_test_case(struct session *session, int choice, size_t
     }
     if (status == STATUS_OK)
         status = rank_result_create(&session->job, &test_case, choice, bytes, runner, &rank_result);
-    if (status == STATUS_OK) {
-        status = test_case_warm_up(session, &test_case);
-    }
+    if (status == STATUS_OK)
+        status = timing_warm_up(session, &test_case);
     if (status == STATUS_OK && session->job.checked != CHECKED_ALL) {
         control_enter(session->control, PHASE_CHECK);
-        status = checker_run(&session->checker, &test_case, rank_result);
+        status = checker_run(
+            &session->checker, &test_case,
+            candidate_checks(&session->job, test_case.candidate, runner->ranks), rank_result);
     }
-    if (status == STATUS_OK) {
-        control_enter(session->control, PHASE_TIME);
-        status = test_case_time(session, &test_case, rank_result);
-    }
+    if (status == STATUS_OK)
+        status = timing_run(session, &test_case, rank_result, &slowest);
     if (status == STATUS_OK)
         status = device_watch_take(&session->watch, &rank_result->changes);
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_GATHER);
-        status = session_gather(session, rank_result);
+        status = session_gather(session, rank_result, &slowest);
     }
+    slowest_free(&slowest);
     rank_result_free(rank_result);
     test_case_close(&test_case);
     return status;
