@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #define VALLEY_DEPTH  0.25
-#define VALLEY_CHANCE 1e-5
+#define VALLEY_CHANCE 1e-4
 
 static double log_of(uint64_t sample)
 {

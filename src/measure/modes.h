@@ -7,7 +7,7 @@
  * density with one mode is nowhere lower than at both of two places around. So of three ranges of
  * equal width, around the first median, half-way, and around the second, the middle one would have as
  * many samples as the emptier of the others. It is a valley if it has a quarter of these at most, and
- * so few by a chance below 1e-5 (a binomial with 1/2). This supposes no distribution.
+ * so few by a chance below 1e-4 (a binomial with 1/2). This supposes no distribution.
  */
 #ifndef CCTEST_MEASURE_MODES_H
 #define CCTEST_MEASURE_MODES_H

@@ -76,13 +76,24 @@ static void result_way(struct result *result, const struct line *line)
                                              : "ce");
 }
 
-/* Of one trip of so many; sorts the times. */
-static struct statistics times_of(uint64_t *slowest, size_t count, uint64_t trips,
-                                  const struct tick *tick)
+/* Of one trip of so many; the times become those of one, and are sorted. */
+static void result_samples(struct result *result, const struct slowest *slowest, uint64_t trips,
+                           const struct tick *tick)
 {
-    for (size_t i = 0; i < count; i++)
-        slowest[i] /= trips;
-    return statistics_of(slowest, count, tick);
+    uint64_t *duration = slowest->duration;
+    size_t count = slowest->count;
+    for (size_t i = 0; i < count; i++) {
+        duration[i] /= trips;
+        if (slowest->device)
+            slowest->device[i] /= trips;
+    }
+    if (slowest->device)
+        result->device_us = statistics_of(slowest->device, count, tick);
+    result->trend = trend_of(duration, count, tick); /* before they are sorted */
+    result->time_us = statistics_of(duration, count, tick);
+    result->p50_interval = median_interval_of(duration, count);
+    result->modes = modes_of(duration, count);
+    result->end = slowest->end;
 }
 
 /* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
@@ -93,7 +104,7 @@ static enum status result_times(struct result *result, const struct line *line, 
     const struct rank_summaries *summaries = line->summaries;
     const struct slowest *slowest = line->slowest;
     const struct candidate *candidate = &job->candidates[result->choice];
-    uint64_t trips = candidate->choice.algorithm->round_trip ? 2 : 1;
+    uint64_t trips = candidate_trips(candidate);
     uint64_t *late = calloc((size_t)summaries->count, sizeof *late);
     if (!late)
         return fail(STATUS_ERROR, "out of memory for %d ranks", summaries->count);
@@ -101,13 +112,7 @@ static enum status result_times(struct result *result, const struct line *line, 
         late[r] = summaries->of[r].late;
     for (size_t i = 0; i < slowest->count; i++)
         *time += slowest->duration[i];
-    if (slowest->device)
-        result->device_us = times_of(slowest->device, slowest->count, trips, line->tick);
-    result->trend = trend_of(slowest->duration, slowest->count, line->tick); /* by their order */
-    result->time_us = times_of(slowest->duration, slowest->count, trips, line->tick);
-    result->p50_interval = median_interval_of(slowest->duration, slowest->count);
-    result->modes = modes_of(slowest->duration, slowest->count);
-    result->end = slowest->end;
+    result_samples(result, slowest, trips, line->tick);
     result->slowest_rank = slowest->rank;
     result->slowest_times = slowest->times;
     result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);

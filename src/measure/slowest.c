@@ -83,14 +83,15 @@ enum status slowest_add(struct control *control, const struct rank_result *rank_
                : status;
 }
 
-enum status slowest_interval(const struct slowest *slowest, const struct tick *tick,
+enum status slowest_interval(const struct slowest *slowest, uint64_t trips, const struct tick *tick,
                              struct median_interval *interval)
 {
     uint64_t *sorted = malloc((slowest->count + 1) * sizeof *sorted);
     if (!sorted)
         return fail(STATUS_ERROR, "out of memory for %zu samples: ask for fewer iterations (-n)",
                     slowest->count);
-    memcpy(sorted, slowest->duration, slowest->count * sizeof *sorted);
+    for (size_t i = 0; i < slowest->count; i++)
+        sorted[i] = slowest->duration[i] / trips;
     times_sort(sorted, slowest->count, tick);
     *interval = median_interval_of(sorted, slowest->count);
     free(sorted);

@@ -33,8 +33,9 @@ size_t slowest_bytes(const struct job *job);
 enum status slowest_add(struct control *control, const struct rank_result *rank_result,
                         struct slowest *slowest);
 
-/* At rank 0: the interval of the median of all durations, which stay as they are. */
-enum status slowest_interval(const struct slowest *slowest, const struct tick *tick,
+/* At rank 0: the interval of the median of all durations, each of so many trips. They stay as they
+ * are. */
+enum status slowest_interval(const struct slowest *slowest, uint64_t trips, const struct tick *tick,
                              struct median_interval *interval);
 void slowest_free(struct slowest *slowest);
 

@@ -78,6 +78,11 @@ const char *candidate_title(const struct job *job, const struct candidate *candi
     return text;
 }
 
+uint64_t candidate_trips(const struct candidate *candidate)
+{
+    return candidate->choice.algorithm->round_trip ? 2 : 1;
+}
+
 int candidate_roots(const struct job *job, const struct candidate *candidate, int ranks)
 {
     return candidate->collective->rooted && job->root == ROOT_ALL ? ranks : 1;

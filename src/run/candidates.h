@@ -33,6 +33,10 @@ enum status job_copy(const struct job *job, struct job *copy);
 const char *candidate_title(const struct job *job, const struct candidate *candidate,
                             char text[CANDIDATE_TITLE_MOST]);
 
+/* How often the data of an iteration travels the same way: 2 where it goes there and back, of which half
+ * the time is shown; else 1. */
+uint64_t candidate_trips(const struct candidate *candidate);
+
 /* How many roots a line of the candidate has: with `-r all` each rank is the root in turn; else 1. */
 int candidate_roots(const struct job *job, const struct candidate *candidate, int ranks);
 /* Its iterations before the timed ones, and those that are checked: with CHECKED_ALL the timed ones.

@@ -79,8 +79,9 @@ static bool decision_decode(void *argument, int rank, struct reader *reader)
 }
 
 /* `seconds`: since the first batch began. */
-static enum status batch_decide(struct session *session, const struct rank_result *rank_result,
-                                int roots, double seconds, struct slowest *slowest, long *more)
+static enum status batch_decide(struct session *session, const struct test_case *test_case,
+                                const struct rank_result *rank_result, double seconds,
+                                struct slowest *slowest, long *more)
 {
     const struct job *job = &session->job;
     struct decision decision = {.most = job->iterations - rank_result->iterations};
@@ -89,11 +90,12 @@ static enum status batch_decide(struct session *session, const struct rank_resul
     enum status status = slowest_add(session->control, rank_result, slowest);
     if (status == STATUS_OK && session->runner.rank == 0) {
         struct median_interval interval;
-        status = slowest_interval(slowest, &session->runner.tick, &interval);
+        status = slowest_interval(slowest, candidate_trips(test_case->candidate),
+                                  &session->runner.tick, &interval);
         if (status != STATUS_OK)
             return status;
-        decision.more = sampling_next(job, roots, rank_result->iterations, seconds, &interval,
-                                      &decision.end);
+        decision.more = sampling_next(job, test_case->schedule_count, rank_result->iterations,
+                                      seconds, &interval, &decision.end);
         bytes_put_u64(&share, (uint64_t)decision.more);
         bytes_put_u32(&share, decision.end);
     }
@@ -118,12 +120,12 @@ enum status timing_run(struct session *session, struct test_case *test_case,
                        struct rank_result *rank_result, struct slowest *slowest)
 {
     const struct job *job = &session->job;
-    int roots = test_case->schedule_count;
     double begun = clock_seconds();
-    long next = sampling_first(job, roots);
+    long next = sampling_first(job, test_case->schedule_count);
     enum status status = batch_run(session, test_case, next, rank_result);
     while (status == STATUS_OK && job->iterations_auto) {
-        status = batch_decide(session, rank_result, roots, clock_seconds() - begun, slowest, &next);
+        status = batch_decide(session, test_case, rank_result, clock_seconds() - begun, slowest,
+                              &next);
         if (status != STATUS_OK || next == 0)
             break;
         status = batch_warm_up(session, test_case, next);

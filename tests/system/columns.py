@@ -11,13 +11,14 @@ The files go to FOLDER. columns_expected.py computes each column and field a sec
 import collections
 import csv
 import fractions
+import itertools
 import json
 import pathlib
 import re
 import subprocess
 import sys
 
-from columns_expected import COUNTED, REDUCES, ROOTED, Case, contract, line_of
+from columns_expected import COUNTED, REDUCES, ROOTED, Case, batch_ends, contract, line_of, median_interval, modes, trend
 
 CCTEST, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 SHOWN_MOST = 4  # differences of one run
@@ -82,11 +83,12 @@ def check_samples(case, lines):
     for number, samples in enumerate(lines):
         for rank, rows in enumerate(samples):
             where = f"samples of line {number}, rank {rank}"
-            compare(case, f"{where}: iterations", [row["iteration"] for row in rows], list(range(case.iterations)))
+            count = len(samples[0]) if case.iterations == "auto" else case.iterations
+            compare(case, f"{where}: iterations", [row["iteration"] for row in rows], list(range(count)))
             durations = [row["duration_ns"] for row in rows]
             early = [row for row in rows if row["late_ns"] > row["duration_ns"]]
             compare(case, f"{where}: iterations that end before they begin", early, [])
-            if case.iterations >= 100 and durations == sorted(durations):
+            if count >= 100 and durations == sorted(durations):
                 differ(case, f"{where}: durations", "in ascending order", "in the order of iterations")
             if case.delay and rank == case.delay[0]:
                 least = min(row["late_ns"] for row in rows)
@@ -99,12 +101,31 @@ def check_samples(case, lines):
 def asked_for(case, line):
     """Columns that follow from the options, without the algorithm. None: the collective has none."""
     return {"collective": case.collective, "ranks": case.ranks, "in_place": case.in_place, "start": case.start,
-            "bytes": line.contract.bytes, "count": line.contract.count, "iterations": case.iterations,
+            "bytes": line.contract.bytes, "count": line.contract.count, "iterations": line.iterations,
             "transport": case.transport if case.ranks > 1 else "self", "memory": case.memory, "wrong": 0,
-            "checked": max(case.checked, case.ranks) if case.root == "all" and case.checked else case.checked,
+            "checked": line.iterations if case.checked == "all" else
+                       max(case.checked, case.ranks) if case.root == "all" and case.checked else case.checked,
             "datatype": "uint8" if case.collective == "barrier" else case.datatype,
             "root": case.root if case.collective in ROOTED else None,
             "counts": counts_text(case) or None, "op": case.op if case.collective in REDUCES else None}
+
+
+def check_sampling(case, what, shown, line):
+    """How sure the time is, and why no more iterations were timed."""
+    for key, follow in ("median_interval", median_interval), ("trend", trend), ("modes", modes):
+        computed = follow(line.durations)
+        compare(case, what + key, shown[key] is None, computed is None)
+        if shown[key] is None or computed is None:
+            continue
+        for numbers, those in zip(shown[key], computed) if key == "modes" else [(shown[key], computed)]:
+            for name, number in those.items():
+                compare(case, what + f"{key}.{name}", numbers[name], number)
+    ends = ("interval", "budget", "most") if case.iterations == "auto" else ("count",)
+    compare(case, what + "ended", shown["ended"] in ends, True)
+    if case.iterations == "auto":
+        compare(case, what + "ended by the interval", shown["ended"] == "interval", median_interval(line.durations)["reached"])
+        earlier = itertools.takewhile(lambda done: done < line.iterations, batch_ends(case))
+        compare(case, what + "narrow before", [done for done in earlier if median_interval(line.durations[:done])["reached"]], [])
 
 
 def check_json(case, shown, line):
@@ -115,12 +136,13 @@ def check_json(case, shown, line):
             "late_us": None if line.late_rank is None else line.late[line.late_rank]}.items():
         compare(case, what + key, shown[key], computed)
     for key, computed in line.times.items():
-        compare(case, what + f"time_us.{key}", shown["time_us"][key], float(computed))
+        compare(case, what + f"time_us.{key}", shown["time_us"][key], computed)
     if line.device["max"] == 0:
         compare(case, what + "device_time_us", shown["device_time_us"], None)
     else:
         for key, computed in line.device.items():
-            compare(case, what + f"device_time_us.{key}", shown["device_time_us"][key], float(computed))
+            compare(case, what + f"device_time_us.{key}", shown["device_time_us"][key], computed)
+    check_sampling(case, what, shown, line)
     most = max(line.slowest.values(), default=None)
     slowest = shown["slowest"] or {"iterations": None, "rank": None}
     compare(case, what + "slowest.iterations", slowest["iterations"], most)
@@ -147,7 +169,7 @@ def check_csv(case, shown, line):
     for key, computed in {**asked_for(case, line), "algorithm": line.algorithm, "in_place": int(case.in_place)}.items():
         compare(case, what + key, shown[key], "" if computed is None else str(computed))
     for key, computed in line.times.items():
-        compare(case, what + f"{key}_us", shown[f"{key}_us"], float(computed), 0.001)
+        compare(case, what + f"{key}_us", shown[f"{key}_us"] or None, None if computed is None else float(computed), 0.001)
     compare(case, what + "algbw", shown["algbw_GBps"], float(line.algbw), 1e-6)
     compare(case, what + "busbw", shown["busbw_GBps"], float(line.busbw), 1e-6)
 
@@ -166,7 +188,7 @@ def check_row(case, shown, line, star):
     words = words[:-1] if words[-1] == "*" else words
     several = "," in case.algorithms
     sized = case.collective != "barrier"
-    titles = ["size", "count", *(["algorithm"] if several else []), "p50", "p99", "algbw", "busbw", "#wrong"]
+    titles = ["size", "count", *(["algorithm"] if several else []), "p50", "p99", "algbw", "busbw", "#wrong", *(["iters", "+-%", "ended"] if case.iterations == "auto" else [])]
     if len(words) != len(titles):
         differ(case, what, shown, titles)
         return
@@ -178,11 +200,18 @@ def check_row(case, shown, line, star):
     compare(case, what + "#wrong", columns["#wrong"], "0" if case.checked else "-")
     for key, computed, step in (("p50", line.times["p50"], 0.01), ("p99", line.times["p99"], 0.01),
                                 ("algbw", line.algbw, 0.001), ("busbw", line.busbw, 0.001)):
-        nothing = case.iterations == 0 if key[0] == "p" else computed == 0
+        nothing = case.iterations == 0 or computed is None if key[0] == "p" else computed == 0
         if nothing or columns[key] == "-":
             compare(case, what + key, columns[key], "-" if nothing else float(computed))
         else:
             compare(case, what + key, columns[key], float(computed), step)
+
+
+    if case.iterations == "auto":
+        interval = median_interval(line.durations)
+        compare(case, what + "iters", columns["iters"], str(line.iterations))
+        compare(case, what + "+-%", columns["+-%"], interval["margin"] * 100, 0.1)
+        compare(case, what + "ended", columns["ended"] == "interval", interval["reached"])
 
 
 def size_text(size):
@@ -300,6 +329,7 @@ def run(case):
 SWEEP = (1000, 4000, 16000)
 UNEVEN = [[0, 5, 900], [7, 0, 800], [3, 20, 10]]  # rank 2 receives most, more than any rank sends
 SENDER = [[3, 5, 9], [7, 0, 8], [300, 20, 10]]  # rank 2 sends most
+AUTO = ("--budget", "0.5")
 CASES = [
     # Every collective; sizes that do not divide; blocks, roots, elements of several sizes.
     Case("allreduce", "ring,oneshot,recursive-doubling,mesh", 4, SWEEP),
@@ -343,6 +373,11 @@ CASES = [
     Case("sendrecv", "pingpong", 2, (1000, 4000), start="back-to-back"),
     Case("sendrecv", "pingpong,pairs", 4),
     Case("barrier", "central,dissemination", 3, (0,), op="bor"),
+    # As many iterations as the median needs.
+    Case("allreduce", "ring,mesh", 2, (8, 32), iterations="auto", more=AUTO),
+    Case("broadcast", "linear", 3, root="all", iterations="auto", checked="all", more=AUTO),
+    Case("sendrecv", "pingpong", 2, (8,), iterations="auto", start="back-to-back", more=AUTO),
+    Case("reduce", "linear", 4, root=1, iterations="auto", delay=(2, 30000), more=AUTO),
     # Nothing is timed, nothing is checked, all is too slow, one rank is late.
     Case("allreduce", "ring,mesh", 2, iterations=0),
     Case("allgather", "mesh", 3, checked=0),
@@ -356,6 +391,7 @@ DEVICE_CASES = [
     Case("alltoall", "linear,pairwise", 3, SWEEP, **on_device),
     Case("sendrecv", "pingpong", 2, start="back-to-back", **on_device),
     Case("broadcast", "linear", 3, root="all", **on_device),
+    Case("allreduce", "linear", 2, iterations="auto", checked="all", **{**on_device, "more": (*on_device["more"], *AUTO)}),
 ]
 cases = DEVICE_CASES if sys.argv[3:] == ["device"] else CASES
 for each in cases:

@@ -5,11 +5,14 @@ Of what the tool wrote, only the samples are used here. The definitions:
 - size, count, time, algbw: the manual, "The table"
 - contracts of the collectives: src/collective/collective.h, and the manual on --counts
 - factors of busbw: PERFORMANCE.md of NVIDIA's nccl-tests; the forms with counts have those of the forms without
-- percentiles: nearest rank; p99 is the smallest sample that at least 99 % of the samples do not exceed
+- percentiles: nearest rank; p99 is the smallest sample that at least 99 % of the samples do not exceed, and none of fewer
+  than 100 samples
+- the interval of the median, trend, modes: src/measure/median_interval.h, trend.h, modes.h
 """
 import collections
 import dataclasses
 import fractions
+import itertools
 import math
 
 ELEMENT = {"uint8": 1, "float16": 2, "float": 4, "int64": 8, "double_int64": 16}  # bytes
@@ -31,7 +34,7 @@ class Case:
     counts: object = None  # as --counts takes it; a list of lists: what its file holds
     in_place: bool = False
     start: str = "barrier"
-    iterations: int = 9
+    iterations: object = 9  # or "auto"
     checked: int = 2
     delay: tuple = ()  # this rank begins so many microseconds late
     too_slow: bool = False  # --min-busbw asks for too much
@@ -39,9 +42,9 @@ class Case:
     memory: str = "host"
     more: tuple = ()
 
-    def roots(self):
+    def roots(self, iterations):
         """Of the timed iterations."""
-        return [i % self.ranks if self.root == "all" else self.root for i in range(self.iterations)]
+        return [i % self.ranks if self.root == "all" else self.root for i in range(iterations)]
 
 
 # What a collective promises.
@@ -142,10 +145,77 @@ def percentile(ordered, percent):
 def statistics(times):
     """Microseconds, of nanoseconds."""
     if not times:
-        return dict.fromkeys(("min", "p50", "mean", "p90", "p99", "max"), 0)
+        return {**dict.fromkeys(("min", "p50", "mean", "p90", "max"), 0), "p99": None}
     ordered = sorted(times)
     return {"min": ordered[0] / 1e3, "p50": percentile(ordered, 50) / 1e3, "mean": sum(times) / len(times) / 1e3,
-            "p90": percentile(ordered, 90) / 1e3, "p99": percentile(ordered, 99) / 1e3, "max": ordered[-1] / 1e3}
+            "p90": percentile(ordered, 90) / 1e3, "max": ordered[-1] / 1e3,
+            "p99": percentile(ordered, 99) / 1e3 if len(ordered) >= 100 else None}
+
+
+def median_interval(times):
+    """Low and high in microseconds, coverage, margin; None: too few samples."""
+    ordered, n = sorted(times), len(times)
+    coverage, lower = fractions.Fraction(1), 0
+    for d in range(1, n // 2 + 1):
+        coverage -= fractions.Fraction(2 * math.comb(n, d - 1), 2**n)
+        if coverage < fractions.Fraction(95, 100):
+            break
+        lower, covered = d, coverage
+    if lower == 0:
+        return None
+    middle, low, high = percentile(ordered, 50), ordered[lower - 1], ordered[n - lower]
+    margin = max(high - middle, middle - low) / middle if high > low else 0.0
+    return {"low_us": low / 1e3, "high_us": high / 1e3, "coverage": float(covered), "margin": margin,
+            "level": 0.95, "reached": margin <= 0.02}
+
+
+def batch_ends(case):
+    """Iterations after which -n auto looks at the interval, while there is time."""
+    roots = case.ranks if case.root == "all" else 1
+    done = math.ceil(6 / roots) * roots
+    while True:
+        yield done
+        done *= 2
+
+
+def trend(times):
+    """times: in their order. Change and z; None: there is no trend."""
+    n, blocks = len(times), 18
+    if n < blocks:
+        return None
+    cuts = [n * i // blocks for i in range(blocks + 1)]
+    medians = [sorted(times[a:b])[(b - a - 1) // 2] for a, b in zip(cuts, cuts[1:])]
+    rises = sum((after > before) - (after < before) for before, after in itertools.combinations(medians, 2))
+    z = (abs(rises) - 1) / math.sqrt(blocks * (blocks - 1) * (2 * blocks + 5) / 18)
+    before, after = sorted(medians[:6])[3], sorted(medians[-6:])[3]
+    if z < 3.29 or before == 0 or abs(after - before) < 0.05 * before:
+        return None
+    return {"change": after / before - 1, "z": z}
+
+
+def modes(times):
+    """Two of them; None: there is one."""
+    ordered, n = sorted(times), len(times)
+    logs = [math.log(max(time, 1)) for time in ordered]
+    least = math.ceil(n * 0.1)
+    sums = [0, *itertools.accumulate(logs)]
+    splits = [(i * (n - i) * (sums[i] / i - (sums[n] - sums[i]) / (n - i))**2, -i) for i in range(max(least, 1), n - max(least, 1) + 1)]
+    if not splits:
+        return None
+    split = -max(splits)[1]
+    left, right = ordered[(split - 1) // 2], ordered[split + (n - split - 1) // 2]
+    if left == 0 or right < 1.05 * left:
+        return None
+    r = (right / left)**(1 / 6)
+    first, middle, last = (sum(low <= time < high for time in ordered) for low, high in
+                           ((left / r, left * r), (left * r * r, right / r / r), (right / r, right * r)))
+    emptier = min(first, last)
+    share = sum(time < math.sqrt(left * right) for time in ordered) / n
+    q = middle / max(middle + emptier, 1)
+    entropy = -sum(p * math.log(p) for p in (q, 1 - q) if p > 0)
+    if middle > emptier / 4 or math.exp(-(middle + emptier) * (math.log(2) - entropy)) >= 1e-4 or not 0.1 <= share <= 0.9:
+        return None
+    return [{"median_us": left / 1e3, "share": share}, {"median_us": right / 1e3, "share": 1 - share}]
 
 
 def median(times):
@@ -169,7 +239,7 @@ def slowest_ranks(samples):
 
 
 Line = collections.namedtuple(
-    "Line", "algorithm asked contract times device algbw busbw late late_rank slowest p50 moved")
+    "Line", "algorithm asked contract iterations durations times device algbw busbw late late_rank slowest p50 moved")
 
 
 def line_of(case, algorithm, asked, samples):
@@ -178,13 +248,14 @@ def line_of(case, algorithm, asked, samples):
     trips = 2 if algorithm == "pingpong" else 1
     slowest = [max(row["duration_ns"] for row in rows) for rows in zip(*samples)]
     device = [max(row["device_ns"] for row in rows) // trips for rows in zip(*samples)]
-    times = statistics([time // trips for time in slowest])
+    durations = [time // trips for time in slowest]
+    times = statistics(durations)
     algbw = promised.bytes / times["p50"] / 1e3 if times["p50"] else 0
     late = [median([row["late_ns"] for row in rows]) for rows in samples]
     moved = None
     if promised.moved and algorithm in DIRECT:
-        moved = sum(promised.moved[root] for root in case.roots()) * ELEMENT[case.datatype]
-    return Line(algorithm=algorithm, asked=asked, contract=promised, times=times, device=statistics(device),
+        moved = sum(promised.moved[root] for root in case.roots(len(slowest))) * ELEMENT[case.datatype]
+    return Line(algorithm=algorithm, asked=asked, contract=promised, iterations=len(slowest), durations=durations, times=times, device=statistics(device),
                 algbw=algbw, busbw=algbw * bus_factor(case.collective, case.ranks), late=late,
                 late_rank=late_rank(late, times["p50"] * trips), slowest=slowest_ranks(samples),
                 p50=[statistics([row["duration_ns"] for row in rows])["p50"] for rows in samples], moved=moved)

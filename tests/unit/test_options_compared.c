@@ -97,6 +97,7 @@ static void options_that_differ_are_refused(void **state)
         {"step-factor", "allreduce -f 2", "'-f 2' there, '-f 4' at rank 0"},
         {"step-bytes", "allreduce -i 1M", "'-i 1048576' there, '-f 4' at rank 0"},
         {"iterations", "allreduce -n 3", "'-n 3' there, '-n 20' at rank 0"},
+        {"budget", "allreduce -n auto --budget 3", "'-n auto --budget 3' there, '-n 20' at rank 0"},
         {"warmup", "allreduce -w 0", "'-w 0' there, '-w 5' at rank 0"},
         {"check", "allreduce -c 0", "'-c 0' there, '-c 2' at rank 0"},
         {"start", "allreduce --start back-to-back", "'--start back-to-back' there"},
