@@ -229,7 +229,7 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer_transports(*word);
     else if (kind == &kind_root || kind == &kind_check)
         offer(word, "all", "");
-    else if (kind == &kind_chunk || kind == &kind_channels)
+    else if (kind == &kind_chunk || kind == &kind_channels || kind == &kind_iterations)
         offer(word, "auto", "");
     else if (kind == &kind_counts)
         offer_all(word, counts, "");

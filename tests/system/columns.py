@@ -123,9 +123,10 @@ def check_sampling(case, what, shown, line):
     ends = ("interval", "budget", "most") if case.iterations == "auto" else ("count",)
     compare(case, what + "ended", shown["ended"] in ends, True)
     if case.iterations == "auto":
-        compare(case, what + "ended by the interval", shown["ended"] == "interval", median_interval(line.durations)["reached"])
-        earlier = itertools.takewhile(lambda done: done < line.iterations, batch_ends(case))
-        compare(case, what + "narrow before", [done for done in earlier if median_interval(line.durations[:done])["reached"]], [])
+        compare(case, what + "ended by the interval", shown["ended"] == "interval", shown["median_interval"]["reached"])
+        looks = itertools.takewhile(lambda done: done < line.iterations, batch_ends(case))
+        early = [done for done in looks if median_interval(line.durations[:done])["reached"]]
+        compare(case, what + "looks that found a narrow interval", early, [])
 
 
 def check_json(case, shown, line):
@@ -188,7 +189,8 @@ def check_row(case, shown, line, star):
     words = words[:-1] if words[-1] == "*" else words
     several = "," in case.algorithms
     sized = case.collective != "barrier"
-    titles = ["size", "count", *(["algorithm"] if several else []), "p50", "p99", "algbw", "busbw", "#wrong", *(["iters", "+-%", "ended"] if case.iterations == "auto" else [])]
+    titles = ["size", "count", *(["algorithm"] if several else []), "p50", "p99", "algbw", "busbw", "#wrong"]
+    titles += ["iters", "+-%", "ended"] if case.iterations == "auto" else []
     if len(words) != len(titles):
         differ(case, what, shown, titles)
         return

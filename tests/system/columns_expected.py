@@ -199,10 +199,14 @@ def modes(times):
     logs = [math.log(max(time, 1)) for time in ordered]
     least = math.ceil(n * 0.1)
     sums = [0, *itertools.accumulate(logs)]
-    splits = [(i * (n - i) * (sums[i] / i - (sums[n] - sums[i]) / (n - i))**2, -i) for i in range(max(least, 1), n - max(least, 1) + 1)]
-    if not splits:
+    if n < 2 or 2 * least > n:
         return None
-    split = -max(splits)[1]
+
+    def between(i):
+        apart = sums[i] / i - (sums[n] - sums[i]) / (n - i)
+        return i * (n - i) * apart * apart
+
+    split = max(range(least, n - least + 1), key=between)
     left, right = ordered[(split - 1) // 2], ordered[split + (n - split - 1) // 2]
     if left == 0 or right < 1.05 * left:
         return None
@@ -213,7 +217,8 @@ def modes(times):
     share = sum(time < math.sqrt(left * right) for time in ordered) / n
     q = middle / max(middle + emptier, 1)
     entropy = -sum(p * math.log(p) for p in (q, 1 - q) if p > 0)
-    if middle > emptier / 4 or math.exp(-(middle + emptier) * (math.log(2) - entropy)) >= 1e-4 or not 0.1 <= share <= 0.9:
+    chance = math.exp(-(middle + emptier) * (math.log(2) - entropy))
+    if middle > emptier / 4 or chance >= 1e-4 or not 0.1 <= share <= 0.9:
         return None
     return [{"median_us": left / 1e3, "share": share}, {"median_us": right / 1e3, "share": 1 - share}]
 
@@ -255,7 +260,8 @@ def line_of(case, algorithm, asked, samples):
     moved = None
     if promised.moved and algorithm in DIRECT:
         moved = sum(promised.moved[root] for root in case.roots(len(slowest))) * ELEMENT[case.datatype]
-    return Line(algorithm=algorithm, asked=asked, contract=promised, iterations=len(slowest), durations=durations, times=times, device=statistics(device),
+    return Line(algorithm=algorithm, asked=asked, contract=promised, iterations=len(slowest), durations=durations,
+                times=times, device=statistics(device),
                 algbw=algbw, busbw=algbw * bus_factor(case.collective, case.ranks), late=late,
                 late_rank=late_rank(late, times["p50"] * trips), slowest=slowest_ranks(samples),
                 p50=[statistics([row["duration_ns"] for row in rows])["p50"] for rows in samples], moved=moved)
