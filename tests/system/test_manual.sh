@@ -234,7 +234,7 @@ for path in [p for d in ("src", "cli", "transports", "algorithms") for p in glob
     for literals in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', open(path).read()):
         text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', literals)).removesuffix("\\n")
         for end in [len(text)] + [m.start() for m in re.finditer(r"[;:,]| \(", text)]:
-            pieces = re.split(r"%[-+.0-9*]*l*z?[a-z]", text[:end])
+            pieces = [piece.replace("%%", "%") for piece in re.split(r"%[-+.0-9*]*l*z?[a-z]", text[:end])]
             if sum(len(p) for p in pieces) >= 15:
                 endings.add((max(pieces, key=len), ".*".join(re.escape(p) for p in pieces) + "$"))
 section = open(sys.argv[2]).read().split(".Sh DIAGNOSTICS")[1]
