@@ -37,6 +37,15 @@ took=$(<"$scratch/took") # seconds: of the clock, then of the processor
 check_json "$json" "0 < d['results'][0]['time_us']['mean'] < ${took%% *}" \
     "0 < d['results'][0]['time_us']['min'] < ${took#*+}"
 
+# The bytes between peers follow from schedules and iterations, those of a line from what moved. Each rank is a root.
+for iterations in 7 auto; do
+    cctest scatter -a linear --np 3 -r all -b 3001 -e 3001 -n $iterations --json "$json" -v
+    check_status 0
+    check_json "$json" 'all(sum(p[way] for s in r["samples"] for p in s["peers"]) == sum(r["bytes_by_path"].values()) > 0
+        for r in d["results"] for way in ("sent", "received"))' \
+        'all(any(p["sent"] > 0 for p in s["peers"]) for s in d["results"][0]["samples"])'
+done
+
 # As many iterations as were asked for: warm-up, checked, timed; with `-r all` each root is checked.
 counted() { # counted NUMBER ARGUMENT...
     cctest "${@:2}" "${small[@]}" --np 3 --inject silent:rank=1:iteration=1000

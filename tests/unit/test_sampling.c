@@ -241,9 +241,10 @@ static void test_modes_are_found(void **state)
     for (uint64_t i = 75; i < 100; i++)
         sorted[i] = 10400 + i; /* apart, by less than is told */
     assert_true(modes_of(sorted, 100).median[0] == 0);
-    for (uint64_t i = 0; i < 100; i++)
-        sorted[i] = i < 92 ? 10000 + i : 20000 + i; /* outliers */
-    assert_true(modes_of(sorted, 100).median[0] == 0);
+    uint64_t many[1000];
+    for (uint64_t i = 0; i < 1000; i++)
+        many[i] = i < 920 ? 10000 + i : 20000 + i; /* outliers */
+    assert_true(modes_of(many, 1000).median[0] == 0);
     memset(sorted, 0, sizeof sorted);
     assert_true(modes_of(sorted, 100).median[0] == 0);
 }
