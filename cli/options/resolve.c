@@ -131,8 +131,9 @@ static enum status settle_timeout(const struct job *job)
 static enum status settle_work(const struct command_line *line, struct job *job)
 {
     if (!job->iterations_auto && source_of(line, "budget") == SOURCE_FLAG)
-        return fail(STATUS_USAGE, "--budget limits the time of -n auto, but -n is %ld: give -n auto "
-                                  "too, or leave --budget out",
+        return fail(STATUS_USAGE,
+                    "--budget limits the time of -n auto, but -n is %ld: give -n auto "
+                    "too, or leave --budget out",
                     job->iterations);
     if (!job->iterations_auto)
         job->budget = 0;

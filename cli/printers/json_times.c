@@ -34,8 +34,8 @@ static json_t *modes_json(const struct modes *modes)
         return json_null();
     json_t *both = json_array();
     for (int i = 0; i < 2; i++)
-        json_array_append_new(both, json_pack("{s:f, s:f}", "median_us", modes->median[i], "share",
-                                              modes->share[i]));
+        json_array_append_new(
+            both, json_pack("{s:f, s:f}", "median_us", modes->median[i], "share", modes->share[i]));
     return both;
 }
 

@@ -25,10 +25,12 @@ void samples_remark(FILE *out, const struct result *result)
 {
     const struct modes *modes = &result->modes;
     if (modes->median[0] > 0)
-        fprintf(out, "#   two modes: %.0f%% of the iterations around %.2f us, %.0f%% around %.2f us\n",
+        fprintf(out,
+                "#   two modes: %.0f%% of the iterations around %.2f us, %.0f%% around %.2f us\n",
                 modes->share[0] * 100, modes->median[0], modes->share[1] * 100, modes->median[1]);
     if (result->trend.change != 0)
-        fprintf(out, "#   trend: the median of the last third is %.0f%% %s than that of the first\n",
+        fprintf(out,
+                "#   trend: the median of the last third is %.0f%% %s than that of the first\n",
                 (result->trend.change < 0 ? -result->trend.change : result->trend.change) * 100,
                 result->trend.change < 0 ? "shorter" : "longer");
 }

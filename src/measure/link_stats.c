@@ -24,10 +24,8 @@ enum status link_stats_create(const struct test_case *test_case, const struct ru
         int lanes = test_case->way.on_device ? 0 : use->lanes; /* of a transport */
         if (use->lanes == 0)
             continue;
-        stats->peers[stats->count++] =
-            (struct peer_stats){.peer = r,
-                                .lanes = lanes,
-                                .counted = use->shortest * element >= WAIT_STATS_LEAST};
+        stats->peers[stats->count++] = (struct peer_stats){
+            .peer = r, .lanes = lanes, .counted = use->shortest * element >= WAIT_STATS_LEAST};
         channels += 2 * (size_t)lanes;
     }
     if (stats)

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define MEDIAN_LEVEL         0.95
-#define MEDIAN_SAMPLES_LEAST 6    /* fewer samples have no interval of that level: 1 - 2/2^5 < 0.95 */
+#define MEDIAN_SAMPLES_LEAST 6 /* fewer samples have no interval of that level: 1 - 2/2^5 < 0.95 */
 #define MEDIAN_MARGIN        0.02 /* of the median, to each side: so well `-n auto` wants it known */
 
 struct median_interval {

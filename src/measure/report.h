@@ -51,7 +51,7 @@ struct result {
     struct traffic
         by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
     const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
-    enum sampling_end end; /* why no more iterations were timed */
+    enum sampling_end end;                            /* why no more iterations were timed */
     struct statistics time_us;
     struct median_interval p50_interval; /* of time_us.p50 */
     struct modes modes;

@@ -28,7 +28,8 @@ long sampling_next(const struct job *job, int roots, long done, double seconds,
                    const struct median_interval *interval, enum sampling_end *end)
 {
     long left = job->iterations - done;
-    double affordable = seconds > 0 ? (job->budget - seconds) / seconds * (double)done : (double)left;
+    double affordable =
+        seconds > 0 ? (job->budget - seconds) / seconds * (double)done : (double)left;
     long least = multiple_of(roots, 1 + done / WORTH_WHILE);
     *end = median_interval_is_narrow(interval) ? SAMPLING_INTERVAL
            : left == 0                         ? SAMPLING_MOST

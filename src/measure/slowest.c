@@ -78,9 +78,8 @@ enum status slowest_add(struct control *control, const struct rank_result *rank_
     enum status status = exchange_maximum(control, &slowest->duration[first], more, "sample");
     if (status == STATUS_OK && device)
         status = exchange_maximum(control, &slowest->device[first], more, "sample of devices");
-    return status == STATUS_OK && rank == 0
-               ? slowest_unpack(slowest, first, control_ranks(control))
-               : status;
+    return status == STATUS_OK && rank == 0 ? slowest_unpack(slowest, first, control_ranks(control))
+                                            : status;
 }
 
 enum status slowest_interval(const struct slowest *slowest, uint64_t trips, const struct tick *tick,

@@ -14,13 +14,13 @@
 
 /* At rank 0. Begins as {.rank = -1}. */
 struct slowest {
-    size_t count;          /* iterations */
-    uint64_t *duration;    /* of each, in order of time: the slowest rank's, release to end, ns */
-    uint64_t *device;      /* of each: the most that a device took for it, ns; NULL: none ran them */
-    long *often;           /* by rank: iterations in which it was the slowest; of ranks that end at
+    size_t count;       /* iterations */
+    uint64_t *duration; /* of each, in order of time: the slowest rank's, release to end, ns */
+    uint64_t *device;   /* of each: the most that a device took for it, ns; NULL: none ran them */
+    long *often;        /* by rank: iterations in which it was the slowest; of ranks that end at
                               the same ns, the highest counts. NULL: no iterations */
-    int rank;              /* the first that was it most often; -1: no iterations */
-    long times;            /* how often */
+    int rank;           /* the first that was it most often; -1: no iterations */
+    long times;         /* how often */
     enum sampling_end end; /* why there are no more iterations */
 };
 

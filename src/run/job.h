@@ -118,10 +118,10 @@ struct job {
     struct counts_spec counts;     /* --counts */
     const char *counts_text;       /* as the user wrote it */
     int shape_groups, shape_ranks; /* --shape GROUPSxRANKS; 0: not given */
-    long iterations, warmup; /* timed ones, and those before them */
-    bool iterations_auto;    /* -n auto: until the median is known, `iterations` at most */
-    double budget;           /* seconds for the timed iterations of a line of -n auto */
-    long checked; /* CHECKED_ALL: the timed ones, and no others */
+    long iterations, warmup;       /* timed ones, and those before them */
+    bool iterations_auto;          /* -n auto: until the median is known, `iterations` at most */
+    double budget;                 /* seconds for the timed iterations of a line of -n auto */
+    long checked;                  /* CHECKED_ALL: the timed ones, and no others */
     bool in_place;
     enum executor_choice executor;
     enum device_protocol protocol;

@@ -101,9 +101,9 @@ static enum status session_test_case(struct session *session, int choice, size_t
         status = timing_warm_up(session, &test_case);
     if (status == STATUS_OK && session->job.checked != CHECKED_ALL) {
         control_enter(session->control, PHASE_CHECK);
-        status = checker_run(
-            &session->checker, &test_case,
-            candidate_checks(&session->job, test_case.candidate, runner->ranks), rank_result);
+        status = checker_run(&session->checker, &test_case,
+                             candidate_checks(&session->job, test_case.candidate, runner->ranks),
+                             rank_result);
     }
     if (status == STATUS_OK)
         status = timing_run(session, &test_case, rank_result, &slowest);

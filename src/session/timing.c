@@ -124,8 +124,8 @@ enum status timing_run(struct session *session, struct test_case *test_case,
     long next = sampling_first(job, test_case->schedule_count);
     enum status status = batch_run(session, test_case, next, rank_result);
     while (status == STATUS_OK && job->iterations_auto) {
-        status = batch_decide(session, test_case, rank_result, clock_seconds() - begun, slowest,
-                              &next);
+        status =
+            batch_decide(session, test_case, rank_result, clock_seconds() - begun, slowest, &next);
         if (status != STATUS_OK || next == 0)
             break;
         status = batch_warm_up(session, test_case, next);

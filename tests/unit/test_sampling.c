@@ -126,7 +126,7 @@ static void test_batches(void **state)
 
 struct noise {
     uint64_t state;
-    double spread; /* of the logarithm */
+    double spread;                   /* of the logarithm */
     double outliers, outliers_times; /* how many, and how much slower the slowest of them is */
 };
 
