@@ -232,6 +232,9 @@ const struct option_row option_table[] = {
 };
 /* clang-format on */
 
+_Static_assert(sizeof option_table / sizeof option_table[0] <= OPTIONS_MOST,
+               "arrays of arguments have a place for each option");
+
 const struct option_row *option_find(const char *name)
 {
     for (const struct option_row *row = option_table; row->name; row++)

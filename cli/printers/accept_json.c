@@ -4,9 +4,14 @@
 #include "cli/printers/accept_json.h"
 
 #include "accept/stage.h"
+#include "accept/trials.h"
 #include "base/log.h"
 #include "cli/options/option.h"
 #include "cli/printers/output.h"
+#include "screening/sickness_text.h"
+
+static const char *const metric_names[METRICS] = {
+    [METRIC_LATENCY] = "latency", [METRIC_ALONE] = "alone", [METRIC_BOTH] = "both"};
 
 static json_t *hosts_json(const struct acceptance *acceptance)
 {
@@ -39,6 +44,42 @@ static json_t *stages_json(const struct acceptance *acceptance)
                                                 result->jobs));
     }
     return stages;
+}
+
+static json_t *numbers_json(const struct acceptance *acceptance)
+{
+    json_t *numbers = json_array();
+    for (int i = 0; i < acceptance->number_count; i++) {
+        const struct host_number *number = &acceptance->numbers[i];
+        json_array_append_new(numbers, json_pack("{s:s, s:i, s:s, s:s, s:f}", "stage",
+                                                 accept_stage_names[number->stage], "host",
+                                                 number->host, "metric", number->metric, "unit",
+                                                 number->unit, "value", number->value));
+    }
+    return numbers;
+}
+
+static void pairs_add(json_t *pairs, const struct readings *readings, enum accept_stage stage)
+{
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->of[i];
+        json_array_append_new(
+            pairs,
+            json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:o}", "stage",
+                      accept_stage_names[stage], "from", reading->from, "to", reading->to, "rail",
+                      reading->rail, "metric", metric_names[reading->metric], "unit",
+                      metric_unit(reading->metric), "outcome",
+                      reading_outcome_names[reading->outcome], "value",
+                      reading->outcome == READING_VALUE ? json_real(reading->value) : json_null()));
+    }
+}
+
+static json_t *pairs_json(const struct acceptance *acceptance)
+{
+    json_t *pairs = json_array();
+    pairs_add(pairs, &acceptance->paired, STAGE_PAIRS);
+    pairs_add(pairs, &acceptance->isolated, STAGE_ISOLATE);
+    return pairs;
 }
 
 static json_t *findings_json(const struct findings *findings)
@@ -78,6 +119,8 @@ json_t *accept_json(const struct acceptance *acceptance, const enum status *stat
     json_object_set_new(document, "options", json_options(acceptance->job, FOR_ACCEPT));
     json_object_set_new(document, "hosts", hosts_json(acceptance));
     json_object_set_new(document, "stages", stages_json(acceptance));
+    json_object_set_new(document, "numbers", numbers_json(acceptance));
+    json_object_set_new(document, "pairs", pairs_json(acceptance));
     json_object_set_new(document, "findings", findings_json(&acceptance->findings));
     json_object_set_new(document, "errors", errors_json());
     return document;

@@ -91,10 +91,10 @@ static enum status halves_exchange(struct halving *it)
         it->half_of[host] = i % 2;
     }
     trials_open(&trials, acceptance, STAGE_HALVES);
-    enum status status =
-        trials_add(&trials, it->agents, it->count,
-                   "sendrecv -a bidir -b %zu -e %zu --split 2 -n 20 -w 2 -c 1 --timeout 15",
-                   acceptance->message_bytes, acceptance->message_bytes);
+    enum status status = trials_add(
+        &trials, it->agents, it->count,
+        "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget 2 -w 2 -c 1 --timeout 15",
+        acceptance->message_bytes, acceptance->message_bytes);
     if (status == STATUS_OK)
         status = trials_run(&trials, HALVES_SECONDS);
     if (status == STATUS_OK)
@@ -218,9 +218,9 @@ static enum status all_go(struct all_run *it, struct stage_result *result)
             it->agents[it->ranks++] = hosts[it->hosts[i]].agents[a];
     }
     trials_open(&trials, acceptance, STAGE_ALL);
-    enum status status =
-        trials_add(&trials, it->agents, it->ranks,
-                   "allreduce,alltoall -b 1K -e 1M -f 1024 -n 20 -w 2 -c 1 --timeout 30");
+    enum status status = trials_add(
+        &trials, it->agents, it->ranks,
+        "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout 30");
     if (status == STATUS_OK)
         status = trials_run(&trials, ALL_SECONDS);
     if (status == STATUS_OK)

@@ -14,7 +14,8 @@ enum status node_stage_run(struct acceptance *acceptance, struct stage_result *r
     };
     const struct host_stage stage = {
         .stage = STAGE_NODE,
-        .command = "allreduce,alltoall -b 1K -e 1M -f 1024 -n 20 -w 3 -c 1 --timeout 10",
+        .command =
+            "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 --timeout 10",
         .fails = "collectives among its own agents fail",
         .seconds = 30,
         .metrics = metrics,

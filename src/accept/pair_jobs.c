@@ -126,16 +126,17 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
 {
     struct trials trials;
     char command[200];
+    size_t bytes = jobs->acceptance->message_bytes;
     if (reversed)
         snprintf(command, sizeof command,
-                 "sendrecv -a uni -b %zu -e %zu -n 20 -w 2 -c 1 --timeout %g",
-                 jobs->acceptance->message_bytes, jobs->acceptance->message_bytes,
-                 jobs->seconds / STALL_SHARE);
+                 "sendrecv -a uni -b %zu -e %zu -n auto --budget %g -w 2 -c 1 --timeout %g", bytes,
+                 bytes, jobs->budget, jobs->seconds / STALL_SHARE);
     else
         snprintf(command, sizeof command,
-                 "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n 20 -w 2 -c 1 --timeout %g",
-                 LATENCY_BYTES, jobs->acceptance->message_bytes,
-                 jobs->acceptance->message_bytes / LATENCY_BYTES, jobs->seconds / STALL_SHARE);
+                 "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n auto --budget %g -w 2 -c 1 "
+                 "--timeout %g",
+                 LATENCY_BYTES, bytes, bytes / LATENCY_BYTES, jobs->budget,
+                 jobs->seconds / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, stage);
     enum status status = pairs_add(jobs, &trials, pairs, count, reversed, command);
     if (status == STATUS_OK)

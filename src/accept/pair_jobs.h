@@ -13,7 +13,8 @@
 
 struct pair_jobs {
     struct acceptance *acceptance;
-    double seconds; /* that the jobs of a round may take */
+    double seconds; /* that the jobs of a round may take, */
+    double budget;  /* and one line of a job (--budget) */
     int failures;   /* jobs that failed, so far */
 };
 

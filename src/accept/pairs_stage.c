@@ -12,13 +12,16 @@
 
 #define ROUND_SECONDS   30.0 /* that the jobs of a round may take */
 #define ROUND_QUICK     12.0
+#define LINE_SECONDS    0.5 /* and one line of a job */
+#define LINE_QUICK      0.15
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 
 static struct pair_jobs jobs_of(struct acceptance *acceptance)
 {
+    bool quick = acceptance->job->accept.quick;
     return (struct pair_jobs){.acceptance = acceptance,
-                              .seconds =
-                                  acceptance->job->accept.quick ? ROUND_QUICK : ROUND_SECONDS};
+                              .seconds = quick ? ROUND_QUICK : ROUND_SECONDS,
+                              .budget = quick ? LINE_QUICK : LINE_SECONDS};
 }
 
 /* The hosts that are left, as a plan of rounds sees them; how many. */

@@ -145,11 +145,11 @@ static void outcome_find(const struct acceptance *acceptance, const struct fleet
 
 /* ---- the run ---- */
 
-static const char *const outcome_words[] = {[READING_VALUE] = "ok",
-                                            [READING_ERROR] = "error",
-                                            [READING_LATE] = "late",
-                                            [READING_LOST] = "lost",
-                                            [READING_WRONG] = "wrong-data"};
+const char *const reading_outcome_names[] = {[READING_VALUE] = "ok",
+                                             [READING_ERROR] = "error",
+                                             [READING_LATE] = "late",
+                                             [READING_LOST] = "lost",
+                                             [READING_WRONG] = "wrong-data"};
 
 /* Keeps a job with the results of its stage: all but what is the same in every job. */
 static void job_keep(const struct trials *trials, int index)
@@ -162,8 +162,9 @@ static void job_keep(const struct trials *trials, int index)
         json_array_append_new(hosts, json_integer(acceptance->roster->agents[job->agents[r]].host));
     json_t *results = json_object_get(outcome->document, "results");
     json_array_append_new(jobs, json_pack("{s:o, s:s, s:s, s:s, s:O?}", "hosts", hosts, "command",
-                                          job->command, "outcome", outcome_words[outcome->outcome],
-                                          "why", outcome->why, "results", results));
+                                          job->command, "outcome",
+                                          reading_outcome_names[outcome->outcome], "why",
+                                          outcome->why, "results", results));
 }
 
 static void trials_progress(void *argument, int ended, int count)

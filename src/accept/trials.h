@@ -9,6 +9,8 @@
 
 #define TRIAL_NOTHING "nothing" /* the command of a worker that starts, and ends */
 
+extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
+
 /* What came of a job. */
 struct trial {
     enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
