@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accept/self_measure.h"
 #include "accept/trials.h"
 #include "base/log.h"
 #include "cli/options/resolve.h"
@@ -16,6 +17,7 @@
 #include "session/session.h"
 
 #define WORKER_WORDS_MOST 64
+#define SELF_SECONDS      1.0
 
 /* Reads the command as the command line of a job. The texts of the job belong to `words`, and the
  * environment, which the agent has read, does not count again. */
@@ -66,7 +68,9 @@ enum status worker_run(const struct membership *membership, const char *command,
     char *words = strdup(command);
     enum status status = STATUS_OK;
     signal(SIGPIPE, SIG_IGN);
-    if (strcmp(command, TRIAL_NOTHING) != 0) {
+    if (strcmp(command, TRIAL_SELF) == 0)
+        status = self_measure(SELF_SECONDS, result);
+    else if (strcmp(command, TRIAL_NOTHING) != 0) {
         status =
             job && words ? worker_read(words, argument, job) : fail(STATUS_ERROR, "out of memory");
         if (status == STATUS_OK)

@@ -12,6 +12,7 @@
 #include "accept/node_stage.h"
 #include "accept/pair_jobs.h"
 #include "accept/pairs_stage.h"
+#include "accept/self_stage.h"
 #include "accept/stage.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -86,6 +87,8 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct stage_re
     switch (result->stage) {
     case STAGE_START:
         return start_stage_run(acceptance, result);
+    case STAGE_SELF:
+        return self_stage_run(acceptance, result);
     case STAGE_NODE:
         return node_stage_run(acceptance, result);
     case STAGE_PAIRS:

@@ -35,7 +35,7 @@ enum status trials_add(struct trials *trials, const int *agents, int count, cons
     va_start(arguments, format);
     int used = vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
-    if (strcmp(format, TRIAL_NOTHING) != 0)
+    if (strchr(command, ' ')) /* a command line */
         snprintf(command + used, sizeof command - (size_t)used, "%s", trials->acceptance->options);
     char *text = strdup(command);
     int *copy = malloc((size_t)count * sizeof *copy);

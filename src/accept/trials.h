@@ -7,7 +7,10 @@
 #include "accept/acceptance.h"
 #include "screening/reading.h"
 
-#define TRIAL_NOTHING "nothing" /* the command of a worker that starts, and ends */
+/* Commands that are no command lines: of a worker that starts, and ends; and of one that measures its
+ * host by itself. */
+#define TRIAL_NOTHING "nothing"
+#define TRIAL_SELF    "self"
 
 extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
 

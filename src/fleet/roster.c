@@ -76,6 +76,7 @@ int roster_place(struct roster *roster, const struct join_request *request)
         leader = rank;
         roster->leaders[roster->leader_count++] = rank;
     }
+    roster->present -= agent->presence == PRESENCE_PRESENT;
     agent->request = *request;
     agent->presence = PRESENCE_CALLED;
     agent->via = leader > 0 ? leader : rank;
