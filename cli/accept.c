@@ -57,11 +57,14 @@ static void json_keep(struct accept_printer *printer, const struct acceptance *a
     json_decref(document);
 }
 
-static void printer_begin(struct accept_report *report, const struct acceptance *acceptance)
+static enum status printer_begin(struct accept_report *report, const struct acceptance *acceptance)
 {
     struct accept_printer *printer = printer_of(report);
-    accept_table_begin(printer->table, acceptance);
     json_keep(printer, acceptance, NULL);
+    if (printer->failed != STATUS_OK)
+        return STATUS_USAGE;
+    accept_table_begin(printer->table, acceptance);
+    return STATUS_OK;
 }
 
 static void printer_running(struct accept_report *report, const struct acceptance *acceptance,
@@ -90,11 +93,12 @@ static enum status printer_end(struct accept_report *report, const struct accept
     struct accept_printer *printer = printer_of(report);
     running_hide(printer);
     json_keep(printer, acceptance, &status);
-    if (printer->failed != STATUS_OK) {
+    if (printer->failed != STATUS_OK && status != STATUS_USAGE) {
         log_print_failure(log_current());
         status = status_graver(status, STATUS_ERROR);
     }
-    accept_table_end(printer->table, acceptance, status);
+    if (acceptance->stage_count > 0)
+        accept_table_end(printer->table, acceptance, status);
     return status;
 }
 

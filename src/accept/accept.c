@@ -173,10 +173,10 @@ static enum status coordinate(const struct membership *membership,
         acceptance.roster = coordinator_roster(acceptance.coordinator);
         status = labels_make(&acceptance);
     }
-    if (status == STATUS_OK) {
-        report->begin(report, &acceptance);
+    if (status == STATUS_OK)
+        status = report->begin(report, &acceptance);
+    if (status == STATUS_OK)
         status = stages_run(&acceptance);
-    }
     if (status == STATUS_OK)
         status = findings_status(&acceptance.findings);
     else

@@ -41,7 +41,8 @@ struct acceptance;
 
 /* Takes what is known, in rank 0's only thread. */
 struct accept_report {
-    void (*begin)(struct accept_report *report, const struct acceptance *acceptance);
+    /* Fails if the results cannot be written: no stage runs then. */
+    enum status (*begin)(struct accept_report *report, const struct acceptance *acceptance);
     /* While a stage runs, several times a second. */
     void (*running)(struct accept_report *report, const struct acceptance *acceptance,
                     enum accept_stage stage, int ended, int count);

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# `cctest accept`: agents start workers and outlive them, stages say what they did, results survive, nothing is left.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+# shellcheck source=tests/system/hosts.sh
+. "$repository/tests/system/hosts.sh"
+
+nothing_is_left() { check "processes are left: $(strange_processes)" test -z "$(strange_processes)"; }
+
+# One host, on this machine: what needs several hosts is left out, and each line says why.
+json=$scratch/one.json
+cctest accept --np 3 --json "$json"
+check_status 0
+check_says '^  start +done .* 3 agents on 1 host$' "$out"
+check_says '^  self +partly .* nothing to be held against' "$out"
+check_says '^  node +partly .*alltoall' "$out"
+check_says '^  pairs +left out .* pairs need two hosts' "$out"
+check_says '^  all +left out ' "$out"
+check_says '^# status: ok$' "$out"
+check_json "$json" 'd["command"] == "accept"' 'd["status"] == "ok"' 'len(d["hosts"]) == 1' \
+    '[s["stage"] for s in d["stages"]] == ["start", "self", "node", "pairs", "isolate", "halves", "all"]' \
+    'd["hosts"][0]["health"] == "good"' 'any(n["metric"] == "copy by all cores" for n in d["numbers"])'
+nothing_is_left
+
+# Many agents start, go through an empty stage, and end.
+for agents in 16 64 256; do
+    cctest accept --np "$agents" --stages start
+    check_status 0 "$agents agents"
+    check_says "^  start +done .* $agents agents on 1 host" "$out"
+done
+nothing_is_left
+
+# Bad input.
+refused() { # refused REGEX OPTION...
+    cctest accept "${@:2}"
+    check_status 2 "${*:2}"
+    check_says "$1"
+}
+refused "'nod' is no stage: did you mean 'node'\?" --stages nod --np 2
+refused 'cannot write /nowhere/x' --json /nowhere/x --np 2
+refused 'has no option --min-bytes' -b 8 --np 2
+refused 'one word too many' allreduce
+cctest accept --np 2 --stages start --json -
+check_status 0
+check_says '^# status: ok$'
+check_json "$out" 'd["status"] == "ok"'
+
+if ! hosts_up 4; then
+    echo "not tested: several hosts ($hosts_missing)"
+    finish
+fi
+for host in 1 2 3 4; do host_rate "$host" 400mbit; done
+
+# accepts "HOSTS" NAME=...: starts agents on these hosts; rank 0's table will be in $scratch/0.out.
+hosts_patience=6
+accepts() { launch "$1" accept -x tcp --quick "${@:2}"; }
+table() { out=$scratch/0.out err=$scratch/0.err; }
+worker_of() { # worker_of HOST: the pid of its worker
+    local pid
+    for pid in $(host_pids "$1"); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != cctest-worker ] || { echo "$pid" && return; }
+    done
+    return 1
+}
+agent_of() {
+    local pid
+    for pid in $(host_pids "$1"); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != cctest ] || { echo "$pid" && return; }
+    done
+    return 1
+}
+
+# Healthy hosts: all are good, on each rank.
+accepts "1 2 3 4" --stages pairs,isolate,all
+for rank in 0 1 2 3; do ended "$rank" 0; done
+table
+check_says '^# good: h1,h2,h3,h4$' "$out"
+check_json "$hosts_json" 'd["status"] == "ok"' 'not d["findings"]' 'len([p for p in d["pairs"] if p["value"]]) >= 24'
+nothing_is_left
+
+# A throttled host is named, by its numbers beside the fleet's.
+host_rate 3 50mbit
+accepts "1 2 3 4" --stages pairs,isolate,all
+for rank in 0 1 2 3; do ended "$rank" 4; done
+table
+check_says '^  bad +h3: sends and receives at 0\.00[0-9]* GB/s, the fleet.s median is 0\.0[0-9]* .*confirmed with' "$out"
+check_says '^# good: h1,h2,h4$' "$out"
+check_says '^# bad: h3$' "$out"
+check_json "$hosts_json" 'd["status"] == "slow"' \
+    '[h["name"] for h in d["hosts"] if h["health"] == "bad"] == ["h3"]'
+host_rate 3 400mbit
+
+# A worker that is killed, and one that is stopped, cost their stage and nothing else; an agent that is killed takes its
+# host out. The others are good.
+accepts "1 2 3 4" --stages pairs,isolate
+await 20 worker_of 2 >/dev/null && kill -KILL "$(worker_of 2)"
+for rank in 0 1 2 3; do ended "$rank" '[05]'; done
+table
+check_says '^# good: .*h1,.*h3,h4$' "$out"
+check_says '^# bad: none$' "$out"
+accepts "1 2 3 4" --stages pairs,isolate
+await 20 worker_of 2 >/dev/null && kill -STOP "$(worker_of 2)"
+for rank in 0 1 2 3; do ended "$rank" '[05]'; done
+table
+check_says '^# good: .*h3,h4$' "$out"
+nothing_is_left
+accepts "1 2 3 4" --stages pairs,isolate,all
+await 20 worker_of 2 >/dev/null && kill -KILL "$(agent_of 2)"
+for rank in 0 2 3; do ended "$rank" 5; done
+table
+check_says '^  bad +h2: lost in stage pairs: .*its process ended' "$out"
+check_says '^# good: h1,h3,h4$' "$out"
+check_says '^# bad: h2$' "$out"
+wait "${pids[1]}"
+nothing_is_left
+
+# A stopped agent is missed, and its host too.
+accepts "1 2 3 4" --stages pairs,isolate,all
+await 20 worker_of 4 >/dev/null && stopped=$(agent_of 4) && kill -STOP "$stopped"
+for rank in 0 1 2; do ended "$rank" 5; done
+table
+check_says '^  bad +h4: lost in stage pairs: .*silent for' "$out"
+check_says '^# good: h1,h2,h3$' "$out"
+kill -CONT "$stopped"
+ended 3 5
+nothing_is_left
+
+# An agent that never comes is missed, and the others go on.
+free_port
+host_as 1
+start 0 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7900 --rank 0 --world 3
+host_as 2
+start 1 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7900 --rank 1 --world 3
+for rank in 0 1; do ended "$rank" 5; done
+table
+check_says '^  bad +\(rank 2\): lost: .*did not call rank 0 within 2 s' "$out"
+check_says '^# good: h1,h2$' "$out"
+
+# Rank 0 dies: the others end, and the JSON has what was known after the last stage.
+accepts "1 2 3 4" --stages pairs,isolate,all
+check "the stage start was kept" await 20 grep -q '"stage": "start"' "$hosts_json"
+kill -KILL "$(agent_of 1)"
+for rank in 1 2 3; do
+    ended "$rank" 5
+    check_says 'rank 0 is lost'
+done
+check_json "$hosts_json" 'd["status"] == "running"' 'd["stages"][0]["stage"] == "start"' 'len(d["hosts"]) == 4'
+wait "${pids[0]}"
+nothing_is_left
+
+# Agents disagree about the options: one sentence, and no stage runs.
+host_as 1
+start 0 "${as[@]}" "$CCTEST" accept --seed 4 --timeout 5 --rendezvous h1:7901 --rank 0 --world 2
+host_as 2
+start 1 "${as[@]}" "$CCTEST" accept --timeout 5 --rendezvous h1:7901 --rank 1 --world 2
+for rank in 0 1; do
+    ended "$rank" 2
+    check_says "with other options than rank 0: '--seed 1' there, '--seed 4' at rank 0"
+done
+hosts_down
+finish
