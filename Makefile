@@ -12,6 +12,7 @@
 #   make mutants        are faults in the source seen by tests (MUTANTS='-j 4 word ...': options of tests/mutants/run)
 #   make grain          the fastest --chunk, --slots and --slot-size (GRAIN='--quick ...')
 #   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
+#   make fleets         simulated fleets: is what is sick named, and nothing else (FLEETS='runs seed hosts')
 #   make culprit        is the bottleneck named right: slow links, slow hosts, late ranks (CULPRIT='runs seed'; as root)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
 #   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out); likewise VERBS=yes or VERBS=no;
@@ -325,6 +326,10 @@ SEED ?= 1
 campaign: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) CAMPAIGN='--runs $(RUNS) --seed $(SEED)' tests/system/test_campaign.sh
 
+# Decisions of `cctest accept` only; 4,096 hosts take most of the time.
+fleets: $(BUILD)/tests/unit/test_screening_fleets
+	$(Q)$< $(or $(FLEETS),100)
+
 culprit: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) tests/system/test_culprit.sh $(or $(CULPRIT),20)
 
@@ -393,4 +398,4 @@ clean:
     $(BUILD)/tests/cuda/kernels_for_test.d $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fuzzers fuzz mutants campaign bench bench-rdma against grain scale install uninstall clean
+.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fleets fuzzers fuzz mutants campaign bench bench-rdma against grain scale install uninstall clean

@@ -10,6 +10,7 @@
 #include "screening/bins.h"
 
 #define CLASS_LEAST  8      /* readings at one distance, to have a reference of their own */
+#define NOISE_LEAST  3      /* readings of a cell that tell of noise */
 #define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
 #define NORMAL_MAD   1.4826 /* as in spread.h */
 
@@ -196,7 +197,8 @@ static void levels_find(struct fleet *fleet)
  * What a level's spread must be at least, from the noise of single readings: the readings of a cell
  * lie around its level as noise makes them, and the median of k readings with the deviation d has
  * the deviation 1.2533 * d / sqrt(k). The many readings give a better estimate than the few levels
- * of a small fleet. The reading that is the level itself says nothing, and is left out.
+ * of a small fleet. The reading that is the level itself says nothing, and is left out; so are cells
+ * of two readings, where one sick host of 3 would decide.
  */
 static double levels_noise(struct fleet *fleet, int series)
 {
@@ -205,8 +207,10 @@ static double levels_noise(struct fleet *fleet, int series)
         int c = cell_of(fleet, series, h);
         size_t size = bins_size(&fleet->cells, c);
         const double *excess = bins_of(&fleet->cells, c);
-        cells += size > 0;
-        for (size_t i = 0; i < size && isfinite(fleet->level[c]); i++)
+        if (size < NOISE_LEAST || !isfinite(fleet->level[c]))
+            continue;
+        cells++;
+        for (size_t i = 0; i < size; i++)
             if (i != (size - 1) / 2 && isfinite(excess[i]))
                 fleet->scratch[count++] = fabs(excess[i] - fleet->level[c]);
     }
@@ -219,13 +223,14 @@ static double levels_noise(struct fleet *fleet, int series)
 static void spreads_find(struct fleet *fleet)
 {
     for (int s = 0; s < fleet->series_count; s++) {
-        double noise = levels_noise(fleet, s);
+        fleet->series[s].noise = levels_noise(fleet, s);
         size_t count = 0;
         for (int h = 0; h < fleet->config.hosts; h++)
             if (isfinite(fleet_level(fleet, s, h)))
                 fleet->scratch[count++] = fleet_level(fleet, s, h);
         fleet->series[s].levels = spread_of(fleet->scratch, count);
-        fleet->series[s].levels.deviation = fmax(fleet->series[s].levels.deviation, noise);
+        fleet->series[s].levels.deviation =
+            fmax(fleet->series[s].levels.deviation, fleet->series[s].noise);
     }
 }
 

@@ -42,6 +42,7 @@ struct series {
     enum direction direction; /* of the host; a latency is in DIRECTION_SEND for both hosts */
     double reference;         /* the value whose excess is 0; 0 without values */
     struct spread levels;     /* of the hosts whose level is finite: excess */
+    double noise;             /* of a level, from that of its readings; not above the deviation */
 };
 
 struct fleet;

@@ -235,6 +235,20 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
     return choice.count;
 }
 
+/* Suspected readings of the link between the same two hosts. */
+static int own_readings(const struct isolation *isolation, const struct suspect *link)
+{
+    int own = 0;
+    for (int end = 0; end < 2; end++) {
+        int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
+        for (int i = isolation->suspicion->first[from]; i >= 0;
+             i = isolation->suspicion->of[i].next)
+            own +=
+                isolation->suspicion->of[i].peer == to && !is_failing(&isolation->suspicion->of[i]);
+    }
+    return own;
+}
+
 static void suspect_judge(const struct isolation *isolation, struct suspect *suspect)
 {
     int good = suspect->tries - suspect->hits;
@@ -246,8 +260,9 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
                                                      : SUSPECT_OPEN;
         return;
     }
-    double share = suspect->peer < 0 ? limits_share(isolation->limits)
-                                     : limits_reading_share(isolation->limits);
+    double share = suspect->peer < 0
+                       ? limits_share(isolation->limits)
+                       : limits_reading_share(isolation->limits, own_readings(isolation, suspect));
     double alarms =
         isolation->suspicion->slow * binomial_tail(suspect->tries, suspect->hits, share);
     if (suspect->hits >= HITS_LEAST && alarms <= FALSE_ALARMS / suspect->tries_most)

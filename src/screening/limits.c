@@ -16,13 +16,13 @@ struct limits {
     const struct fleet *fleet;
     struct yardsticks yardsticks;
     int hosts, rails, series_count;
-    struct excess_limit *cell;     /* [series * hosts + host] */
-    double *reading;               /* [series]: the limit of a reading by the fleet */
-    double *deviation;             /* [series] */
-    double *changed;               /* [series]: of the fleet, since the earlier run */
-    double factor, reading_factor; /* spread_factor() of levels and of readings */
-    double share, reading_share;
-    double *scratch; /* as many as hosts, rails and readings */
+    struct excess_limit *cell;              /* [series * hosts + host] */
+    double *reading;                        /* [series]: the limit of a reading by the fleet */
+    double *deviation;                      /* [series] */
+    double *changed;                        /* [series]: of the fleet, since the earlier run */
+    double factor, reading_factor;          /* spread_factor() of levels and of readings */
+    double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
+    double *scratch;                        /* as many as hosts, rails and readings */
     struct fleet_note *notes;
     int note_count;
     struct fleet *earlier;
@@ -55,12 +55,12 @@ double limits_deviation(const struct limits *limits, int series)
 
 double limits_share(const struct limits *limits)
 {
-    return limits->share;
+    return (limits->beyond + 1) / (limits->healthy + 2);
 }
 
-double limits_reading_share(const struct limits *limits)
+double limits_reading_share(const struct limits *limits, int own)
 {
-    return limits->reading_share;
+    return (fmax(limits->beyond_reading - own, 0) + 1) / (limits->healthy + 2);
 }
 
 int limits_note_count(const struct limits *limits)
@@ -157,7 +157,8 @@ static double earlier_level(const struct limits *limits, int s, int host)
  *
  *     max(factor * sqrt(2) * deviation, floor),
  *
- * since the difference of two levels has sqrt(2) times the deviation of one.
+ * since the difference of two levels has sqrt(2) times the deviation of one: that of their noise,
+ * since how hosts differ is the same in both.
  */
 static void earlier_hold(struct limits *limits, int s)
 {
@@ -176,7 +177,7 @@ static void earlier_hold(struct limits *limits, int s)
     if (change > floor)
         note_add(limits, YARDSTICK_EARLIER, s,
                  fleet_value(limits->fleet, s, series->levels.median - change + floor));
-    double slack = fmax(limits->factor * sqrt(2) * series->levels.deviation, floor);
+    double slack = fmax(limits->factor * sqrt(2) * series->noise, floor);
     for (int h = 0; h < limits->hosts; h++) {
         double then = earlier_level(limits, s, h);
         if (isfinite(then))
@@ -245,20 +246,18 @@ static void readings_hold(struct limits *limits, const struct reading *readings,
     }
 }
 
-static void shares_find(struct limits *limits, const struct reading *readings, size_t count)
+static void beyond_count(struct limits *limits, const struct reading *readings, size_t count)
 {
-    double healthy = 0, beyond = 0, beyond_reading = 0;
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
         if (!is_healthy(limits, r))
             continue;
         double excess = fleet_excess(limits->fleet, r);
-        healthy++;
-        beyond += excess > limits_cell(limits, fleet_from(limits->fleet, r), r->from).excess;
-        beyond_reading += excess > limits_reading(limits, r).excess;
+        limits->healthy++;
+        limits->beyond +=
+            excess > limits_cell(limits, fleet_from(limits->fleet, r), r->from).excess;
+        limits->beyond_reading += excess > limits_reading(limits, r).excess;
     }
-    limits->share = (beyond + 1) / (healthy + 2);
-    limits->reading_share = (beyond_reading + 1) / (healthy + 2);
 }
 
 /* By metric, rail, sender and receiver. */
@@ -351,7 +350,7 @@ struct limits *limits_create(const struct fleet *fleet, const struct yardsticks 
         spread_factor((double)judged, fmax(1, (double)limits->hosts / READING_ALARMS));
     cells_hold(limits);
     readings_hold(limits, readings, count);
-    shares_find(limits, readings, count);
+    beyond_count(limits, readings, count);
     return limits;
 }
 

@@ -86,9 +86,10 @@ double limits_deviation(const struct limits *limits, int series);
 
 /* The shares of healthy readings that are beyond the limit of their cell, and beyond their own: how
  * often noise looks like sickness. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule of
- * succession), so that none is 0. */
+ * succession), so that none is 0. `own` of the readings beyond are those of the suspect in question,
+ * and do not count. */
 double limits_share(const struct limits *limits);
-double limits_reading_share(const struct limits *limits);
+double limits_reading_share(const struct limits *limits, int own);
 
 int limits_note_count(const struct limits *limits);
 const struct fleet_note *limits_notes(const struct limits *limits);

@@ -87,7 +87,7 @@ static bool is_named_before(const struct sickness *s, int witness)
     return false;
 }
 
-/* "n02", "n02 and n31", "n02, n31, n40 and 2 others". */
+/* "n02", "n02 and n31", "n02, n31, n40 and others". */
 static void put_witnesses(const struct sickness *s, const char *const *names, struct text *text)
 {
     int partners = 0, named = 0;
@@ -102,7 +102,7 @@ static void put_witnesses(const struct sickness *s, const char *const *names, st
         named++;
     }
     if (partners > named)
-        text_add(text, " and %d others", partners - named);
+        text_add(text, " and others");
 }
 
 static void put_evidence(const struct sickness *s, const char *const *names, struct text *text)

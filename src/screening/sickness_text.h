@@ -12,7 +12,7 @@
  *
  *     n17: sends at 3.1 GB/s, the fleet's median is 11.8 (spread 0.2, threshold 10.9): confirmed
  *         with n02 and n31
- *     n17, rail 2: receives wrong data: confirmed with n02, n31 and 3 others
+ *     n17, rail 2: receives wrong data: confirmed with n02, n31, n40 and others
  *     link n3-n9: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed in 3 of 3
  *         measurements
  *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */

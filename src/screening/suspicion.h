@@ -20,7 +20,7 @@
 #define LINKS_LEAST 2
 #define LINKS_SHARE 4
 
-#define WITNESSES_MOST 6 /* kept; all are counted */
+#define WITNESSES_MOST 6 /* the first are kept */
 
 enum suspect_state {
     SUSPECT_OPEN,

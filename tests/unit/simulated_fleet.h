@@ -56,6 +56,9 @@ struct seeded {
 
 struct simulated {
     int hosts, rails, sick_count;
+    bool quiet;          /* no noise */
+    const int *switches; /* of each host: those of one switch have half the latency; NULL */
+    int leaves;          /* the host that is gone after the pairs, -1: none */
     struct seeded sick[SICK_MOST];
     int *sick_of;      /* [hosts] the first sickness, -1 */
     double (*bias)[3]; /* [hosts] sending, receiving, latency */
@@ -64,20 +67,20 @@ struct simulated {
     size_t count, room;
 };
 
-static double simulated_uniform(uint64_t *random)
+static inline double simulated_uniform(uint64_t *random)
 {
     return (double)((random_next(random) >> 11) + 1) * 0x1p-53; /* above 0 */
 }
 
 /* Box and Muller, 1958. */
-static double simulated_normal(uint64_t *random)
+static inline double simulated_normal(uint64_t *random)
 {
     double u = simulated_uniform(random), v = simulated_uniform(random);
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
 /* How much worse than it should be: 1 is as it should be. */
-static double simulated_noise(struct simulated *f)
+static inline double simulated_noise(struct simulated *f)
 {
     double noise = exp(NOISE * simulated_normal(&f->random));
     if (random_below(&f->random, DISTURBED) == 0)
@@ -85,10 +88,11 @@ static double simulated_noise(struct simulated *f)
     return noise;
 }
 
-static void simulated_create(struct simulated *f, int hosts, int rails, uint64_t seed)
+static inline void simulated_create(struct simulated *f, int hosts, int rails, uint64_t seed)
 {
     *f = (struct simulated){.hosts = hosts,
                             .rails = rails,
+                            .leaves = -1,
                             .random = seed,
                             .sick_of = malloc((size_t)hosts * sizeof(int)),
                             .bias = malloc((size_t)hosts * sizeof *f->bias)};
@@ -99,20 +103,20 @@ static void simulated_create(struct simulated *f, int hosts, int rails, uint64_t
     }
 }
 
-static void simulated_free(struct simulated *f)
+static inline void simulated_free(struct simulated *f)
 {
     free(f->sick_of);
     free(f->bias);
     free(f->readings);
 }
 
-static bool seeded_is_of_a_link(enum seeded_kind kind)
+static inline bool seeded_is_of_a_link(enum seeded_kind kind)
 {
     return kind == SEEDED_LINK || kind == SEEDED_ONE_WAY;
 }
 
 /* Makes a host sick; of a link, with its peer. False where a host is sick already. */
-static bool simulated_seed(struct simulated *f, enum seeded_kind kind, int host, int peer)
+static inline bool simulated_seed(struct simulated *f, enum seeded_kind kind, int host, int peer)
 {
     bool link = seeded_is_of_a_link(kind);
     if (f->sick_count == SICK_MOST || f->sick_of[host] >= 0 || (link && f->sick_of[peer] >= 0))
@@ -133,7 +137,8 @@ static bool simulated_seed(struct simulated *f, enum seeded_kind kind, int host,
 }
 
 /* What a sickness of one end makes of one value between two hosts: a factor. */
-static double seeded_factor(struct simulated *f, const struct seeded *s, const struct reading *r)
+static inline double seeded_factor(struct simulated *f, const struct seeded *s,
+                                   const struct reading *r)
 {
     bool sends = r->from == s->host, latency = r->metric == METRIC_LATENCY;
     bool link = (sends && r->to == s->peer) || (r->from == s->peer && r->to == s->host);
@@ -173,7 +178,7 @@ static double seeded_factor(struct simulated *f, const struct seeded *s, const s
     return slow ? s->factor : 1;
 }
 
-static bool seeded_fails(struct simulated *f, const struct seeded *s, struct reading *r)
+static inline bool seeded_fails(struct simulated *f, const struct seeded *s, struct reading *r)
 {
     bool sends = r->from == s->host && r->metric != METRIC_LATENCY;
     if (s->kind == SEEDED_LOST && simulated_uniform(&f->random) < s->often / 3)
@@ -184,9 +189,11 @@ static bool seeded_fails(struct simulated *f, const struct seeded *s, struct rea
 }
 
 /* Measures one value. False: the job is over. */
-static bool simulated_read(struct simulated *f, struct reading r)
+static inline bool simulated_read(struct simulated *f, struct reading r)
 {
-    double factor = 1 / simulated_noise(f);
+    double factor = f->quiet ? 1 : 1 / simulated_noise(f);
+    if (r.metric == METRIC_LATENCY && f->switches && f->switches[r.from] == f->switches[r.to])
+        factor *= 2;
     if (r.metric == METRIC_LATENCY)
         factor /= fmax(f->bias[r.from][2], f->bias[r.to][2]);
     else
@@ -212,7 +219,7 @@ static bool simulated_read(struct simulated *f, struct reading r)
 }
 
 /* One job of a pair: all metrics, on all rails. */
-static void simulated_pair(struct simulated *f, int a, int b)
+static inline void simulated_pair(struct simulated *f, int a, int b)
 {
     for (int rail = 0; rail < f->rails; rail++) {
         const struct reading job[] = {
@@ -237,8 +244,9 @@ struct screened {
 };
 
 /* Runs pairs and isolation. `count` rounds of pairs. */
-static struct screened simulated_screen(struct simulated *f, const struct rounds *plan, int count,
-                                        const struct yardsticks *yardsticks, uint64_t seed)
+static inline struct screened simulated_screen(struct simulated *f, const struct rounds *plan,
+                                               int count, const struct yardsticks *yardsticks,
+                                               uint64_t seed)
 {
     struct screened out = {.pair_rounds = count};
     struct host_pair *pairs = malloc(((size_t)f->hosts / 2 + 1) * sizeof *pairs);
@@ -249,10 +257,13 @@ static struct screened simulated_screen(struct simulated *f, const struct rounds
     for (int r = 0; r < count; r++)
         for (int i = 0, n = rounds_pairs(plan, r, present, pairs); i < n; i++)
             simulated_pair(f, pairs[i].a, pairs[i].b);
-    const struct fleet_config config = {.hosts = f->hosts, .rails = f->rails};
+    const struct fleet_config config = {
+        .hosts = f->hosts, .rails = f->rails, .switches = f->switches};
     out.fleet = fleet_create(&config, f->readings, f->count);
     out.limits = limits_create(out.fleet, yardsticks, f->readings, f->count);
     out.isolation = isolation_create(out.fleet, out.limits, f->readings, f->count, seed);
+    if (f->leaves >= 0)
+        present[f->leaves] = false;
     for (int n;
          out.rounds < ROUNDS_MOST && (n = isolation_pairs(out.isolation, present, pairs)) > 0;
          out.rounds++) {
@@ -267,7 +278,7 @@ static struct screened simulated_screen(struct simulated *f, const struct rounds
     return out;
 }
 
-static void screened_free(struct screened *screened)
+static inline void screened_free(struct screened *screened)
 {
     sicknesses_free(screened->found);
     isolation_free(screened->isolation);

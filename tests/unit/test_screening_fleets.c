@@ -3,7 +3,8 @@
  * and nothing else?
  *
  *     test_screening_fleets              a sample, as a test
- *     test_screening_fleets RUNS [SEED]  the table of so many runs of each kind (make fleets)
+ *     test_screening_fleets RUNS [SEED [HOSTS]]
+ *                                        the table of so many runs of each kind (make fleets)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +96,7 @@ static void seed_one(struct simulated *f, const struct rounds *plan, int count,
     memset(present, true, (size_t)f->hosts * sizeof *present);
     int n = rounds_pairs(plan, (int)random_below(&f->random, (uint64_t)count), present, pairs);
     bool seeded = false;
-    while (!seeded) {
+    for (int tries = 0; !seeded && tries < 1000; tries++) { /* small fleets may have no room */
         struct host_pair pair = pairs[random_below(&f->random, (uint64_t)n)];
         seeded = simulated_seed(f, kind, pair.a, pair.b);
     }
@@ -137,7 +138,8 @@ static const char *kind_name(int kind)
 /* hosts_only: 0: fleets of all sizes. */
 static void table(int runs, uint64_t seed, int hosts_only)
 {
-    static const int fleets[][2] = {{8, 1}, {64, 1}, {64, 4}, {512, 1}, {4096, 1}};
+    static const int fleets[][2] = {{3, 1},  {4, 1},  {5, 1},   {8, 1},
+                                    {64, 1}, {64, 4}, {512, 1}, {4096, 1}};
     printf("%6s %5s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "sick", "runs",
            "sick", "named", "about", "accusing", "rounds", "ms/run");
     for (size_t i = 0; i < sizeof fleets / sizeof *fleets; i++)
@@ -158,12 +160,70 @@ static void table(int runs, uint64_t seed, int hosts_only)
         }
 }
 
+/* So many runs of each kind. Returns those of all sick fleets together. */
+static struct tally_of_runs sample(int hosts, int rails, int runs)
+{
+    struct tally_of_runs all = {0};
+    for (int kind = 0; kind < KIND_NONE; kind++) {
+        struct tally_of_runs tally = {0};
+        for (int r = 0; r < runs && (rails > 1 || kind != SEEDED_NIC); r++)
+            run(&tally, hosts, rails, kind, (uint64_t)r + 1);
+        all.sick += tally.sick;
+        all.named += tally.named;
+        all.about += tally.about;
+        all.runs += tally.runs;
+        all.accusing += tally.accusing;
+    }
+    return all;
+}
+
+static void check_sample(int hosts, int rails, int runs)
+{
+    struct tally_of_runs all = sample(hosts, rails, runs);
+    print_message("%d hosts, %d rails: %d of %d named in %d runs, %d accuse\n", hosts, rails,
+                  all.named, all.sick, all.runs, all.accusing);
+    assert_true(all.named >= 0.95 * all.sick);
+    assert_true(all.accusing <= 0.05 * all.runs);
+}
+
+static void test_sick_fleets(void **state)
+{
+    (void)state;
+    check_sample(64, 1, 20);
+    check_sample(64, 4, 10);
+    check_sample(512, 1, 4);
+}
+
+/* As large as a run may be: some 40 sick hosts. */
+static void test_large_fleet(void **state)
+{
+    (void)state;
+    struct tally_of_runs tally = {0};
+    run(&tally, 4096, 1, SEEDED_SEND, 1);
+    assert_true(tally.named >= 0.95 * tally.sick && tally.accusing == 0);
+    assert_in_range(tally.rounds_most, 2, 16);
+}
+
+static void test_healthy_fleets(void **state)
+{
+    (void)state;
+    struct tally_of_runs tally = {0};
+    for (int r = 0; r < 100; r++) {
+        static const int sizes[] = {3, 5, 8, 64, 64, 130};
+        run(&tally, sizes[r % 6], 1 + r % 2, KIND_NONE, (uint64_t)r + 1);
+    }
+    assert_true(tally.accusing <= 1);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        table(atoi(argv[1]), argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
-              argc > 3 ? atoi(argv[3]) : 0);
-        return 0;
-    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sick_fleets),
+        cmocka_unit_test(test_large_fleet),
+        cmocka_unit_test(test_healthy_fleets),
+    };
+    if (argc == 1)
+        return cmocka_run_group_tests(tests, NULL, NULL);
+    table(atoi(argv[1]), argc > 2 ? strtoull(argv[2], NULL, 10) : 1, argc > 3 ? atoi(argv[3]) : 0);
     return 0;
 }
