@@ -1,5 +1,6 @@
 /*
- * exchange.h - what shows only when many hosts talk at once: transfers beside what their pairs promise.
+ * exchange.h - what shows only when many hosts talk at once: transfers beside what their pairs
+ * promise.
  *
  * A pair promises the slower of what its sender sends and its receiver receives, as the levels of
  * METRIC_BOTH show it when nobody else talks. A transfer's share is its value / that promise. A
@@ -35,9 +36,9 @@ struct exchange_shares {
 /* GB/s from one host to another on a rail while both send; 0: a host has no level there. */
 double exchange_promise(const struct fleet *fleet, int from, int to, int rail);
 
-/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1: none;
- * a transfer belongs to the groups of its ends if these differ. `groups` has group_count elements.
- * False: out of memory. */
+/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1:
+ * none; a transfer belongs to the groups of its ends if these differ. `groups` has group_count
+ * elements. False: out of memory. */
 bool exchange_judge(const struct fleet *fleet, const struct reading *transfers, size_t count,
                     const int *group_of, int group_count, struct exchange_group *groups,
                     struct exchange_shares *shares);

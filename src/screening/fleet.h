@@ -1,6 +1,6 @@
 /*
- * fleet.h - a fleet as its pairs showed it: how good each host is in each series, how good hosts are
- * there in general, and from where on a host or a link is a suspect.
+ * fleet.h - a fleet as its pairs showed it: how good each host is in each series, and how good
+ * hosts are there in general.
  *
  * A series is a metric on a rail in a direction: each host has a place in it. A cell is a host in a
  * series. Its readings are those of all its partners.
@@ -14,11 +14,11 @@
  * of hosts of one switch, and of different switches, where switches are known, since distance is no
  * sickness. A reading that failed has an infinite excess.
  *
- * A cell's level is the lower median of its readings: the value in the middle, or the better of two.
- * A sick partner, or one disturbed reading, does not move it as long as as many were good.
+ * A cell's level is the lower median of its readings: the value in the middle, or the better of
+ * two. A sick partner, or one disturbed reading, does not move it as long as as many were good.
  *
- * The fleet is the median of the levels, not of the readings: in a fleet of 4 with one sick host half
- * of the readings are slow, but one level in 4.
+ * The fleet is the median of the levels, not of the readings: in a fleet of 4 with one sick host
+ * half of the readings are slow, but one level in 4.
  */
 #ifndef CCTEST_SCREENING_FLEET_H
 #define CCTEST_SCREENING_FLEET_H
@@ -48,8 +48,8 @@ struct series {
 struct fleet;
 
 /* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range are
- * left out; a value that is no positive number is a READING_ERROR. What `config` points to must stay
- * until fleet_free(). NULL: out of memory. */
+ * left out; a value that is no positive number is a READING_ERROR. What `config` points to must
+ * stay until fleet_free(). NULL: out of memory. */
 struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
                            size_t count);
 void fleet_free(struct fleet *fleet); /* NULL is allowed */

@@ -100,8 +100,8 @@ static bool is_of_latency(const struct isolation *isolation, const struct suspec
     return fleet_series(isolation->fleet, suspect->series)->metric == METRIC_LATENCY;
 }
 
-/* Does what a host is suspected of explain a link? A failure may be an end's or the link's until one
- * of them is confirmed. */
+/* Does what a host is suspected of explain a link? A failure may be an end's or the link's until
+ * one of them is confirmed. */
 static bool explains(const struct isolation *isolation, int host, const struct suspect *link)
 {
     const struct suspicion *suspicion = isolation->suspicion;

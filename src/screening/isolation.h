@@ -1,25 +1,26 @@
 /*
  * isolation.h - measures suspects again until each is confirmed or cleared.
  *
- * A suspected host meets a host that was only ever good, another one in each round; a suspected link
- * is measured again. All suspects are measured at once where their pairs are disjoint, so the number
- * of rounds depends on how often a suspect must be seen, and not on the size of the fleet; some
- * more are needed where suspects meet in one host.
+ * A suspected host meets a host that was only ever good, another one in each round; a suspected
+ * link is measured again. All suspects are measured at once where their pairs are disjoint, so the
+ * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet;
+ * some more are needed where suspects meet in one host.
  *
- * What made a suspect is no evidence, since the worst of many healthy readings look sick. Evidence is
- * what is measured afterwards. Let q be the share of healthy readings beyond such a limit
- * (limits_share()), and M the number of suspects. A suspect of which h of n readings were beyond the
- * limit is confirmed when h >= 2 and
+ * What made a suspect is no evidence, since the worst of many healthy readings look sick. Evidence
+ * is what is measured afterwards. Let q be the share of healthy readings beyond such a limit
+ * (limits_share()), and M the number of suspects. A suspect of which h of n readings were beyond
+ * the limit is confirmed when h >= 2 and
  *
  *     M * P(at least h of n, each with q) <= FALSE_ALARMS / N
  *
- * (the binomial tail, and Bonferroni's inequality over M suspects, each judged up to N times). It is
- * cleared when 2 readings are good and none is bad, or when N = 6 were not enough; a host that seems
- * slow now and then, when 4 are good or N = 10 were not enough. A failure needs one more failure, with another partner that is
- * good elsewhere, and 6 good readings clear it. So a suspect takes 2 or 3 rounds, rarely more.
+ * (the binomial tail, and Bonferroni's inequality over M suspects, each judged up to N times). It
+ * is cleared when 2 readings are good and none is bad, or when N = 6 were not enough; a host that
+ * seems slow now and then, when 4 are good or N = 10 were not enough. A failure needs one more
+ * failure, with another partner that is good elsewhere, and 6 good readings clear it. So a suspect
+ * takes 2 or 3 rounds, rarely more.
  *
- * A link that is confirmed makes its ends suspects, since a host that is slow now and then makes slow
- * links: the link is the finding when both were cleared by 4 good readings each.
+ * A link that is confirmed makes its ends suspects, since a host that is slow now and then makes
+ * slow links: the link is the finding when both were cleared by 4 good readings each.
  */
 #ifndef CCTEST_SCREENING_ISOLATION_H
 #define CCTEST_SCREENING_ISOLATION_H

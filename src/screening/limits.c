@@ -121,8 +121,8 @@ static void fleet_hold(struct limits *limits, int s)
         limit_take(limits, s, h, series->levels.median + slack, YARDSTICK_FLEET);
 }
 
-/* Holds a series against a value that its hosts should reach. Where the fleet itself does not, it is
- * noted, and no host is accused; nor is one unless the fleet reaches `fleet_least`. */
+/* Holds a series against a value that its hosts should reach. Where the fleet itself does not, it
+ * is noted, and no host is accused; nor is one unless the fleet reaches `fleet_least`. */
 static void value_hold(struct limits *limits, int s, enum yardstick yardstick, double value,
                        double fleet_least)
 {

@@ -10,9 +10,9 @@
  *
  * with the median and the deviation of the levels of its series, and the factor of spread_factor()
  * for all cells together. A single reading likewise, with the deviation of the readings of hosts
- * within their limits. A suspect costs no more than a measurement again, which accuses or clears it,
- * so each factor allows for some false alarms: one cell in a run, and as many pairs as fit into one
- * round. The floor keeps equal hosts from accusing each other over 1%.
+ * within their limits. A suspect costs no more than a measurement again, which accuses or clears
+ * it, so each factor allows for some false alarms: one cell in a run, and as many pairs as fit
+ * into one round. The floor keeps equal hosts from accusing each other over 1%.
  */
 #ifndef CCTEST_SCREENING_LIMITS_H
 #define CCTEST_SCREENING_LIMITS_H
@@ -84,10 +84,10 @@ bool limits_exceeds(const struct limits *limits, int series, int host);
 /* The deviation of single readings in a series, excess. */
 double limits_deviation(const struct limits *limits, int series);
 
-/* The shares of healthy readings that are beyond the limit of their cell, and beyond their own: how
- * often noise looks like sickness. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule of
- * succession), so that none is 0. `own` of the readings beyond are those of the suspect in question,
- * and do not count. */
+/* The shares of healthy readings that are beyond the limit of their cell, and beyond their own:
+ * how often noise looks like sickness. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule
+ * of succession), so that none is 0. `own` of the readings beyond are those of the suspect in
+ * question, and do not count. */
 double limits_share(const struct limits *limits);
 double limits_reading_share(const struct limits *limits, int own);
 

@@ -8,7 +8,7 @@
 #include "base/numbers.h"
 #include "base/random.h"
 
-#define PARTNERS_LEAST 3
+#define PARTNERS_LEAST 7
 
 struct rounds {
     int hosts, count;

@@ -324,8 +324,8 @@ static void gather_passing_failure(struct merging *m)
     gather_from(m, m->peer, m->host, SUSPECT_CLEARED);
 }
 
-/* Links that are confirmed, and not explained by an end, meet in a host: it is the host that is slow
- * now and then. */
+/* Links that are confirmed, and not explained by an end, meet in a host: it is the host that is
+ * slow now and then. */
 static bool meets_links(struct merging *m, int host)
 {
     int partners = 0;

@@ -2,12 +2,13 @@
  * sickness.h - what is found: suspects, each pinned to the least place that explains it, and the
  * health of each host that follows.
  *
- * Suspects of one host become one sickness. Its place is a direction if the other direction is good,
- * a NIC (the host on a rail) if the other rails are good, and else the host. Good is what lies
- * nearer to the fleet than to the sickness: its excess is at most half of the sickness's, and at most
- * half of its own limit. Where a bandwidth is slow alone, what is measured in both directions at once
- * is slow too and says no more; where only that is slow, and both ways, the sickness is one of both
- * directions at once. Failures but wrong data have no direction, since both ends of a job fail.
+ * Suspects of one host become one sickness. Its place is a direction if the other direction is
+ * good, a NIC (the host on a rail) if the other rails are good, and else the host. Good is what
+ * lies nearer to the fleet than to the sickness: its excess is at most half of the sickness's, and
+ * at most half of its own limit. Where a bandwidth is slow alone, what is measured in both
+ * directions at once is slow too and says no more; where only that is slow, and both ways, the
+ * sickness is one of both directions at once. Failures but wrong data have no direction, since
+ * both ends of a job fail.
  */
 #ifndef CCTEST_SCREENING_SICKNESS_H
 #define CCTEST_SCREENING_SICKNESS_H
@@ -49,7 +50,8 @@ struct sickness {
 };
 
 /* bad: a sickness of the host is confirmed. suspect: one is not confirmed, or is the link's, which
- * has two ends, or either host's. Slowness that was seen once, and not again, leaves a host good. */
+ * has two ends, or either host's. Slowness that was seen once, and not again, leaves a host good.
+ * */
 enum health { HEALTH_GOOD, HEALTH_SUSPECT, HEALTH_BAD };
 
 struct sicknesses {

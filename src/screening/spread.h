@@ -32,11 +32,11 @@ double median_of(double *values, size_t count);
  *
  *     deviation = 1.4826 * b * MAD,   b = count / (count - 0.8)
  *
- * 1.4826 = 1 / 0.6745, the upper quartile of the normal distribution, makes it consistent for normal
- * values (Hampel, "The influence curve and its role in robust estimation", JASA 1974); b takes away
- * the bias of few values, and is tabulated below 10 (Croux, Rousseeuw, "Time-efficient algorithms
- * for two highly robust estimators of scale", 1992). 0 for fewer than two values. Reorders the
- * values, and replaces them by their deviations.
+ * 1.4826 = 1 / 0.6745, the upper quartile of the normal distribution, makes it consistent for
+ * normal values (Hampel, "The influence curve and its role in robust estimation", JASA 1974); b
+ * takes away the bias of few values, and is tabulated below 10 (Croux, Rousseeuw, "Time-efficient
+ * algorithms for two highly robust estimators of scale", 1992). 0 for fewer than two values.
+ * Reorders the values, and replaces them by their deviations.
  */
 struct spread spread_of(double *values, size_t count);
 

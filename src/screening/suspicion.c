@@ -215,8 +215,8 @@ static bool is_blamed(const struct failures *failures, const struct reading *rea
     return own >= PARTNERS_LEAST && own >= (direction == DIRECTION_SEND ? receiver : sender);
 }
 
-/* Has a host failed, in one direction, with as many partners as it takes, each of which was good with
- * another host? Then it has been seen again already. */
+/* Has a host failed, in one direction, with as many partners as it takes, each of which was good
+ * with another host? Then it has been seen again already. */
 static bool is_seen_again(const struct failures *failures, int host)
 {
     int fit[DIRECTIONS] = {0};

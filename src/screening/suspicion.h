@@ -16,7 +16,8 @@
 
 #include "screening/limits.h"
 
-/* The host of suspected links is a suspect, where they are at least so many, and one link in so many. */
+/* The host of suspected links is a suspect, where they are at least so many, and one link in so
+ * many. */
 #define LINKS_LEAST 2
 #define LINKS_SHARE 4
 
@@ -67,7 +68,8 @@ void suspicion_free(struct suspicion *suspicion); /* NULL is allowed */
 /* The suspect, NULL if there is none. A latency is in either order. */
 struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series);
 
-/* A link was seen slow again: its ends become suspects, which might explain it. False: out of memory. */
+/* A link was seen slow again: its ends become suspects, which might explain it. False: out of
+ * memory. */
 bool suspicion_add_ends(struct suspicion *suspicion, struct suspect link);
 
 /* Both ends of a failed reading and the link between them become suspects. False: out of memory. */

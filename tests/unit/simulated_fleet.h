@@ -1,8 +1,8 @@
 /*
  * simulated_fleet.h - fleets of hosts with noise and known sickness, and a screening of them.
  *
- * Noise: each value has a lognormal factor of 2.5%, one in 200 is also slower by up to 30%, and each
- * host's sending, receiving and latency differ by up to 1% from the others'.
+ * Noise: each value has a lognormal factor of 2.5%, one in 200 is also slower by up to 30%, and
+ * each host's sending, receiving and latency differ by up to 1% from the others'.
  */
 #ifndef CCTEST_TESTS_SIMULATED_FLEET_H
 #define CCTEST_TESTS_SIMULATED_FLEET_H

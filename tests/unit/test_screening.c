@@ -165,8 +165,8 @@ static void test_small_fleets(void **state)
     assert_null(fleet_size_remark(4));
 }
 
-/* What was seen once: a slow reading is passing, a failure leaves suspects. What cannot be seen again
- * is not confirmed. */
+/* What was seen once: a slow reading is passing, a failure leaves suspects. What cannot be seen
+ * again is not confirmed. */
 static void test_once(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * test_screening_fleets.c - screening of simulated fleets (simulated_fleet.h): is what is sick named,
- * and nothing else?
+ * test_screening_fleets.c - screening of simulated fleets (simulated_fleet.h): is what is sick
+ * named, and nothing else?
  *
  *     test_screening_fleets              a sample, as a test
  *     test_screening_fleets RUNS [SEED [HOSTS]]
