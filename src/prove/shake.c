@@ -436,7 +436,8 @@ bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, ch
     case 2: /* one operation is slow */
         shaking.lazy_rank = (int)random_below(&random, (uint64_t)ranks);
         if (schedules[shaking.lazy_rank]->count)
-            shaking.lazy_operation = (int)random_below(&random, schedules[shaking.lazy_rank]->count);
+            shaking.lazy_operation =
+                (int)random_below(&random, schedules[shaking.lazy_rank]->count);
         break;
     default: /* no operation is slow */
         break;

@@ -308,30 +308,25 @@ static bool host_try(struct isolation *isolation, int host, int partner, int ser
     return tried;
 }
 
-/* False: out of memory. */
-static bool link_try(struct isolation *isolation, const struct reading *reading, bool *tried)
+static bool link_try(struct isolation *isolation, const struct reading *reading)
 {
     const struct reading back = {.from = reading->to, .to = reading->from};
     const struct reading *ways[] = {reading, &back};
-    bool failed = reading_outcome(reading) != READING_VALUE;
+    bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
     for (int w = 0; w < 2; w++) {
         int from = ways[w]->from, to = ways[w]->to;
-        for (int i = isolation->suspicion->first[from]; i >= 0;) {
+        for (int i = isolation->suspicion->first[from]; i >= 0;
+             i = isolation->suspicion->of[i].next) {
             struct suspect *s = &isolation->suspicion->of[i];
             bool same = s->series == fleet_from(isolation->fleet, reading) &&
                         (w == 0 || reading->metric == METRIC_LATENCY);
-            i = s->next;
             if (s->peer != to || !(same || failed))
                 continue;
-            enum suspect_state before = s->state;
             suspect_try(isolation, s, reading);
-            *tried = true;
-            if (before == SUSPECT_OPEN && s->state == SUSPECT_CONFIRMED && !is_failing(s) &&
-                !(suspicion_add_ends(isolation->suspicion, *s) && met_reserve(isolation)))
-                return false;
+            tried = true;
         }
     }
-    return true;
+    return tried;
 }
 
 bool isolation_add(struct isolation *isolation, const struct reading *readings, size_t count)
@@ -342,9 +337,7 @@ bool isolation_add(struct isolation *isolation, const struct reading *readings, 
             continue;
         bool sender = host_try(isolation, r->from, r->to, fleet_from(isolation->fleet, r), r);
         bool receiver = host_try(isolation, r->to, r->from, fleet_to(isolation->fleet, r), r);
-        bool link = false;
-        if (!link_try(isolation, r, &link))
-            return false;
+        bool link = link_try(isolation, r);
         bool known = sender || receiver || link || reading_outcome(r) == READING_VALUE;
         if (!known && !suspicion_covers_host(isolation->suspicion, r->from) &&
             !suspicion_covers_host(isolation->suspicion, r->to) &&

@@ -18,9 +18,6 @@
  * seems slow now and then, when 4 are good or N = 10 were not enough. A failure needs one more
  * failure, with another partner that is good elsewhere, and 6 good readings clear it. So a suspect
  * takes 2 or 3 rounds, rarely more.
- *
- * A link that is confirmed makes its ends suspects, since a host that is slow now and then makes
- * slow links: the link is the finding when both were cleared by 4 good readings each.
  */
 #ifndef CCTEST_SCREENING_ISOLATION_H
 #define CCTEST_SCREENING_ISOLATION_H

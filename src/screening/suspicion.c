@@ -308,33 +308,6 @@ static bool often_slow_take(struct suspicion *suspicion, int host, int series,
     return true;
 }
 
-/* Was the link confirmed in another series, and are its ends suspects since? */
-static bool is_confirmed_elsewhere(const struct suspicion *suspicion, const struct suspect *link)
-{
-    for (int s = 0; s < fleet_series_count(suspicion->fleet); s++)
-        for (int end = 0; end < 2; end++) {
-            const struct suspect *other = suspicion_find(suspicion, end ? link->peer : link->host,
-                                                         end ? link->host : link->peer, s);
-            if (other && other->state == SUSPECT_CONFIRMED && other->outcome == READING_VALUE &&
-                (s != link->series || end))
-                return true;
-        }
-    return false;
-}
-
-bool suspicion_add_ends(struct suspicion *suspicion, struct suspect link)
-{
-    if (is_confirmed_elsewhere(suspicion, &link))
-        return true;
-    for (int end = 0; end < 2; end++) {
-        int host = end ? link.peer : link.host;
-        int series = end ? peer_series(suspicion->fleet, link.series) : link.series;
-        if (!often_slow_take(suspicion, host, series, &link))
-            return false;
-    }
-    return true;
-}
-
 /* Hosts in which several suspected links meet. `links` and `readings_of`: of each cell. */
 static bool meetings_suspect(struct suspicion *suspicion, const int *links, const int *readings_of)
 {

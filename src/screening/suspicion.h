@@ -68,10 +68,6 @@ void suspicion_free(struct suspicion *suspicion); /* NULL is allowed */
 /* The suspect, NULL if there is none. A latency is in either order. */
 struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series);
 
-/* A link was seen slow again: its ends become suspects, which might explain it. False: out of
- * memory. */
-bool suspicion_add_ends(struct suspicion *suspicion, struct suspect link);
-
 /* Both ends of a failed reading and the link between them become suspects. False: out of memory. */
 bool suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading);
 

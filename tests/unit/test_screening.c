@@ -148,6 +148,8 @@ static void test_small_fleets(void **state)
             const struct sickness *found = screened.found->of;
             bool seen = hosts > 2 || kinds[k] == SEEDED_LOST; /* 2 slow hosts are equal */
             assert_int_equal(screened.found->count, seen);
+            if (hosts == 2) /* there is no good partner to ask */
+                assert_in_range(screened.rounds, 0, 1);
             if (seen) {
                 assert_int_equal(found->spot.kind, hosts == 2 ? SPOT_EITHER
                                                    : link     ? SPOT_LINK

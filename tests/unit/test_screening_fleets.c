@@ -194,6 +194,19 @@ static void test_sick_fleets(void **state)
     check_sample(512, 1, 4);
 }
 
+/* A host that is slow now and then makes slow links, which are not to be blamed. */
+static void test_now_and_then(void **state)
+{
+    (void)state;
+    struct tally_of_runs tally = {0};
+    for (int r = 0; r < 200; r++)
+        run(&tally, 64, 1, SEEDED_FLAKY, (uint64_t)r + 1);
+    print_message("now and then: %d of %d named, %d accuse\n", tally.named, tally.sick,
+                  tally.accusing);
+    assert_true(tally.named >= 0.9 * tally.sick);
+    assert_true(tally.accusing <= 0.04 * tally.runs);
+}
+
 /* As large as a run may be: some 40 sick hosts. */
 static void test_large_fleet(void **state)
 {
@@ -219,6 +232,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sick_fleets),
+        cmocka_unit_test(test_now_and_then),
         cmocka_unit_test(test_large_fleet),
         cmocka_unit_test(test_healthy_fleets),
     };

@@ -116,6 +116,16 @@ static void test_hosts_leave(void **state)
     }
     for (int h = 0; h < hosts; h++)
         partners_of(&meetings, h);
+    rounds_free(rounds);
+    /* All pairs of the hosts that stay, none twice. */
+    struct meetings all = {.hosts = 8};
+    rounds = rounds_plan(8, 7, 1);
+    for (int h = 0; h < 8; h++)
+        present[h] = h >= 2;
+    for (int r = 0; r < 7; r++)
+        meet(&all, rounds, r, present);
+    for (int h = 2; h < 8; h++)
+        assert_int_equal(partners_of(&all, h), 5);
     memset(present, 0, sizeof present);
     assert_int_equal(meet(&meetings, rounds, 0, present), 0);
     rounds_free(rounds);
