@@ -132,18 +132,20 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     bool local = bootstrap.kind == BOOTSTRAP_LOCAL;
     if (status != STATUS_OK) {
-        *facts = json_pack("{s:n, s:s}", "name", "why", log_current()->failure.text);
+        *facts =
+            json_pack("{s:n, s:s, s:n}", "name", "why", log_current()->failure.text, "ranks");
     } else {
-        *facts = json_pack("{s:s, s:s}", "name", bootstrap.name, "why", bootstrap.why);
         int ranks = local ? local_ranks(&job->bootstrap) : bootstrap.launch.ranks;
-        json_object_set_new(*facts, "ranks", json_integer(ranks));
+        *facts = json_pack("{s:s, s:s, s:i}", "name", bootstrap.name, "why", bootstrap.why, "ranks",
+                           ranks);
     }
     bootstrap_close(&bootstrap);
     char text[200];
     bool loads = pmix_library(text, sizeof text);
     json_object_set_new(
         *facts, "pmix",
-        json_pack("{s:b, s:s}", "available", loads, loads ? "version" : "why_not", text));
+        json_pack("{s:b, s:s?, s:s?}", "available", loads, "version", loads ? text : NULL,
+                  "why_not", loads ? NULL : text));
     return status;
 }
 
@@ -260,7 +262,7 @@ static void print_facts(const json_t *document)
     print_machine(document);
     const json_t *pmix = json_object_get(bootstrap, "pmix");
     printf("ranks       %s", word(bootstrap, "why"));
-    if (json_object_get(bootstrap, "ranks")) {
+    if (json_is_integer(json_object_get(bootstrap, "ranks"))) {
         printf(" (");
         print_number(bootstrap, "ranks", "rank", ")");
     }

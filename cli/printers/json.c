@@ -110,13 +110,13 @@ static void json_begin(struct report *report, const struct job *job,
     for (int i = 0; i < participants->ranks; i++) {
         const struct member *member = &participants->members[i];
         int core = participants->bindings ? participants->bindings[i].core : -1;
-        json_array_append_new(
-            ranks,
-            json_pack(
-                "{s:i, s:s, s:I, s:i, s:i, s:o, s:o}", "rank", member->rank, "host", member->host,
-                "pid", (json_int_t)member->pid, "node", member->node, "local_rank",
-                member->local_rank, "core", core < 0 ? json_null() : json_integer(core), "device",
-                memory_device_json(participants->devices ? &participants->devices[i] : NULL)));
+        json_t *rank = json_pack(
+            "{s:i, s:s, s:I, s:i, s:i, s:o, s:o, s:n}", "rank", member->rank, "host", member->host,
+            "pid", (json_int_t)member->pid, "node", member->node, "local_rank", member->local_rank,
+            "core", core < 0 ? json_null() : json_integer(core), "device",
+            memory_device_json(participants->devices ? &participants->devices[i] : NULL), "gate");
+        devices_begin_rank(rank);
+        json_array_append_new(ranks, rank);
     }
     json_object_set_new(json->document, "vendor", vendor_json(job));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
@@ -450,8 +450,11 @@ struct report *json_open(const char *path, struct patience *patience, struct out
     json->document = document;
     json_object_set_new(document, "status", json_string("running"));
     json_object_set_new(document, "options", json_object());
+    json_object_set_new(document, "vendor", json_null());
+    json_object_set_new(document, "bootstrap", json_null());
     json_object_set_new(document, "ranks", json_array());
     json_object_set_new(document, "links", json_array());
+    json_object_set_new(document, "fallbacks", json_array());
     devices_begin(document);
     json_object_set_new(document, "start_note", json_null());
     json_object_set_new(document, "strangers", json_null());

@@ -45,8 +45,6 @@ static void family_put(const struct family *family, json_t *document,
     for (; difference && difference->text; difference++)
         if (is_of(family, difference->kind))
             json_array_append_new(differences, json_string(difference->text));
-    for (int r = 0; r < connectivity->ranks; r++)
-        json_object_set_new(json_array_get(ranks, (size_t)r), family->list, json_array());
     for (int i = 0; i < table->use_count; i++) {
         const struct device *device = table->rows[table->uses[i].row].device;
         json_t *rank = json_array_get(ranks, (size_t)table->uses[i].rank);
@@ -65,6 +63,12 @@ void devices_begin(json_t *document)
         json_object_set_new(document, families[f].sick, json_array());
         json_object_set_new(document, families[f].unfinished, json_array());
     }
+}
+
+void devices_begin_rank(json_t *rank)
+{
+    for (size_t f = 0; f < FAMILIES; f++)
+        json_object_set_new(rank, families[f].list, json_array());
 }
 
 void devices_put(json_t *document, const struct connectivity *connectivity)

@@ -11,6 +11,9 @@
 /* At the beginning: adds the keys of the functions below, with empty lists. */
 void devices_begin(json_t *document);
 
+/* Adds "nics" and "gpus" to a rank, empty until devices_put(). */
+void devices_begin_rank(json_t *rank);
+
 /* Adds "nics" and "gpus", with the facts that are compared, "nic_differences" and
  * "gpu_differences", and for each of the document's "ranks" the names of its NICs and GPUs. */
 void devices_put(json_t *document, const struct connectivity *connectivity);

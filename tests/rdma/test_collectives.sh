@@ -16,7 +16,7 @@ even=(0 3 5 6) odd=(1 2 4 7)
 
 # deal: "collective ranks algorithm,algorithm...". Those that need groups, or some numbers of ranks, have 4 in groups of 2.
 deal() {
-    "$CCTEST" list --json - | python3 -c '
+    json_of list | python3 -c '
 import json, sys
 for c in json.load(sys.stdin)["collectives"]:
     own = [a for a in c["algorithms"] if not a["vendor"]]

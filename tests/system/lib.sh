@@ -18,7 +18,9 @@ scratch=$(mktemp -d)
 # (`case`, because with a test of a status bash returns a wrong status of the first command.)
 trap 'case $BASHPID in $$) rm -rf -- "$scratch" ;; esac' EXIT
 out=$scratch/out err=$scratch/err
-failures=0 checks=0 status=0 ran=()
+kept=$scratch/kept
+mkdir "$kept"
+failures=0 checks=0 status=0 kept_count=0 ran=()
 
 skip() {
     echo "skipped: $*"
@@ -38,7 +40,30 @@ failed() {
     [ -z "${FAIL_FAST:-}" ] || finish
 }
 
+# keep_json FILE: keeps what --json wrote, as it is now, for check_schema. It starts no process, since a test counts them.
+keep_json() {
+    local first text
+    [ -f "$1" ] && read -rN 1 first <"$1" && [ "$first" = "{" ] || return 0
+    IFS= read -rd '' text <"$1"
+    kept_count=$((kept_count + 1))
+    printf '%s' "$text" >"$kept/$BASHPID-$kept_count"
+}
+
+# Every JSON that the test made is valid by the schema that is installed: what was kept, and what is still in $scratch. A test
+# that speaks of --json makes some.
+check_schema() {
+    local documents
+    ran=("$repository/tests/system/schema.py" "$scratch") out=$scratch/schema.out err=$scratch/schema.err
+    "${ran[@]}" >"$out" 2>"$err"
+    status=$?
+    documents=$(sed -n 's/ documents$//p' "$out")
+    checks=$((checks + ${documents:-0}))
+    [ $status = 0 ] || failed "JSON is not as cli/cctest.schema.json says"
+    [ "${documents:-0}" -gt 0 ] || ! grep -q -- --json "$0" || failed "no JSON was held against the schema"
+}
+
 finish() {
+    check_schema
     echo "$checks checks, $failures failed"
     exit $((failures > 0))
 }
@@ -48,6 +73,10 @@ run() {
     ran=("$@")
     timeout --kill-after=2 "${RUN_LIMIT:-60}" "$@" >"$out" 2>"$err" </dev/null
     status=$?
+    keep_json "$out"
+    while shift; do
+        [ "${1:-}" != --json ] || keep_json "${2:-}"
+    done
 }
 
 # start NAME COMMAND...: in the background; output to $scratch/NAME.{out,err}.
@@ -93,6 +122,7 @@ check_silent() { # check_silent REGEX [FILE]: no line matches
 check_json() { # check_json FILE PYTHON-EXPRESSION...: each is true of the document `d`
     local file=$1 wrong
     shift
+    keep_json "$file"
     checks=$((checks + $#))
     wrong=$(python3 - "$file" "$@" 2>&1 <<'PYTHON'
 import json, sys
@@ -105,10 +135,13 @@ PYTHON
     [ -z "$wrong" ] || failed "$file: $wrong"
 }
 
+# json_of COMMAND...: what cctest says in JSON, which is also kept.
+json_of() { "$CCTEST" "$@" --json - | tee "$(mktemp -p "$kept")"; }
+
 # "collective algorithm rooted|- reduces|- counted|- ranks" of each of cctest's own algorithms, one a line; ranks are those of
 # `cctest list`, with '-' for blanks: any, powers-of-2, groups, equal-groups ...
 algorithms() {
-    "$CCTEST" list --json - | python3 -c '
+    json_of list | python3 -c '
 import json, sys
 for c in json.load(sys.stdin)["collectives"]:
     for a in c["algorithms"]:
@@ -118,7 +151,7 @@ for c in json.load(sys.stdin)["collectives"]:
 
 # Those that are here and move memory of the host.
 transports() {
-    "$CCTEST" info --json - | python3 -c '
+    json_of info | python3 -c '
 import json, sys
 print(*[t["name"] for t in json.load(sys.stdin)["transports"] if t["available"] and t["name"] != "cuda"])'
 }

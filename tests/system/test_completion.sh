@@ -35,7 +35,7 @@ offers() { # offers LINE WORD...: the completions are exactly these, in any orde
 }
 
 names() { # names PYTHON-EXPRESSION: its elements, from the JSON `d` of `list`, one a line
-    "$CCTEST" list --json - | python3 -c "import json, sys; d = json.load(sys.stdin); print('\n'.join($1))"
+    json_of list | python3 -c "import json, sys; d = json.load(sys.stdin); print('\n'.join($1))"
 }
 
 mapfile -t collectives < <(names "[c['name'] for c in d['collectives']]")

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The JSON Schema of --json: documents of each kind are valid, and one fault in any of their values is found. All system tests
+# hold their JSON against it (check_schema of lib.sh); here that check fails where it must.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$scratch/made"
+cd "$scratch/made" || exit 1
+small=(-b 256K -e 256K -n 3 -w 1 -v)
+cctest allreduce -a hier:inter=nhr,ring --shape 2x2 --np 4 "${small[@]}" --profile --json sweep
+cctest alltoallv -x tcp --np 3 "${small[@]}" --json tcp
+cctest broadcast -r all --np 3 -e 1K --inject corrupt:rank=1:iteration=1 --json wrong
+cctest barrier --np 2 --inject delay:rank=1:us=3000,kill:rank=0:iteration=50 -n 20 -w 0 -c 2 --json killed
+cctest sendrecv -a pingpong --np 2 --inject delay:rank=1:us=30000 -n 5 -b 8 -e 8 --json late
+cctest alltoall -b 1X --json refused
+cctest info --json info
+cctest list alltoall bruck --json list
+cctest list --json all
+cctest plan allreduce -a ring --np 3 --json plan
+cd "$scratch" || exit 1
+
+# Each object gets an unknown key, loses each key, and each value gets another type; once for each place, where places of a list
+# are one. The keys that may be missing are these.
+cat >"$scratch/faults.py" <<'PYTHON'
+import json, pathlib, sys
+sys.path.insert(0, sys.argv[2])
+import schema
+FREE = {"facts", "algorithm_options", "options", "sick", "congested", "other", "counters", "gauges", "traffic"} # any names
+FREE_TO_MISS = {"transports", "profile", "peers", "gauges"}
+CHECK = schema.validator()
+faults, missed = 0, []
+
+def places(value, path=()):
+    yield path, value
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, path + (key,))
+
+def refused(document, what):
+    global faults
+    faults += 1
+    if CHECK.is_valid(document):
+        missed.append(what)
+
+def spoil(name, document, seen):
+    for path, value in list(places(document)):
+        place = tuple("*" if isinstance(key, int) else key for key in path)
+        parent, last = document, path[-1] if path else None
+        for key in path[:-1]:
+            parent = parent[key]
+        where = name + ": " + "/".join(place)
+        if (place, type(value)) in seen:
+            continue
+        seen.add((place, type(value)))
+        if isinstance(value, dict) and not (last in FREE and name != "refused"):
+            value["unheard_of"] = 1
+            refused(document, where + " has an unknown key")
+            del value["unheard_of"]
+        if last is None:
+            continue
+        named = isinstance(last, str) and not (len(path) > 1 and path[-2] in FREE)
+        for other in ([], {}, -1.5):
+            parent[last] = other
+            if type(other) is not type(value):
+                refused(document, f"{where} is {other}")
+        parent[last] = value
+        if named and last not in FREE_TO_MISS:
+            kept = dict(parent)
+            del parent[last]
+            refused(document, where + " is missing")
+            parent.clear()
+            parent.update(kept)
+
+seen = {name: set() for name in ("collectives", "plans", "topology", "status")} # by a key that tells the kind of document
+for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    text = path.read_text(encoding="utf-8")
+    for sentence in schema.wrong_with(CHECK, text):
+        print(f"{path.name}: {sentence}")
+    if path.name != "all": # it is long, and list has its kinds
+        document = json.loads(text)
+        spoil(path.name, document, seen[(seen.keys() & document.keys()).pop()])
+for what in missed:
+    print("not found:", what)
+print(faults, "faults")
+PYTHON
+run /usr/bin/python3 -B "$scratch/faults.py" "$scratch/made" "$repository/tests/system"
+check_status 0
+check_silent '^not found|:' "$out"
+faults=$(sed -n 's/ faults$//p' "$out")
+check "only $faults faults" test "${faults:-0}" -gt 400
+
+# ending SCRIPT: a test that makes JSON by this script.
+# shellcheck disable=SC2016
+ending() { run env "CCTEST=$CCTEST" bash -c '. "$(dirname "$0")/lib.sh"; eval "$1"; finish' "$repository/tests/system/test_schema.sh" "$1"; }
+# shellcheck disable=SC2016
+{
+    ending 'cctest list --json "$scratch/list"; cctest list alltoall --json -; rm "$scratch/list"'
+    check_status 0
+    check_says '^2 checks, 0 failed' "$out"
+    ending 'cctest list --json - && sed -i "s/\"summary\"/\"sumary\"/" "$out"'
+    check_status 1
+    check_says "out: collectives/0.*'sumary' was unexpected|out: collectives/0.*'summary' is a required"
+    ending 'cctest list'
+    check_status 1
+    check_says 'FAILED: no JSON was held against the schema'
+}
+
+finish
