@@ -10,6 +10,7 @@ import collections
 import json
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import time
@@ -37,6 +38,7 @@ def options():
     parser.add_argument("--holder", type=int, action="append", help="process that holds a host; one for each")
     parser.add_argument("--slurm", nargs=2, metavar="NAME=VALUE", help="environment of srun on host 1")
     parser.add_argument("--log", help="append a line of JSON for each run; the table shows all runs in this file")
+    parser.add_argument("--keep", type=pathlib.Path, help="copy the JSON of each run to this folder")
     return parser.parse_args()
 
 
@@ -49,6 +51,8 @@ def do(case, given, hosts):
         job.await_end(time.monotonic() + patience)
         job.resume()
         found = judge.judge(job, case, struck, hosts, given)
+        if given.keep and job.json.exists():
+            shutil.copy(job.json, given.keep / f"campaign-{case.number}")
         bad = [what for what in JUDGED if found[what]]
         if bad or given.run is not None:
             print(f"{'WRONG' if bad else 'right'}: --seed {given.seed} --run {case.number}: {case.title()}")

@@ -1,6 +1,7 @@
 """compare.py - compares the schedules of `cctest plan` with the definitions.
 
-usage: compare.py CCTEST: prints what differs, and how much was compared; exit status 1 if anything differs.
+usage: compare.py CCTEST FOLDER: prints what differs, and how much was compared; exit status 1 if anything differs. The plans
+are left in FOLDER.
 """
 import collections
 import itertools
@@ -63,13 +64,16 @@ def schedule_differs(schedule, part, more, options):
 
 
 class Comparison:
-    def __init__(self, program):
-        self.program, self.sentences, self.counted, self.parts = program, [], collections.Counter(), {}
+    def __init__(self, program, folder):
+        self.program, self.folder, self.number = program, folder, itertools.count()
+        self.sentences, self.counted, self.parts = [], collections.Counter(), {}
 
     def plans(self, collective, algorithms, p, *words):
         problem = ["--np", str(p), "-d", "int8", "-b", str(p * GRAIN), *words]
         got = subprocess.run([self.program, "plan", collective, "-a", algorithms, *problem, "--json", "-"],
                              capture_output=True, text=True, check=True)
+        with open(f"{self.folder}/{next(self.number)}", "w", encoding="utf-8") as file:
+            file.write(got.stdout)
         return json.loads(got.stdout)["plans"]
 
     def compare(self, plan, shape):
@@ -110,8 +114,8 @@ class Comparison:
                 self.compare(plan, None)
 
 
-def main(program):
-    comparison = Comparison(program)
+def main(program, folder):
+    comparison = Comparison(program, folder)
     for collective in sorted({collective for collective, _, _ in DEFINITIONS}):
         for p in RANKS:
             comparison.all_of(collective, p)
@@ -126,4 +130,4 @@ def main(program):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

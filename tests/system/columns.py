@@ -59,6 +59,7 @@ def command(case):
 
 
 failures = collections.Counter()  # by run
+numbers = itertools.count()  # of runs
 
 
 def differ(case, what, shown, computed):
@@ -311,6 +312,7 @@ def run(case):
     asked = [(algorithm, size) for size in case.sizes for algorithm in case.algorithms.split(",")]
     try:
         document = json.loads((FOLDER / "json").read_text(encoding="utf-8"))
+        (FOLDER / "json").rename(FOLDER / f"{next(numbers)}.json")  # it is held against the schema, as each JSON of a test
         samples = read_samples(case, asked)
         lines = [line_of(case, *which, those) for which, those in zip(asked, samples)]
         with open(FOLDER / "csv", encoding="utf-8") as file:

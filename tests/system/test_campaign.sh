@@ -26,4 +26,8 @@ else
 fi
 for host in 1 2 3 4; do [ -z "${host_holder[$host]:-}" ] || given+=(--holder "${host_holder[$host]}"); done
 # shellcheck disable=SC2154
-python3 -B "$repository/tests/campaign/campaign.py" --cctest "$CCTEST" "${given[@]}"
+ran=(python3 -B "$repository/tests/campaign/campaign.py" --cctest "$CCTEST" --keep "$kept" "${given[@]}")
+"${ran[@]}"
+status=$? out=/dev/null err=/dev/null # what it prints is seen
+check_status 0
+finish

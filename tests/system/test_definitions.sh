@@ -4,7 +4,7 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 RUN_LIMIT=120
-run python3 -B "$repository/tests/definitions/compare.py" "$CCTEST"
+run python3 -B "$repository/tests/definitions/compare.py" "$CCTEST" "$kept"
 check_status 0
 check_says '^coverage: 1[0-9]+ definitions' "$out"
 cat "$out"
