@@ -385,11 +385,11 @@ install: $(if $(wildcard $(binary)),,$(binary))
 	install -D -m 755 $(binary) $(DESTDIR)$(PREFIX)/bin/cctest
 	install -D -m 644 man/cctest.1 $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1
 	install -D -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cctest
-	install -D -m 644 cli/cctest.schema.json $(DESTDIR)$(PREFIX)/share/cctest/cctest.schema.json
+	install -D -m 644 cli/schema.json $(DESTDIR)$(PREFIX)/share/cctest/schema.json
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/cctest $(DESTDIR)$(PREFIX)/share/man/man1/cctest.1 \
-	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cctest $(DESTDIR)$(PREFIX)/share/cctest/cctest.schema.json
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cctest $(DESTDIR)$(PREFIX)/share/cctest/schema.json
 	rmdir $(DESTDIR)$(PREFIX)/share/cctest 2>/dev/null || true
 
 # A toolkit of `scripts/setup --cuda` stays.

@@ -172,7 +172,8 @@ const struct option_row option_table[] = {
      .help = "bind each rank to a 'core', of its own if the host has enough, or to 'none'"},
     {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT, .kind = &kind_address, FIELD(bootstrap.rendezvous),
-     .help = "join the job whose rank 0 listens there; needs --rank and --world"},
+     .help = "join the job whose rank 0 listens there; needs --rank (but in an Indexed Job of Kubernetes) "
+             "and --world"},
     {.name = "rank", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT, .kind = &kind_whole, FIELD(bootstrap.rank),
      .most = JOB_RANKS_MOST - 1,

@@ -21,9 +21,21 @@
 
 #define SERVER_SECONDS 10.0 /* for the PMIx server to answer, where --timeout is not given */
 
+/* --rendezvous is there without all that it needs. */
+static enum status rendezvous_refuse(const struct bootstrap_options *options)
+{
+    char variables[200];
+    bool told = options->rank < 0 && launcher_incomplete(options->world, variables, sizeof variables);
+    return fail(STATUS_USAGE,
+                "--rendezvous needs --rank and --world: the rank of this process, and the number "
+                "of ranks%s%s",
+                told ? "; " : "", told ? variables : "");
+}
+
 static enum status options_check(const struct bootstrap_options *options,
                                  const struct launcher *launcher)
 {
+    bool sized = launcher && launcher->size;
     bool complete = options->rank >= 0 && options->world >= 0;
     if (options->np > 0 && options->rendezvous)
         return fail(STATUS_USAGE, "--np starts ranks here, --rendezvous joins ranks that were "
@@ -32,9 +44,8 @@ static enum status options_check(const struct bootstrap_options *options,
         return fail(STATUS_USAGE, "--rank and --world need --rendezvous HOST:PORT, the address of "
                                   "rank 0");
     if (options->rendezvous && !complete &&
-        (options->rank >= 0 || options->world >= 0 || !launcher))
-        return fail(STATUS_USAGE, "--rendezvous needs --rank and --world: the rank of this "
-                                  "process, and the number of ranks");
+        (options->rank >= 0 || (sized && options->world >= 0) || !launcher))
+        return rendezvous_refuse(options);
     if (options->rendezvous && complete && options->rank >= options->world)
         return fail(STATUS_USAGE,
                     "--rank %d is not a rank of a world of %d: they count from 0 to %d",
@@ -142,7 +153,7 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
 {
     *bootstrap = (struct bootstrap){.kind = BOOTSTRAP_LOCAL, .name = "local"};
     struct launch *launch = &bootstrap->launch;
-    *launch = launcher_detect();
+    *launch = launcher_detect(options->world);
     const struct launcher *launcher = launch->launcher;
     enum status status = options_check(options, launcher);
     if (status != STATUS_OK)
@@ -164,7 +175,7 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
     if (options->rendezvous || launcher)
         return choose_tcp(options, bootstrap, why_not);
     char variables[200];
-    if (launcher_incomplete(variables, sizeof variables))
+    if (launcher_incomplete(-1, variables, sizeof variables))
         return fail(STATUS_USAGE,
                     "%s: this seems to be one of several ranks, but cctest cannot use their "
                     "launcher's variables; correct them, or give --rendezvous HOST:PORT with "

@@ -126,16 +126,20 @@ static const struct {
      {"SLURM_STEP_ID"}},
     /* Other launchers that speak PMI; srun --mpi=pmi2 does too. */
     {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE"}, {NULL}},
+    /* Of Kubernetes. Its containers may run a launcher themselves, so it comes last. */
+    {{.name = "an Indexed Job", .rank = "JOB_COMPLETION_INDEX", .names_late = true}, {NULL}},
 };
 
-/* The number of ranks that launcher `i` gives, and this process's rank; 0: not this launcher. */
-static long launcher_size(size_t i, long *rank)
+/* The number of ranks that launcher `i` gives, else `world`, and this process's rank; 0: not this
+ * launcher. */
+static long launcher_size(size_t i, int world, long *rank)
 {
+    const char *size = launchers[i].launcher.size;
     for (int n = 0; launchers[i].needs[n]; n++)
         if (!variable(launchers[i].needs[n]))
             return 0;
     *rank = number_parse(getenv(launchers[i].launcher.rank));
-    long ranks = number_parse(getenv(launchers[i].launcher.size));
+    long ranks = size ? number_parse(getenv(size)) : world;
     return *rank >= 0 && *rank < ranks ? ranks : 0;
 }
 
@@ -143,7 +147,7 @@ bool launcher_of_one(void)
 {
     long rank;
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-        if (launcher_size(i, &rank) == 1)
+        if (launcher_size(i, -1, &rank) == 1)
             return true;
     return false;
 }
@@ -152,15 +156,15 @@ bool launcher_makes_terminal(void)
 {
     long rank;
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-        if (launchers[i].launcher.terminal && launcher_size(i, &rank) > 0)
+        if (launchers[i].launcher.terminal && launcher_size(i, -1, &rank) > 0)
             return true;
     return false;
 }
 
-struct launch launcher_detect(void)
+struct launch launcher_detect(int world)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
-        long rank, ranks = launcher_size(i, &rank);
+        long rank, ranks = launcher_size(i, world, &rank);
         if (ranks > 1)
             return (struct launch){&launchers[i].launcher, (int)rank, (int)ranks};
     }
@@ -179,6 +183,22 @@ static const struct {
     {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
 };
+
+/* Where the launcher gives no number of ranks. */
+static bool index_garbled(const struct launcher *launcher, int world, char *text, size_t size)
+{
+    const char *rank = variable(launcher->rank);
+    long number = number_parse(rank);
+    if (!rank || (number >= 0 && number < world))
+        return false;
+    if (number >= 0 && world < 0)
+        snprintf(text, size, "%s is %ld, but the number of ranks is not known", launcher->rank,
+                 number);
+    else
+        snprintf(text, size, "%s is '%.20s', which is not a rank%s", launcher->rank, rank,
+                 number >= 0 ? " below --world" : "");
+    return true;
+}
 
 static const char *unsupported_text(char *to, size_t size)
 {
@@ -204,9 +224,11 @@ static const char *unsupported_text(char *to, size_t size)
  * Then a size other than 1 counts, even if it is no number. Without a size, a rank counts: any rank
  * if the name is the launcher's own, else a rank above 0, since all shells and batch scripts of
  * Slurm have rank 0. */
-static bool launcher_garbled(size_t i, char *text, size_t size)
+static bool launcher_garbled(size_t i, int world, char *text, size_t size)
 {
     const struct launcher *launcher = &launchers[i].launcher;
+    if (!launcher->size)
+        return index_garbled(launcher, world, text, size);
     const char *rank = variable(launcher->rank), *count = variable(launcher->size), *missing = NULL;
     bool own = !launchers[i].needs[0], named = own;
     for (int n = 0; launchers[i].needs[n]; n++) {
@@ -236,10 +258,10 @@ static bool launcher_garbled(size_t i, char *text, size_t size)
     return true;
 }
 
-const char *launcher_incomplete(char *text, size_t size)
+const char *launcher_incomplete(int world, char *text, size_t size)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-        if (launcher_garbled(i, text, size))
+        if (launcher_garbled(i, world, text, size))
             return text;
     return unsupported_text(text, size);
 }

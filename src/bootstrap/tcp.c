@@ -46,6 +46,8 @@ static enum status membership_find(const struct bootstrap_options *options,
                                       .interface = options->interface,
                                       .own_process = true,
                                       .by_hand = options->rank >= 0,
+                                      .names_late =
+                                          launch->launcher && launch->launcher->names_late,
                                       .bootstrap = "tcp"};
     char shared[256];
     if (options->rendezvous) {

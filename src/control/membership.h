@@ -31,6 +31,7 @@ struct membership {
                                  (of ranks that are threads, rank 0 watches for all) */
     bool started_here;     /* by the process whose exit status the job's is; else it is rank 0's */
     bool by_hand;          /* the user started it as this rank, perhaps in a terminal of its own */
+    bool names_late;       /* name servers learn the names of the job's hosts only as these start */
     pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
     const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
     /* This rank's place among the ranks of its node, and how many they are, as the launcher counts

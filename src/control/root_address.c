@@ -22,7 +22,8 @@ enum status root_address_find(const struct membership *membership, double second
                  membership->root_host, membership->root_port,
                  membership->root_port + membership->spare_ports);
         return rendezvous_resolve(membership->interface, membership->root_host,
-                                  membership->root_port, seconds, root->routes, &root->count);
+                                  membership->root_port, seconds, membership->names_late,
+                                  root->routes, &root->count);
     }
     struct address_list here;
     enum status status = addresses_find(NULL, &here);
@@ -48,9 +49,9 @@ enum status root_address_listen(const struct membership *membership, struct list
         return STATUS_OK;
     enum status status = rendezvous_listen(interface, host, membership->root_port,
                                            membership->spare_ports, listeners);
-    return status != STATUS_OK
-               ? status
-               : rendezvous_warn(interface, host, membership->root_port, listeners->fd[0]);
+    if (status == STATUS_OK && !membership->names_late)
+        status = rendezvous_warn(interface, host, membership->root_port, listeners->fd[0]);
+    return status;
 }
 
 bool root_address_next_port(struct root_address *root)

@@ -11,10 +11,12 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/timed_call.h"
 
+#define LOOKUP_PAUSE 0.3 /* seconds between two attempts */
 #define WARN_SECONDS 2.0 /* that rank 0 waits for a name server before it listens unwarned */
 #define PLACES_SHOWN 3   /* addresses of rank 0 in a warning */
 
@@ -165,9 +167,17 @@ static enum status routes_leave_loopback(const char *interface, int port,
 /* A look-up of a name. */
 struct lookup {
     char host[256], service[16];
+    double until; /* clock_seconds() up to which a name that is unknown may appear */
     struct addrinfo *addresses;
     int result, error; /* of getaddrinfo(), and its errno */
 };
+
+static bool lookup_goes_on(const struct lookup *lookup, int attempts)
+{
+    bool missed = lookup->result == EAI_AGAIN || lookup->result == EAI_NONAME;
+    return (attempts < 3 && lookup->result == EAI_AGAIN) ||
+           (missed && clock_seconds() < lookup->until);
+}
 
 static void lookup_work(void *argument)
 {
@@ -175,9 +185,9 @@ static void lookup_work(void *argument)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     /* Thousands of ranks that start at once may overload a name server for a moment. */
     lookup->result = EAI_AGAIN;
-    for (int attempt = 0; attempt < 3 && lookup->result == EAI_AGAIN; attempt++) {
+    for (int attempt = 0; lookup_goes_on(lookup, attempt); attempt++) {
         if (attempt > 0)
-            nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = (long)(LOOKUP_PAUSE * 1e9)}, NULL);
         lookup->result = getaddrinfo(lookup->host, lookup->service, &hints, &lookup->addresses);
         lookup->error = errno;
     }
@@ -190,13 +200,16 @@ static const char *lookup_error(const struct lookup *lookup)
 
 /* Returns the result of timed_call_run(). The caller frees *lookup, which is NULL if the call was
  * abandoned: its thread still uses it. */
-static int lookup_run(const char *host, int port, double seconds, struct lookup **lookup)
+static int lookup_run(const char *host, int port, double seconds, bool late,
+                      struct lookup **lookup)
 {
     *lookup = calloc(1, sizeof **lookup);
     if (!*lookup)
         return ENOMEM;
     snprintf((*lookup)->host, sizeof(*lookup)->host, "%s", host);
     snprintf((*lookup)->service, sizeof(*lookup)->service, "%d", port);
+    if (late)
+        (*lookup)->until = clock_seconds() + seconds - LOOKUP_PAUSE;
     int end = timed_call_run(lookup_work, *lookup, seconds);
     if (timed_call_is_abandoned(end))
         *lookup = NULL;
@@ -235,12 +248,12 @@ static enum status lookup_unfinished(const char *host, int end, double seconds)
                 strerror(end));
 }
 
-static enum status lookup_routes(const char *host, int port, double seconds,
+static enum status lookup_routes(const char *host, int port, double seconds, bool late,
                                  struct address routes[ADDRESSES_MOST], int *count)
 {
     struct lookup *lookup;
     enum status status = STATUS_OK;
-    int end = lookup_run(host, port, seconds, &lookup);
+    int end = lookup_run(host, port, seconds, late, &lookup);
     if (end != 0)
         status = lookup_unfinished(host, end, seconds);
     else if (lookup->result != 0)
@@ -295,7 +308,7 @@ enum status rendezvous_warn(const char *interface, const char *host, int port, i
         return STATUS_OK;
     char places[PLACES_SHOWN * (ADDRESS_TEXT + 2)], first[ADDRESS_TEXT];
     places_text(&here, listener, places, sizeof places);
-    int end = lookup_run(host, port, WARN_SECONDS, &lookup);
+    int end = lookup_run(host, port, WARN_SECONDS, false, &lookup);
     int count = end == 0 ? lookup_addresses(lookup, named) : 0;
     if (end == 0 && lookup->result != 0)
         say("the rendezvous host '%s' is unknown on this host (%s): check that the other ranks' "
@@ -310,11 +323,12 @@ enum status rendezvous_warn(const char *interface, const char *host, int port, i
 }
 
 enum status rendezvous_resolve(const char *interface, const char *host, int port, double seconds,
-                               struct address routes[ADDRESSES_MOST], int *count)
+                               bool late, struct address routes[ADDRESSES_MOST], int *count)
 {
     /* A number needs no name server; "localhost" may mean two. */
     *count = strcmp(host, "localhost") != 0 && address_parse(host, port, &routes[0]);
-    enum status status = *count > 0 ? STATUS_OK : lookup_routes(host, port, seconds, routes, count);
+    enum status status =
+        *count > 0 ? STATUS_OK : lookup_routes(host, port, seconds, late, routes, count);
     if (status == STATUS_OK && interface)
         status = routes_leave_loopback(interface, port, routes, count);
     return status;

@@ -23,10 +23,11 @@ enum status rendezvous_warn(const char *interface, const char *host, int port, i
 enum status rendezvous_check_interface(const char *interface, const char *host);
 
 /* Resolves `host` to at most ADDRESSES_MOST addresses. Waits for a name server for `seconds` at
- * most, or until a signal comes that ends the job. With an `interface` (else NULL), rank 0 does
+ * most, or until a signal comes that ends the job; `late`: so long also for the name, which no
+ * server may know yet. With an `interface` (else NULL), rank 0 does
  * not listen at loopback, where many hosts have their own name: addresses of this host's
  * `interface` replace addresses at loopback. */
 enum status rendezvous_resolve(const char *interface, const char *host, int port, double seconds,
-                               struct address routes[ADDRESSES_MOST], int *count);
+                               bool late, struct address routes[ADDRESSES_MOST], int *count);
 
 #endif

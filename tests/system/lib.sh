@@ -58,7 +58,7 @@ check_schema() {
     status=$?
     documents=$(sed -n 's/ documents$//p' "$out")
     checks=$((checks + ${documents:-0}))
-    [ $status = 0 ] || failed "JSON is not as cli/cctest.schema.json says"
+    [ $status = 0 ] || failed "JSON is not as cli/schema.json says"
     [ "${documents:-0}" -gt 0 ] || ! grep -q -- --json "$0" || failed "no JSON was held against the schema"
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holds JSON against the schema of cctest's JSON (cli/cctest.schema.json).
+"""Holds JSON against the schema of cctest's JSON (cli/schema.json).
 
 usage: schema.py FOLDER
 
@@ -17,7 +17,7 @@ try:
 except ImportError:
     sys.exit("schema.py: no python3-fastjsonschema: run scripts/setup --tests")
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cli/cctest.schema.json"
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cli/schema.json"
 WRONG_MOST = 10  # sentences
 
 

@@ -126,7 +126,7 @@ result = {**{key: ITEMS["run"][key] for key in TOLD}, **ITEMS["columns"], **ITEM
 LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list")}}
 SPANS = {"to", "from", "with"} # of plan, all told of in one item
 NAMES = {"options", "algorithm_options"} # of options
-DEFINED = json.load(open(f"{repository}/cli/cctest.schema.json"))["$defs"]
+DEFINED = json.load(open(f"{repository}/cli/schema.json"))["$defs"]
 found, missing = set(), set()
 def walk(node, which, names, where):
     """Keys of an object are told of in the item of the object's own key; without one, where that key is."""
@@ -239,8 +239,8 @@ run "$scratch/root/opt/x/bin/cctest" --version
 check_status 0 "the installed program runs"
 check "the manual page is installed" test -s "$scratch/root/opt/x/share/man/man1/cctest.1"
 check "the completion is installed" test -s "$scratch/root/opt/x/share/bash-completion/completions/cctest"
-for file in README.md man/cctest.1; do check "$file names the schema" grep -q share/cctest/cctest.schema.json "$repository/$file"; done
-check "the schema is installed" cmp "$repository/cli/cctest.schema.json" "$scratch/root/opt/x/share/cctest/cctest.schema.json"
+for file in README.md man/cctest.1; do check "$file names the schema" grep -q share/cctest/schema.json "$repository/$file"; done
+check "the schema is installed" cmp "$repository/cli/schema.json" "$scratch/root/opt/x/share/cctest/schema.json"
 run ldd "$scratch/root/opt/x/bin/cctest"
 check_silent 'hwloc|jansson|sodium|cmocka|cuda|stdc[+]' "$out"
 for library in $(grep -oE '\<lib[a-z]+' "$out" | grep -vxE 'lib|libm|libc|libdl|libpthread' | sort -u); do

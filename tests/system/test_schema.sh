@@ -12,6 +12,7 @@ cctest broadcast -r all --np 3 -e 1K --inject corrupt:rank=1:iteration=1 --json 
 cctest barrier --np 2 --inject delay:rank=1:us=3000,kill:rank=0:iteration=50 -n 20 -w 0 -c 2 --json killed
 cctest sendrecv -a pingpong --np 2 --inject delay:rank=1:us=30000 -n 5 -b 8 -e 8 --json late
 cctest alltoall -b 1X --json refused
+cctest alltoall -x verbs --np 3 --json unavailable
 cctest info --json info
 cctest list alltoall bruck --json list
 cctest list --json all

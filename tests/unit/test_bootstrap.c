@@ -327,7 +327,7 @@ static enum status meet(struct membership *membership, char *shared, size_t size
     *membership = (struct membership){.rank = -1};
     log_init(&log, -1, 0);
     log_attach(&log);
-    const struct launch launch = launcher_detect();
+    const struct launch launch = launcher_detect(-1);
     assert_non_null(launch.launcher);
     membership->rank = launch.rank;
     membership->ranks = launch.ranks;
@@ -406,7 +406,7 @@ static void test_launcher_in_step(void **state)
         setenv(launched[i][1], "6", 1);
         for (int more = 2; more < 4 && launched[i][more]; more++)
             setenv(launched[i][more], "3", 1);
-        const struct launch launch = launcher_detect();
+        const struct launch launch = launcher_detect(-1);
         assert_string_not_equal("srun", launch.launcher->name);
         assert_int_equal(5, launch.rank);
         assert_int_equal(6, launch.ranks);
@@ -414,11 +414,11 @@ static void test_launcher_in_step(void **state)
     slurm_step("7", "0", "n[3-4]", "2"); /* srun --mpi=pmi2 */
     setenv("PMI_RANK", "2", 1);
     setenv("PMI_SIZE", "4", 1);
-    assert_string_equal("srun", launcher_detect().launcher->name);
+    assert_string_equal("srun", launcher_detect(-1).launcher->name);
     forget_launchers();
     setenv("PMI_RANK", "2", 1);
     setenv("PMI_SIZE", "4", 1);
-    assert_string_equal("mpiexec", launcher_detect().launcher->name);
+    assert_string_equal("mpiexec", launcher_detect(-1).launcher->name);
     forget_launchers();
 }
 

@@ -47,6 +47,9 @@ static void test_garbled_launchers(void **state)
         {"RANK=0 WORLD_SIZE=1" MASTER, NULL},
         {"RANK=0 WORLD_SIZE=" MASTER, NULL},
         {"RANK=1", NULL},
+        {"JOB_COMPLETION_INDEX=0", "JOB_COMPLETION_INDEX is 0, but the number of ranks is not"},
+        {"JOB_COMPLETION_INDEX=x", "JOB_COMPLETION_INDEX is 'x', which is not a rank"},
+        {"JOB_COMPLETION_INDEX=", NULL},
         {"RANK=0" MASTER, NULL},
         {"SLURM_PROCID=1", NULL},
         {"SLURM_STEP_ID=0 SLURM_PROCID=0", NULL},
@@ -72,7 +75,7 @@ static void test_garbled_launchers(void **state)
         struct bootstrap bootstrap;
         clearenv();
         set_variables(cases[i].variables);
-        launcher_incomplete(text, sizeof text);
+        launcher_incomplete(-1, text, sizeof text);
         enum status status =
             bootstrap_choose(&(struct bootstrap_options){.rank = -1, .world = -1}, &bootstrap);
         bootstrap_close(&bootstrap);
