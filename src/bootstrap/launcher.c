@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host_list.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -266,24 +267,25 @@ const char *launcher_incomplete(int world, char *text, size_t size)
     return unsupported_text(text, size);
 }
 
+/* A host and its room. */
+struct first_host {
+    char *host;
+    size_t size;
+    bool found;
+};
+
+static bool first_host_take(void *argument, const char *host)
+{
+    struct first_host *first = argument;
+    snprintf(first->host, first->size, "%s", host);
+    first->found = true;
+    return false;
+}
+
 bool nodelist_first(const char *list, char *host, size_t size)
 {
-    size_t length = 0;
-    for (const char *at = list; *at && *at != ',' && length + 1 < size; at++) {
-        if (*at != '[') {
-            host[length++] = *at;
-            continue;
-        }
-        /* The first alternative in brackets. */
-        size_t first = strcspn(at + 1, "-,]");
-        for (size_t i = 0; i < first && length + 1 < size; i++)
-            host[length++] = at[1 + i];
-        at += strcspn(at, "]");
-        if (first == 0 || !*at) {
-            length = 0;
-            break;
-        }
-    }
-    host[length] = '\0';
-    return length > 0;
+    struct first_host first = {.host = host, .size = size};
+    host[0] = '\0';
+    host_list_expand(list, first_host_take, &first);
+    return first.found;
 }

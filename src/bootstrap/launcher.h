@@ -50,8 +50,8 @@ bool launcher_makes_terminal(void);
  * rank. */
 const char *launcher_incomplete(int world, char *text, size_t size);
 
-/* The first host of a Slurm node list: "node[07-09,12],other" -> "node07". False, and "": `list` is
- * no node list. */
+/* The first host of a Slurm node list (base/host_list.h): "node[07-09,12],other" -> "node07". False,
+ * and "": `list` is no node list. */
 bool nodelist_first(const char *list, char *host, size_t size);
 
 #endif
