@@ -286,12 +286,12 @@ static json_t *sample_peers(const struct rank_sample *sample, int most)
     return peers;
 }
 
-/* Each rank's times; with -v also the statistics of its links. */
+/* Each rank's times; with -v also the statistics of its links. Empty: nothing was timed. */
 static json_t *result_samples(const struct job *job, const struct result *result)
 {
     json_t *samples = json_array();
     int most = result->ranks < PEERS_MOST ? PEERS_MOST / result->ranks : 1;
-    for (int r = 0; r < result->ranks; r++) {
+    for (int r = 0; result->samples && r < result->ranks; r++) {
         const struct rank_sample *sample = &result->samples[r];
         json_t *it = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
                                sample->time_us);
@@ -335,10 +335,8 @@ static void json_result(struct report *report, const struct job *job, const stru
     bool late = result->late_rank >= 0;
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
-    if (result->samples) {
-        json_object_set_new(line, "culprit", result_bottleneck(json, result));
-        json_object_set_new(line, "samples", result_samples(job, result));
-    }
+    json_object_set_new(line, "culprit", result_bottleneck(json, result));
+    json_object_set_new(line, "samples", result_samples(job, result));
     if (result->profile)
         json_object_set_new(line, "profile", result_profile(result));
     readings_put(line, &result->devices);

@@ -31,6 +31,8 @@ def wrong_with(check, text):
     try:
         check(json.loads(text))
     except ValueError as error:  # of either
+        if getattr(error, "rule", None) == "required":
+            return f"{error.name} lacks {', '.join(set(error.rule_definition) - set(error.value))}"
         return str(error)[:400]
     return ""
 
