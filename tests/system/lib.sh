@@ -37,7 +37,7 @@ failed() {
         head -c 3000 -- "$out" 2>/dev/null | sed 's/^/  out: /'
         head -c 6000 -- "$err" 2>/dev/null | sed 's/^/  err: /'
     } >&2
-    [ -z "${FAIL_FAST:-}" ] || finish
+    [ -z "${FAIL_FAST:-}" ] || verdict
 }
 
 # keep_json FILE: keeps what --json wrote, as it is now, for check_schema. It starts no process, since a test counts them.
@@ -62,10 +62,14 @@ check_schema() {
     [ "${documents:-0}" -gt 0 ] || ! grep -q -- --json "$0" || failed "no JSON was held against the schema"
 }
 
-finish() {
-    check_schema
+verdict() {
     echo "$checks checks, $failures failed"
     exit $((failures > 0))
+}
+
+finish() {
+    check_schema
+    verdict
 }
 
 # run COMMAND...: output to $out and $err, exit status to $status. Kills a command that hangs (124).
