@@ -39,10 +39,12 @@ read -r variable name key <<<"$secret"
 check "another secret than the head says" grep -q "kubectl create secret generic $name --from-literal=$key=" "$manifest"
 check "$variable is no secret" test "$variable" = CCTEST_SECRET
 
-# Pod 0 has its name in its own hosts file; the others ask a name server, which learns it when pod 0 runs.
+# A file stands for the name server, which does not know pod 0 until it runs.
 check "the pods meet elsewhere than at $pod0" grep -q " $pod0:" <<<" ${command[*]}"
 echo 127.0.0.1 localhost >hosts
-mount --bind hosts /etc/hosts
+echo hosts: files >nsswitch
+check "no names of its own" mount --bind hosts /etc/hosts
+check "no name server of its own" mount --bind nsswitch /etc/nsswitch.conf
 ln -s "$CCTEST" cctest
 pod() { start "$1" env PATH="$PWD:$PATH" "${variables[@]}" CCTEST_SECRET="$long_secret" JOB_COMPLETION_INDEX="$1" "${command[@]}" \
     -b 1000 -e 1000 -n 3 "${@:2}"; }
@@ -75,7 +77,7 @@ check_says '^cctest: JOB_COMPLETION_INDEX is 1, but the number of ranks is not k
 indexed 1 allreduce --np 2 -b 8 -e 8 -n 1
 check_status 0
 indexed 1 allreduce --rendezvous nowhere.cctest:7777 --world 3 --timeout 1
-check_status "[15]"
-check_says "^cctest: .*rendezvous host 'nowhere.cctest'"
+check_status 1
+check_says "^cctest: .*the rendezvous host 'nowhere.cctest' is unknown on this host"
 
 finish
