@@ -15,6 +15,7 @@
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
+#include "cli/printers/accept_files.h"
 #include "cli/printers/accept_json.h"
 #include "cli/printers/accept_table.h"
 #include "cli/printers/json.h"
@@ -93,6 +94,8 @@ static enum status printer_end(struct accept_report *report, const struct accept
     struct accept_printer *printer = printer_of(report);
     running_hide(printer);
     json_keep(printer, acceptance, &status);
+    if (printer->failed == STATUS_OK && acceptance->stage_count > 0)
+        printer->failed = accept_files_write(acceptance);
     if (printer->failed != STATUS_OK && status != STATUS_USAGE) {
         log_print_failure(log_current());
         status = status_graver(status, STATUS_ERROR);

@@ -195,8 +195,17 @@ const struct option_row option_table[] = {
      FIELD(accept.quick), .help = "end within two minutes of the start"},
     {.name = "pairs", .argument = "WHICH", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT,
      .kind = &kind_words, FIELD(accept.all_pairs), .words = pairs_words, .standard = "some",
-     .help = "'all': each host meets each other; 'some': each meets at least 3 and about log2(hosts) "
+     .help = "'all': each host meets each other; 'some': each meets at least 7 and log2(hosts) "
              "others"},
+    {.name = "good", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
+     .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.good),
+     .help = "write the hosts that are good, as a list that Slurm takes: n[1-16,18-64]"},
+    {.name = "bad", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
+     .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.bad),
+     .help = "likewise those that are bad"},
+    {.name = "junit", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
+     .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.junit),
+     .help = "write JUnit XML: a case for each host and stage"},
 
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT, .kind = &kind_file, FIELD(json),

@@ -3,7 +3,10 @@
  */
 #include "cli/printers/accept_table.h"
 
+#include <stdlib.h>
+
 #include "accept/stage.h"
+#include "cli/printers/accept_files.h"
 
 #define FINDINGS_MOST 200 /* printed; JSON has all */
 
@@ -35,20 +38,19 @@ static void findings_print(FILE *out, const struct acceptance *acceptance)
     if (findings->count > 0)
         fprintf(out, "#\n# findings:\n");
     for (int i = 0; i < findings->count && i < FINDINGS_MOST; i++)
-        fprintf(out, "  %-8s %s\n", health_words[findings->of[i].health], findings->of[i].text);
+        fprintf(out, "  %-8s %s\n",
+                findings->of[i].health == HEALTH_GOOD ? "note"
+                                                      : health_words[findings->of[i].health],
+                findings->of[i].text);
     if (findings->count > FINDINGS_MOST)
         fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
 }
 
 static void hosts_print(FILE *out, const struct acceptance *acceptance, enum health health)
 {
-    int count = 0;
-    for (int h = 0; h < acceptance->roster->host_count; h++) {
-        if (findings_health(&acceptance->findings, h) != health)
-            continue;
-        fprintf(out, "%s%s", count++ == 0 ? "" : ",", host_label(acceptance, h));
-    }
-    fprintf(out, "%s\n", count == 0 ? "none" : "");
+    char *list = accept_host_list(acceptance, health);
+    fprintf(out, "# %s: %s\n", health_words[health], !list ? "?" : list[0] ? list : "none");
+    free(list);
 }
 
 void accept_table_end(FILE *out, const struct acceptance *acceptance, enum status status)
@@ -56,10 +58,9 @@ void accept_table_end(FILE *out, const struct acceptance *acceptance, enum statu
     if (acceptance->roster) {
         findings_print(out, acceptance);
         fprintf(out, "#\n");
-        for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++) {
-            fprintf(out, "# %s: ", health_words[health]);
+        for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++)
             hosts_print(out, acceptance, health);
-        }
+        accept_drain_print(out, acceptance, "# ");
         fprintf(out, "# status: %s\n", status_word(status));
     }
     fflush(out);

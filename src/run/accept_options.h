@@ -23,6 +23,7 @@ struct accept_options {
     unsigned stages; /* 1 << enum accept_stage, of those that run */
     bool quick;      /* the whole in two minutes, launch apart */
     int all_pairs;   /* each host meets each other */
+    const char *good, *bad, *junit; /* files, "-" for stdout, or NULL */
 };
 
 #endif

@@ -75,18 +75,31 @@ agent_of() {
 accepts "1 2 3 4" --stages pairs,isolate,all
 for rank in 0 1 2 3; do ended "$rank" 0; done
 table
-check_says '^# good: h1,h2,h3,h4$' "$out"
+check_says '^# good: h\[1-4\]$' "$out"
 check_json "$hosts_json" 'd["status"] == "ok"' 'not d["findings"]' 'len([p for p in d["pairs"] if p["value"]]) >= 24'
 nothing_is_left
 
 # A throttled host is named, by its numbers beside the fleet's.
 host_rate 3 50mbit
-accepts "1 2 3 4" --stages pairs,isolate,all
+accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scratch/bad" --junit "$scratch/junit.xml"
 for rank in 0 1 2 3; do ended "$rank" 4; done
 table
 check_says '^  bad +h3: sends and receives at 0\.00[0-9]* GB/s, the fleet.s median is 0\.0[0-9]* .*confirmed with' "$out"
-check_says '^# good: h1,h2,h4$' "$out"
+check_says '^# good: h\[1-2,4\]$' "$out"
 check_says '^# bad: h3$' "$out"
+check_says '^# scontrol update NodeName=h3 State=DRAIN Reason="cctest: sends and receives at [^"]*"$' "$out"
+check "the lists" test "$(cat "$scratch/good" "$scratch/bad")" = $'h[1-2,4]\nh3'
+ran=(junit)
+python3 - "$scratch/junit.xml" >"$scratch/said" 2>&1 <<'PYTHON'
+import sys, xml.etree.ElementTree as tree
+suites = tree.parse(sys.argv[1]).getroot()
+assert [s.get("name") for s in suites] == ["start", "pairs", "isolate", "all"]
+assert all(len(s.findall("testcase")) == 4 == int(s.get("tests")) for s in suites)
+failed = [(s.get("name"), c.get("name")) for s in suites for c in s if c.find("failure") is not None]
+assert failed == [("isolate", "h3")], failed
+PYTHON
+status=$?
+check_status 0 "JUnit XML: $(cat "$scratch/said")"
 check_json "$hosts_json" 'd["status"] == "slow"' \
     '[h["name"] for h in d["hosts"] if h["health"] == "bad"] == ["h3"]'
 host_rate 3 400mbit
@@ -97,20 +110,20 @@ accepts "1 2 3 4" --stages pairs,isolate
 await 20 worker_of 2 >/dev/null && kill -KILL "$(worker_of 2)"
 for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 table
-check_says '^# good: .*h1,.*h3,h4$' "$out"
+check_says '^# good: h\[1-4\]$' "$out"
 check_says '^# bad: none$' "$out"
 accepts "1 2 3 4" --stages pairs,isolate
 await 20 worker_of 2 >/dev/null && kill -STOP "$(worker_of 2)"
 for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 table
-check_says '^# good: .*h3,h4$' "$out"
+check_says '^# good: (h\[1-4\]|h\[1,3-4\]|h\[3-4\])$' "$out"
 nothing_is_left
 accepts "1 2 3 4" --stages pairs,isolate,all
 await 20 worker_of 2 >/dev/null && kill -KILL "$(agent_of 2)"
 for rank in 0 2 3; do ended "$rank" 5; done
 table
 check_says '^  bad +h2: lost in stage pairs: .*its process ended' "$out"
-check_says '^# good: h1,h3,h4$' "$out"
+check_says '^# good: h\[1,3-4\]$' "$out"
 check_says '^# bad: h2$' "$out"
 wait "${pids[1]}"
 nothing_is_left
@@ -121,7 +134,7 @@ await 20 worker_of 4 >/dev/null && stopped=$(agent_of 4) && kill -STOP "$stopped
 for rank in 0 1 2; do ended "$rank" 5; done
 table
 check_says '^  bad +h4: lost in stage pairs: .*silent for' "$out"
-check_says '^# good: h1,h2,h3$' "$out"
+check_says '^# good: h\[1-3\]$' "$out"
 kill -CONT "$stopped"
 ended 3 5
 nothing_is_left
@@ -135,7 +148,7 @@ start 1 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7
 for rank in 0 1; do ended "$rank" 5; done
 table
 check_says '^  bad +\(rank 2\): lost: .*did not call rank 0 within 2 s' "$out"
-check_says '^# good: h1,h2$' "$out"
+check_says '^# good: h\[1-2\]$' "$out"
 
 # Rank 0 dies: the others end, and the JSON has what was known after the last stage.
 accepts "1 2 3 4" --stages pairs,isolate,all

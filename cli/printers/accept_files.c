@@ -1,0 +1,193 @@
+/*
+ * accept_files.c - what others read of an acceptance run: lists of hosts for Slurm, and JUnit XML.
+ */
+#include "cli/printers/accept_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "accept/stage.h"
+#include "base/host_list.h"
+#include "base/log.h"
+#include "cli/printers/output.h"
+
+#define REASON_MOST 160 /* bytes of a reason: Slurm shows one line of it */
+
+/* ---- lists ---- */
+
+static int names_compare(const void *a, const void *b)
+{
+    return host_name_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A host that never called has no name that Slurm knows. */
+static bool has_name(const struct acceptance *acceptance, int host)
+{
+    return acceptance->roster->hosts[host].name[0] != '\0';
+}
+
+char *accept_host_list(const struct acceptance *acceptance, enum health health)
+{
+    int hosts = acceptance->roster->host_count, count = 0;
+    size_t size = 1;
+    const char **names = calloc((size_t)hosts + 1, sizeof *names);
+    for (int h = 0; h < hosts && names; h++)
+        if (findings_health(&acceptance->findings, h) == health && has_name(acceptance, h)) {
+            names[count++] = host_label(acceptance, h);
+            size += strlen(host_label(acceptance, h)) + 2;
+        }
+    char *list = names ? malloc(size) : NULL;
+    if (list) {
+        struct text text = text_in(list, size);
+        qsort(names, (size_t)count, sizeof *names, names_compare);
+        host_list_add(&text, names, count);
+    }
+    free(names);
+    return list;
+}
+
+static enum status list_write(const struct acceptance *acceptance, enum health health,
+                              const char *path)
+{
+    if (!path)
+        return STATUS_OK;
+    char *list = accept_host_list(acceptance, health), *line = NULL;
+    int length = list ? asprintf(&line, "%s\n", list) : -1;
+    enum status status = length < 0 ? fail(STATUS_ERROR, "out of memory for a list of hosts")
+                                    : output_put(line, (size_t)length, path, NULL);
+    free(length < 0 ? NULL : line);
+    free(list);
+    return status;
+}
+
+/* ---- Slurm ---- */
+
+/* The gravest finding of a host, which comes first. */
+static const struct found *host_finding(const struct acceptance *acceptance, int host)
+{
+    const struct findings *findings = &acceptance->findings;
+    for (int i = 0; i < findings->count; i++)
+        if (findings->of[i].host == host && findings->of[i].health == HEALTH_BAD)
+            return &findings->of[i];
+    return NULL;
+}
+
+void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before)
+{
+    for (int h = 0; h < acceptance->roster->host_count; h++) {
+        const struct found *found = host_finding(acceptance, h);
+        if (!found || !has_name(acceptance, h))
+            continue;
+        const char *name = host_label(acceptance, h), *text = found->text;
+        size_t length = strlen(name);
+        if (strncmp(text, name, length) == 0 && text[length] == ':')
+            text += length + 2; /* Slurm names it */
+        fprintf(out, "%sscontrol update NodeName=%s State=DRAIN Reason=\"cctest: ", before, name);
+        for (int i = 0; text[i] && i < REASON_MOST; i++)
+            fputc(strchr("\"\\`$", text[i]) ? '\'' : text[i], out);
+        fputs("\"\n", out);
+    }
+}
+
+/* ---- JUnit ---- */
+
+static void xml_put(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+        }
+}
+
+/* What a stage found of a host: its failures; of the links that it is an end of, too. */
+static int case_failures(FILE *out, const struct acceptance *acceptance, enum accept_stage stage,
+                         int host)
+{
+    int failures = 0;
+    for (int i = 0; i < acceptance->findings.count; i++) {
+        const struct found *found = &acceptance->findings.of[i];
+        if (found->stage != stage || found->health == HEALTH_GOOD ||
+            (found->host != host && found->peer != host))
+            continue;
+        failures++;
+        if (!out)
+            continue;
+        fprintf(out, "      <failure type=\"%s\" message=\"", health_words[found->health]);
+        xml_put(out, found->text);
+        fputs("\"/>\n", out);
+    }
+    return failures;
+}
+
+static void case_put(FILE *out, const struct acceptance *acceptance,
+                     const struct stage_result *result, int host)
+{
+    fprintf(out, "    <testcase classname=\"cctest.accept.%s\" name=\"",
+            accept_stage_names[result->stage]);
+    xml_put(out, host_label(acceptance, host));
+    fprintf(out, "\" time=\"%.3f\">\n", result->seconds);
+    if (result->state == STAGE_LEFT_OUT) {
+        fputs("      <skipped message=\"", out);
+        xml_put(out, result->why);
+        fputs("\"/>\n", out);
+    }
+    case_failures(out, acceptance, result->stage, host);
+    fputs("    </testcase>\n", out);
+}
+
+static void suite_put(FILE *out, const struct acceptance *acceptance,
+                      const struct stage_result *result)
+{
+    int hosts = acceptance->roster->host_count, failed = 0;
+    for (int h = 0; h < hosts; h++)
+        failed += case_failures(NULL, acceptance, result->stage, h) > 0;
+    fprintf(out,
+            "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",
+            accept_stage_names[result->stage], hosts, failed,
+            result->state == STAGE_LEFT_OUT ? hosts : 0, result->seconds);
+    for (int h = 0; h < hosts; h++)
+        case_put(out, acceptance, result, h);
+    fputs("  </testsuite>\n", out);
+}
+
+static enum status junit_write(const struct acceptance *acceptance, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    if (!path)
+        return STATUS_OK;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return fail(STATUS_ERROR, "out of memory for the JUnit report");
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cctest accept\">\n", out);
+    for (int s = 0; s < acceptance->stage_count; s++)
+        suite_put(out, acceptance, &acceptance->stages[s]);
+    fputs("</testsuites>\n", out);
+    bool whole = fclose(out) == 0;
+    enum status status = whole ? output_put(text, length, path, NULL)
+                               : fail(STATUS_ERROR, "out of memory for the JUnit report");
+    free(text);
+    return status;
+}
+
+enum status accept_files_write(const struct acceptance *acceptance)
+{
+    const struct accept_options *options = &acceptance->job->accept;
+    enum status status = list_write(acceptance, HEALTH_GOOD, options->good);
+    if (status == STATUS_OK)
+        status = list_write(acceptance, HEALTH_BAD, options->bad);
+    return status == STATUS_OK ? junit_write(acceptance, options->junit) : status;
+}

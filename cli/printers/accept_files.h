@@ -1,0 +1,22 @@
+/*
+ * accept_files.h - what others read of an acceptance run: lists of hosts for Slurm, and JUnit XML.
+ */
+#ifndef CCTEST_CLI_PRINTERS_ACCEPT_FILES_H
+#define CCTEST_CLI_PRINTERS_ACCEPT_FILES_H
+
+#include <stdio.h>
+
+#include "accept/acceptance.h"
+
+/* The hosts of one health, as Slurm writes lists: "n[1-16,18]"; "" where there is none. The caller
+ * frees it. NULL: out of memory. */
+char *accept_host_list(const struct acceptance *acceptance, enum health health);
+
+/* A line for each bad host that takes it out of Slurm, to copy:
+ * scontrol update NodeName=n17 State=DRAIN Reason="cctest: ..." */
+void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before);
+
+/* Writes the files that the options name. */
+enum status accept_files_write(const struct acceptance *acceptance);
+
+#endif
