@@ -324,49 +324,10 @@ static void gather_passing_failure(struct merging *m)
     gather_from(m, m->peer, m->host, SUSPECT_CLEARED);
 }
 
-/* Links that are confirmed, and not explained by an end, meet in a host: it is the host that is
- * slow now and then. */
-static bool meets_links(struct merging *m, int host)
-{
-    int partners = 0;
-    m->count = 0;
-    for (int i = 0; i < m->suspicion->count; i++) {
-        const struct suspect *link = &m->suspicion->of[i];
-        if (link->peer < 0 || (link->host != host && link->peer != host) ||
-            link->state != SUSPECT_CONFIRMED || complaint_of(m, link) != m->complaint)
-            continue;
-        bool known = false;
-        for (int k = 0; k < m->count; k++)
-            known = known || m->of[k]->host + m->of[k]->peer == link->host + link->peer;
-        partners += !known;
-        m->of[m->count++] = link;
-    }
-    int each = fleet_readings(m->fleet, m->count > 0 ? m->of[0]->series : 0, host);
-    return partners >= LINKS_LEAST && partners * LINKS_SHARE >= each;
-}
-
-static bool is_explained(const struct merging *m, int host)
-{
-    return end_is(m, host, SUSPECT_CONFIRMED);
-}
-
-/* The links of a host that become a sickness of the host. */
-static void links_merge(struct merging *m)
-{
-    m->peer = -1;
-    if (m->complaint != COMPLAINT_FAILURE && !is_explained(m, m->host) && meets_links(m, m->host)) {
-        m->confirmed = true;
-        sickness_add_rails(m, SPOT_HOST);
-    }
-}
-
 static void link_merge(struct merging *m)
 {
-    int host = m->host, peer = m->peer;
-    if (is_explained(m, host) || is_explained(m, peer))
-        return;
-    if (m->complaint != COMPLAINT_FAILURE && (meets_links(m, host) || meets_links(m, peer)))
-        return;
+    if (end_is(m, m->host, SUSPECT_CONFIRMED) || end_is(m, m->peer, SUSPECT_CONFIRMED))
+        return; /* it explains the link */
     gather(m);
     gather_passing_failure(m);
     if (m->count == 0)
@@ -400,9 +361,6 @@ static void merge_all(struct merging *m)
         for (m->host = 0; m->host < hosts; m->host++)
             if (m->suspicion->first[m->host] >= 0)
                 host_merge(m);
-        for (m->host = 0; m->host < hosts; m->host++)
-            if (m->suspicion->first[m->host] >= 0)
-                links_merge(m);
         for (int i = 0; i < m->suspicion->count; i++) {
             const struct suspect *link = &m->suspicion->of[i];
             m->host = link->host < link->peer ? link->host : link->peer;

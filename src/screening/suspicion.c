@@ -12,6 +12,8 @@
 #define TRIES_SLOW       6
 #define TRIES_NOW        10
 #define PATIENCE_FAILURE 6
+#define LINKS_LEAST      2 /* suspects, and */
+#define LINKS_SHARE      4 /* one link in so many, to suspect the host */
 #define PARTNERS_LEAST   2 /* with which a host fails */
 
 /* Transfers from one host to another failed: of a failure but wrong data, in both directions. */

@@ -16,11 +16,6 @@
 
 #include "screening/limits.h"
 
-/* The host of suspected links is a suspect, where they are at least so many, and one link in so
- * many. */
-#define LINKS_LEAST 2
-#define LINKS_SHARE 4
-
 #define WITNESSES_MOST 6 /* the first are kept */
 
 enum suspect_state {
