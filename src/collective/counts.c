@@ -5,21 +5,16 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text_file.h"
 
 /* A size_t holds the bytes of so many elements of any type. */
 #define ELEMENTS_MOST (SIZE_MAX / 64)
-#define FILE_MOST     ((size_t)1 << 30) /* bytes: numbers for more than ten thousand ranks */
-#define OPENER_MS     1000              /* until the writer of a FIFO has opened it */
-#define WRITER_MS     20000             /* until it writes, or goes on writing */
 
 /* Reading the option. */
 
@@ -99,88 +94,17 @@ static enum status line_read(struct counts_file *file, const char *text)
     return STATUS_OK;
 }
 
-/* As read(), on a descriptor that does not block; waits some time for the writer of a FIFO. ENXIO:
- * there is no writer; ETIMEDOUT: it neither writes nor ends. */
-static ssize_t file_take(int fd, char *text, size_t room)
-{
-    static const int patience_ms[] = {OPENER_MS, WRITER_MS};
-    struct pollfd set = {.fd = fd, .events = POLLIN};
-    struct stat about;
-    bool is_fifo = fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
-    for (size_t i = 0; i < sizeof patience_ms / sizeof patience_ms[0]; i++) {
-        int ready = poll(&set, 1, is_fifo ? patience_ms[i] : -1);
-        ssize_t got = read(fd, text, room);
-        if (got == 0 && ready == 0) {
-            errno = ENXIO;
-            return -1;
-        }
-        if (got >= 0 || errno != EAGAIN)
-            return got;
-    }
-    errno = ETIMEDOUT;
-    return -1;
-}
-
-/* By errno. */
-static enum status file_refuse(const char *path)
-{
-    if (errno == ENXIO)
-        return fail(STATUS_ERROR, "%.200s is a FIFO without a writer: start its writer first",
-                    path);
-    if (errno == ETIMEDOUT)
-        return fail(STATUS_ERROR,
-                    "%.200s is a pipe whose writer has written nothing for %d s and has not ended: "
-                    "let it write the numbers and end",
-                    path, WRITER_MS / 1000);
-    return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
-}
-
-/* Reads the whole file and adds a zero byte; the caller frees *text. */
-static enum status file_load(int fd, const char *path, char **text)
-{
-    size_t used = 0, room = 1 << 16;
-    ssize_t got = 1;
-    *text = malloc(room);
-    while (*text && got > 0 && used < FILE_MOST) {
-        got = file_take(fd, *text + used, room - used - 1);
-        if (got < 0)
-            return file_refuse(path);
-        if (memchr(*text + used, '\0', (size_t)got))
-            return fail(STATUS_USAGE, "%.200s holds a zero byte: give numbers as text", path);
-        used += (size_t)got;
-        if (used + 1 == room) {
-            char *grown = realloc(*text, room *= 2);
-            if (!grown)
-                free(*text);
-            *text = grown;
-        }
-    }
-    if (!*text)
-        return fail(STATUS_ERROR, "out of memory for %.200s", path);
-    if (used >= FILE_MOST)
-        return fail(STATUS_USAGE,
-                    "%.200s is larger than 1G, too large for a file of counts: give a smaller file",
-                    path);
-    (*text)[used] = '\0';
-    return STATUS_OK;
-}
-
 static enum status file_read(const char *path, struct counts_spec *spec)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0 && errno != ENOENT)
-        return fail(STATUS_USAGE, "cannot read %.200s: %s", path, strerror(errno));
-    if (fd < 0)
+    if (access(path, F_OK) != 0 && errno == ENOENT)
         return fail(STATUS_USAGE,
                     "--counts '%.200s' is neither a distribution nor a file: give uniform, zipf:S, "
                     "hot:F, spread, or a file",
                     path);
     struct counts_file file = {.path = path, .spec = spec};
     char *text = NULL;
-    enum status status = file_load(fd, path, &text);
+    enum status status = text_file_read(path, &text);
     char *rest = text;
-    if (status == STATUS_OK && strncmp(rest, "\xef\xbb\xbf", 3) == 0)
-        rest += 3; /* the byte order mark of UTF-8 */
     while (status == STATUS_OK && rest) {
         char *line = strsep(&rest, "\n");
         file.line++;
@@ -189,7 +113,6 @@ static enum status file_read(const char *path, struct counts_spec *spec)
     if (status == STATUS_OK && spec->rows == 0)
         status = fail(STATUS_USAGE, "%.200s holds no numbers: give one for each rank", path);
     free(text);
-    close(fd);
     return status;
 }
 
