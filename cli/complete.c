@@ -233,11 +233,13 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer(word, "auto", "");
     else if (kind == &kind_counts)
         offer_all(word, counts, "");
+    else if (kind == &kind_split)
+        offer_all(word, (const char *const[]){"node", "rail", NULL}, "");
     else if (kind == &kind_inject)
         offer_faults(*word);
     else if (kind == &kind_device)
         offer_devices(word);
-    if (kind == &kind_file || kind == &kind_counts)
+    if (kind == &kind_file || kind == &kind_counts || kind == &kind_split)
         puts(FILES_TOO);
     const struct word item = word_behind(*word, ",");
     if ((kind == &kind_datatype || kind == &kind_reduction) && item.done == word->done)

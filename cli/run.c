@@ -51,12 +51,12 @@ static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
     choose_ranks_as(job, local ? ranks : 0);
     if (ranks <= 0)
         return STATUS_OK;
-    struct shape *shape;
+    struct split split;
     int *here = local ? calloc((size_t)ranks, sizeof *here) : NULL;
-    status = job_shape(job, ranks, here, &shape);
+    status = job_split(job, ranks, here, &split);
     if (status == STATUS_OK)
-        status = job_check_ranks(job, ranks, shape);
-    shape_free(shape);
+        status = job_check_ranks(job, ranks, &split);
+    split_free(&split);
     free(here);
     return status;
 }

@@ -354,8 +354,30 @@ static json_t *shape_show(const struct option_row *option, const struct job *job
     return json_sprintf("%dx%d", job->shape_groups, job->shape_ranks);
 }
 
+static enum status split_parse(const struct argument *argument, struct job *job)
+{
+    return split_read(argument->text, &job->split);
+}
+
+static json_t *split_show(const struct option_row *option, const struct job *job)
+{
+    (void)option;
+    return job->split.text ? json_string(job->split.text) : json_null();
+}
+
+/* As for a file of counts. */
+static json_t *split_compare(const struct option_row *option, const struct job *job)
+{
+    if (job->split.kind != SPLIT_FILE)
+        return split_show(option, job);
+    return json_sprintf("FILE (groups %016llx)",
+                        (unsigned long long)split_fingerprint(&job->split));
+}
+
 const struct option_kind kind_counts = {
     .parse = counts_parse, .show = counts_show, .compare = counts_compare};
 const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
+const struct option_kind kind_split = {
+    .parse = split_parse, .show = split_show, .compare = split_compare};
 const struct option_kind kind_algorithm = {
     .parse = algorithm_read, .show = algorithm_show, .compare = algorithm_compare};

@@ -6,7 +6,7 @@
 
 #include "cli/options/option.h"
 
-extern const struct option_kind kind_algorithm, kind_counts, kind_shape;
+extern const struct option_kind kind_algorithm, kind_counts, kind_shape, kind_split;
 
 /* Adds "auto", which picks an algorithm for each size once the ranks are known. */
 enum status choices_default(struct job *job);

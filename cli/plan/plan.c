@@ -29,7 +29,7 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
     return (size_t)ranks * (size_t)channel_count_host(job) * candidate->datatype->size;
 }
 
-static enum status plan_check(struct job *job, int ranks, const struct shape *shape)
+static enum status plan_check(struct job *job, int ranks, const struct split *split)
 {
     if (job->svg && job->candidate_count > 1)
         return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
@@ -47,7 +47,7 @@ static enum status plan_check(struct job *job, int ranks, const struct shape *sh
     if (job->bootstrap.rank >= ranks)
         return fail(STATUS_USAGE, "--rank %d is not among the %d ranks: choose one from 0 to %d",
                     job->bootstrap.rank, ranks, ranks - 1);
-    return job_check_ranks(job, ranks, shape);
+    return job_check_ranks(job, ranks, split);
 }
 
 /* "allreduce ring, 4 ranks, count 4 (16 bytes of float), out of place" */
@@ -157,18 +157,19 @@ enum status plan_command(const struct command_line *line, struct job *job)
 {
     int ranks = job->bootstrap.np ? job->bootstrap.np : RANKS_STANDARD;
     int *here = calloc((size_t)ranks, sizeof *here);
-    struct shape *shape;
+    struct split split;
     if (!here)
         return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
     job->smallest = job->largest = plan_bytes(line, job, &job->candidates[0], ranks);
-    enum status status = job_shape(job, ranks, here, &shape);
+    enum status status = job_split(job, ranks, here, &split);
     free(here);
     if (status == STATUS_OK)
-        status = plan_check(job, ranks, shape);
+        status = plan_check(job, ranks, &split);
     if (status != STATUS_OK) {
-        shape_free(shape);
+        split_free(&split);
         return status;
     }
+    const struct rank_group all = split_group(&split, 0);
     bool text =
         (!job->json || strcmp(job->json, "-") != 0) && (!job->svg || strcmp(job->svg, "-") != 0);
     json_t *document = job->json ? json_document() : NULL;
@@ -178,14 +179,14 @@ enum status plan_command(const struct command_line *line, struct job *job)
     for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
         struct sized_problem sized;
         size_t bytes = plan_bytes(line, job, &job->candidates[i], ranks);
-        status = job_problem(job, &job->candidates[i], bytes, ranks, shape, &sized);
+        status = job_problem(job, &job->candidates[i], bytes, &all, &sized);
         if (status == STATUS_OK)
             status = plan_choice(job, &sized.problem, i, text, plans);
         if (status == STATUS_OK && job->svg)
             status = plan_picture(job, &sized.problem);
         counts_free(sized.counts);
     }
-    shape_free(shape);
+    split_free(&split);
     if (document && status == STATUS_OK)
         status = json_put(document, job->json, NULL);
     json_decref(document);

@@ -83,7 +83,7 @@ static void csv_text(FILE *file, const char *text)
 static void csv_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct csv_report *csv = csv_report_of(report);
-    const struct statistics *time = &result->time_us;
+    const struct statistics *time = &result->timing.time_us;
     const struct candidate *candidate = &job->candidates[result->choice];
     fprintf(csv->file, "%s,%s,%s,%s,%s,%s,", candidate->collective->name, candidate->text,
             result->transport, job->memory->name, candidate->datatype->name,
@@ -98,9 +98,12 @@ static void csv_result(struct report *report, const struct job *job, const struc
     fprintf(csv->file, "%.3f,%.3f,%.3f,%.3f,", time->min, time->p50, time->mean, time->p90);
     if (!isnan(time->p99))
         fprintf(csv->file, "%.3f", time->p99);
-    fprintf(csv->file, ",%.3f,%.6f,%.6f,", time->max, result->algbw, result->busbw);
+    fprintf(csv->file, ",%.3f,%.6f,%.6f,", time->max, result->timing.algbw, result->timing.busbw);
     csv_text(csv->file, candidate->collective->counted ? job->counts_text : "");
-    fputc('\n', csv->file);
+    fprintf(csv->file, ",%d,", result->group_count);
+    csv_text(csv->file, result->slowest_name);
+    fprintf(csv->file, ",%.3f,%.3f\n", result->groups[result->median_group].timing.time_us.p50,
+            result->groups[result->fastest_group].timing.time_us.p50);
     csv_flush(csv);
 }
 
@@ -161,7 +164,7 @@ struct report *csv_open(const char *path, struct patience *patience, struct outc
         csv_create(path, patience, outcome,
                    "collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,"
                    "in_place,iterations,checked,wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,"
-                   "max_us,algbw_GBps,busbw_GBps,counts\n");
+                   "max_us,algbw_GBps,busbw_GBps,counts,groups,slowest,median_us,fastest_us\n");
     if (report)
         report->result = csv_result;
     return report;

@@ -18,6 +18,7 @@
 #include "cli/options/options.h"
 #include "cli/printers/json_devices.h"
 #include "cli/printers/json_fallbacks.h"
+#include "cli/printers/json_groups.h"
 #include "cli/printers/json_times.h"
 
 #define PEERS_MOST  4096 /* of all ranks, in one line */
@@ -118,6 +119,7 @@ static void json_begin(struct report *report, const struct job *job,
         devices_begin_rank(rank);
         json_array_append_new(ranks, rank);
     }
+    json_object_set_new(json->document, "groups", groups_json(job, participants));
     json_object_set_new(json->document, "vendor", vendor_json(job));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
@@ -324,14 +326,10 @@ static void json_result(struct report *report, const struct job *job, const stru
     result_traffic(line, result);
     json_object_set_new(line, "round_trip",
                         json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
-    times_put(line, result);
-    json_object_set_new(line, "algbw_GBps", json_real(result->algbw));
-    json_object_set_new(line, "busbw_GBps", json_real(result->busbw));
-    json_object_set_new(line, "slowest",
-                        result->slowest_rank < 0
-                            ? json_null()
-                            : json_pack("{s:i, s:I}", "rank", result->slowest_rank, "iterations",
-                                        (json_int_t)result->slowest_times));
+    timing_put(line, &result->timing);
+    json_object_set_new(line, "ended", json_string(sampling_end_names[result->end]));
+    if (job->split.kind != SPLIT_NONE)
+        groups_put(line, result);
     bool late = result->late_rank >= 0;
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());

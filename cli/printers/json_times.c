@@ -45,14 +45,20 @@ static json_t *trend_json(const struct trend *trend)
                               : json_pack("{s:f, s:f}", "change", trend->change, "z", trend->z);
 }
 
-void times_put(json_t *line, const struct result *result)
+void timing_put(json_t *line, const struct timing *timing)
 {
-    json_object_set_new(line, "time_us", statistics_json(&result->time_us));
+    const struct slowest_rank *slowest = &timing->slowest;
+    json_object_set_new(line, "time_us", statistics_json(&timing->time_us));
     json_object_set_new(line, "device_time_us",
-                        result->device_us.max > 0 ? statistics_json(&result->device_us)
+                        timing->device_us.max > 0 ? statistics_json(&timing->device_us)
                                                   : json_null());
-    json_object_set_new(line, "ended", json_string(sampling_end_names[result->end]));
-    json_object_set_new(line, "median_interval", interval_json(&result->p50_interval));
-    json_object_set_new(line, "modes", modes_json(&result->modes));
-    json_object_set_new(line, "trend", trend_json(&result->trend));
+    json_object_set_new(line, "median_interval", interval_json(&timing->p50_interval));
+    json_object_set_new(line, "modes", modes_json(&timing->modes));
+    json_object_set_new(line, "trend", trend_json(&timing->trend));
+    json_object_set_new(line, "algbw_GBps", json_real(timing->algbw));
+    json_object_set_new(line, "busbw_GBps", json_real(timing->busbw));
+    json_object_set_new(line, "slowest",
+                        slowest->rank < 0 ? json_null()
+                                          : json_pack("{s:i, s:I}", "rank", slowest->rank,
+                                                      "iterations", (json_int_t)slowest->times));
 }

@@ -8,7 +8,8 @@
 
 #include "measure/report.h"
 
-/* Puts the keys time_us, device_time_us, ended, median_interval, modes and trend into a result. */
-void times_put(json_t *line, const struct result *result);
+/* Puts the keys time_us, device_time_us, median_interval, modes, trend, algbw_GBps, busbw_GBps and
+ * slowest into a result, or into that of a group. */
+void timing_put(json_t *line, const struct timing *timing);
 
 #endif

@@ -85,7 +85,7 @@ static void printers_begin(struct report *report, const struct job *job,
         if (each)
             each->begin(each, job, participants);
     }
-    running_set_job(&printers->running, job, participants->ranks);
+    running_set_job(&printers->running, job, shape_size(participants->split->groups, 0));
     printers_done(printers);
 }
 

@@ -82,18 +82,20 @@ static void table_begin(struct report *report, const struct job *job,
 
 static void print_columns(const struct table *table, const struct job *job)
 {
-    static const char *const titles[2][7] = {
-        {"size", "count", "p50", "p99", "algbw", "busbw", "#wrong"},
-        {"bytes", "elements", "us", "us", "GB/s", "GB/s", ""},
+    static const char *const titles[2][9] = {
+        {"size", "count", "p50", "p99", "algbw", "busbw", "median", "fastest", "#wrong"},
+        {"bytes", "elements", "us", "us", "GB/s", "GB/s", "us", "us", ""},
     };
     for (int row = 0; row < 2; row++) {
         const char *const *title = titles[row];
         fprintf(table->out, "# %10s %11s", title[0], title[1]);
         columns_print(table->out, &table->columns, row ? NULL : column_titles);
         fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
-        fprintf(table->out, "%s%s", row ? "" : "   ", title[6]);
+        if (job->split.kind != SPLIT_NONE)
+            fprintf(table->out, " %11s %11s", title[6], title[7]);
+        fprintf(table->out, "%s%s", row ? "" : "   ", title[8]);
         sampling_titles_print(table->out, job, row);
-        fputc('\n', table->out);
+        fprintf(table->out, "%s\n", job->split.kind != SPLIT_NONE && !row ? "    slowest" : "");
     }
 }
 
@@ -200,17 +202,26 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, "  %10s %11s", "-", "-");
     column_texts(candidate, texts);
     columns_print(out, &table->columns, texts);
-    print_time(out, result, result->time_us.p50);
-    print_time(out, result, result->time_us.p99);
-    print_bandwidth(out, result->algbw);
-    print_bandwidth(out, result->busbw);
+    print_time(out, result, result->timing.time_us.p50);
+    print_time(out, result, result->timing.time_us.p99);
+    print_bandwidth(out, result->timing.algbw);
+    print_bandwidth(out, result->timing.busbw);
+    bool split = result->slowest_name[0];
+    if (split) {
+        print_time(out, result, result->groups[result->median_group].timing.time_us.p50);
+        print_time(out, result, result->groups[result->fastest_group].timing.time_us.p50);
+    }
     if (result->checked == 0)
         fprintf(out, " %8s", "-");
     else
         fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
                 result->wrong ? paint(table, PLAIN) : "");
     sampling_columns_print(out, job, result);
-    fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
+    if (split)
+        fprintf(out, "%s %s%s\n", best ? " *" : "  ", result->slowest_name,
+                best ? paint(table, PLAIN) : "");
+    else
+        fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
     bool named = job->bootstrap.verbosity >= 1 && result->bottleneck_text[0];
     if (named)
         fprintf(out, "#   slowest: %s\n", result->bottleneck_text);
@@ -231,7 +242,7 @@ static int fastest_held(const struct table *table)
     for (int i = 0; i < table->held_count; i++) {
         const struct result *result = &table->held[i].result;
         if (result->iterations > 0 && result->wrong == 0 &&
-            (best < 0 || result->time_us.p50 < table->held[best].result.time_us.p50))
+            (best < 0 || result->timing.time_us.p50 < table->held[best].result.timing.time_us.p50))
             best = i;
     }
     return table->held_count > 1 ? best : -1;
@@ -281,8 +292,8 @@ static void remember_cell(struct table *table, const struct result *result)
         .choice = result->choice,
         .asked = result->asked,
         .bytes = result->bytes,
-        .time = result->iterations > 0 ? result->time_us.p50 : 0,
-        .busbw = result->busbw,
+        .time = result->iterations > 0 ? result->timing.time_us.p50 : 0,
+        .busbw = result->timing.busbw,
         .wrong = result->wrong > 0,
     };
 }

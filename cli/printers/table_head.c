@@ -132,6 +132,21 @@ static void print_names(FILE *out, const struct job *job)
         fprintf(out, ", %d algorithms", names);
 }
 
+/* The groups that run at once. */
+static void print_split(FILE *out, const struct job *job, const struct split *split)
+{
+    const struct shape *groups = split->groups;
+    int each = shape_size(groups, 0);
+    if (job->split.kind == SPLIT_NONE)
+        return;
+    fprintf(
+        out,
+        "# %d group%s of %d rank%s at the same time (--split %s); p50 to busbw: of the slowest; "
+        "median, fastest: p50 of these\n",
+        groups->groups, groups->groups == 1 ? "" : "s", each, each == 1 ? "" : "s",
+        job->split.text);
+}
+
 void head_print(FILE *out, const struct job *job, const struct participants *participants,
                 const struct columns *columns)
 {
@@ -171,6 +186,7 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
                                         : "iterations back to back");
     print_bindings(out, participants);
     fputs("\n", out);
+    print_split(out, job, participants->split);
     gpus_print(out, participants, job->bootstrap.verbosity >= 1);
     for (int i = 0; i < job->candidate_count; i++) {
         if (!candidate_is_first(job, i))

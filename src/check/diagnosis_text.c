@@ -22,6 +22,13 @@ struct wording {
     enum diagnosis_detail detail;
 };
 
+/* What a rank is called. */
+static int called(const struct wording *wording, int rank)
+{
+    const int *members = wording->context->members;
+    return members ? members[rank] : rank;
+}
+
 static void add_set(const struct wording *wording, const struct rank_set *set)
 {
     int ranks = wording->context->ranks;
@@ -32,7 +39,7 @@ static void add_set(const struct wording *wording, const struct rank_set *set)
     }
     for (int rank = 0; rank < ranks; rank++)
         if (rank_set_has(set, rank, ranks))
-            rank_list_put(&list, rank);
+            rank_list_put(&list, called(wording, rank));
     rank_list_end(&list, wording->text);
 }
 
@@ -40,7 +47,7 @@ static void add_sources(const struct wording *wording, const struct explanation 
 {
     struct rank_list list = {0};
     for (int i = 0; i < explanation->source_count; i++)
-        rank_list_put(&list, explanation->sources[i]);
+        rank_list_put(&list, called(wording, explanation->sources[i]));
     rank_list_end(&list, wording->text);
     if (!wording->group->same_senders)
         text_add(wording->text, " and others");
@@ -52,7 +59,7 @@ static void add_sources(const struct wording *wording, const struct explanation 
 static void add_victims(const struct wording *wording)
 {
     if (wording->group->count == 1)
-        text_add(wording->text, "rank %d", wording->group->rank);
+        text_add(wording->text, "rank %d", called(wording, wording->group->rank));
     else
         text_add(wording->text, "these ranks");
 }
@@ -69,7 +76,7 @@ static void add_combined(const struct wording *wording, const struct hypothesis 
     }
     if (hypothesis->kind == HYPOTHESIS_MISSING && !one && size == ranks - 1) {
         text_add(text, "it holds the contribution of rank %d alone, those of ",
-                 rank_set_first(&hypothesis->set, ranks, false));
+                 called(wording, rank_set_first(&hypothesis->set, ranks, false)));
         add_set(wording, &hypothesis->set);
         text_add(text, " are missing%s", or_doubled);
         return;
@@ -92,8 +99,9 @@ static void add_moved(const struct wording *wording, const struct explanation *e
     if (hypothesis->kind == HYPOTHESIS_ELSEWHERE) {
         text_add(wording->text,
                  "elements of rank %d%s stand where those of rank %d belong, %+lld away",
-                 hypothesis->source, hypothesis->before ? " (of the iteration before)" : "",
-                 hypothesis->instead, (long long)hypothesis->shift);
+                 called(wording, hypothesis->source),
+                 hypothesis->before ? " (of the iteration before)" : "",
+                 called(wording, hypothesis->instead), (long long)hypothesis->shift);
         return;
     }
     text_add(wording->text, "data from ");
@@ -131,14 +139,15 @@ static void add_place(const struct wording *wording, const struct explanation *e
         text_add(text, "elements %llu..%llu", (unsigned long long)explanation->first,
                  (unsigned long long)explanation->last);
     if (!wording->group->alike)
-        text_add(text, " of rank %d", wording->group->rank);
+        text_add(text, " of rank %d", called(wording, wording->group->rank));
 }
 
 /* Data movement. */
 static void add_sender(const struct wording *wording, const struct explanation *explanation)
 {
     struct text *text = wording->text;
-    int rank = wording->group->rank, sender = explanation->sources[0];
+    int rank = called(wording, wording->group->rank);
+    int sender = called(wording, explanation->sources[0]);
     if (explanation->source_count != 1 || !wording->group->same_senders) {
         text_add(text, ": suspect the links into ");
         add_victims(wording);
@@ -162,9 +171,10 @@ static void add_carrier(const struct wording *wording, const struct rank_set *se
     int first = set->first, last = (first + size - 1) % ranks;
     text_add(text, " (");
     if (wording->context->collective->rooted && !rank_set_has(set, root, ranks))
-        text_add(text, "in a tree, rank %d, or the links from it; ", first);
-    text_add(text, "in a ring, the link from rank %d to %d, or from %d to %d)", last,
-             (last + 1) % ranks, first, (first + ranks - 1) % ranks);
+        text_add(text, "in a tree, rank %d, or the links from it; ", called(wording, first));
+    text_add(text, "in a ring, the link from rank %d to %d, or from %d to %d)",
+             called(wording, last), called(wording, (last + 1) % ranks), called(wording, first),
+             called(wording, (first + ranks - 1) % ranks));
 }
 
 static void add_suspect(const struct wording *wording, const struct explanation *explanation)
@@ -182,9 +192,11 @@ static void add_suspect(const struct wording *wording, const struct explanation 
         add_victims(wording);
         text_add(text, ", or the links into %s", wording->group->count == 1 ? "it" : "them");
     } else if (size == 1) {
-        text_add(text, ": suspect rank %d, or the links from it", rank_set_first(set, ranks, true));
+        text_add(text, ": suspect rank %d, or the links from it",
+                 called(wording, rank_set_first(set, ranks, true)));
     } else if (hypothesis->kind == HYPOTHESIS_MISSING && size == ranks - 1) {
-        text_add(text, ": suspect the links into rank %d", rank_set_first(set, ranks, false));
+        text_add(text, ": suspect the links into rank %d",
+                 called(wording, rank_set_first(set, ranks, false)));
     } else {
         add_carrier(wording, set, size);
     }
@@ -260,7 +272,7 @@ static void add_corrupted(const struct wording *wording, const struct wrong_elem
     pattern_format(type, element->got, got, sizeof got);
     text_add(text, "element %llu", (unsigned long long)element->at);
     if (element->source != EVERY_RANK)
-        text_add(text, " from rank %d", element->source);
+        text_add(text, " from rank %d", called(wording, element->source));
     text_add(text, " is %s instead of %s (", got, expected);
     double error = element_error(wording->context, element);
     if (error != 0 && flips > 1) {
@@ -300,10 +312,11 @@ static void add_unexplained(const struct wording *wording)
     if (wording->detail != DETAIL_SUSPECTS || source == EVERY_RANK || source == rank)
         return;
     if (wording->group->count > 1)
-        text_add(text, ": suspect the memory of rank %d, or the links from it", source);
+        text_add(text, ": suspect the memory of rank %d, or the links from it",
+                 called(wording, source));
     else
-        text_add(text, ": suspect the memory of ranks %d and %d, or what lies between them", source,
-                 rank);
+        text_add(text, ": suspect the memory of ranks %d and %d, or what lies between them",
+                 called(wording, source), called(wording, rank));
 }
 
 static void add_result(const struct wording *wording)
@@ -325,7 +338,7 @@ static void add_result(const struct wording *wording)
              (unsigned long long)wording->group->wrong,
              wording->group->wrong == 1 ? " is" : "s are", (unsigned long long)finding->iteration);
     if (!wording->group->alike)
-        text_add(text, "of rank %d ", wording->group->rank);
+        text_add(text, "of rank %d ", called(wording, wording->group->rank));
     text_add(text, "at %llu: expected %s, got %s", (unsigned long long)finding->first.at, expected,
              got);
     if (wording->detail == DETAIL_COUNT)

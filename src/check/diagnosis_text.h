@@ -13,6 +13,7 @@ struct diagnosis_context {
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL unless the collective reduces */
     int ranks;
+    const int *members; /* how each is called: a rank of the job; NULL: as here */
 };
 
 enum diagnosis_detail {

@@ -266,6 +266,19 @@ size_t collective_bytes(const struct problem *problem, size_t element)
     return most * element;
 }
 
+int problem_rank(const struct problem *problem, int member)
+{
+    int low = 0, high = problem->ranks - 1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (problem_member(problem, middle) < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return problem_member(problem, low) == member ? low : -1;
+}
+
 double collective_bus_factor(const struct collective *collective, int ranks)
 {
     double n = ranks;

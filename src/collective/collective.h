@@ -72,7 +72,17 @@ struct problem {
     bool finishes; /* the operator has a last step on the result (avg) */
     const struct counts *counts; /* forms with counts, and sendrecv; else NULL. Not owned */
     const struct shape *shape;   /* the groups of ranks; NULL: not known. Not owned */
+    const int *members; /* the job's ranks that these are, ascending; NULL: the same. Not owned */
 };
+
+/* The job's rank that a rank of the problem is. */
+static inline int problem_member(const struct problem *problem, int rank)
+{
+    return problem->members ? problem->members[rank] : rank;
+}
+
+/* The other way; -1: the job's rank is none of the problem. */
+int problem_rank(const struct problem *problem, int member);
 
 enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
 extern const char *const buffer_names[BUFFERS]; /* "source", "destination", "scratch" */

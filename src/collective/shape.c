@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -105,6 +106,12 @@ struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, 
     if (!shape)
         snprintf(why, size, "out of memory for the groups of %d ranks", ranks);
     return shape;
+}
+
+bool shape_equal(const struct shape *a, const struct shape *b)
+{
+    return a->ranks == b->ranks &&
+           memcmp(a->group, b->group, (size_t)a->ranks * sizeof *a->group) == 0;
 }
 
 void shape_free(struct shape *shape)

@@ -27,6 +27,9 @@ struct shape *shape_create(const int *group_of_rank, int ranks);
  * with a sentence in `why`: the sizes do not add up to `ranks`, or memory ran out. */
 struct shape *shape_of_sizes(const int *sizes, int count, int ranks, char *why, size_t size);
 
+/* The same groups of the same ranks? */
+bool shape_equal(const struct shape *a, const struct shape *b);
+
 void shape_free(struct shape *shape); /* NULL is allowed */
 
 static inline int shape_size(const struct shape *shape, int group)

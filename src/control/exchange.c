@@ -23,16 +23,23 @@ enum status exchange_decode(struct control *control, enum exchange kind, struct 
     return status;
 }
 
-enum status exchange_maximum(struct control *control, uint64_t *words, size_t count,
-                             const char *what)
+enum status exchange_maximum(struct control *control, words_lay *lay, const void *argument,
+                             size_t count, const char *what, uint64_t *words)
 {
-    size_t done = 0, piece = 0;
+    size_t done = 0, piece = 0, most = count < CONTROL_WORDS_MOST ? count : CONTROL_WORDS_MOST;
+    bool holds_all = control_rank(control) == 0;
+    uint64_t *own = holds_all ? NULL : malloc((most + 1) * sizeof *own);
     enum status status;
+    if (!holds_all && !own)
+        return fail(STATUS_ERROR, "out of memory for %zu words of the %s data", most, what);
     do {
-        piece = count - done < CONTROL_WORDS_MOST ? count - done : CONTROL_WORDS_MOST;
-        status = control_maximum(control, words + done, piece, what);
+        uint64_t *part = holds_all ? words + done : own;
+        piece = count - done < most ? count - done : most;
+        lay(argument, done, piece, part);
+        status = control_maximum(control, part, piece, what);
         done += piece;
     } while (status == STATUS_OK && done < count);
+    free(own);
     return status;
 }
 

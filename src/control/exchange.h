@@ -14,10 +14,14 @@ enum status exchange_decode(struct control *control, enum exchange kind, struct 
                             bool (*decode)(void *argument, int rank, struct reader *reader),
                             void *argument);
 
+/* Writes this rank's words [first, first + count) to `to`. */
+typedef void words_lay(const void *argument, size_t first, size_t count, uint64_t *to);
+
 /* As control_maximum(), for any number of words: piece by piece, since each connection of a relay
- * holds one in its buffer. */
-enum status exchange_maximum(struct control *control, uint64_t *words, size_t count,
-                             const char *what);
+ * holds one in its buffer. `words`: room for `count` maxima, at rank 0; the others hold a piece of
+ * their words at a time. */
+enum status exchange_maximum(struct control *control, words_lay *lay, const void *argument,
+                             size_t count, const char *what, uint64_t *words);
 
 /* Sends `each` bytes of <what> data to each of `peers`, in their order in `mine`, and receives as
  * many from each into `theirs`. Each parcel goes to its peer alone, so a few peers of each rank cost

@@ -37,6 +37,7 @@ static bool other_end(const struct operation *mine, int rank, const struct opera
 static enum status matches_find(const struct flat_config *config, struct match *matches)
 {
     const struct schedule *schedule = config->schedule;
+    int rank = problem_member(&schedule->problem, schedule->rank);
     if (!config->peers || config->zcopy_least == SIZE_MAX)
         return STATUS_OK;
     for (uint32_t i = 0; i < schedule->count; i++) {
@@ -50,11 +51,11 @@ static enum status matches_find(const struct flat_config *config, struct match *
                 next = matches[before].next;
                 break;
             }
-        while (next < peer->count && !other_end(mine, schedule->rank, &peer->operations[next]))
+        while (next < peer->count && !other_end(mine, rank, &peer->operations[next]))
             next++;
         if (next == peer->count || peer->operations[next].length != mine->length)
             return fail(STATUS_ERROR, "rank %d has no counterpart of operation %u of rank %d",
-                        mine->peer, i, schedule->rank);
+                        mine->peer, i, rank);
         if (mine->length * config->element >= config->zcopy_least)
             matches[i].theirs = &peer->operations[next];
         matches[i].next = next + 1;

@@ -4,19 +4,7 @@
 #ifndef CCTEST_MEASURE_FAULT_REPORT_H
 #define CCTEST_MEASURE_FAULT_REPORT_H
 
-#include "measure/rank_summary.h"
-#include "measure/slowest.h"
-#include "verdict/rank_state.h"
-
-/* A line that is reported, on rank 0. */
-struct line {
-    const struct job *job;
-    const struct rank_result *mine;
-    const struct member *members;
-    const struct rank_summaries *summaries;
-    struct slowest *slowest;
-    const struct tick *tick; /* for a long search; NULL is allowed */
-};
+#include "measure/line.h"
 
 typedef void fault_listener(void *argument, const struct job_error *error);
 

@@ -100,7 +100,7 @@ static bool sender_holds_element(const struct schedule *schedule, const struct o
         return true;
     for (int i = 0; collective_expects(&schedule->problem, schedule->rank, i, &expectation); i++)
         if (element - expectation.at < expectation.length)
-            return expectation.rank == arrival->peer;
+            return expectation.rank == problem_rank(&schedule->problem, arrival->peer);
     return false;
 }
 
@@ -120,7 +120,7 @@ void rank_result_note_finding(struct rank_result *rank_result, const struct find
     int arrival = provenance_of(schedule, finding->first.at);
     if (arrival >= 0 &&
         sender_holds_element(schedule, &schedule->operations[arrival], finding->first.at)) {
-        noted.hop_peer = schedule->operations[arrival].peer;
+        noted.hop_peer = problem_rank(&schedule->problem, schedule->operations[arrival].peer);
         noted.hop_step = schedule->operations[arrival].step;
     }
     rank_result_note(rank_result, &noted);

@@ -140,7 +140,7 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
     summary->late = read_u64(reader);
     for (int a = 0; a < ACTIVITIES; a++)
         summary->shares[a] = read_double(reader);
-    if (!finding_decode(reader, ranks, &summary->finding))
+    if (!finding_decode(reader, summaries->group_ranks, &summary->finding))
         return false;
     summary->stages = read_u32(reader) != 0;
     summary->direct = read_u32(reader) != 0;
@@ -152,12 +152,14 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
     return (summary->wrong > 0) == (summary->finding.kind != FINDING_NONE);
 }
 
-enum status rank_summaries_decode(const struct blobs *blobs, struct rank_summaries *summaries)
+enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
+                                  struct rank_summaries *summaries)
 {
     *summaries = (struct rank_summaries){.of = calloc((size_t)blobs->count, sizeof *summaries->of)};
     if (!summaries->of)
         return fail(STATUS_ERROR, "out of memory for the results of %d ranks", blobs->count);
     summaries->count = blobs->count;
+    summaries->group_ranks = group_ranks;
     return blobs_read(blobs, 0, "result", summary_decode, summaries);
 }
 

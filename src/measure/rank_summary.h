@@ -20,8 +20,8 @@ struct rank_summary {
     struct device_changes changes; /* what devices have counted; of those that the rank reads */
     double duration;               /* median of an iteration, us; 0: not asked for */
     double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
-    struct finding finding;
-    bool stages, direct; /* as in struct rank_result */
+    struct finding finding;        /* its ranks are those of the group */
+    bool stages, direct;           /* as in struct rank_result */
     int transports;
     struct transport_use transport[TRANSPORTS_MOST];
     int peers;
@@ -30,7 +30,7 @@ struct rank_summary {
 
 /* Of one line: of every rank. */
 struct rank_summaries {
-    int count;
+    int count, group_ranks;
     struct rank_summary *of;
 };
 
@@ -38,9 +38,11 @@ struct rank_summaries {
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
                          const struct tick *tick, struct bytes *bytes);
 
-/* Reads what all ranks sent, and checks it. The summaries are given back with
+/* Reads what all ranks sent, and checks it. `group_ranks`: the ranks of a group, in which findings
+ * count. The summaries are given back with
  * rank_summaries_free() also after an error. */
-enum status rank_summaries_decode(const struct blobs *blobs, struct rank_summaries *summaries);
+enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
+                                  struct rank_summaries *summaries);
 void rank_summaries_free(struct rank_summaries *summaries);
 
 #endif

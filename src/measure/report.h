@@ -12,10 +12,12 @@
 #include "measure/median_interval.h"
 #include "measure/modes.h"
 #include "measure/sampling.h"
+#include "measure/slowest.h"
 #include "measure/statistics.h"
 #include "measure/trend.h"
 #include "run/cpu_binding.h"
 #include "run/job.h"
+#include "run/split.h"
 #include "verdict/rank_state.h"
 
 /* Where one rank's time went in the timed iterations of a line. */
@@ -32,6 +34,23 @@ struct rank_sample {
     const struct peer_stats *peer; /* of each of them, the longest awaited first */
 };
 
+/* How long the timed iterations of a line took, in one group. */
+struct timing {
+    struct statistics time_us;
+    struct median_interval p50_interval; /* of time_us.p50 */
+    struct modes modes;
+    struct trend trend;
+    struct statistics device_us; /* that the devices took, by their own clocks; all 0: none did */
+    double algbw, busbw;         /* GB/s, from p50; 0 where it has no meaning */
+    struct slowest_rank slowest;
+};
+
+/* One of the groups in which a line ran at the same time. */
+struct group_result {
+    struct timing timing;
+    size_t wrong; /* wrong elements, over its ranks and checked iterations */
+};
+
 /* One line of the table: one collective, algorithm and size. */
 struct result {
     int choice;   /* index in job->candidates */
@@ -40,9 +59,14 @@ struct result {
     int root;
     int channels; /* 0: a vendor's library has its own */
     long iterations, checked;
-    size_t wrong;       /* wrong elements, over all ranks and checked iterations */
-    char transport[64]; /* "shm", "tcp", "shm+tcp", "self" */
-    bool on_device;     /* the device executor ran it; else the host's */
+    size_t wrong; /* wrong elements, over all ranks and checked iterations */
+    /* Of each group; the results free them. The three by p50, of equal ones the first; there may be
+     * one group only. */
+    struct group_result *groups;
+    int group_count, slowest_group, median_group, fastest_group;
+    char slowest_name[GROUP_NAME_MOST]; /* of that group; "": the job is not split */
+    char transport[64];                 /* "shm", "tcp", "shm+tcp", "self" */
+    bool on_device;                     /* the device executor ran it; else the host's */
     /* What moved the bytes: "sm" (kernels of GPUs), "ce" (their copy engines, and kernels that
      * combine), "staged" (likewise, through memory of the host), "ce+staged", "cpu"; a vendor's
      * library: its name. */
@@ -51,17 +75,11 @@ struct result {
     struct traffic
         by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
     const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
-    enum sampling_end end;                            /* why no more iterations were timed */
-    struct statistics time_us;
-    struct median_interval p50_interval; /* of time_us.p50 */
-    struct modes modes;
-    struct trend trend;
-    struct statistics device_us; /* that the devices took, by their own clocks; all 0: none did */
-    double algbw, busbw;         /* GB/s, from p50; 0 where it has no meaning */
-    int slowest_rank;            /* the slowest most often; -1: none was timed */
-    long slowest_times;          /* iterations in which it was */
-    int late_rank;               /* -1: none stands out */
-    double late_us;              /* its median lateness */
+    /* Of the slowest group: a collective in all groups takes as long. */
+    struct timing timing;
+    enum sampling_end end; /* why no more iterations were timed */
+    int late_rank;         /* -1: none stands out */
+    double late_us;        /* its median lateness */
     int ranks;
     struct bottleneck bottleneck;   /* what accounts for the time */
     char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */
@@ -90,6 +108,7 @@ struct line_name {
 struct participants {
     int ranks;
     const struct member *members;       /* by rank */
+    const struct split *split;          /* the groups of the ranks */
     const struct cpu_binding *bindings; /* by rank; NULL: the job ended before they were known */
     /* Likewise: that have the ranks' memory; NULL also where it is the host's. */
     const struct memory_device *devices;

@@ -1,8 +1,8 @@
 /*
  * results.c - from all ranks' results to a line of the table, and to sentences about what is wrong.
  *
- * The time of an iteration is that of the slowest rank, or half of it where an iteration goes there
- * and back. Percentiles are taken over iterations.
+ * The time of an iteration of a group is that of its slowest rank, or half of it where an iteration
+ * goes there and back. Percentiles are taken over iterations. A line shows the slowest group.
  */
 #include "measure/results.h"
 
@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "measure/bottleneck_report.h"
 #include "measure/fault_report.h"
+#include "measure/group_results.h"
 #include "measure/rank_summary.h"
 #include "run/candidates.h"
 
@@ -76,52 +77,27 @@ static void result_way(struct result *result, const struct line *line)
                                              : "ce");
 }
 
-/* Of one trip of so many; the times become those of one, and are sorted. */
-static void result_samples(struct result *result, const struct slowest *slowest, uint64_t trips,
-                           const struct tick *tick)
+/* *duration: p50 of an iteration of the slowest group, there and back; ns. */
+static enum status result_late(struct result *result, const struct line *line, uint64_t *duration)
 {
-    uint64_t *duration = slowest->duration;
-    size_t count = slowest->count;
-    for (size_t i = 0; i < count; i++) {
-        duration[i] /= trips;
-        if (slowest->device)
-            slowest->device[i] /= trips;
-    }
-    if (slowest->device)
-        result->device_us = statistics_of(slowest->device, count, tick);
-    result->trend = trend_of(duration, count, tick); /* before they are sorted */
-    result->time_us = statistics_of(duration, count, tick);
-    result->p50_interval = median_interval_of(duration, count);
-    result->modes = modes_of(duration, count);
-    result->end = slowest->end;
-}
-
-/* *duration: p50 of an iteration, there and back; *time: of all of them together; ns. */
-static enum status result_times(struct result *result, const struct line *line, uint64_t *duration,
-                                uint64_t *time)
-{
-    const struct job *job = line->job;
     const struct rank_summaries *summaries = line->summaries;
-    const struct slowest *slowest = line->slowest;
-    const struct candidate *candidate = &job->candidates[result->choice];
-    uint64_t trips = candidate_trips(candidate);
     uint64_t *late = calloc((size_t)summaries->count, sizeof *late);
     if (!late)
         return fail(STATUS_ERROR, "out of memory for %d ranks", summaries->count);
     for (int r = 0; r < summaries->count; r++)
         late[r] = summaries->of[r].late;
-    for (size_t i = 0; i < slowest->count; i++)
-        *time += slowest->duration[i];
-    result_samples(result, slowest, trips, line->tick);
-    result->slowest_rank = slowest->rank;
-    result->slowest_times = slowest->times;
-    result->algbw = bandwidth_algorithm(result->bytes, result->time_us.p50);
-    result->busbw = result->algbw * collective_bus_factor(candidate->collective, summaries->count);
-    *duration = (uint64_t)(result->time_us.p50 * 1000) * trips;
+    *duration = (uint64_t)(result->timing.time_us.p50 * 1000) * line_trips(line);
     result->late_rank = statistics_late_rank(late, summaries->count, *duration);
     result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     free(late);
     return STATUS_OK;
+}
+
+/* All timed iterations of the slowest group together, ns. */
+static uint64_t result_time(const struct result *result, const struct line *line)
+{
+    double mean = result->timing.time_us.mean * 1e3 * (double)line_trips(line);
+    return (uint64_t)(mean * (double)result->iterations);
 }
 
 /* Each rank's time by activity, if it was asked for and iterations were timed. */
@@ -190,22 +166,24 @@ static enum status results_add_summaries(struct results *results, const struct l
         .bytes = collective_bytes(&mine->problem, candidate->datatype->size),
         .root = job->root,
         .iterations = mine->iterations,
+        .end = line->slowest->end,
         .checked = mine->checked,
         .late_rank = -1,
         .ranks = summaries->count,
     };
-    for (int r = 0; r < summaries->count; r++)
-        result->wrong += summaries->of[r].wrong;
-    results->wrong += result->wrong;
     result_traffic(result, summaries);
     result_way(result, line);
     const char *vendor = candidate->choice.algorithm->vendor;
     if (vendor) /* it brings links of its own */
         snprintf(result->transport, sizeof result->transport, "%s", vendor);
-    uint64_t duration = 0, time = 0;
-    enum status status = result_times(result, line, &duration, &time);
+    uint64_t duration = 0;
+    enum status status = group_results_make(result, line);
+    results->wrong += result->wrong;
+    if (status == STATUS_OK)
+        status = result_late(result, line, &duration);
     if (status == STATUS_OK && job->watches && result->iterations > 0)
-        status = bottleneck_report(result, line->members, summaries, duration, time);
+        status = bottleneck_report(result, line->members, summaries, duration,
+                                   result_time(result, line));
     if (status == STATUS_OK)
         status = result_profile(result, job, summaries);
     if (status == STATUS_OK)
@@ -220,14 +198,15 @@ static enum status results_add_summaries(struct results *results, const struct l
 }
 
 enum status results_add_line(struct results *results, const struct rank_result *mine,
-                             const struct job *job, const struct member *members,
-                             const struct blobs *blobs, struct slowest *slowest,
-                             struct report *report)
+                             const struct job *job, const struct split *split,
+                             const struct member *members, const struct blobs *blobs,
+                             struct slowest *slowest, struct report *report)
 {
     struct rank_summaries summaries;
-    enum status status = rank_summaries_decode(blobs, &summaries);
+    enum status status = rank_summaries_decode(blobs, shape_size(split->groups, 0), &summaries);
     const struct line line = {.job = job,
                               .mine = mine,
+                              .split = split,
                               .members = members,
                               .summaries = &summaries,
                               .slowest = slowest,
@@ -248,12 +227,13 @@ void results_add_errors(struct results *results, const struct job_error *errors,
 static struct result result_best(const struct result *results, int count)
 {
     struct result best = results[count - 1];
-    best.busbw = 0;
+    best.timing.busbw = 0;
     for (int i = 0; i < count; i++) {
         bool larger = results[i].bytes > best.bytes, right = results[i].wrong == 0;
-        if (larger || (results[i].bytes == best.bytes && right && results[i].busbw > best.busbw)) {
+        if (larger || (results[i].bytes == best.bytes && right &&
+                       results[i].timing.busbw > best.timing.busbw)) {
             best = results[i];
-            best.busbw = right ? best.busbw : 0;
+            best.timing.busbw = right ? best.timing.busbw : 0;
         }
     }
     return best;
@@ -262,7 +242,7 @@ static struct result result_best(const struct result *results, int count)
 bool results_fast_enough(const struct job *job, const struct result *results, int count,
                          struct result *slowest)
 {
-    *slowest = (struct result){.busbw = 0};
+    *slowest = (struct result){.choice = 0};
     for (int first = 0, end, found = 0; first < count; first = end) {
         const struct candidate *candidate = &job->candidates[results[first].choice];
         for (end = first + 1; end < count; end++)
@@ -271,10 +251,10 @@ bool results_fast_enough(const struct job *job, const struct result *results, in
         if (!candidate->collective->sized)
             continue;
         struct result best = result_best(&results[first], end - first);
-        if (!found++ || best.busbw < slowest->busbw)
+        if (!found++ || best.timing.busbw < slowest->timing.busbw)
             *slowest = best;
     }
-    return job->min_busbw <= 0 || slowest->busbw >= job->min_busbw;
+    return job->min_busbw <= 0 || slowest->timing.busbw >= job->min_busbw;
 }
 
 enum status results_status(const struct results *results, const struct job *job)
@@ -283,14 +263,15 @@ enum status results_status(const struct results *results, const struct job *job)
         return STATUS_WRONG_DATA;
     if (results->result_count == 0)
         return STATUS_OK;
-    struct result slowest;
+    struct result slowest = {0};
     char title[CANDIDATE_TITLE_MOST];
+    const char *name = slowest.slowest_name;
     if (results_fast_enough(job, results->results, results->result_count, &slowest))
         return STATUS_OK;
-    say("%s: the best busbw at the largest size is %.3f GB/s, less than the %.3f GB/s that "
+    say("%s: the best busbw at the largest size is %.3f GB/s%s%s, less than the %.3f GB/s that "
         "--min-busbw asks for",
-        candidate_title(job, &job->candidates[slowest.choice], title), slowest.busbw,
-        job->min_busbw);
+        candidate_title(job, &job->candidates[slowest.choice], title), slowest.timing.busbw,
+        name[0] ? " in " : "", name, job->min_busbw);
     return STATUS_SLOW;
 }
 
@@ -299,6 +280,7 @@ void results_free(struct results *results)
     for (int i = 0; i < results->result_count; i++) {
         result_reported(&results->results[i]); /* of a line that failed */
         free(results->results[i].profile);
+        free(results->results[i].groups);
     }
     free(results->results);
     free(results->errors);

@@ -32,9 +32,9 @@ enum status results_open(struct results *results, const struct device_table *tab
  * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. `slowest`: of the
  * same line; its times are sorted. */
 enum status results_add_line(struct results *results, const struct rank_result *mine,
-                             const struct job *job, const struct member *members,
-                             const struct blobs *blobs, struct slowest *slowest,
-                             struct report *report);
+                             const struct job *job, const struct split *split,
+                             const struct member *members, const struct blobs *blobs,
+                             struct slowest *slowest, struct report *report);
 
 /* Adds the errors of the control plane. */
 void results_add_errors(struct results *results, const struct job_error *errors, int count);

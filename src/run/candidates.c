@@ -169,11 +169,11 @@ enum status job_cross(struct job *job)
 }
 
 /* The size by which auto picks: that of the problem that the asked size makes. */
-static enum status auto_bytes(const struct job *job, const struct candidate *automatic, int ranks,
-                              size_t asked, size_t *bytes)
+static enum status auto_bytes(const struct job *job, const struct candidate *automatic,
+                              const struct rank_group *group, size_t asked, size_t *bytes)
 {
     struct sized_problem sized;
-    enum status status = job_problem(job, automatic, asked, ranks, NULL, &sized);
+    enum status status = job_problem(job, automatic, asked, group, &sized);
     if (status == STATUS_OK)
         *bytes = collective_bytes(&sized.problem, automatic->datatype->size);
     counts_free(sized.counts);
@@ -181,24 +181,25 @@ static enum status auto_bytes(const struct job *job, const struct candidate *aut
 }
 
 /* Adds auto's pick for each size of the sweep. */
-static enum status auto_expand(struct job *job, const struct candidate *automatic, int ranks,
-                               const struct shape *shape)
+static enum status auto_expand(struct job *job, const struct candidate *automatic,
+                               const struct rank_group *group)
 {
     const struct collective *collective = automatic->collective;
-    struct problem problem = {.collective = collective, .ranks = ranks, .shape = shape};
+    struct problem problem = {
+        .collective = collective, .ranks = group->ranks, .shape = group->nodes};
     struct candidate picked = *automatic;
     picked.choice.algorithm = NULL;
     for (size_t bytes = job_first_size(job, automatic), next = 1; next != 0; bytes = next) {
         const char *why;
         size_t size;
-        enum status status = auto_bytes(job, automatic, ranks, bytes, &size);
+        enum status status = auto_bytes(job, automatic, group, bytes, &size);
         if (status != STATUS_OK)
             return status;
         const struct algorithm *algorithm = algorithm_auto(&problem, size, &why);
         if (!algorithm)
             return fail(STATUS_USAGE,
                         "auto knows no algorithm for %s on %d ranks: name one with -a",
-                        collective->name, ranks);
+                        collective->name, group->ranks);
         if (picked.choice.algorithm != algorithm) {
             picked.choice = choice_of(algorithm);
             picked.least = bytes;
@@ -214,29 +215,43 @@ static enum status auto_expand(struct job *job, const struct candidate *automati
     return STATUS_OK;
 }
 
-static enum status candidates_expand(struct job *job, int ranks, const struct shape *shape)
+static enum status candidates_expand(struct job *job, const struct rank_group *group)
 {
     const struct old_candidates old = candidates_take(job);
     enum status status = STATUS_OK;
     for (int i = 0; i < old.count && status == STATUS_OK; i++)
         status = old.list[i].choice.algorithm ? job_add_candidate(job, &old.list[i])
-                                              : auto_expand(job, &old.list[i], ranks, shape);
+                                              : auto_expand(job, &old.list[i], group);
     free(old.list);
     return status;
 }
 
-/* A grouped algorithm is accepted until the groups are known. */
+/* A grouped algorithm is accepted until the nodes are known. */
 static const char *choice_refusal(const struct job *job, const struct candidate *candidate,
-                                  int ranks, const struct shape *shape, char *why, size_t size)
+                                  const struct rank_group *group, char *why, size_t size)
 {
     const struct choice *choice = &candidate->choice;
     struct problem problem = {.collective = candidate->collective,
-                              .ranks = ranks,
+                              .ranks = group->ranks,
                               .root = job->root == ROOT_ALL ? 0 : job->root,
-                              .shape = shape};
-    if (!choice->algorithm || (choice->algorithm->grouped && !shape && choice->group_count == 0))
+                              .shape = group->nodes};
+    if (!choice->algorithm ||
+        (choice->algorithm->grouped && !group->nodes && choice->group_count == 0))
         return NULL;
     return choice_refuses(choice, &problem, why, size);
+}
+
+/* By the first group that it cannot serve. Groups with the same nodes are alike. */
+static const char *split_refusal(const struct job *job, const struct candidate *candidate,
+                                 const struct split *split, char *why, size_t size)
+{
+    const char *refusal = NULL;
+    for (int g = 0; g < split->groups->groups && !refusal; g++) {
+        const struct rank_group group = split_group(split, g);
+        if (g == 0 || (split->nodes && !shape_equal(split->nodes[g], split->nodes[g - 1])))
+            refusal = choice_refusal(job, candidate, &group, why, size);
+    }
+    return refusal;
 }
 
 /* Why the result of a candidate has no meaning; NULL: it has one. */
@@ -256,14 +271,15 @@ static const char *meaning_refusal(const struct candidate *candidate, int ranks,
 
 /* *keeps: it runs. If it does not, but was not named by itself either, the rest of the job does. */
 static enum status candidate_check(const struct job *job, const struct candidate *candidate,
-                                   int ranks, const struct shape *shape, bool *keeps)
+                                   const struct split *split, bool *keeps)
 {
+    int ranks = shape_size(split->groups, 0);
     char text[VENDOR_WHY_MOST], title[CANDIDATE_TITLE_MOST];
     const char *meaning = meaning_refusal(candidate, ranks, text, sizeof text);
     const char *why = meaning ? meaning : job_vendor_refusal(job, candidate, ranks, text);
     bool optional = job->types_all;
     if (!why) {
-        why = choice_refusal(job, candidate, ranks, shape, text, sizeof text);
+        why = split_refusal(job, candidate, split, text, sizeof text);
         optional = job->choices_all;
     }
     *keeps = !why;
@@ -277,14 +293,14 @@ static enum status candidate_check(const struct job *job, const struct candidate
 }
 
 /* Removes what is left out. Each collective keeps something. */
-static enum status check_candidates(struct job *job, int ranks, const struct shape *shape)
+static enum status check_candidates(struct job *job, const struct split *split)
 {
     int kept = 0, left = 0;
     for (int i = 0; i < job->candidate_count; i++) {
         const struct candidate candidate = job->candidates[i];
         bool keeps, last = i + 1 == job->candidate_count ||
                            job->candidates[i + 1].collective != candidate.collective;
-        enum status status = candidate_check(job, &candidate, ranks, shape, &keeps);
+        enum status status = candidate_check(job, &candidate, split, &keeps);
         if (status != STATUS_OK)
             return status;
         if (keeps)
@@ -292,7 +308,7 @@ static enum status check_candidates(struct job *job, int ranks, const struct sha
         left += keeps;
         if (last && left == 0)
             return fail(STATUS_USAGE, "no algorithm for %s accepts %d ranks: choose another number",
-                        candidate.collective->name, ranks);
+                        candidate.collective->name, shape_size(split->groups, 0));
         left = last ? 0 : left;
     }
     job->candidate_count = kept;
@@ -300,7 +316,7 @@ static enum status check_candidates(struct job *job, int ranks, const struct sha
 }
 
 /* A file may be too short for the ranks. */
-static enum status check_counts(const struct job *job, int ranks, const struct shape *shape)
+static enum status check_counts(const struct job *job, const struct rank_group *group)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
@@ -309,26 +325,38 @@ static enum status check_counts(const struct job *job, int ranks, const struct s
         if (!candidate->collective->counted ||
             (i > 0 && candidate->collective == candidate[-1].collective))
             continue;
-        status = job_problem(job, candidate, job->smallest, ranks, shape, &sized);
+        status = job_problem(job, candidate, job->smallest, group, &sized);
         counts_free(sized.counts);
     }
     return status;
 }
 
-enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape)
+static enum status check_root(const struct job *job, int ranks)
 {
-    if (job_traits(job).rooted && job->root != ROOT_ALL && job->root >= ranks)
-        return fail(STATUS_USAGE, "root %d is not among the %d ranks: choose one from 0 to %d",
-                    job->root, ranks, ranks - 1);
+    const char *where = job->split.kind == SPLIT_NONE ? "" : " of a group";
+    if (!job_traits(job).rooted || job->root == ROOT_ALL || job->root < ranks)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "root %d is not among the %d rank%s%s: choose one from 0 to %d",
+                job->root, ranks, ranks == 1 ? "" : "s", where, ranks - 1);
+}
+
+enum status job_check_ranks(struct job *job, int ranks, const struct split *split)
+{
     for (int i = 0; i < job->injection_count; i++)
         if (job->injections[i].rank >= ranks)
             return fail(STATUS_USAGE,
                         "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
                         job->injections[i].rank, ranks, ranks - 1);
-    enum status status = job_check_vendors(job, ranks);
-    if (status == STATUS_OK && shape)
-        status = candidates_expand(job, ranks, shape);
+    if (!split->groups)
+        return STATUS_OK;
+    struct rank_group group = split_group(split, 0);
+    group.nodes = split_common_nodes(split);
+    enum status status = check_root(job, group.ranks);
     if (status == STATUS_OK)
-        status = check_candidates(job, ranks, shape);
-    return status == STATUS_OK ? check_counts(job, ranks, shape) : status;
+        status = job_check_vendors(job, group.ranks);
+    if (status == STATUS_OK && split->nodes)
+        status = candidates_expand(job, &group);
+    if (status == STATUS_OK)
+        status = check_candidates(job, split);
+    return status == STATUS_OK ? check_counts(job, &group) : status;
 }

@@ -33,9 +33,11 @@ enum status job_copy(const struct job *job, struct job *copy);
 const char *candidate_title(const struct job *job, const struct candidate *candidate,
                             char text[CANDIDATE_TITLE_MOST]);
 
-/* How often the data of an iteration travels the same way: 2 where it goes there and back, of which half
- * the time is shown; else 1. */
+/* How often the data of an iteration travels the same way: 2 where it goes there and back, of which
+ * half the time is shown; else 1. */
 uint64_t candidate_trips(const struct candidate *candidate);
+
+/* In what follows `ranks` are those of a group. */
 
 /* How many roots a line of the candidate has: with `-r all` each rank is the root in turn; else 1. */
 int candidate_roots(const struct job *job, const struct candidate *candidate, int ranks);
@@ -44,11 +46,12 @@ int candidate_roots(const struct job *job, const struct candidate *candidate, in
 long candidate_warmups(const struct job *job, const struct candidate *candidate, int ranks);
 long candidate_checks(const struct job *job, const struct candidate *candidate, int ranks);
 
-/* Checks that the job can run with `ranks` ranks: root, injections, counts, and each candidate.
- * Under `-a all` it removes algorithms that refuse, and under `-d all` or `-o all` what has no
- * meaning over these ranks; otherwise a refusal is an error. Called as soon
- * as the number of ranks is known (shape NULL), and again when the shape is known; then it replaces
- * `-a auto` by its picks. STATUS_USAGE, with the reason. */
-enum status job_check_ranks(struct job *job, int ranks, const struct shape *shape);
+/* Checks that the job can run with `ranks` ranks in all, in these groups: root, injections, counts,
+ * and each candidate in each group. Under `-a all` it removes algorithms that refuse, and under
+ * `-d all` or `-o all` what has no meaning over these ranks; otherwise a refusal is an error. Called
+ * as soon as the number of ranks is known, and again when the nodes are known; then it replaces
+ * `-a auto` by its picks: by the nodes of a group, if all groups have alike ones. STATUS_USAGE, with
+ * the reason. */
+enum status job_check_ranks(struct job *job, int ranks, const struct split *split);
 
 #endif

@@ -14,9 +14,11 @@ void job_release(struct job *job)
 {
     free(job->candidates);
     free(job->counts.numbers);
+    free(job->split.group);
     job->candidates = NULL;
     job->candidate_count = 0;
     job->counts.numbers = NULL;
+    job->split.group = NULL;
 }
 
 struct traits job_traits(const struct job *job)
@@ -71,27 +73,60 @@ unsigned long long job_size_count(const struct job *job, const struct candidate 
     return count;
 }
 
-enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape)
+/* Of the nodes of a group. */
+static enum status group_nodes(const struct job *job, const struct rank_group *group,
+                               const int *node, struct shape **nodes)
 {
-    int groups = job->shape_groups, each = job->shape_ranks;
-    long long wanted = (long long)groups * each;
+    int each = job->shape_ranks;
     char why[160] = "";
-    *shape = NULL;
-    if (groups > 0 && wanted != ranks)
-        return fail(STATUS_USAGE, "--shape %dx%d is for %lld ranks, not %d: let them agree", groups,
-                    each, wanted, ranks);
-    if (groups > 0)
-        *shape = shape_of_sizes(&each, 1, ranks, why, sizeof why);
-    else if (node)
-        *shape = shape_create(node, ranks);
-    if (!*shape && (groups > 0 || node))
-        return fail(STATUS_ERROR, "out of memory for the groups of %d ranks", ranks);
-    return STATUS_OK;
+    if (job->shape_groups > 0) {
+        *nodes = shape_of_sizes(&each, 1, group->ranks, why, sizeof why);
+    } else {
+        int *of = malloc((size_t)group->ranks * sizeof *of);
+        for (int r = 0; of && r < group->ranks; r++)
+            of[r] = node[group->members[r]];
+        *nodes = of ? shape_create(of, group->ranks) : NULL;
+        free(of);
+    }
+    return *nodes ? STATUS_OK
+                  : fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", group->ranks);
+}
+
+static enum status check_shape(const struct job *job, int ranks)
+{
+    long long wanted = (long long)job->shape_groups * job->shape_ranks;
+    if (job->shape_groups == 0 || wanted == ranks)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "--shape %dx%d is for %lld ranks, not %d%s: let them agree",
+                job->shape_groups, job->shape_ranks, wanted, ranks,
+                job->split.kind == SPLIT_NONE ? "" : ", as a group of --split has");
+}
+
+enum status job_split(const struct job *job, int ranks, const int *node, struct split *split)
+{
+    *split = (struct split){0};
+    enum status status = split_groups(&job->split, ranks, node, &split->groups);
+    if (status != STATUS_OK || !split->groups)
+        return status;
+    status = check_shape(job, shape_size(split->groups, 0));
+    if (status != STATUS_OK || (job->shape_groups == 0 && !node))
+        return status;
+    int count = split->groups->groups;
+    struct shape **nodes = calloc((size_t)count, sizeof *nodes);
+    if (!nodes)
+        return fail(STATUS_ERROR, "out of memory for %d groups of ranks", count);
+    for (int g = 0; g < count && status == STATUS_OK; g++) {
+        const struct rank_group group = split_group(split, g);
+        status = group_nodes(job, &group, node, &nodes[g]);
+    }
+    split->nodes = nodes;
+    return status;
 }
 
 enum status job_problem(const struct job *job, const struct candidate *candidate, size_t bytes,
-                        int ranks, const struct shape *shape, struct sized_problem *sized)
+                        const struct rank_group *group, struct sized_problem *sized)
 {
+    int ranks = group->ranks;
     const struct collective *collective = candidate->collective;
     const struct choice *choice = &candidate->choice;
     struct problem *problem = &sized->problem;
@@ -103,7 +138,8 @@ enum status job_problem(const struct job *job, const struct candidate *candidate
                     .count = collective_count(collective, bytes, candidate->datatype->size, ranks),
                     .in_place = job->in_place,
                     .finishes = candidate->reduction && candidate->reduction->finishes,
-                    .shape = shape}};
+                    .shape = group->nodes,
+                    .members = group->members}};
     enum status status = STATUS_OK;
     if (choice->algorithm && choice->algorithm->partner)
         status = choice_partners(choice, ranks, counts);
@@ -117,6 +153,16 @@ enum status job_problem(const struct job *job, const struct candidate *candidate
     if (status == STATUS_OK && collective->counted)
         problem->count = counts_mean(*counts);
     return status;
+}
+
+struct inputs job_inputs(const struct job *job, const struct candidate *candidate,
+                         const struct rank_group *group, uint64_t iteration)
+{
+    return (struct inputs){.datatype = candidate->datatype,
+                           .reduction = candidate->reduction,
+                           .ranks = group->ranks,
+                           .seed = job->seed + (uint64_t)group->number,
+                           .iteration = iteration};
 }
 
 static bool job_has_schedules(const struct job *job)
@@ -139,6 +185,7 @@ static const char *schedule_option(const struct job *job)
            : job->slots                       ? "--slots"
            : job->slot_bytes                  ? "--slot-size"
            : job->profile                     ? "--profile"
+           : job->split.kind != SPLIT_NONE    ? "--split"
            : job_has_schedules(job)           ? NULL
            : job->executor == EXECUTOR_DEVICE ? "--executor device"
            : job->graph                       ? "--graph"

@@ -10,7 +10,9 @@
 #include "collective/shape.h"
 #include "execute/device_group.h"
 #include "memory/datatype.h"
+#include "memory/inputs.h"
 #include "memory/memory.h"
+#include "run/split.h"
 #include "schedule/algorithm.h"
 #include "transport/transport.h"
 #include "run/accept_options.h"
@@ -118,6 +120,7 @@ struct job {
     struct counts_spec counts;     /* --counts */
     const char *counts_text;       /* as the user wrote it */
     int shape_groups, shape_ranks; /* --shape GROUPSxRANKS; 0: not given */
+    struct split_spec split;       /* --split */
     long iterations, warmup;       /* timed ones, and those before them */
     bool iterations_auto;          /* -n auto: until the median is known, `iterations` at most */
     double budget;                 /* seconds for the timed iterations of a line of -n auto */
@@ -146,7 +149,7 @@ struct job {
     bool gathers_samples; /* rank 0 reports the samples of all ranks: --samples */
 };
 
-void job_release(struct job *job); /* its candidates and its counts */
+void job_release(struct job *job); /* its candidates, its counts and its groups */
 
 /* Does the sweep's size matter to it? A barrier moves a few bytes; a file of --counts sets the block
  * lengths. */
@@ -166,10 +169,10 @@ size_t job_next_size(const struct job *job, const struct candidate *candidate, s
 /* How many sizes the sweep of a candidate has. */
 unsigned long long job_size_count(const struct job *job, const struct candidate *candidate);
 
-/* Groups the ranks as --shape says, else by node. `node`: the node of each rank, or NULL if it is
- * not known yet; *shape may become NULL then. Free with shape_free(). STATUS_USAGE if --shape does
- * not suit the ranks. */
-enum status job_shape(const struct job *job, int ranks, const int *node, struct shape **shape);
+/* Makes the groups of so many ranks, and in each the nodes, which are those of --shape if it is
+ * given. `node`: the node of each rank, or NULL if it is not known yet. Free with split_free(), also
+ * after an error. STATUS_USAGE if --split or --shape do not suit the ranks. */
+enum status job_split(const struct job *job, int ranks, const int *node, struct split *split);
 
 /* Checks that the libraries of vendors that the job names can do what it asks for; `ranks` is 0 if
  * it is not known yet. STATUS_USAGE, with the reason. */
@@ -198,9 +201,15 @@ struct sized_problem {
     struct counts *counts; /* or NULL; free with counts_free() */
 };
 
-/* Makes the problem of one size (bytes, as asked) of one candidate. The root is 0 if it rotates.
- * Before auto has picked, sendrecv has no partners. On error there are no counts to free. */
+/* Makes the problem of one size (bytes, as asked) of one candidate, for one group. The root is 0 if
+ * it rotates. Before auto has picked, sendrecv has no partners. On error there are no counts to
+ * free. */
 enum status job_problem(const struct job *job, const struct candidate *candidate, size_t bytes,
-                        int ranks, const struct shape *shape, struct sized_problem *sized);
+                        const struct rank_group *group, struct sized_problem *sized);
+
+/* What the ranks of a group begin with in a checked iteration: other values than in other groups,
+ * so that a message that came from one shows. */
+struct inputs job_inputs(const struct job *job, const struct candidate *candidate,
+                         const struct rank_group *group, uint64_t iteration);
 
 #endif

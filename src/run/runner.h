@@ -19,9 +19,11 @@ struct runner {
     const struct job *job;
     struct control *control;
     struct progress *progress;
-    int rank, ranks;
-    struct node_ranks node; /* the ranks of this host */
-    struct shape *shape;    /* owned by the session */
+    int rank, ranks;         /* of the job */
+    struct node_ranks node;  /* the ranks of this host */
+    struct split split;      /* owned by the session */
+    struct rank_group group; /* this rank's: the collective runs in each at the same time */
+    int group_rank;          /* its rank there */
     struct links *links;
     const struct vendor *vendor; /* of a candidate of the job; NULL: of none */
     struct vendor_session *vendor_session;

@@ -83,8 +83,8 @@ static enum status test_case_build(const struct runner *runner, int channels,
         return fail(STATUS_ERROR, "out of memory for %d schedules", count);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const struct problem problem = problem_of(test_case, i);
-        status = schedule_build(&test_case->candidate->choice, &problem, runner->rank, channels,
-                                sets, &test_case->schedules[i]);
+        status = schedule_build(&test_case->candidate->choice, &problem, runner->group_rank,
+                                channels, sets, &test_case->schedules[i]);
     }
     if (status == STATUS_OK && sets)
         test_case_fit_sets(sets, test_case->candidate->datatype->size, test_case);
@@ -98,10 +98,9 @@ static enum status test_case_write(const struct runner *runner, const struct can
     const struct job *job = runner->job;
     *test_case =
         (struct test_case){.candidate = candidate,
-                           .schedule_count = candidate_roots(job, candidate, runner->ranks),
+                           .schedule_count = candidate_roots(job, candidate, runner->group.ranks),
                            .sets = count};
-    enum status status =
-        job_problem(job, candidate, bytes, runner->ranks, runner->shape, &test_case->sized);
+    enum status status = job_problem(job, candidate, bytes, &runner->group, &test_case->sized);
     if (status == STATUS_OK)
         status = test_case_build(runner, channels, sets, test_case);
     if (status != STATUS_OK)
@@ -158,14 +157,16 @@ static enum status test_case_open_host(struct runner *runner, const struct candi
 }
 
 /* The schedules of the peers tell a device where their messages lie. */
-static enum status peer_schedules(const struct runner *runner, const struct test_case *test_case,
-                                  const struct problem *problem, struct schedule **peers)
+static enum status peer_schedules(const struct test_case *test_case, const struct problem *problem,
+                                  struct schedule **peers)
 {
     enum status status = STATUS_OK;
-    for (int r = 0; r < runner->ranks && status == STATUS_OK; r++)
-        if (test_case->peers[r].lanes > 0)
+    for (int r = 0; r < problem->ranks && status == STATUS_OK; r++) {
+        int peer = problem_member(problem, r);
+        if (test_case->peers[peer].lanes > 0)
             status = schedule_build(&test_case->candidate->choice, problem, r, test_case->channels,
-                                    false, &peers[r]);
+                                    false, &peers[peer]);
+    }
     return status;
 }
 
@@ -197,7 +198,7 @@ static enum status test_case_open_devices(struct runner *runner, const struct bu
     struct schedule **peers = calloc((size_t)runner->ranks, sizeof *peers);
     if (!peers)
         return fail(STATUS_ERROR, "out of memory for the schedules of %d ranks", runner->ranks);
-    enum status status = peer_schedules(runner, test_case, &problem, peers);
+    enum status status = peer_schedules(test_case, &problem, peers);
     for (int set = 0; set < test_case->sets && status == STATUS_OK; set++)
         status = test_case_open_device(
             runner, test_case->candidate, schedule, (const struct schedule *const *)peers, sets,

@@ -63,7 +63,9 @@ struct builder *builder_create(const struct problem *problem, int rank)
 
 struct group builder_group(struct builder *b)
 {
-    return (struct group){.size = b->schedule->problem.ranks, .rank = b->schedule->rank};
+    const struct problem *problem = &b->schedule->problem;
+    return (struct group){
+        .size = problem->ranks, .rank = b->schedule->rank, .ranks = problem->members};
 }
 
 struct group group_beside(struct builder *b, const struct group *group)

@@ -31,7 +31,7 @@ enum status builder_finish(struct builder *builder, bool runs, struct schedule *
 struct group {
     int size;         /* ranks in it */
     int rank;         /* this rank's group rank; see group_part() for a rank outside the group */
-    const int *ranks; /* world ranks by group rank; NULL: they are the same */
+    const int *ranks; /* ranks of the job by group rank; NULL: they are the same */
     int lane;
     int scope;
     bool absent; /* this rank is outside the group: its operations are ignored, its steps count */

@@ -48,7 +48,7 @@ enum operation_kind {
 
 struct operation {
     enum operation_kind kind;
-    int peer;                 /* world rank, for send, recv, recv_reduce; else -1 */
+    int peer;                 /* rank of the job, for send, recv, recv_reduce; else -1 */
     int lane;                 /* for send, recv, recv_reduce; else 0 */
     int step;                 /* label of the round, from 0 */
     uint32_t epoch;           /* index of its epoch */
@@ -71,7 +71,7 @@ struct epoch {
 
 struct schedule {
     struct problem problem;
-    int rank;
+    int rank;               /* of the problem */
     size_t extent[BUFFERS]; /* elements */
     /* Where buffers lie: storage number and element offset. In place, source and destination share
      * a storage; otherwise storage[b] = b and base[b] = 0. */

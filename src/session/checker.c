@@ -122,14 +122,11 @@ static enum status check_prepare(struct checker *checker, const struct test_case
         .schedule = test_case->schedules[root],
         .set = &checker->sets[set],
         .pattern = {.problem = test_case->schedules[root]->problem,
-                    .inputs = {.datatype = candidate->datatype,
-                               .reduction = candidate->reduction,
-                               .ranks = runner->ranks,
-                               .seed = runner->job->seed,
-                               .iteration = checker->checks++}},
+                    .inputs =
+                        job_inputs(runner->job, candidate, &runner->group, checker->checks++)},
     };
     schedule_bytes(check->schedule, candidate->datatype->size, check->used);
-    return check_fill(&runner->memory, runner->rank, check);
+    return check_fill(&runner->memory, runner->group_rank, check);
 }
 
 /* Counts the elements of the source that have changed. In place, the part that the destination
@@ -225,8 +222,8 @@ enum status checker_run(struct checker *checker, const struct test_case *test_ca
                 rank_result_note_times(rank_result, &times);
         }
         for (int i = 0; i < count && status == STATUS_OK; i++)
-            status = check_buffers(&checker->runner->memory, &checks[i], checker->runner->rank,
-                                   rank_result);
+            status = check_buffers(&checker->runner->memory, &checks[i],
+                                   checker->runner->group_rank, rank_result);
     }
     return status;
 }

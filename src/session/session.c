@@ -93,7 +93,7 @@ static void session_close(struct session *session, bool whole)
     free(session->bindings);
     free(session->devices);
     node_ranks_free(&session->runner.node);
-    shape_free(session->runner.shape);
+    split_free(&session->runner.split);
     free(session->job.candidates);
     control_close(session->control);
 }

@@ -123,7 +123,8 @@ static void session_bind(struct session *session, const cpu_set_t *cpus)
 static size_t session_own_bytes(const struct session *session)
 {
     const struct job *job = &session->job;
-    size_t bytes = RANK_BYTES + rank_result_bytes(job) + slowest_bytes(job);
+    size_t bytes = RANK_BYTES + rank_result_bytes(job) +
+                   slowest_bytes(job, &session->runner.split, session->runner.rank);
     if (job->samples && session->runner.rank == 0)
         bytes += sample_rows_bytes(job, session->runner.ranks);
     return bytes + bytes / 3;
@@ -204,6 +205,7 @@ static void session_begin_report(struct session *session, bool bound)
 {
     const struct participants participants = {.ranks = session->runner.ranks,
                                               .members = control_members(session->control),
+                                              .split = &session->runner.split,
                                               .bindings = bound ? session->bindings : NULL,
                                               .devices = bound ? session->devices : NULL,
                                               .bootstrap = session->membership->bootstrap};
@@ -307,19 +309,24 @@ static enum status session_connected(struct session *session)
 
 /* All together. */
 
-/* Which ranks belong together. */
-static enum status session_shape(struct session *session)
+/* Which ranks belong together, and whether the job can run on them. */
+static enum status session_split(struct session *session)
 {
     const struct member *members = control_members(session->control);
-    int ranks = session->runner.ranks;
+    struct runner *runner = &session->runner;
+    int ranks = runner->ranks;
     int *node = malloc((size_t)ranks * sizeof *node);
     if (!node)
         return fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", ranks);
     for (int r = 0; r < ranks; r++)
         node[r] = members[r].node;
-    enum status status = job_shape(&session->job, ranks, node, &session->runner.shape);
+    enum status status = job_split(&session->job, ranks, node, &runner->split);
     free(node);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    runner->group = split_group(&runner->split, runner->split.groups->group[runner->rank]);
+    runner->group_rank = runner->split.groups->local_rank[runner->rank];
+    return job_check_ranks(&session->job, ranks, &runner->split);
 }
 
 static enum status session_prepare(struct session *session)
@@ -345,9 +352,7 @@ static enum status session_prepare(struct session *session)
         node_ranks_compare(&runner->node, session->membership,
                            control_members(session->control)[runner->rank].host);
     control_enter(session->control, PHASE_SETUP);
-    if (status == STATUS_OK)
-        status = session_shape(session);
-    return status == STATUS_OK ? job_check_ranks(job, runner->ranks, runner->shape) : status;
+    return status == STATUS_OK ? session_split(session) : status;
 }
 
 enum status session_set_up(struct session *session)

@@ -68,8 +68,8 @@ static enum status session_gather(struct session *session, struct rank_result *r
     }
     if (status == STATUS_OK && blobs.count && session->report)
         status =
-            results_add_line(&session->results, rank_result, job, control_members(session->control),
-                             &blobs, slowest, session->report);
+            results_add_line(&session->results, rank_result, job, &session->runner.split,
+                             control_members(session->control), &blobs, slowest, session->report);
     blobs_free(&blobs);
     return status == STATUS_OK ? report_check_read(session->report) : status;
 }
@@ -79,7 +79,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
     struct runner *runner = &session->runner;
     struct test_case test_case;
     struct rank_result *rank_result = NULL;
-    struct slowest slowest = {.rank = -1};
+    struct slowest slowest = {0};
     atomic_store(&runner->progress->algorithm, choice);
     atomic_store(&runner->progress->bytes, bytes);
     enum status status =
@@ -98,12 +98,14 @@ static enum status session_test_case(struct session *session, int choice, size_t
     if (status == STATUS_OK)
         status = rank_result_create(&session->job, &test_case, choice, bytes, runner, &rank_result);
     if (status == STATUS_OK)
+        status = slowest_open(&slowest, &runner->split, runner->rank);
+    if (status == STATUS_OK)
         status = timing_warm_up(session, &test_case);
     if (status == STATUS_OK && session->job.checked != CHECKED_ALL) {
         control_enter(session->control, PHASE_CHECK);
-        status = checker_run(&session->checker, &test_case,
-                             candidate_checks(&session->job, test_case.candidate, runner->ranks),
-                             rank_result);
+        status = checker_run(
+            &session->checker, &test_case,
+            candidate_checks(&session->job, test_case.candidate, runner->group.ranks), rank_result);
     }
     if (status == STATUS_OK)
         status = timing_run(session, &test_case, rank_result, &slowest);
@@ -113,7 +115,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
         control_enter(session->control, PHASE_GATHER);
         status = session_gather(session, rank_result, &slowest);
     }
-    slowest_free(&slowest);
+    slowest_close(&slowest);
     rank_result_free(rank_result);
     test_case_close(&test_case);
     return status;

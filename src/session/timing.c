@@ -24,7 +24,7 @@ enum status timing_warm_up(struct session *session, const struct test_case *test
 {
     return untimed_run(
         session, test_case,
-        candidate_warmups(&session->job, test_case->candidate, session->runner.ranks));
+        candidate_warmups(&session->job, test_case->candidate, session->runner.group.ranks));
 }
 
 static enum status timed_run(struct session *session, const struct test_case *test_case,

@@ -64,17 +64,26 @@ static inline void take(struct outcome *outcome, const char *words, char **envir
     assert_int_equal(outcome->status, STATUS_OK);
 }
 
-/* Whether it can run with so many ranks. */
-static inline enum status check_ranks(struct outcome *o, const char *words, int ranks)
+/* Whether it can run with so many ranks, whose nodes are not known. */
+static inline enum status check_job(struct outcome *o, int ranks)
 {
-    take(o, words, NULL);
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
-    enum status status = job_check_ranks(&o->job, ranks, NULL);
+    struct split split;
+    enum status status = job_split(&o->job, ranks, NULL, &split);
+    if (status == STATUS_OK)
+        status = job_check_ranks(&o->job, ranks, &split);
+    split_free(&split);
     snprintf(o->message, sizeof o->message, "%s", log.failure.text);
     log_attach(NULL);
     return status;
+}
+
+static inline enum status check_ranks(struct outcome *o, const char *words, int ranks)
+{
+    take(o, words, NULL);
+    return check_job(o, ranks);
 }
 
 /* A command line that is a usage error, and a part of its sentence. */

@@ -87,22 +87,22 @@ static void each_collective_and_type_is_fast_enough(void **state)
     static struct outcome o;
     struct result slowest;
     struct result results[] = {
-        {.choice = 0, .bytes = 64, .busbw = 9},  /* allreduce ring float */
-        {.choice = 1, .bytes = 64, .busbw = 1},  /* mesh */
-        {.choice = 2, .bytes = 128, .busbw = 7}, /* on int8, which is larger */
-        {.choice = 3, .bytes = 128, .busbw = 4},
-        {.choice = 4, .bytes = 1, .busbw = 0},  /* barrier */
-        {.choice = 5, .bytes = 32, .busbw = 5}, /* allgather */
+        {.choice = 0, .bytes = 64, .timing.busbw = 9},  /* allreduce ring float */
+        {.choice = 1, .bytes = 64, .timing.busbw = 1},  /* mesh */
+        {.choice = 2, .bytes = 128, .timing.busbw = 7}, /* on int8, which is larger */
+        {.choice = 3, .bytes = 128, .timing.busbw = 4},
+        {.choice = 4, .bytes = 1, .timing.busbw = 0},  /* barrier */
+        {.choice = 5, .bytes = 32, .timing.busbw = 5}, /* allgather */
     };
     take(&o, "allreduce,barrier,allgather -a ring,mesh,dissemination -d float,int8 --min-busbw 5",
          NULL);
     assert_string_equal(o.job.candidates[4].collective->name, "barrier");
     assert_true(results_fast_enough(&o.job, results, 6, &slowest));
     assert_int_equal(slowest.choice, 5);
-    results[2].busbw = 4.5;
+    results[2].timing.busbw = 4.5;
     assert_false(results_fast_enough(&o.job, results, 6, &slowest));
     assert_int_equal(slowest.choice, 2);
-    results[0].busbw = 4; /* smaller than the largest size, but not of its own type */
+    results[0].timing.busbw = 4; /* smaller than the largest size, but not of its own type */
     assert_false(results_fast_enough(&o.job, results, 6, &slowest));
     assert_int_equal(slowest.choice, 0);
 }

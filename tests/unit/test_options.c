@@ -304,7 +304,7 @@ static void ranks_must_suit(void **state)
         assert_string_equal(o.job.candidates[i].text, o.job.candidates[i].choice.algorithm->name);
     }
     int left = o.job.candidate_count;
-    assert_int_equal(job_check_ranks(&o.job, 6, NULL), STATUS_OK);
+    assert_int_equal(check_job(&o, 6), STATUS_OK);
     assert_int_equal(o.job.candidate_count, left);
 }
 
@@ -364,14 +364,14 @@ static void the_best_of_the_largest_size_counts(void **state)
     static struct outcome o;
     struct result slowest;
     struct result results[] = {
-        {.bytes = 8, .busbw = 9},
-        {.bytes = 64, .busbw = 2},
-        {.bytes = 64, .busbw = 3},
-        {.bytes = 64, .busbw = 5, .wrong = 1}, /* fast, but wrong */
+        {.bytes = 8, .timing.busbw = 9},
+        {.bytes = 64, .timing.busbw = 2},
+        {.bytes = 64, .timing.busbw = 3},
+        {.bytes = 64, .timing.busbw = 5, .wrong = 1}, /* fast, but wrong */
     };
     take(&o, "alltoall --min-busbw 3", NULL);
     assert_true(results_fast_enough(&o.job, results, 4, &slowest));
-    assert_true(slowest.busbw == 3);
+    assert_true(slowest.timing.busbw == 3);
     o.job.min_busbw = 3.1;
     assert_false(results_fast_enough(&o.job, results, 4, &slowest));
     assert_false(results_fast_enough(&o.job, results, 0, &slowest));

@@ -92,6 +92,7 @@ static void options_that_differ_are_refused(void **state)
         {"in-place", "allreduce --in-place", "'--in-place' there, 'nothing' at rank 0"},
         {"counts", "alltoallv --counts zipf:1.5", "--counts zipf:1.5"},
         {"shape", "allreduce --shape 1x2", "'--shape 1x2' there, 'nothing' at rank 0"},
+        {"split", "allreduce --split 2", "'--split 2' there, 'nothing' at rank 0"},
         {"min-bytes", "allreduce -b 2K", "'-b 2048' there, '-b 1024' at rank 0"},
         {"max-bytes", "allreduce -e 2K", "'-e 2048' there, '-e 16777216' at rank 0"},
         {"step-factor", "allreduce -f 2", "'-f 2' there, '-f 4' at rank 0"},
@@ -194,25 +195,33 @@ static void other_collectives_are_refused(void **state)
         STATUS_OK, join_with("all -d half,f32 -o all", "all -d f16,float -o all", why, sizeof why));
 }
 
-/* The numbers of a file are compared, wherever it lies. */
-static void counts_are_compared_by_their_numbers(void **state)
+/* Ranks whose files, of which only the last differs, lie in different places. */
+static void contents_are_compared(const char *words, const char *const contents[3],
+                                  const char *says)
 {
-    (void)state;
-    static const char *const contents[] = {"1 2\n3 4\n", "1 2\n3 4\n", "1 2\n3 5\n"};
-    char paths[3][32], words[3][64], why[1024];
+    char paths[3][32], lines[3][64], why[1024];
     for (int i = 0; i < 3; i++) {
-        snprintf(paths[i], sizeof paths[i], "/tmp/cctest-counts-XXXXXX");
+        snprintf(paths[i], sizeof paths[i], "/tmp/cctest-compared-XXXXXX");
         int fd = mkstemp(paths[i]);
         assert_true(fd >= 0);
         assert_int_equal(write(fd, contents[i], strlen(contents[i])), strlen(contents[i]));
         close(fd);
-        snprintf(words[i], sizeof words[i], "alltoallv --counts %s", paths[i]);
+        snprintf(lines[i], sizeof lines[i], "%s %s", words, paths[i]);
     }
-    assert_int_equal(STATUS_OK, join_with(words[0], words[1], why, sizeof why));
-    assert_int_equal(STATUS_USAGE, join_with(words[0], words[2], why, sizeof why));
-    assert_non_null(strstr(why, "--counts FILE (numbers "));
+    assert_int_equal(STATUS_OK, join_with(lines[0], lines[1], why, sizeof why));
+    assert_int_equal(STATUS_USAGE, join_with(lines[0], lines[2], why, sizeof why));
+    assert_non_null(strstr(why, says));
     for (int i = 0; i < 3; i++)
         unlink(paths[i]);
+}
+
+static void files_are_compared_by_what_they_mean(void **state)
+{
+    (void)state;
+    static const char *const counts[] = {"1 2\n3 4\n", "1 2\n3 4\n", "1 2\n3 5\n"};
+    static const char *const groups[] = {"0\n1\n", "0 # comment\n1", "1\n0\n"};
+    contents_are_compared("alltoallv --counts", counts, "--counts FILE (numbers ");
+    contents_are_compared("allreduce --split", groups, "--split FILE (groups ");
 }
 
 /* `auto` is compared as the list of all transports, whatever this machine can use. */
@@ -236,7 +245,7 @@ int main(void)
         cmocka_unit_test(options_that_differ_are_refused),
         cmocka_unit_test(options_of_one_rank_may_differ),
         cmocka_unit_test(other_collectives_are_refused),
-        cmocka_unit_test(counts_are_compared_by_their_numbers),
+        cmocka_unit_test(files_are_compared_by_what_they_mean),
         cmocka_unit_test(transports_are_compared_by_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
