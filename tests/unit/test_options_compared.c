@@ -219,7 +219,7 @@ static void files_are_compared_by_what_they_mean(void **state)
 {
     (void)state;
     static const char *const counts[] = {"1 2\n3 4\n", "1 2\n3 4\n", "1 2\n3 5\n"};
-    static const char *const groups[] = {"0\n1\n", "0 # comment\n1", "1\n0\n"};
+    static const char *const groups[] = {"0\n1\n", "0 # comment\n1", "0 1\n"};
     contents_are_compared("alltoallv --counts", counts, "--counts FILE (numbers ");
     contents_are_compared("allreduce --split", groups, "--split FILE (groups ");
 }
