@@ -23,7 +23,8 @@ from columns_expected import COUNTED, REDUCES, ROOTED, Case, batch_ends, contrac
 CCTEST, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 SHOWN_MOST = 4  # differences of one run
 CSV_COLUMNS = ("collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,in_place,iterations,checked,"
-               "wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,max_us,algbw_GBps,busbw_GBps,counts").split(",")
+               "wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,max_us,algbw_GBps,busbw_GBps,counts,groups,slowest,median_us,"
+               "fastest_us").split(",")
 
 
 def counts_text(case):
@@ -174,6 +175,9 @@ def check_csv(case, shown, line):
         compare(case, what + f"{key}_us", shown[f"{key}_us"] or None, None if computed is None else float(computed), 0.001)
     compare(case, what + "algbw", shown["algbw_GBps"], float(line.algbw), 1e-6)
     compare(case, what + "busbw", shown["busbw_GBps"], float(line.busbw), 1e-6)
+    for key in "p50_us", "median_us", "fastest_us":  # of the one group
+        compare(case, what + key, shown[key], shown["p50_us"])
+    compare(case, what + "groups", [shown["groups"], shown["slowest"]], ["1", ""])
 
 
 def fastest(lines, asked):

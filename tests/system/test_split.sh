@@ -75,6 +75,12 @@ check_status 4 "a slow group"
 check_says ' group 1 \(ranks 2, 3\)$' "$out"
 check_says 'slowest: rank 3 .* begins late' "$out"
 
+# -n auto goes on until the medians of all groups are known, that of the noisy one too.
+cctest allreduce -a ring --np 4 --split 2 -b 1K -e 1K -n auto --budget 1 --inject delay:rank=0:us=3000 --json "$json"
+check_status 0 "-n auto"
+check_json "$json" 'd["results"][0]["ended"] in ("interval", "budget")' \
+    'all(g["median_interval"]["reached"] for g in d["results"][0]["groups"]) or d["results"][0]["ended"] == "budget"'
+
 # Faults are told by the ranks of the job, group by group.
 faulty() { # faulty WHERE REGEX OPTION...: what is wrong there
     cctest "${@:3}" -b 4K -e 4K -n 2 -c 2 --json "$json"

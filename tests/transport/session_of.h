@@ -46,7 +46,7 @@ static inline void listener_result(struct report *report, const struct job *job,
     (void)job;
     struct listener *listener = (struct listener *)report;
     listener->wrong += result->wrong;
-    listener->time_us = result->time_us.min;
+    listener->time_us = result->timing.time_us.min;
 }
 
 static inline void listener_end(struct report *report, const struct job *job,
