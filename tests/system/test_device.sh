@@ -75,6 +75,7 @@ odd_jobs() {
     device alltoallv -a linear --np 3 --ranks-as threads --in-place "${short[@]}" --channels 4
     device allreduce -a ring --np 3 --ranks-as threads -b 3M -e 3M -n 2 -w 1 -c 5 --slots 2 --slot-size 1000 --chunk 700
     device allreduce -a ring,rhd --np 1 "${short[@]}"
+    device alltoall -a all --np 6 --split 3 --ranks-as threads "${short[@]}"
     for collective in allreduce allgather reduce_scatter alltoall broadcast reduce gather scatter; do
         device "$collective" -a all --np 6 --shape 2x3 --ranks-as threads "${short[@]}"
     done

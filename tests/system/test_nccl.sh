@@ -149,7 +149,7 @@ refusals() {
     refused 2 'leave --in-place out of alltoall' "" alltoall -a nccl "${cuda[@]}" --in-place
     refused 2 'leave --in-place out of sendrecv' "" sendrecv -a nccl "${cuda[@]}" --in-place
     refused 2 "'nccl' is not an algorithm for reduce_scatterv" "" reduce_scatterv -a nccl "${cuda[@]}"
-    for option in '--channels 2' '--chunk 4K' '--copy zcopy' '--slots 4' '--slot-size 4K' --profile \
+    for option in '--channels 2' '--chunk 4K' '--copy zcopy' '--slots 4' '--slot-size 4K' --profile '--split 2' \
         '--inject corrupt:rank=1:iteration=0' '--inject drop:rank=1:iteration=0'; do
         # shellcheck disable=SC2086 # an option and its value
         refused 2 "^cctest: ${option%% *}.* acts on cctest's own algorithms, and NCCL" "" allreduce -a ring,nccl "${cuda[@]}" $option
