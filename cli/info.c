@@ -132,8 +132,7 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     bool local = bootstrap.kind == BOOTSTRAP_LOCAL;
     if (status != STATUS_OK) {
-        *facts =
-            json_pack("{s:n, s:s, s:n}", "name", "why", log_current()->failure.text, "ranks");
+        *facts = json_pack("{s:n, s:s, s:n}", "name", "why", log_current()->failure.text, "ranks");
     } else {
         int ranks = local ? local_ranks(&job->bootstrap) : bootstrap.launch.ranks;
         *facts = json_pack("{s:s, s:s, s:i}", "name", bootstrap.name, "why", bootstrap.why, "ranks",
@@ -142,10 +141,9 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
     bootstrap_close(&bootstrap);
     char text[200];
     bool loads = pmix_library(text, sizeof text);
-    json_object_set_new(
-        *facts, "pmix",
-        json_pack("{s:b, s:s?, s:s?}", "available", loads, "version", loads ? text : NULL,
-                  "why_not", loads ? NULL : text));
+    json_object_set_new(*facts, "pmix",
+                        json_pack("{s:b, s:s?, s:s?}", "available", loads, "version",
+                                  loads ? text : NULL, "why_not", loads ? NULL : text));
     return status;
 }
 

@@ -130,8 +130,8 @@ static struct numbered_name numbered_of(const char *host)
     if (digits == 0 || digits > DIGITS_MOST)
         return (struct numbered_name){.prefix = length};
     return (struct numbered_name){.prefix = length - digits,
-                             .digits = digits,
-                             .number = strtoul(host + length - digits, NULL, 10)};
+                                  .digits = digits,
+                                  .number = strtoul(host + length - digits, NULL, 10)};
 }
 
 static bool prefix_is_shared(const char *a, const char *b)
@@ -142,7 +142,8 @@ static bool prefix_is_shared(const char *a, const char *b)
 }
 
 /* Is `next` what a range that begins with `first` and has come to `last` would have next? */
-static bool range_goes_on(struct numbered_name first, struct numbered_name last, struct numbered_name next)
+static bool range_goes_on(struct numbered_name first, struct numbered_name last,
+                          struct numbered_name next)
 {
     char number[DIGITS_MOST + 2];
     int digits = snprintf(number, sizeof number, "%0*lu", first.digits, last.number + 1);

@@ -25,7 +25,8 @@
 static enum status rendezvous_refuse(const struct bootstrap_options *options)
 {
     char variables[200];
-    bool told = options->rank < 0 && launcher_incomplete(options->world, variables, sizeof variables);
+    bool told =
+        options->rank < 0 && launcher_incomplete(options->world, variables, sizeof variables);
     return fail(STATUS_USAGE,
                 "--rendezvous needs --rank and --world: the rank of this process, and the number "
                 "of ranks%s%s",

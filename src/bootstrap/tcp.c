@@ -41,14 +41,14 @@ bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
 static enum status membership_find(const struct bootstrap_options *options,
                                    const struct launch *launch, struct membership *membership)
 {
-    *membership = (struct membership){.rank = launch->rank,
-                                      .ranks = launch->ranks,
-                                      .interface = options->interface,
-                                      .own_process = true,
-                                      .by_hand = options->rank >= 0,
-                                      .names_late =
-                                          launch->launcher && launch->launcher->names_late,
-                                      .bootstrap = "tcp"};
+    *membership =
+        (struct membership){.rank = launch->rank,
+                            .ranks = launch->ranks,
+                            .interface = options->interface,
+                            .own_process = true,
+                            .by_hand = options->rank >= 0,
+                            .names_late = launch->launcher && launch->launcher->names_late,
+                            .bootstrap = "tcp"};
     char shared[256];
     if (options->rendezvous) {
         if (!rendezvous_parse(options->rendezvous, membership->root_host,

@@ -200,8 +200,7 @@ static const char *lookup_error(const struct lookup *lookup)
 
 /* Returns the result of timed_call_run(). The caller frees *lookup, which is NULL if the call was
  * abandoned: its thread still uses it. */
-static int lookup_run(const char *host, int port, double seconds, bool late,
-                      struct lookup **lookup)
+static int lookup_run(const char *host, int port, double seconds, bool late, struct lookup **lookup)
 {
     *lookup = calloc(1, sizeof **lookup);
     if (!*lookup)

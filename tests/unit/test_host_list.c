@@ -73,11 +73,21 @@ static void test_refused(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"", "empty"},           {"a,,b", "empty"},      {"a,", "empty"},
-        {"n[1", "not closed"},   {"n[1-", "not closed"}, {"n[]", "brackets"},
-        {"n[3-1]", "brackets"},  {"n[a]", "brackets"},   {"n[1-2-3]", "brackets"},
-        {"n[1,]", "brackets"},   {"n[-1]", "brackets"},  {"n[1234567890123456789]", "brackets"},
-        {"n]", "character"},     {"a b", "character"},   {"n[0-65536]", "too many"},
+        {"", "empty"},
+        {"a,,b", "empty"},
+        {"a,", "empty"},
+        {"n[1", "not closed"},
+        {"n[1-", "not closed"},
+        {"n[]", "brackets"},
+        {"n[3-1]", "brackets"},
+        {"n[a]", "brackets"},
+        {"n[1-2-3]", "brackets"},
+        {"n[1,]", "brackets"},
+        {"n[-1]", "brackets"},
+        {"n[1234567890123456789]", "brackets"},
+        {"n]", "character"},
+        {"a b", "character"},
+        {"n[0-65536]", "too many"},
         {"n[0-9]a[0-9]b[0-9]c[0-9]d[0-9]", "too many"},
     };
     int count = 0;
@@ -203,8 +213,8 @@ static void test_there_and_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expand),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_compress), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_expand),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_compress),       cmocka_unit_test(test_order),
         cmocka_unit_test(test_there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
