@@ -449,6 +449,7 @@ struct report *json_open(const char *path, struct patience *patience, struct out
     json_object_set_new(document, "vendor", json_null());
     json_object_set_new(document, "bootstrap", json_null());
     json_object_set_new(document, "ranks", json_array());
+    json_object_set_new(document, "groups", json_null());
     json_object_set_new(document, "links", json_array());
     json_object_set_new(document, "fallbacks", json_array());
     devices_begin(document);

@@ -25,6 +25,7 @@
 #define PENDING_MOST      128
 #define LOOK_SECONDS      0.1 /* between two looks at a worker whose time is over */
 #define HEARTBEAT_SECONDS 1.0
+#define STALL_SECONDS     0.5 /* a turn that takes longer than its wait and this was stalled */
 #define SILENCE_LEAST     2.0
 #define SILENCE_MOST      10.0
 #define SILENCE_SHARE     3 /* of the timeout: an agent does nothing but answer */
@@ -203,6 +204,17 @@ static void agent_serve_worker(struct agent *agent)
     bytes_free(&bytes);
 }
 
+/* After a wait of `seconds` at most. */
+static void agent_look_at_clock(struct agent *agent, double seconds)
+{
+    double now = clock_seconds() - agent->stood, late = now - agent->now - seconds - STALL_SECONDS;
+    if (late > 0) {
+        agent->stood += late;
+        now -= late;
+    }
+    agent->now = now;
+}
+
 bool agent_turn(struct agent *agent, double seconds)
 {
     if (!agent_reserve(agent))
@@ -218,10 +230,10 @@ bool agent_turn(struct agent *agent, double seconds)
     child_links_flush(&agent->below);
     struct pollfd *below = accepts + acceptor_watch(&agent->acceptor, accepts, agent->now);
     child_links_watch(&agent->below, below);
-    double due = fmax(worker_due(&agent->worker) - clock_seconds(), LOOK_SECONDS);
+    double due = fmax(worker_due(&agent->worker) - agent->now, LOOK_SECONDS);
     int milliseconds = (int)ceil(fmin(fmin(seconds, due), 1e3) * 1e3);
     poll(agent->polls, (nfds_t)(below - agent->polls + agent->below.watched), milliseconds);
-    agent->now = clock_seconds();
+    agent_look_at_clock(agent, milliseconds * 1e-3);
     signals_serve(agent);
     child_links_serve(&agent->below, below, agent->now, &agent->ops->below, agent);
     acceptor_serve(&agent->acceptor, accepts, agent->now);

@@ -55,7 +55,8 @@ struct agent {
     int signal;       /* that came, and ends the run; 0: none */
     double silence;   /* seconds without a word after which an agent counts as lost */
     double heartbeat; /* seconds between two of its own words */
-    double now;       /* seconds of the monotonic clock, at this turn */
+    double now;   /* seconds at this turn; stands still while the process gets no core, so that */
+    double stood; /* others are not taken for silent then: so many seconds in all */
 };
 
 /* Opens an agent in place. Rank 0 listens where its membership says. On success the caller calls

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "control/messages.h"
 
@@ -392,7 +391,7 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
     for (int j = 0; j < count && status == STATUS_OK; j++)
         for (int r = 0; r < jobs[j].ranks && status == STATUS_OK; r++)
             status = order_send(coordinator, j, &jobs[j], r, seconds);
-    double until = clock_seconds() + seconds + REPORT_SECONDS;
+    double until = coordinator->agent.now + seconds + REPORT_SECONDS;
     while (status == STATUS_OK && coordinator->jobs_ended < count) {
         status = coordinator_turn(coordinator, LOOK_SECONDS);
         if (progress)
@@ -431,7 +430,7 @@ void coordinator_close(struct coordinator *coordinator, enum status status)
     if (!bytes.failed)
         child_links_send(&coordinator->agent.below, 0, FRAME_VERDICT, bytes.data, bytes.size);
     bytes_free(&bytes);
-    double until = clock_seconds() + PARTING_SECONDS;
+    double until = coordinator->agent.now + PARTING_SECONDS;
     while (coordinator->agent.below.count > 0 && coordinator->agent.now < until &&
            agent_turn(&coordinator->agent, LOOK_SECONDS))
         ;

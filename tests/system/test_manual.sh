@@ -104,7 +104,7 @@ check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\)
 "$CCTEST" allreduce --np 2 -b 8 -e 8 -n 1 --csv "$scratch/csv" >"$out" 2>&1
 ran=(keys)
 python3 - "$page" "$scratch/csv" "$repository" >"$out" 2>"$err" <<'PYTHON'
-import json, re, sys
+import functools, json, re, sys
 page, sheet, repository = sys.argv[1:]
 section = re.search(r"^\.Sh JSON AND CSV\n(.*?)^\.Sh ", open(page).read(), re.M | re.S).group(1)
 ITEMS = {} # of each list: names that an item has in its text, by each name that the item is of
@@ -126,12 +126,14 @@ result = {**{key: ITEMS["run"][key] for key in TOLD}, **ITEMS["columns"], **ITEM
 LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list")}}
 SPANS = {"to", "from", "with"} # of plan, all told of in one item
 NAMES = {"options", "algorithm_options"} # of options
-DEFINED = json.load(open(f"{repository}/cli/schema.json"))["$defs"]
+SCHEMA = json.load(open(f"{repository}/cli/schema.json"))
+DEFINED = SCHEMA["$defs"]
 found, missing = set(), set()
 def walk(node, which, names, where):
     """Keys of an object are told of in the item of the object's own key; without one, where that key is."""
     if "$ref" in node:
-        walk(DEFINED[node["$ref"].removeprefix("#/$defs/")], which, names, where)
+        place = functools.reduce(lambda at, key: at[key], node["$ref"].split("/")[1:], SCHEMA)
+        walk(place, which, names, where)
     for key, inner in node.get("properties", {}).items():
         found.add(key)
         if key not in names:
