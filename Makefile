@@ -92,7 +92,7 @@ else
 ifneq ($(VERBS),no)
 $(info the verbs transport is left out: no infiniband/verbs.h or rdma/rdma_cma.h (scripts/setup installs them))
 endif
-without_verbs := absent gdr gid_table options pause peermem port port_counters
+without_verbs := absent gdr options peermem port
 left_out := $(filter-out $(without_verbs:%=transports/verbs/%.c),$(wildcard transports/verbs/*.c))
 endif
 

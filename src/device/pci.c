@@ -150,18 +150,46 @@ bool pci_redirecting(const char *sysfs, const char *bus, char *bridge)
     return false;
 }
 
-/* "x16 at 32.0 GT/s", from current_link_width and current_link_speed; false: unknown. */
-static bool link_text(char *text, size_t size, const char *sysfs, const char *bus, const char *when)
+bool pci_slot(const char *sysfs, const char *bus, char *slot)
+{
+    char real[PATH_MAX];
+    const char *path = pci_path(sysfs, bus, real);
+    char *end = path ? strrchr(path, '/') : NULL;
+    slot[0] = 0;
+    if (!end)
+        return false;
+    *end = 0;
+    const char *above = strrchr(path, '/');
+    bool found = above && bus_is_valid(above + 1, strlen(above + 1));
+    if (found)
+        memcpy(slot, above + 1, strlen(above + 1) + 1);
+    return found;
+}
+
+bool pci_link_read(const char *sysfs, const char *bus, const char *when, struct pci_link *link)
 {
     char speed[32];
     uint64_t width;
+    int behind = 0;
+    *link = (struct pci_link){0};
     if (!sysfs_number(&width, "%s/bus/pci/devices/%s/%s_link_width", sysfs, bus, when) ||
         width == 0 || width > 64 ||
-        !sysfs_text(speed, sizeof speed, "%s/bus/pci/devices/%s/%s_link_speed", sysfs, bus, when) ||
-        !strstr(speed, "GT/s"))
+        !sysfs_text(speed, sizeof speed, "%s/bus/pci/devices/%s/%s_link_speed", sysfs, bus, when))
         return false;
-    *strstr(speed, "GT/s") = 0; /* " PCIe" follows, by some kernels */
-    snprintf(text, size, "x%d at %sGT/s", (int)width, speed);
+    /* " PCIe" follows, by some kernels */
+    bool known = sscanf(speed, "%lf GT/s%n", &link->speed, &behind) == 1 && behind > 0 &&
+                 link->speed > 0 && link->speed < 10000;
+    link->width = (int)width;
+    return known;
+}
+
+/* "x16 at 32.0 GT/s"; false: unknown. */
+static bool link_text(char *text, size_t size, const char *sysfs, const char *bus, const char *when)
+{
+    struct pci_link link;
+    if (!pci_link_read(sysfs, bus, when, &link))
+        return false;
+    snprintf(text, size, "x%d at %.1f GT/s", link.width, link.speed);
     return true;
 }
 

@@ -31,6 +31,17 @@ enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *o
  * read their configuration, which takes root. */
 bool pci_redirecting(const char *sysfs, const char *bus, char *bridge);
 
+/* The port of the bridge that the device stands in, its slot; at least 16 bytes. False, and "": it
+ * stands in none. */
+bool pci_slot(const char *sysfs, const char *bus, char *slot);
+
+struct pci_link {
+    int width;    /* lanes */
+    double speed; /* GT/s of a lane */
+};
+/* `when`: "current" or "max". False: unknown. */
+bool pci_link_read(const char *sysfs, const char *bus, const char *when, struct pci_link *link);
+
 /* -1: unknown. */
 int pci_numa_node(const char *sysfs, const char *bus);
 

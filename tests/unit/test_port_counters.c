@@ -4,8 +4,8 @@
 #include "tree.h"
 
 #include "device/sysfs.h"
-#include "transports/verbs/pause.h"
-#include "transports/verbs/port_counters.h"
+#include "device/ethtool.h"
+#include "device/port_counters.h"
 
 #define IB "class/infiniband/"
 
@@ -75,6 +75,8 @@ static void test_selection(void **state)
         {"rx_out_of_buffer", false},
         {"tx_prio0_pause_duration_that_ends", true},
         {"rx_discards", false},
+        {"rx_prio3_buf_discard", true},
+        {"rx_ecn_mark", true},
         {"", false},
         {"rx_prio3_pause_duration", true},
     };
@@ -113,7 +115,8 @@ static void test_netdev(void **state)
             assert_true(all.counters[k].name[0] && all.counters[k].class == COUNTER_CONGESTED);
         for (int k = 0; k < few.count; k++)
             assert_true(strstr(few.counters[k].name, "pause") ||
-                        strstr(few.counters[k].name, "discards_phy"));
+                        strstr(few.counters[k].name, "discard") ||
+                        strstr(few.counters[k].name, "ecn_mark"));
         counter_list_free(&all);
         counter_list_free(&few);
     }

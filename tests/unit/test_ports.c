@@ -8,7 +8,7 @@
 
 #include "device/nearness.h"
 #include "device/pci.h"
-#include "transports/verbs/gid_table.h"
+#include "device/rdma_port.h"
 #include "transports/verbs/port.h"
 
 #define IB "class/infiniband/"
@@ -336,19 +336,19 @@ static void test_gids(void **state)
 
 static void test_names(void **state)
 {
-    char nic[PORT_NIC_MOST];
+    char nic[RDMA_NIC_MOST];
     int port;
     (void)state;
-    assert_true(port_parse("mlx5_0:1", nic, &port));
+    assert_true(rdma_port_parse("mlx5_0:1", nic, &port));
     assert_string_equal(nic, "mlx5_0");
     assert_int_equal(port, 1);
-    assert_true(port_parse("a:b:255", nic, &port));
+    assert_true(rdma_port_parse("a:b:255", nic, &port));
     assert_string_equal(nic, "a:b");
     static const char *const wrong[] = {
         "",     "mlx5_0", ":1",   "mlx5_0:", "mlx5_0:0", "x:256",
         "x:1a", "x: 1",   "x:-1", "../x:1",  "x/y:1",    "x:99999999999999999999"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(port_parse(wrong[i], nic, &port));
+        assert_false(rdma_port_parse(wrong[i], nic, &port));
 }
 
 /* ---- places ---- */

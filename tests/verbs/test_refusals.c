@@ -23,7 +23,7 @@
 #include "provider.h"
 #include "transports/transports.h"
 #include "transports/verbs/address.h"
-#include "transports/verbs/gid_table.h"
+#include "device/gid_table.h"
 
 static const unsigned char secret[32] = "only these ranks know it";
 

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
+#include "device/port_counters.h"
 #include "transports/verbs/address.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/port.h"
-#include "transports/verbs/port_counters.h"
 #include "transports/verbs/registration.h"
 #include "transports/verbs/verbs.h"
 

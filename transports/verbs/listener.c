@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "device/gid_table.h"
 #include "transports/verbs/address.h"
-#include "transports/verbs/gid_table.h"
 
 #define BACKLOG    4096
 #define TRIES_MOST 8 /* of port numbers */

@@ -121,7 +121,7 @@ static bool nic_parse(const char *text, struct verbs_nic_name *name, char *reaso
     name->port = 0;
     snprintf(name->nic, sizeof name->nic, "%s", text);
     if (*text && (!strchr(text, ':') ||
-                  (port_parse(text, name->nic, &name->port) && !strchr(name->nic, ':'))))
+                  (rdma_port_parse(text, name->nic, &name->port) && !strchr(name->nic, ':'))))
         return true;
     snprintf(reason, TRANSPORT_REASON_MOST,
              "nic= has '%s' where a NIC port stands: give NAME[:PORT]+..., such as mlx5_0:1+mlx5_1",
@@ -139,7 +139,7 @@ int verbs_nic_names(const char *text, struct verbs_nic_name names[VERBS_RAILS_MO
 {
     int count = 0;
     for (bool more = true; more; count++) {
-        char one[PORT_NIC_MOST + 4]; /* ":255" */
+        char one[RDMA_NIC_MOST + 4]; /* ":255" */
         size_t length = strcspn(text, "+");
         if (count == VERBS_RAILS_MOST) {
             snprintf(reason, TRANSPORT_REASON_MOST, VERBS_MANY_NICS, VERBS_RAILS_MOST);

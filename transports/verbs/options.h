@@ -4,6 +4,7 @@
 #ifndef CCTEST_TRANSPORTS_VERBS_OPTIONS_H
 #define CCTEST_TRANSPORTS_VERBS_OPTIONS_H
 
+#include "device/rdma_port.h"
 #include "transport/transport.h"
 #include "transports/verbs/port.h"
 
@@ -33,7 +34,7 @@ extern const struct transport_option verbs_options[];
 
 /* A name behind nic=. Port 0: all ports of the NIC. */
 struct verbs_nic_name {
-    char nic[PORT_NIC_MOST];
+    char nic[RDMA_NIC_MOST];
     int port;
 };
 

@@ -1,15 +1,12 @@
 /*
  * port.c - the facts of RDMA ports, read from sysfs.
  *
- *     /sys/class/infiniband/mlx5_0/     hca_type, fw_ver, node_type, device -> the PCI device
- *         ports/1/                      state, phys_state, rate, link_layer, lid, pkeys/
- *             gids/, gid_attrs/         the GID table (gid_table.c)
- *             counters/, hw_counters/   port_counters.c
+ *     /sys/class/infiniband/mlx5_0/     device/rdma_port.c
+ *         ports/1/                      likewise, and lid, pkeys/
  *     /sys/class/infiniband_verbs/uverbs0/ibdev   the NIC behind /dev/infiniband/uverbs0
  */
 #include "transports/verbs/port.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,48 +18,26 @@
 #include "device/inquiry.h"
 #include "device/nearness.h"
 #include "device/pci.h"
+#include "device/rdma_port.h"
 #include "transports/verbs/gdr.h"
-#include "transports/verbs/gid_table.h"
 
 /* A port that is being described. */
 struct port_look {
     const struct port_source *source;
     const char *nic;
-    int port;
-    char folder[SYSFS_PATH_MOST]; /* ".../class/infiniband/mlx5_0" */
-    char node_type[32];           /* "CA", "RNIC" */
-    char link_layer[32];          /* "InfiniBand", "Ethernet" */
-    char state[32], physical[32]; /* "ACTIVE", "LinkUp" */
-    struct gid_entry gids[GID_TABLE_MOST];
-    int gid_count;
+    int number;
+    char folder[SYSFS_PATH_MOST]; /* ".../class/infiniband/mlx5_0/ports/1" */
+    struct rdma_port port;
 };
-
-/* What follows "4: " in "4: ACTIVE"; "" if there is no such text. */
-static void word_read(const struct port_look *look, const char *file, char word[32])
-{
-    char text[64];
-    sysfs_text(text, sizeof text, "%s/%s", look->folder, file);
-    const char *colon = strstr(text, ": ");
-    snprintf(word, 32, "%s", colon ? colon + 2 : "");
-}
 
 static bool is_ethernet(const struct port_look *look)
 {
-    return strcmp(look->link_layer, "Ethernet") == 0;
+    return strcmp(look->port.link_layer, "Ethernet") == 0;
 }
 
 static bool is_iwarp(const struct port_look *look)
 {
-    return strcmp(look->node_type, "RNIC") == 0;
-}
-
-/* The network device of the first GID that has one. */
-static const char *port_netdev(const struct port_look *look)
-{
-    for (int i = 0; i < look->gid_count; i++)
-        if (look->gids[i].netdev[0])
-            return look->gids[i].netdev;
-    return "";
+    return strcmp(look->port.node_type, "RNIC") == 0;
 }
 
 /* Usable, or why not. */
@@ -70,7 +45,7 @@ static const char *port_netdev(const struct port_look *look)
 /* The number of the NIC's uverbs device; -1: it has none. */
 static int uverbs_find(const struct port_look *look)
 {
-    char **names, nic[PORT_NIC_MOST];
+    char **names, nic[RDMA_NIC_MOST];
     int found = -1, count = sysfs_names(&names, "%s/class/infiniband_verbs", look->source->sysfs);
     for (int i = 0; i < count && found < 0; i++)
         if (sscanf(names[i], "uverbs%d", &found) != 1 || found < 0 ||
@@ -114,31 +89,31 @@ static void uverbs_check(const struct port_look *look, struct text *why)
 
 static void state_check(const struct port_look *look, struct text *why)
 {
-    const char *netdev = port_netdev(look);
-    if (!look->state[0])
+    const char *netdev = rdma_port_netdev(&look->port);
+    if (!look->port.state[0])
         text_add(why, "its state cannot be read");
-    else if (strcmp(look->state, "ACTIVE") == 0)
+    else if (strcmp(look->port.state, "ACTIVE") == 0)
         return;
-    else if (strcmp(look->state, "INIT") == 0 || strcmp(look->state, "ARMED") == 0)
+    else if (strcmp(look->port.state, "INIT") == 0 || strcmp(look->port.state, "ARMED") == 0)
         text_add(why, "state %s: no subnet manager has made it active; start one (opensm)",
-                 look->state);
-    else if (is_ethernet(look) && strcmp(look->physical, "LinkUp") != 0)
+                 look->port.state);
+    else if (is_ethernet(look) && strcmp(look->port.physical, "LinkUp") != 0)
         text_add(why,
                  "state %s, physical state %s: set its network device up (ip link set %s up), "
                  "then look at the cable",
-                 look->state, look->physical, netdev[0] ? netdev : "NETDEV");
+                 look->port.state, look->port.physical, netdev[0] ? netdev : "NETDEV");
     else
         text_add(why, "state %s, physical state %s: look at the cable and the switch's port",
-                 look->state, look->physical[0] ? look->physical : "unknown");
+                 look->port.state, look->port.physical[0] ? look->port.physical : "unknown");
 }
 
 static void gids_check(const struct port_look *look, struct text *why)
 {
-    const char *netdev = port_netdev(look);
+    const char *netdev = rdma_port_netdev(&look->port);
     if (!is_ethernet(look) || is_iwarp(look))
         return;
-    for (int i = 0; i < look->gid_count; i++)
-        if (look->gids[i].kind == GID_KIND_ROCE_V2 && gid_is_ipv4(look->gids[i].raw))
+    for (int i = 0; i < look->port.gid_count; i++)
+        if (look->port.gids[i].kind == GID_KIND_ROCE_V2 && gid_is_ipv4(look->port.gids[i].raw))
             return;
     text_add(why,
              "no GID of RoCE v2 maps an IPv4 address: give its network device one (ip addr add ... "
@@ -149,12 +124,12 @@ static void gids_check(const struct port_look *look, struct text *why)
 static void port_check(const struct port_look *look, struct device *device)
 {
     struct text why = text_in(device->why_not, sizeof device->why_not);
-    bool has_connections = strcmp(look->node_type, "CA") == 0 || is_iwarp(look);
+    bool has_connections = strcmp(look->port.node_type, "CA") == 0 || is_iwarp(look);
     if (look->source->library)
         text_add(&why, "%s", look->source->library);
     if (!why.used && !has_connections)
         text_add(&why, "its type (%s) has no reliable connections",
-                 look->node_type[0] ? look->node_type : "unknown");
+                 look->port.node_type[0] ? look->port.node_type : "unknown");
     if (!why.used)
         state_check(look, &why);
     if (!why.used)
@@ -166,18 +141,15 @@ static void port_check(const struct port_look *look, struct device *device)
 
 /* Facts. */
 
-/* "400 Gb/sec (4X NDR)" */
 static void rate_describe(const struct port_look *look, struct device_list *list,
                           struct device *device)
 {
-    char text[64], width[16];
-    double rate;
-    sysfs_text(text, sizeof text, "%s/ports/%d/rate", look->folder, look->port);
-    if (sscanf(text, "%lf Gb/sec (%15[0-9X]", &rate, width) == 2 && rate > 0) {
-        device_fact(list, device, FACT_ALL, "rate", "%g Gb/s", rate);
-        device_fact(list, device, FACT_ALL, "width", "%s", width);
+    const struct rdma_port *port = &look->port;
+    if (port->rate > 0) {
+        device_fact(list, device, FACT_ALL, "rate", "%g Gb/s", port->rate);
+        device_fact(list, device, FACT_ALL, "width", "%s", port->width);
     } else {
-        device_fact(list, device, FACT_ALL, "rate", "%s", text);
+        device_fact(list, device, FACT_ALL, "rate", "%s", port->rate_text);
     }
 }
 
@@ -185,8 +157,8 @@ static void mtu_describe(const struct port_look *look, struct device_list *list,
                          struct device *device)
 {
     const struct port_source *source = look->source;
-    const char *netdev = port_netdev(look);
-    int mtu = source->mtu && !source->library ? source->mtu(look->nic, look->port) : 0;
+    const char *netdev = rdma_port_netdev(&look->port);
+    int mtu = source->mtu && !source->library ? source->mtu(look->nic, look->number) : 0;
     uint64_t bytes;
     if (mtu > 0)
         device_fact(list, device, FACT_ALL, "MTU", "%d", mtu);
@@ -204,10 +176,10 @@ static void pkeys_describe(const struct port_look *look, struct device_list *lis
 {
     char **names, keys[FACT_TEXT_MOST];
     struct text text = text_in(keys, sizeof keys);
-    int count = sysfs_names(&names, "%s/ports/%d/pkeys", look->folder, look->port);
+    int count = sysfs_names(&names, "%s/pkeys", look->folder);
     for (int i = 0; i < count; i++) {
         uint64_t key;
-        if (sysfs_number(&key, "%s/ports/%d/pkeys/%s", look->folder, look->port, names[i]) && key)
+        if (sysfs_number(&key, "%s/pkeys/%s", look->folder, names[i]) && key)
             text_add(&text, "%s%s: 0x%04x", text.used ? ", " : "", names[i], (unsigned)key);
     }
     sysfs_names_free(names, count);
@@ -217,8 +189,8 @@ static void pkeys_describe(const struct port_look *look, struct device_list *lis
 static void gids_describe(const struct port_look *look, struct device_list *list,
                           struct device *device)
 {
-    for (int i = 0; i < look->gid_count; i++) {
-        const struct gid_entry *gid = &look->gids[i];
+    for (int i = 0; i < look->port.gid_count; i++) {
+        const struct gid_entry *gid = &look->port.gids[i];
         char name[FACT_NAME_MOST], text[64];
         snprintf(name, sizeof name, "GID %d", gid->index);
         device_fact(list, device, FACT_SHOWN, name, "%s, %s%s%s",
@@ -231,40 +203,26 @@ static void port_describe(const struct port_look *look, struct device_list *list
                           struct device *device)
 {
     char text[64];
-    device_fact(list, device, FACT_SHOWN, "state", "%s", look->state);
-    if (strcmp(look->physical, "LinkUp") != 0)
-        device_fact(list, device, FACT_SHOWN, "physical state", "%s", look->physical);
+    device_fact(list, device, FACT_SHOWN, "state", "%s", look->port.state);
+    if (strcmp(look->port.physical, "LinkUp") != 0)
+        device_fact(list, device, FACT_SHOWN, "physical state", "%s", look->port.physical);
     rate_describe(look, list, device);
-    device_fact(list, device, FACT_ALL, "link layer", "%s", look->link_layer);
+    device_fact(list, device, FACT_ALL, "link layer", "%s", look->port.link_layer);
     mtu_describe(look, list, device);
-    sysfs_text(text, sizeof text, "%s/fw_ver", look->folder);
-    device_fact(list, device, FACT_MODEL, "firmware", "%s", text);
+    device_fact(list, device, FACT_MODEL, "firmware", "%s", look->port.firmware);
     pci_describe(look->source->sysfs, list, device);
     if (!is_ethernet(look) &&
-        sysfs_text(text, sizeof text, "%s/ports/%d/lid", look->folder, look->port))
+        sysfs_text(text, sizeof text, "%s/lid", look->folder))
         device_fact(list, device, FACT_SHOWN, "LID", "%s", text);
     pkeys_describe(look, list, device);
     gids_describe(look, list, device);
 }
 
-static void nic_bus(const char *sysfs, const char *nic, char *bus)
-{
-    char path[SYSFS_PATH_MOST], netdev[32];
-    snprintf(path, sizeof path, "%s/class/infiniband/%s/device", sysfs, nic);
-    if (pci_of_path(path, bus))
-        return;
-    /* rxe and siw name the network device that they stand on. */
-    if (!sysfs_text(netdev, sizeof netdev, "%s/class/infiniband/%s/parent", sysfs, nic))
-        return;
-    snprintf(path, sizeof path, "%s/class/net/%s/device", sysfs, netdev);
-    pci_of_path(path, bus);
-}
-
-struct device *port_add(const struct port_source *source, const char *nic, int port,
+struct device *port_add(const struct port_source *source, const char *nic, int number,
                         struct device_list *list)
 {
-    char name[DEVICE_NAME_MOST], file[64];
-    snprintf(name, sizeof name, "%s:%d", nic, port);
+    char name[DEVICE_NAME_MOST];
+    snprintf(name, sizeof name, "%s:%d", nic, number);
     struct device *device = device_add(list, "port", name);
     struct port_look *look = calloc(1, sizeof *look);
     if (!device || !look) {
@@ -272,19 +230,13 @@ struct device *port_add(const struct port_source *source, const char *nic, int p
         free(look);
         return NULL;
     }
-    *look = (struct port_look){.source = source, .nic = nic, .port = port};
-    nic_bus(source->sysfs, nic, device->bus);
+    *look = (struct port_look){.source = source, .nic = nic, .number = number};
+    rdma_nic_bus(source->sysfs, nic, device->bus);
     inquiry_asks(list->inquiry, device->kind, name, device->bus);
-    snprintf(look->folder, sizeof look->folder, "%s/class/infiniband/%s", source->sysfs, nic);
-    word_read(look, "node_type", look->node_type);
-    snprintf(file, sizeof file, "ports/%d/state", port);
-    word_read(look, file, look->state);
-    snprintf(file, sizeof file, "ports/%d/phys_state", port);
-    word_read(look, file, look->physical);
-    sysfs_text(look->link_layer, sizeof look->link_layer, "%s/ports/%d/link_layer", look->folder,
-               port);
-    look->gid_count = gid_table_read(source->sysfs, nic, port, look->gids, GID_TABLE_MOST);
-    sysfs_text(device->model, sizeof device->model, "%s/hca_type", look->folder);
+    snprintf(look->folder, sizeof look->folder, "%s/class/infiniband/%s/ports/%d", source->sysfs,
+             nic, number);
+    rdma_port_read(source->sysfs, nic, number, &look->port);
+    snprintf(device->model, sizeof device->model, "%s", look->port.model);
     port_describe(look, list, device);
     port_check(look, device);
     if (device->usable && source->imports_dmabuf)
@@ -301,34 +253,21 @@ bool ports_present(const char *sysfs)
     return count > 0;
 }
 
-void ports_add(const struct port_source *source, struct device_list *list)
+struct ports_adding {
+    const struct port_source *source;
+    struct device_list *list;
+};
+
+static void each_port_add(void *context, const char *nic, int number)
 {
-    char **nics, **ports, *end;
-    int nic_count = sysfs_names(&nics, "%s/class/infiniband", source->sysfs);
-    for (int i = 0; i < nic_count; i++) {
-        int count = sysfs_names(&ports, "%s/class/infiniband/%s/ports", source->sysfs, nics[i]);
-        for (int p = 0; p < count; p++) {
-            long port = strtol(ports[p], &end, 10);
-            if (port >= 1 && port <= 255 && !*end && strlen(nics[i]) < PORT_NIC_MOST)
-                port_add(source, nics[i], (int)port, list);
-        }
-        sysfs_names_free(ports, count);
-    }
-    sysfs_names_free(nics, nic_count);
+    const struct ports_adding *adding = context;
+    port_add(adding->source, nic, number, adding->list);
 }
 
-bool port_parse(const char *name, char nic[PORT_NIC_MOST], int *port)
+void ports_add(const struct port_source *source, struct device_list *list)
 {
-    const char *colon = strrchr(name, ':');
-    char *end;
-    if (!colon || colon == name || colon - name >= PORT_NIC_MOST || strchr(name, '/') ||
-        name[0] == '.' || !isdigit((unsigned char)colon[1]))
-        return false;
-    long number = strtol(colon + 1, &end, 10);
-    memcpy(nic, name, (size_t)(colon - name));
-    nic[colon - name] = 0;
-    *port = (int)number;
-    return number >= 1 && number <= 255 && !*end;
+    struct ports_adding adding = {.source = source, .list = list};
+    rdma_ports_each(source->sysfs, each_port_add, &adding);
 }
 
 /* False: how far they are is unknown of all. */
@@ -353,7 +292,7 @@ void ports_by_nearness(const char *sysfs, const char *const *nics, int count, co
         distances[i] = NEARNESS_UNKNOWN;
         if (!buses || !list)
             continue;
-        nic_bus(sysfs, nics[i], buses[i]);
+        rdma_nic_bus(sysfs, nics[i], buses[i]);
         list[i] = buses[i];
     }
     bool placed = buses && list && device && device[0] &&

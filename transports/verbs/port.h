@@ -11,8 +11,6 @@
 
 #include "device/device.h"
 
-#define PORT_NIC_MOST 64 /* bytes of a NIC's name, with its 0: the kernel's IB_DEVICE_NAME_MAX */
-
 #define PORT_SYSFS "/sys"
 #define PORT_DEV   "/dev/infiniband"
 #define PORT_PROC  "/proc"
@@ -37,11 +35,8 @@ void ports_add(const struct port_source *source, struct device_list *list);
 
 /* Adds one port. A port that is not there is not usable. NULL: out of memory, which the list
  * remembers. */
-struct device *port_add(const struct port_source *source, const char *nic, int port,
+struct device *port_add(const struct port_source *source, const char *nic, int number,
                         struct device_list *list);
-
-/* Takes "mlx5_0:1" apart; false: it is no name of a port. */
-bool port_parse(const char *name, char nic[PORT_NIC_MOST], int *port);
 
 /* Fills `order` with 0 .. count - 1: the NIC nearest to the device with this PCI address first, or,
  * if that is NULL, "" or unknown, the one nearest to the CPUs that the calling thread may run on;

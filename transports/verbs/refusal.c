@@ -14,6 +14,7 @@
 
 #include "base/name_match.h"
 #include "base/text.h"
+#include "device/rdma_port.h"
 #include "device/sysfs.h"
 #include "transports/verbs/block.h"
 #include "transports/verbs/grants.h"
@@ -51,9 +52,9 @@ static bool port_look_into(const struct verbs_rail *rail, char *reason)
 {
     const struct port_source source = {.sysfs = PORT_SYSFS, .dev = PORT_DEV};
     struct device_list list = {.count = 0};
-    char nic[PORT_NIC_MOST], **names;
+    char nic[RDMA_NIC_MOST], **names;
     int port, count = 0;
-    if (port_parse(rail->port.name, nic, &port))
+    if (rdma_port_parse(rail->port.name, nic, &port))
         count = sysfs_names(&names, "%s/class/infiniband/%s/ports", PORT_SYSFS, nic);
     const struct device *device = count > 0 ? port_add(&source, nic, port, &list) : NULL;
     bool found = device && !device->usable;
@@ -113,7 +114,7 @@ void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int err
 void verbs_refuse_name(const struct verbs_nic *nics, int count, const struct verbs_nic_name *asked,
                        char *reason)
 {
-    char text_asked[PORT_NIC_MOST + 4];
+    char text_asked[RDMA_NIC_MOST + 4];
     int length = snprintf(text_asked, sizeof text_asked, "%s", asked->nic);
     if (asked->port)
         snprintf(text_asked + length, sizeof text_asked - (size_t)length, ":%d", asked->port);

@@ -4,7 +4,7 @@
  * An entry that is not set reads as zeros, and its type cannot be read. The kernel says "IB/RoCE
  * v1" for both: the port's link layer tells which.
  */
-#include "transports/verbs/gid_table.h"
+#include "device/gid_table.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /*
- * pause.c - the pause frames of a network device, by the ioctls of ethtool.
+ * ethtool.c - what the driver of a network device tells of it, by the ioctls of ethtool.
  */
-#include "transports/verbs/pause.h"
+#include "device/ethtool.h"
 
+#include <ctype.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -82,7 +83,21 @@ void netdev_counters(const char *netdev, const char *const *words, struct counte
     close(fd);
 }
 
-const char *const pause_words[] = {"pause", "discards_phy", NULL};
+bool netdev_firmware(const char *netdev, char *text, size_t size)
+{
+    struct ethtool_drvinfo question = {.cmd = ETHTOOL_GDRVINFO};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool known = fd >= 0 && ethtool_ask(fd, netdev, &question);
+    if (fd >= 0)
+        close(fd);
+    question.fw_version[sizeof question.fw_version - 1] = '\0';
+    for (char *at = question.fw_version; *at; at++)
+        *at = iscntrl((unsigned char)*at) ? '?' : *at;
+    snprintf(text, size, "%s", known ? question.fw_version : "");
+    return text[0] && strcmp(text, "N/A") != 0;
+}
+
+const char *const pause_words[] = {"pause", "discards_phy", "buf_discard", "ecn_mark", NULL};
 
 void pause_counters(const char *netdev, struct counter_list *list)
 {

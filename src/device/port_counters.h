@@ -1,8 +1,8 @@
 /*
  * port_counters.h - the counters of an RDMA port, read from sysfs, and what they tell.
  */
-#ifndef CCTEST_TRANSPORTS_VERBS_PORT_COUNTERS_H
-#define CCTEST_TRANSPORTS_VERBS_PORT_COUNTERS_H
+#ifndef CCTEST_DEVICE_PORT_COUNTERS_H
+#define CCTEST_DEVICE_PORT_COUNTERS_H
 
 #include "device/counters.h"
 

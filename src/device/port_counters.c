@@ -4,18 +4,18 @@
  *     ports/1/counters/       of the link, as InfiniBand's specification defines them
  *     ports/1/hw_counters/    of the driver, with names of its own
  *     hw_counters/            of the driver, for the NIC
- *     ethtool -S              pause frames of its network device
+ *     ethtool -S              pause frames of its network device (ethtool.c)
  *
  * A name that is in neither list below is passed through as COUNTER_OTHER.
  */
-#include "transports/verbs/port_counters.h"
+#include "device/port_counters.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "device/ethtool.h"
+#include "device/rdma_port.h"
 #include "device/sysfs.h"
-#include "transports/verbs/pause.h"
-#include "transports/verbs/port.h"
 
 /* Errors, and what follows from lost packets. Not here: port_rcv_switch_relay_errors and discards,
  * which healthy networks count; flushed requests, which each connection that is closed counts. */
@@ -84,9 +84,9 @@ static void netdev_read(const char *sysfs, const char *nic, int port, char netde
 
 void port_counters(const char *sysfs, const char *name, struct counter_list *list)
 {
-    char nic[PORT_NIC_MOST], folder[SYSFS_PATH_MOST], netdev[16];
+    char nic[RDMA_NIC_MOST], folder[SYSFS_PATH_MOST], netdev[16];
     int port;
-    if (!port_parse(name, nic, &port))
+    if (!rdma_port_parse(name, nic, &port))
         return;
     snprintf(folder, sizeof folder, "%s/class/infiniband/%s/ports/%d/counters", sysfs, nic, port);
     folder_add(folder, list);

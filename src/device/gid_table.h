@@ -1,8 +1,8 @@
 /*
  * gid_table.h - the GID table of an RDMA port, as sysfs shows it.
  */
-#ifndef CCTEST_TRANSPORTS_VERBS_GID_TABLE_H
-#define CCTEST_TRANSPORTS_VERBS_GID_TABLE_H
+#ifndef CCTEST_DEVICE_GID_TABLE_H
+#define CCTEST_DEVICE_GID_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
