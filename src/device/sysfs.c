@@ -67,6 +67,45 @@ bool sysfs_number(uint64_t *value, const char *format, ...)
     return true;
 }
 
+char *sysfs_whole(size_t most, const char *format, ...)
+{
+    char path[SYSFS_PATH_MOST], *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    bool fits = path_make(path, format, arguments);
+    va_end(arguments);
+    int fd = fits ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    size_t used = 0;
+    ssize_t got = -1;
+    if (fd >= 0 && (text = malloc(most + 1)))
+        while ((got = read(fd, text + used, most - used)) > 0)
+            used += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    if (text && got >= 0) {
+        text[used] = 0;
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
+bool sysfs_number_behind(const char *text, const char *word, uint64_t *value)
+{
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += length) {
+        bool begins = at == text || isspace((unsigned char)at[-1]);
+        const char *number = at + length + strspn(at + length, " \t");
+        if (!begins || !isdigit((unsigned char)*number))
+            continue;
+        errno = 0;
+        *value = strtoull(number, NULL, 10);
+        return errno == 0;
+    }
+    *value = 0;
+    return false;
+}
+
 static int names_compare(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);

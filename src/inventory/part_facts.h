@@ -1,0 +1,27 @@
+/*
+ * part_facts.h - the facts of a host's parts that stand on PCI: NICs, network interfaces, GPUs,
+ * NVMe drives; and how many there are.
+ */
+#ifndef CCTEST_INVENTORY_PART_FACTS_H
+#define CCTEST_INVENTORY_PART_FACTS_H
+
+#include "inventory/source.h"
+
+struct inquiry;
+
+void nic_facts(const struct inventory_source *source, struct inquiry *inquiry,
+               struct inventory *inventory);
+void interface_facts(const struct inventory_source *source, struct inquiry *inquiry,
+                     struct inventory *inventory);
+void gpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
+               struct inventory *inventory);
+void drive_facts(const struct inventory_source *source, struct inquiry *inquiry,
+                 struct inventory *inventory);
+
+/* "mlx5_2" for its port 1, "mlx5_2:2" for its second. Returns `part`. */
+const char *nic_part(const char *nic, int number, char part[PART_NAME_MOST]);
+
+/* Does a network interface stand on hardware of this host, or join such (a bond)? */
+bool interface_is_hardware(const char *sysfs, const char *netdev);
+
+#endif
