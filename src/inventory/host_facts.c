@@ -107,7 +107,7 @@ void cpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
 {
     struct cpu_sum sum = {0};
     char **names, smt[32];
-    inquiry_asks(inquiry, "the kernel", "about CPUs", "");
+    inquiry_asks(inquiry, "the", "CPUs", "");
     cpu_model(source, inventory);
     int count = sysfs_names(&names, CPU, source->root);
     for (int i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ void memory_facts_add(const struct inventory_source *source, struct inquiry *inq
     char path[SYSFS_PATH_MOST], huge[64];
     uint64_t pages;
     struct statvfs shm;
-    inquiry_asks(inquiry, "the kernel", "about memory", "");
+    inquiry_asks(inquiry, "the", "memory", "");
     char *text = sysfs_whole(FILE_MOST, "%s/proc/meminfo", source->root);
     memory_number(inventory, text, "MemTotal:", "memory.bytes");
     memory_number(inventory, text, "MemAvailable:", "memory.available");
@@ -204,7 +204,7 @@ void memory_facts_add(const struct inventory_source *source, struct inquiry *inq
     }
     nodes_add(source, inventory);
     edac_add(source, inventory);
-    inquiry_asks(inquiry, "the file system", "/dev/shm", "");
+    inquiry_asks(inquiry, "file system", "/dev/shm", "");
     snprintf(path, sizeof path, "%s/dev/shm", source->root);
     if (statvfs(path, &shm) != 0)
         return;
@@ -255,7 +255,7 @@ void system_facts(const struct inventory_source *source, struct inquiry *inquiry
                   struct inventory *inventory)
 {
     char text[VALUE_TEXT_MOST];
-    inquiry_asks(inquiry, "the kernel", "about itself", "");
+    inquiry_asks(inquiry, "the", "kernel", "");
     if (sysfs_text(text, sizeof text, "%s/proc/sys/kernel/osrelease", source->root))
         host_text(inventory, "kernel", text);
     char *release = sysfs_whole(FILE_MOST, "%s/etc/os-release", source->root);
