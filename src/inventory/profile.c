@@ -84,16 +84,16 @@ static bool is_unit(const char *text, enum value_unit unit)
     return is || (!*text && unit != VALUE_BYTES);
 }
 
+/* "1.9T", "64 GiB". It need not be a whole number of bytes, since hosts are held against it. */
 static bool size_number(const char *value, double *number)
 {
-    char text[VALUE_TEXT_MOST];
-    size_t bytes, length = 0;
-    for (; *value; value++) /* "64 GiB" */
-        if (*value != ' ')
-            text[length++] = *value;
-    text[length] = '\0';
-    bool read = !size_parse(text, &bytes);
-    *number = read ? (double)bytes : 0;
+    char text[VALUE_TEXT_MOST + 1], *end;
+    size_t unit = 0;
+    *number = isdigit((unsigned char)*value) ? strtod(value, &end) : -1;
+    if (*number >= 0)
+        snprintf(text, sizeof text, "1%s", blanks_skip(end));
+    bool read = *number >= 0 && isfinite(*number) && !size_parse(text, &unit);
+    *number *= (double)unit;
     return read;
 }
 
