@@ -17,6 +17,8 @@
 #define CLASS_VGA     0x0300
 #define CLASS_3D      0x0302
 
+#define AER_BYTES_MOST ((size_t)1 << 14)
+
 const char *const pci_distance_names[PCI_DISTANCES] = {"same", "PIX", "PXB",    "PHB",
                                                        "NODE", "SYS", "unknown"};
 
@@ -181,6 +183,25 @@ bool pci_link_read(const char *sysfs, const char *bus, const char *when, struct 
                  link->speed > 0 && link->speed < 10000;
     link->width = (int)width;
     return known;
+}
+
+bool pci_errors_read(const char *sysfs, const char *bus, struct pci_errors *errors)
+{
+    const struct {
+        const char *file, *total;
+        uint64_t *count;
+    } files[] = {{"aer_dev_correctable", "TOTAL_ERR_COR", &errors->correctable},
+                 {"aer_dev_nonfatal", "TOTAL_ERR_NONFATAL", &errors->nonfatal},
+                 {"aer_dev_fatal", "TOTAL_ERR_FATAL", &errors->fatal}};
+    bool reports = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *text = sysfs_whole(AER_BYTES_MOST, "%s/bus/pci/devices/%s/%s", sysfs, bus,
+                                 files[i].file);
+        *files[i].count = 0;
+        reports |= text && sysfs_number_behind(text, files[i].total, files[i].count);
+        free(text);
+    }
+    return reports;
 }
 
 /* "x16 at 32.0 GT/s"; false: unknown. */

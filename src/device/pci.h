@@ -42,6 +42,13 @@ struct pci_link {
 /* `when`: "current" or "max". False: unknown. */
 bool pci_link_read(const char *sysfs, const char *bus, const char *when, struct pci_link *link);
 
+/* Errors of its link since the host started, by Advanced Error Reporting. */
+struct pci_errors {
+    uint64_t correctable, nonfatal, fatal;
+};
+/* False: the device, or the kernel, does not report them. */
+bool pci_errors_read(const char *sysfs, const char *bus, struct pci_errors *errors);
+
 /* -1: unknown. */
 int pci_numa_node(const char *sysfs, const char *bus);
 

@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 
 #include "base/text.h"
+#include "device/edac.h"
 #include "device/inquiry.h"
 #include "device/sysfs.h"
 
@@ -60,7 +61,6 @@ static void cpu_model(const struct inventory_source *source, struct inventory *i
 struct cpu_sum {
     int threads, cores, sockets; /* a core is counted at its first thread, likewise a socket */
     uint64_t limit, best;        /* kHz, of the CPU with the lowest limit */
-    uint64_t throttled;
     char governors[VALUE_TEXT_MOST]; /* each once */
 };
 
@@ -85,7 +85,7 @@ static void governor_note(struct cpu_sum *sum, const char *governor)
 
 static void cpu_sum_add(const char *root, const char *cpu, struct cpu_sum *sum)
 {
-    uint64_t limit, best, count;
+    uint64_t limit, best;
     char governor[32];
     sum->threads++;
     sum->cores += is_first(root, cpu, "thread_siblings_list");
@@ -98,15 +98,14 @@ static void cpu_sum_add(const char *root, const char *cpu, struct cpu_sum *sum)
     }
     if (sysfs_text(governor, sizeof governor, CPU "/%s/cpufreq/scaling_governor", root, cpu))
         governor_note(sum, governor);
-    if (sysfs_number(&count, CPU "/%s/thermal_throttle/core_throttle_count", root, cpu))
-        sum->throttled += count;
 }
 
 void cpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
                struct inventory *inventory)
 {
     struct cpu_sum sum = {0};
-    char **names, smt[32];
+    char **names, smt[32], sysfs[SYSFS_PATH_MOST];
+    uint64_t throttles;
     inquiry_asks(inquiry, "the", "CPUs", "");
     cpu_model(source, inventory);
     int count = sysfs_names(&names, CPU, source->root);
@@ -130,7 +129,9 @@ void cpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
                              (double)(sum.limit / 1000), (double)(sum.best / 1000));
     if (sysfs_text(smt, sizeof smt, CPU "/smt/control", source->root))
         host_text(inventory, "cpu.smt", smt);
-    host_number(inventory, "cpu.throttled", (double)sum.throttled);
+    snprintf(sysfs, sizeof sysfs, "%s/sys", source->root);
+    if (cpu_throttles_read(sysfs, &throttles))
+        host_number(inventory, "cpu.throttled", (double)throttles);
 }
 
 /* kB of a file such as meminfo, as bytes. */
@@ -163,23 +164,13 @@ static void nodes_add(const struct inventory_source *source, struct inventory *i
         host_number(inventory, "numa.count", nodes);
 }
 
-static void edac_add(const struct inventory_source *source, struct inventory *inventory)
+static void errors_add(const char *sysfs, struct inventory *inventory)
 {
-    char **names;
-    uint64_t corrected = 0, uncorrected = 0, number;
-    int count = sysfs_names(&names, "%s/sys/devices/system/edac/mc", source->root);
-    for (int i = 0; i < count; i++) {
-        const char *folder = "sys/devices/system/edac/mc";
-        if (sysfs_number(&number, "%s/%s/%s/ce_count", source->root, folder, names[i]))
-            corrected += number;
-        if (sysfs_number(&number, "%s/%s/%s/ue_count", source->root, folder, names[i]))
-            uncorrected += number;
-    }
-    sysfs_names_free(names, count);
-    if (count == 0)
+    struct memory_errors errors;
+    if (!memory_errors_read(sysfs, &errors))
         return;
-    host_number(inventory, "edac.corrected", (double)corrected);
-    host_number(inventory, "edac.uncorrected", (double)uncorrected);
+    host_number(inventory, "edac.corrected", (double)errors.corrected);
+    host_number(inventory, "edac.uncorrected", (double)errors.uncorrected);
 }
 
 void memory_facts_add(const struct inventory_source *source, struct inquiry *inquiry,
@@ -203,7 +194,8 @@ void memory_facts_add(const struct inventory_source *source, struct inquiry *inq
         host_text(inventory, "memory.transparent_huge_pages", chosen);
     }
     nodes_add(source, inventory);
-    edac_add(source, inventory);
+    snprintf(path, sizeof path, "%s/sys", source->root);
+    errors_add(path, inventory);
     inquiry_asks(inquiry, "file system", "/dev/shm", "");
     snprintf(path, sizeof path, "%s/dev/shm", source->root);
     if (statvfs(path, &shm) != 0)

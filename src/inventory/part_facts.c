@@ -18,8 +18,7 @@
 #include "device/pci.h"
 #include "device/rdma_port.h"
 
-#define BUS_MOST  16
-#define FILE_MOST ((size_t)1 << 14)
+#define BUS_MOST 16
 
 /* A source that is being read. */
 struct part_look {
@@ -86,22 +85,15 @@ static void link_add(const struct part_look *look, const char *part, const char 
 
 static void pcie_add(const struct part_look *look, const char *part, const char *bus)
 {
-    static const struct {
-        const char *file, *total, *key;
-    } errors[] = {{"aer_dev_correctable", "TOTAL_ERR_COR", "aer.correctable"},
-                  {"aer_dev_nonfatal", "TOTAL_ERR_NONFATAL", "aer.nonfatal"},
-                  {"aer_dev_fatal", "TOTAL_ERR_FATAL", "aer.fatal"}};
+    struct pci_errors errors;
     if (!bus[0])
         return;
     link_add(look, part, bus);
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-        uint64_t total;
-        char *text = sysfs_whole(FILE_MOST, "%s/bus/pci/devices/%s/%s", look->sysfs, bus,
-                                 errors[i].file);
-        if (text && sysfs_number_behind(text, errors[i].total, &total))
-            part_number(look, part, errors[i].key, (double)total, 0);
-        free(text);
-    }
+    if (!pci_errors_read(look->sysfs, bus, &errors))
+        return;
+    part_number(look, part, "aer.correctable", (double)errors.correctable, 0);
+    part_number(look, part, "aer.nonfatal", (double)errors.nonfatal, 0);
+    part_number(look, part, "aer.fatal", (double)errors.fatal, 0);
 }
 
 /* NICs: the ports of RDMA devices. */

@@ -21,41 +21,6 @@
 /* What follows from a driver that does not answer a rank that ends. */
 #define LACK "what the devices of this rank counted last is not known"
 
-/* Changes. */
-
-void device_changes_encode(const struct device_changes *changes, int classes, struct bytes *share)
-{
-    bytes_put_u32(share, (uint32_t)changes->count);
-    for (int i = 0; i < changes->count; i++) {
-        bytes_put_text(share, changes->of[i].name);
-        counters_encode(&changes->of[i].counters, classes, share);
-    }
-}
-
-bool device_changes_decode(struct device_changes *changes, struct reader *reader)
-{
-    uint32_t count = read_u32(reader);
-    *changes = (struct device_changes){0};
-    if (reader->bad || count > DEVICES_SENT_MOST)
-        return false;
-    changes->of = calloc((size_t)count + 1, sizeof *changes->of);
-    for (uint32_t i = 0; changes->of && i < count && !reader->bad; i++) {
-        struct device_change *change = &changes->of[changes->count++];
-        read_text(reader, change->name, sizeof change->name);
-        counters_decode(&change->counters, reader);
-        reader->bad |= !change->name[0] || change->counters.failed;
-    }
-    return changes->of && !reader->bad;
-}
-
-void device_changes_free(struct device_changes *changes)
-{
-    for (int i = 0; i < changes->count; i++)
-        counter_list_free(&changes->of[i].counters);
-    free(changes->of);
-    *changes = (struct device_changes){0};
-}
-
 /* Asking the drivers. */
 
 struct watched_device {

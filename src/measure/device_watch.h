@@ -18,30 +18,13 @@
 #ifndef CCTEST_MEASURE_DEVICE_WATCH_H
 #define CCTEST_MEASURE_DEVICE_WATCH_H
 
-#include "device/counters.h"
+#include "device/device_changes.h"
 #include "transport/transport.h"
 
 struct links;
 struct memory_kind;
 struct memory_device;
 struct tick;
-
-/* What a device has counted. */
-struct device_change {
-    char name[DEVICE_NAME_MOST];
-    struct counter_list counters;
-};
-
-struct device_changes {
-    struct device_change *of;
-    int count;
-};
-
-/* `classes`: the first of enum counter_class that travel. */
-void device_changes_encode(const struct device_changes *changes, int classes, struct bytes *share);
-/* Begins with *changes empty. False: invalid, or out of memory. */
-bool device_changes_decode(struct device_changes *changes, struct reader *reader);
-void device_changes_free(struct device_changes *changes); /* all zero is allowed */
 
 struct watch_config {
     struct links *links;
