@@ -41,6 +41,20 @@ sed -nE 's/^\.It Cm ([a-z]+:[a-z]+) Ns = .*/\1/p' "$page" | grep -f "$scratch/tr
 check "options of transports differ: $(diff "$scratch/listed" "$scratch/described")" \
     cmp -s "$scratch/listed" "$scratch/described"
 
+# It names the facts of an inventory.
+ran=(facts)
+python3 - "$repository/src/inventory/rules.c" "$page" >"$out" <<'PYTHON'
+import re, sys
+rules, page = (open(path).read() for path in sys.argv[1:])
+section = page.split(".Sh INVENTORY")[1].split(".Sh ")[0]
+keys = [("" if kind in ("HOST", "kind") else kind.lower() + ".") + key
+        for kind, key in re.findall(r'\b(?:ROW|ABOUT|BEST|RIGHT)\(\s*(\w+),\s*"([\w.]+)",', rules)]
+keys += ["module." + name for name in re.findall(r'MODULE\("(\w+)"\)', rules)]
+missing = [key for key in keys if not re.search(rf"^\.Cm {re.escape(key)}( |$)", section, re.M)]
+print(len(keys), *missing)
+PYTHON
+check "facts that the page lacks: $(cat "$out")" grep -Exq '[0-9]{2,}' "$out"
+
 # Both name the same units of sizes, each of which a size may have.
 units=$("$CCTEST" --help | sed -nE 's/^(K, .*) are powers of 1024.*/\1/p' | tr -dc A-Z)
 check "units of --help: $units" test "$units" = "$(sed -nE 's/^(K, .*) are powers of 1024.*/\1/p' "$page" | tr -dc A-Z)"

@@ -8,7 +8,9 @@
 
 #include <math.h>
 
+#include "device/inquiry.h"
 #include "inventory/collect.h"
+#include "inventory/host_counters.h"
 #include "inventory/profile.h"
 #include "inventory/words.h"
 
@@ -255,8 +257,6 @@ static const struct difference_case cases[] = {
      "n4: mlx5_1 has a PCIe link of x8; its best is x16"},
     {PCI_1 "0000:11:00.0/current_link_speed", "16.0 GT/s PCIe\n", "bad",
      "n4: mlx5_1 has a PCIe link at 16 GT/s; 7 of 8 hosts have 32"},
-    {PCI_1 "max_link_speed", "16.0 GT/s PCIe\n", "note",
-     "n4: mlx5_1 stands in a slot of PCIe 16 GT/s; its best is 32 GT/s"},
     {PCI_1 "0000:11:00.0/aer_dev_fatal", "DLP 2\nTOTAL_ERR_FATAL 2\n", "suspect",
      "n4: mlx5_1 has counted 2 fatal PCIe errors since its host started"},
     {"proc/meminfo", "MemTotal: 2047475999 kB\nMemAvailable: 2000000000 kB\nHugePages_Total: 0\n",
@@ -378,6 +378,25 @@ static void test_no_majority(void **state)
         snprintf(full, sizeof full, "%s%s", names[host], path);
         file_make(full, "400 Gb/sec (4X NDR)\n");
         host_collect(host);
+    }
+}
+
+/* A link is no slower than its slot allows: the slot is to blame. */
+static void test_slot(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        const char *speed = back ? "32.0 GT/s PCIe\n" : "16.0 GT/s PCIe\n";
+        file_make("n4/" PCI_1 "max_link_speed", speed);
+        file_make("n4/" PCI_1 "0000:11:00.0/current_link_speed", speed);
+        host_collect(SICK);
+        compare(HOSTS);
+        assert_int_equal(findings.count, back ? 0 : 2);
+        if (back)
+            break;
+        expect_finding("note", SICK,
+                       "n4: mlx5_1 stands in a slot of PCIe 16 GT/s; its best is 32 GT/s");
+        expect_finding("bad", SICK, "n4: mlx5_1 has a PCIe link at 16 GT/s; 7 of 8 hosts have 32");
     }
 }
 
@@ -519,6 +538,98 @@ static void test_profile(void **state)
     assert_string_equal(line.key, "");
 }
 
+/* What a host counted between two readings, as "mlx5_0: symbol_error 3" and its class. */
+static void expect_grown(const struct device_changes *grown, const char *name,
+                         enum counter_class class, const char *words)
+{
+    char text[256];
+    for (int i = 0; i < grown->count; i++)
+        if (strcmp(grown->of[i].name, name) == 0) {
+            counters_text(&grown->of[i].counters, class, text, sizeof text);
+            assert_string_equal(text, words);
+            return;
+        }
+    fail_msg("%s has counted nothing", name);
+}
+
+#define SNMP                                                                                       \
+    "Ip: Forwarding\nIp: 1\nTcp: RtoAlgorithm MaxConn RetransSegs InErrs\nTcp: 1 -1 %d 0\nUdp: "    \
+    "InErrors\nUdp: 9\n"
+
+static void counts_make(int number)
+{
+    char text[512];
+    snprintf(text, sizeof text, SNMP, 100 + number);
+    file_make("n1/proc/net/snmp", text);
+    snprintf(text, sizeof text, "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 7 %d\n", 2 * number);
+    file_make("n1/proc/net/netstat", text);
+    snprintf(text, sizeof text, "%d\n", number);
+    file_make("n1/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", text);
+    file_make("n1/sys/class/infiniband/mlx5_0/ports/1/hw_counters/np_cnp_sent", text);
+    file_make("n1/sys/class/net/eth1/statistics/rx_crc_errors", text);
+    file_make("n1/sys/class/net/eth1/statistics/rx_dropped", "5\n");
+    file_make("n1/sys/class/net/veth1234/statistics/rx_errors", text);
+    file_make("n1/sys/devices/system/edac/mc/mc0/ce_count", text);
+    snprintf(text, sizeof text, "RxErr 0\nTOTAL_ERR_COR %d\n", number);
+    file_make("n1/sys/bus/pci/devices/0000:20:00.0/aer_dev_correctable", text);
+}
+
+static void test_counters(void **state)
+{
+    struct inquiry inquiry;
+    struct device_changes before = {0}, now = {0}, grown = {0};
+    const struct inventory_source source = source_of(0);
+    (void)state;
+    inquiry_init(&inquiry, "the devices");
+    struct host_counters *counters = host_counters_open(&source, &inquiry);
+    assert_non_null(counters);
+    counts_make(1);
+    host_counters_read(counters, &before);
+    device_changes_since(&before, &before, &grown);
+    assert_int_equal(grown.count, 0);
+    counts_make(4);
+    host_counters_read(counters, &now);
+    device_changes_since(&before, &now, &grown);
+    assert_int_equal(grown.count, 4); /* a veth beside hardware is none of the host's */
+    expect_grown(&grown, "host", COUNTER_SICK, "memory_errors_corrected 3");
+    expect_grown(&grown, "host", COUNTER_CONGESTED, "tcp_RetransSegs 3, tcp_TCPTimeouts 6");
+    expect_grown(&grown, "PCIe", COUNTER_SICK, "0000:20:00.0_correctable 3");
+    expect_grown(&grown, "mlx5_0", COUNTER_SICK, "symbol_error 3");
+    expect_grown(&grown, "mlx5_0", COUNTER_CONGESTED, "np_cnp_sent 3");
+    expect_grown(&grown, "eth1", COUNTER_SICK, "rx_crc_errors 3");
+    host_counters_close(counters);
+    device_changes_free(&before);
+    device_changes_free(&now);
+    device_changes_free(&grown);
+}
+
+/* A driver that hangs costs the facts of its source only. */
+static bool firmware_hangs(const char *netdev, char *text, size_t size)
+{
+    (void)netdev, (void)text, (void)size;
+    while (pause() < 0)
+        continue;
+    return false;
+}
+
+static void test_hanging(void **state)
+{
+    struct inventory got = {0};
+    struct inventory_source source = source_of(0);
+    (void)state;
+    source.firmware = firmware_hangs;
+    source.patience = 0.3;
+    inventory_collect(&source, &got);
+    const struct inventory_fact *silent =
+        inventory_find(&got, PART_HOST, "network interfaces", "silent");
+    assert_non_null(silent);
+    assert_non_null(strstr(silent->text, "the driver of network interface eth0 (0000:10:00.0) of "
+                                         "host n1 has not answered for 0."));
+    assert_null(inventory_find(&got, PART_INTERFACE, "eth1", "mtu"));
+    assert_non_null(inventory_find(&got, PART_HOST, "", "gpu.count"));
+    inventory_free(&got);
+}
+
 static void test_this_machine(void **state)
 {
     struct inventory here = {0};
@@ -543,8 +654,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts),       cmocka_unit_test(test_each_difference),
         cmocka_unit_test(test_parts),       cmocka_unit_test(test_no_majority),
-        cmocka_unit_test(test_built_so),    cmocka_unit_test(test_own_best),
+        cmocka_unit_test(test_slot),        cmocka_unit_test(test_built_so),
+        cmocka_unit_test(test_own_best),
         cmocka_unit_test(test_travel),      cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_counters),    cmocka_unit_test(test_hanging),
         cmocka_unit_test(test_this_machine),
     };
     return cmocka_run_group_tests(tests, trees_make, trees_remove);
