@@ -43,44 +43,44 @@ const char *const severity_names[SEVERITIES] = {"note", "suspect", "bad"};
         BEST(kind, "pcie.slot_width", LANES, NOTHING, NOTE, 1, NOTE, "stands in a slot of PCIe",   \
              ""),                                                                                  \
         ROW(kind, "aer.fatal", COUNT, ZERO, SUSPECT, "has counted",                                \
-            "fatal PCIe errors since its host started"),                                           \
+            "fatal PCIe error* since its host started"),                                           \
         ROW(kind, "aer.nonfatal", COUNT, ZERO, NOTE, "has counted",                                \
-            "nonfatal PCIe errors since its host started"),                                        \
+            "nonfatal PCIe error* since its host started"),                                        \
         ROW(kind, "aer.correctable", COUNT, ZERO, NOTE, "has counted",                             \
-            "correctable PCIe errors since its host started")
+            "correctable PCIe error* since its host started")
 #define PCIE_SPEED(kind)                                                                           \
     BEST(kind, "pcie.speed", TRANSFERS, LEAST, BAD, 1, BAD, "has a PCIe link at", "")
 
 const struct fact_rule fact_rules[] = {
     ROW(HOST, "silent", TEXT, SILENCE, BAD, "cannot be asked:", ""),
     ROW(HOST, "cpu.model", TEXT, SAME, SUSPECT, "has the CPU", ""),
-    ROW(HOST, "cpu.sockets", COUNT, LEAST, BAD, "has", "CPU sockets"),
-    ROW(HOST, "cpu.cores", COUNT, LEAST, BAD, "has", "cores"),
-    ROW(HOST, "cpu.threads", COUNT, LEAST, BAD, "has", "hardware threads"),
+    ROW(HOST, "cpu.sockets", COUNT, LEAST, BAD, "has", "CPU socket*"),
+    ROW(HOST, "cpu.cores", COUNT, LEAST, BAD, "has", "core*"),
+    ROW(HOST, "cpu.threads", COUNT, LEAST, BAD, "has", "hardware thread*"),
     ROW(HOST, "cpu.smt", TEXT, SAME, SUSPECT, "has SMT", ""),
     ROW(HOST, "cpu.governor", TEXT, SAME, SUSPECT, "has the CPU governor", ""),
     BEST(HOST, "cpu.clock_limit", MHZ, LEAST, SUSPECT, 1, SUSPECT, "limits its CPU clock to", ""),
     ROW(HOST, "cpu.throttled", COUNT, ZERO, NOTE, "has throttled its CPUs",
-        "times for heat since it started"),
+        "time* for heat since it started"),
     ABOUT(HOST, "memory.bytes", BYTES, LEAST, BAD, MEMORY_TOLERANCE, "has", "of memory"),
     ABOUT(HOST, "memory.available", BYTES, LEAST, SUSPECT, 0.5, "has", "of free memory"),
-    ROW(HOST, "memory.huge_pages", COUNT, SAME, SUSPECT, "has", "huge pages"),
+    ROW(HOST, "memory.huge_pages", COUNT, SAME, SUSPECT, "has", "huge page*"),
     ROW(HOST, "memory.transparent_huge_pages", TEXT, SAME, NOTE, "has transparent huge pages", ""),
     ROW(HOST, "edac.uncorrected", COUNT, ZERO, BAD, "has counted",
-        "uncorrected memory errors since it started"),
+        "uncorrected memory error* since it started"),
     ROW(HOST, "edac.corrected", COUNT, ZERO, NOTE, "has counted",
-        "corrected memory errors since it started"),
+        "corrected memory error* since it started"),
     ABOUT(HOST, "shm.bytes", BYTES, LEAST, SUSPECT, MEMORY_TOLERANCE, "has", "of /dev/shm"),
     BEST(HOST, "shm.free", BYTES, NOTHING, NOTE, SHM_SHARE, BAD, "has", "free in /dev/shm"),
     ROW(HOST, "kernel", TEXT, SAME, NOTE, "runs the kernel", ""),
     ROW(HOST, "os", TEXT, SAME, NOTE, "runs", ""),
     ROW(HOST, "limit.memlock", BYTES, LEAST, SUSPECT, "has a limit of locked memory of", ""),
-    ROW(HOST, "limit.files", COUNT, LEAST, NOTE, "has a limit of", "open files"),
-    ROW(HOST, "numa.count", COUNT, LEAST, BAD, "has", "NUMA nodes"),
-    ROW(HOST, "nic.count", COUNT, LEAST, BAD, "has", "RDMA ports"),
-    ROW(HOST, "interface.count", COUNT, LEAST, BAD, "has", "network interfaces"),
-    ROW(HOST, "gpu.count", COUNT, LEAST, BAD, "has", "GPUs"),
-    ROW(HOST, "drive.count", COUNT, LEAST, SUSPECT, "has", "NVMe drives"),
+    ROW(HOST, "limit.files", COUNT, LEAST, NOTE, "has a limit of", "open file*"),
+    ROW(HOST, "numa.count", COUNT, LEAST, BAD, "has", "NUMA node*"),
+    ROW(HOST, "nic.count", COUNT, LEAST, BAD, "has", "RDMA port*"),
+    ROW(HOST, "interface.count", COUNT, LEAST, BAD, "has", "network interface*"),
+    ROW(HOST, "gpu.count", COUNT, LEAST, BAD, "has", "GPU*"),
+    ROW(HOST, "drive.count", COUNT, LEAST, SUSPECT, "has", "NVMe drive*"),
     MODULE("mlx5_core"),
     MODULE("mlx5_ib"),
     MODULE("nvidia"),
@@ -128,9 +128,9 @@ const struct fact_rule fact_rules[] = {
     ROW(GPU, "driver", TEXT, SAME, SUSPECT, "has the driver", ""),
     ROW(GPU, "vbios", TEXT, SAME, SUSPECT, "has the VBIOS", ""),
     ROW(GPU, "ecc_uncorrected", COUNT, ZERO, BAD, "has counted",
-        "uncorrected memory errors since its driver was loaded"),
-    ROW(GPU, "row_remap_failed", COUNT, ZERO, BAD, "has", "failed remappings of rows"),
-    ROW(GPU, "nvlinks_down", COUNT, ZERO, SUSPECT, "has", "NVLinks down"),
+        "uncorrected memory error* since its driver was loaded"),
+    ROW(GPU, "row_remap_failed", COUNT, ZERO, BAD, "has", "failed remapping* of rows"),
+    ROW(GPU, "nvlinks_down", COUNT, ZERO, SUSPECT, "has", "NVLink* down"),
     ROW(GPU, "pcie.speed", TRANSFERS, NOTHING, NOTE, "has a PCIe link at", ""),
     PCIE(GPU),
 

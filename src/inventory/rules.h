@@ -47,7 +47,8 @@ struct fact_rule {
     double best_share;           /* share of its own best that a fact must reach; 0: no best */
     enum severity best_severity; /* below that */
     const char *right;           /* the text that is never worse than another; NULL: none */
-    const char *before, *after;  /* words around the value: "has", "of memory" */
+    const char *before, *after;  /* words around the value: "has", "of memory", "GPU*", which
+                                  * is "GPUs" unless there is 1 */
 };
 
 /* Ends with a row whose key is NULL. */

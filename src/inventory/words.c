@@ -21,8 +21,11 @@ static void value_put(struct text *text, const struct inventory_fact *fact)
 {
     char value[VALUE_TEXT_MOST];
     const struct fact_rule *rule = fact->rule;
-    text_add(text, "%s %s%s%s", rule->before, fact_text(fact, value), rule->after[0] ? " " : "",
-             rule->after);
+    const char *star = strchrnul(rule->after, '*');
+    text_add(text, "%s %s%s%.*s", rule->before, fact_text(fact, value), rule->after[0] ? " " : "",
+             (int)(star - rule->after), rule->after);
+    if (*star)
+        text_add(text, "%s%s", fact->number == 1 ? "" : "s", star + 1);
 }
 
 /* "63 of 64 hosts have 400": the unit is left out if it was said before. */

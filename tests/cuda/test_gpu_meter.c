@@ -14,6 +14,7 @@
 #include "device/nvml/gpu.h"
 #include "device/nvml/gpu_link.h"
 #include "device/nvml/gpu_meter.h"
+#include "inventory/collect.h"
 #include "nvml_standin.h"
 
 #define GPU   "0000:1a:00.0"
@@ -263,6 +264,34 @@ static void test_all(void **state)
     assert_int_equal(list.count, 0);
 }
 
+/* As facts of a host's inventory: a number where it is one. */
+static void test_inventory(void **state)
+{
+    (void)state;
+    struct inventory here = {0};
+    const struct inventory_source source = {
+        .root = "/nowhere", .host = "n1", .patience = 5, .asks_nvml = true};
+    const struct {
+        const char *key, *value;
+    } facts[] = {{"memory", "80.0 GiB"},         {"ecc", "on"},
+                 {"row_remapping", "pending until a reset"}, {"nvlinks_up", "4 of 4"},
+                 {"nvlinks_down", "0"},          {"row_remap_failed", "0"},
+                 {"nvml", "loaded"}};
+    nvml_standin_configure("devices=3,differs=0:rows");
+    inventory_collect(&source, &here);
+    const struct inventory_fact *count = inventory_find(&here, PART_HOST, "", "gpu.count");
+    assert_true(count && count->number == 3);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        char text[VALUE_TEXT_MOST];
+        const struct inventory_fact *fact = inventory_find(&here, PART_GPU, GPU, facts[i].key);
+        assert_non_null(fact);
+        assert_string_equal(fact_text(fact, text), facts[i].value);
+    }
+    const struct inventory_fact *power = inventory_find(&here, PART_GPU, GPU, "power_limit");
+    assert_true(power && power->number > 0);
+    inventory_free(&here);
+}
+
 static int end(void **state)
 {
     (void)state;
@@ -280,7 +309,7 @@ int main(void)
         cmocka_unit_test(test_lost),      cmocka_unit_test(test_missing),
         cmocka_unit_test(test_facts),     cmocka_unit_test(test_ways),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_all),
-        cmocka_unit_test(test_drivers),
+        cmocka_unit_test(test_drivers),   cmocka_unit_test(test_inventory),
     };
     return cmocka_run_group_tests(tests, NULL, end);
 }

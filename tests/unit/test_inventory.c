@@ -278,7 +278,7 @@ static const struct difference_case cases[] = {
     {SYS "devices/system/cpu/cpu3/thermal_throttle/core_throttle_count", "12\n", "note",
      "n4 has throttled its CPUs 12 times for heat since it started"},
     {SYS "devices/system/edac/mc/mc0/ue_count", "1\n", "bad",
-     "n4 has counted 1 uncorrected memory errors since it started"},
+     "n4 has counted 1 uncorrected memory error since it started"},
     {"proc/sys/kernel/osrelease", "5.14.0\n", "note",
      "n4 runs the kernel 5.14.0; 7 of 8 hosts have 6.1.0"},
     {"proc/self/limits", "Max open files 65536 65536 files\nMax locked memory 65536 65536 bytes\n",
@@ -332,8 +332,8 @@ static void test_parts(void **state)
     host_collect(3);
     host_collect(4);
     compare(HOSTS);
-    expect_finding("bad", 3, "n4 has 1 RDMA ports; 7 of 8 hosts have 2 (mlx5_1 is missing)");
-    expect_finding("bad", 3, "n4 has 1 GPUs; 6 of 8 hosts have 2 (0000:20:00.0 is missing)");
+    expect_finding("bad", 3, "n4 has 1 RDMA port; 7 of 8 hosts have 2 (mlx5_1 is missing)");
+    expect_finding("bad", 3, "n4 has 1 GPU; 6 of 8 hosts have 2 (0000:20:00.0 is missing)");
     expect_finding("note", 4, "n5 has 3 GPUs; 6 of 8 hosts have 2 (0000:27:00.0 is only there)");
     assert_int_equal(inventory_gravest(&findings, 3), SEVERITY_BAD);
     assert_int_equal(inventory_gravest(&findings, 4), SEVERITY_NOTE);
