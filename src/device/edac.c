@@ -35,8 +35,7 @@ bool cpu_throttles_read(const char *sysfs, uint64_t *throttles)
     *throttles = 0;
     for (int i = 0; i < count; i++) {
         uint64_t number;
-        if (!sysfs_number(&number, CPU "/%s/thermal_throttle/core_throttle_count", sysfs,
-                          names[i]))
+        if (!sysfs_number(&number, CPU "/%s/thermal_throttle/core_throttle_count", sysfs, names[i]))
             continue;
         *throttles += number;
         counts = true;

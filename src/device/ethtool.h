@@ -15,8 +15,8 @@ void netdev_counters(const char *netdev, const char *const *words, struct counte
 /* The version of its firmware; false: the driver tells none. */
 bool netdev_firmware(const char *netdev, char *text, size_t size);
 
-/* netdev_counters() for one statistic; `text` has 32 bytes, as the driver gives them: a 0 ends a shorter
- * name. */
+/* netdev_counters() for one statistic; `text` has 32 bytes, as the driver gives them: a 0 ends a
+ * shorter name. */
 void statistic_add(const char *text, uint64_t value, const char *const *words,
                    struct counter_list *list);
 

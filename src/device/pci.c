@@ -195,8 +195,8 @@ bool pci_errors_read(const char *sysfs, const char *bus, struct pci_errors *erro
                  {"aer_dev_fatal", "TOTAL_ERR_FATAL", &errors->fatal}};
     bool reports = false;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char *text = sysfs_whole(AER_BYTES_MOST, "%s/bus/pci/devices/%s/%s", sysfs, bus,
-                                 files[i].file);
+        char *text =
+            sysfs_whole(AER_BYTES_MOST, "%s/bus/pci/devices/%s/%s", sysfs, bus, files[i].file);
         *files[i].count = 0;
         reports |= text && sysfs_number_behind(text, files[i].total, files[i].count);
         free(text);

@@ -80,8 +80,8 @@ void rdma_nic_bus(const char *sysfs, const char *nic, char *bus)
     pci_of_path(path, bus);
 }
 
-void rdma_ports_each(const char *sysfs,
-                     void (*each)(void *context, const char *nic, int number), void *context)
+void rdma_ports_each(const char *sysfs, void (*each)(void *context, const char *nic, int number),
+                     void *context)
 {
     char **nics, **ports, *end;
     int nic_count = sysfs_names(&nics, "%s/class/infiniband", sysfs);

@@ -37,7 +37,7 @@ bool rdma_port_parse(const char *name, char nic[RDMA_NIC_MOST], int *number);
 void rdma_nic_bus(const char *sysfs, const char *nic, char *bus);
 
 /* Calls `each` for all ports of this machine's NICs, in the order of their names. */
-void rdma_ports_each(const char *sysfs,
-                     void (*each)(void *context, const char *nic, int number), void *context);
+void rdma_ports_each(const char *sysfs, void (*each)(void *context, const char *nic, int number),
+                     void *context);
 
 #endif

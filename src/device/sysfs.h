@@ -25,7 +25,8 @@ bool sysfs_number(uint64_t *value, const char *format, ...) __attribute__((forma
 /* The whole text, cut off at `most` bytes, with a 0 behind it; to be freed. NULL: there is none. */
 char *sysfs_whole(size_t most, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The number behind `word` in such a text, "MemTotal:" of "MemTotal:  16 kB"; false: it has none. */
+/* The number behind `word` in such a text, "MemTotal:" of "MemTotal:  16 kB"; false: it has none.
+ */
 bool sysfs_number_behind(const char *text, const char *word, uint64_t *value);
 
 /* The names in a folder, sorted with numbers in the order of their values ("gid2" before "gid10"),

@@ -37,11 +37,8 @@ struct asking {
 
 struct inventory_source inventory_here(const char *host)
 {
-    return (struct inventory_source){.root = "",
-                                     .host = host,
-                                     .patience = 5,
-                                     .firmware = netdev_firmware,
-                                     .asks_nvml = true};
+    return (struct inventory_source){
+        .root = "", .host = host, .patience = 5, .firmware = netdev_firmware, .asks_nvml = true};
 }
 
 static void asking_run(void *argument)

@@ -197,13 +197,12 @@ static bool is_seen(const struct fact_group *group, int index)
 static void split_add(const struct comparing *comparing, const struct fact_group *group)
 {
     const struct fact_rule *rule = group->of[0].fact->rule;
-    struct inventory_finding finding = {.lapse = LAPSE_SPLIT,
-                                        .severity = rule->severity < SEVERITY_SUSPECT
-                                                        ? rule->severity
-                                                        : SEVERITY_SUSPECT,
-                                        .host = -1,
-                                        .fact = group->of[0].fact,
-                                        .total = group->count};
+    struct inventory_finding finding = {
+        .lapse = LAPSE_SPLIT,
+        .severity = rule->severity < SEVERITY_SUSPECT ? rule->severity : SEVERITY_SUSPECT,
+        .host = -1,
+        .fact = group->of[0].fact,
+        .total = group->count};
     for (int i = 0; i < group->count; i++) {
         if (is_seen(group, i))
             continue;
@@ -376,7 +375,8 @@ void inventory_compare(const struct inventory_host *hosts, int count,
 
 /* An expectation of parts holds for each of them; one that no part has a fact of is not met. */
 static void host_expect(const struct inventory_host *host, int index,
-                        const struct expected_fact *expectation, struct inventory_findings *findings)
+                        const struct expected_fact *expectation,
+                        struct inventory_findings *findings)
 {
     struct inventory_finding finding = {.lapse = LAPSE_UNEXPECTED,
                                         .severity = SEVERITY_BAD,

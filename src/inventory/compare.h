@@ -36,7 +36,7 @@ enum lapse {
 struct inventory_finding {
     enum lapse lapse;
     enum severity severity;
-    int host;                         /* -1: no host is to blame */
+    int host;                          /* -1: no host is to blame */
     const struct inventory_fact *fact; /* the host's, or one of those that are alike; LAPSE_LACKS:
                                         * the majority's; UNEXPECTED: NULL: it has none */
     const struct inventory_fact *majority; /* DIFFERS: one of those that agree */
@@ -45,8 +45,8 @@ struct inventory_finding {
     struct split_value {
         int host, holders; /* the first host that has it, and how many do */
         const struct inventory_fact *fact;
-    } values[FINDING_VALUES_MOST]; /* SPLIT */
-    int value_count;               /* of all, also those that are not kept */
+    } values[FINDING_VALUES_MOST];  /* SPLIT */
+    int value_count;                /* of all, also those that are not kept */
     char parts[FINDING_PARTS_MOST]; /* a count that DIFFERS: parts that are missing, or too many */
     const struct expected_fact *expectation; /* UNEXPECTED */
 };

@@ -128,8 +128,7 @@ static void tcp_add(const struct host_counters *counters, struct counter_list *l
     static const char *const files[] = {"snmp", "netstat"}, *const prefixes[] = {"Tcp: ",
                                                                                  "TcpExt: "};
     for (int i = 0; i < 2; i++) {
-        char *text =
-            sysfs_whole(FILE_MOST, "%s/proc/net/%s", counters->source.root, files[i]);
+        char *text = sysfs_whole(FILE_MOST, "%s/proc/net/%s", counters->source.root, files[i]);
         tcp_lines_add(list, text, prefixes[i]);
         free(text);
     }
@@ -173,11 +172,11 @@ static const struct {
     const char *name;
     enum counter_class class;
 } interface_counters[] = {
-    {"rx_errors", COUNTER_SICK},          {"tx_errors", COUNTER_SICK},
-    {"rx_crc_errors", COUNTER_SICK},      {"rx_frame_errors", COUNTER_SICK},
-    {"rx_length_errors", COUNTER_SICK},   {"tx_carrier_errors", COUNTER_SICK},
-    {"tx_aborted_errors", COUNTER_SICK},  {"rx_dropped", COUNTER_CONGESTED},
-    {"tx_dropped", COUNTER_CONGESTED},    {"rx_missed_errors", COUNTER_CONGESTED},
+    {"rx_errors", COUNTER_SICK},           {"tx_errors", COUNTER_SICK},
+    {"rx_crc_errors", COUNTER_SICK},       {"rx_frame_errors", COUNTER_SICK},
+    {"rx_length_errors", COUNTER_SICK},    {"tx_carrier_errors", COUNTER_SICK},
+    {"tx_aborted_errors", COUNTER_SICK},   {"rx_dropped", COUNTER_CONGESTED},
+    {"tx_dropped", COUNTER_CONGESTED},     {"rx_missed_errors", COUNTER_CONGESTED},
     {"rx_fifo_errors", COUNTER_CONGESTED}, {"rx_over_errors", COUNTER_CONGESTED},
 };
 

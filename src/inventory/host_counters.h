@@ -20,7 +20,8 @@ struct host_counters *host_counters_open(const struct inventory_source *source,
                                          struct inquiry *inquiry);
 
 /* Appends a device for each part that counts, by its PCI address or name ("0000:17:00.0", "mlx5_2",
- * "eth0"), the host itself as "host", and all links of PCIe as "PCIe". Those that do not fit DEVICES_SENT_MOST are left out. */
+ * "eth0"), the host itself as "host", and all links of PCIe as "PCIe". Those that
+ * do not fit DEVICES_SENT_MOST are left out. */
 void host_counters_read(struct host_counters *counters, struct device_changes *now);
 
 void host_counters_close(struct host_counters *counters); /* NULL is allowed */

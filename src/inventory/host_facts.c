@@ -59,8 +59,8 @@ static void cpu_model(const struct inventory_source *source, struct inventory *i
 
 /* All CPUs that are online. */
 struct cpu_sum {
-    int threads, cores, sockets; /* a core is counted at its first thread, likewise a socket */
-    uint64_t limit, best;        /* kHz, of the CPU with the lowest limit */
+    int threads, cores, sockets;     /* a core is counted at its first thread, likewise a socket */
+    uint64_t limit, best;            /* kHz, of the CPU with the lowest limit */
     char governors[VALUE_TEXT_MOST]; /* each once */
 };
 

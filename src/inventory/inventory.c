@@ -108,8 +108,7 @@ static double read_number(struct reader *reader)
 /* Texts are cut off at VALUE_TEXT_MOST, as a printed value is. */
 void inventory_encode(const struct inventory *inventory, struct bytes *share)
 {
-    int count =
-        inventory->count < INVENTORY_FACTS_MOST ? inventory->count : INVENTORY_FACTS_MOST;
+    int count = inventory->count < INVENTORY_FACTS_MOST ? inventory->count : INVENTORY_FACTS_MOST;
     bytes_put_u32(share, (uint32_t)count);
     for (int i = 0; i < count; i++) {
         const struct inventory_fact *fact = &inventory->facts[i];
@@ -134,8 +133,7 @@ bool inventory_decode(struct inventory *inventory, struct reader *reader)
         char name[RULE_KEY_MOST], part[PART_NAME_MOST], text[VALUE_TEXT_MOST] = "";
         read_text(reader, name, sizeof name);
         read_text(reader, part, sizeof part);
-        struct inventory_fact fact = {
-            .rule = fact_rule_named(name), .part = part, .text = text};
+        struct inventory_fact fact = {.rule = fact_rule_named(name), .part = part, .text = text};
         reader->bad |= !fact.rule;
         if (reader->bad)
             break;

@@ -27,7 +27,7 @@ static bool operator_read(const char **text, enum profile_operator *operator)
         size_t length = strlen(profile_operator_names[i]);
         if (strncmp(*text, profile_operator_names[i], length) != 0)
             continue;
-        *operator = (enum profile_operator)i;
+        *operator=(enum profile_operator) i;
         *text += length;
         return true;
     }
@@ -48,8 +48,8 @@ enum status profile_line_read(const char *text, const char *file, int number,
     memcpy(line->key, at, length);
     at = blanks_skip(at + length);
     if (!operator_read(&at, &line->operator))
-        return fail(STATUS_USAGE, "%s:%d: %s has no operator: write =, !=, >= or <= behind it", file,
-                    number, line->key);
+        return fail(STATUS_USAGE, "%s:%d: %s has no operator: write =, !=, >= or <= behind it",
+                    file, number, line->key);
     at = blanks_skip(at);
     size_t size = strlen(at);
     while (size > 0 && isspace((unsigned char)at[size - 1]))
@@ -63,9 +63,9 @@ enum status profile_line_read(const char *text, const char *file, int number,
 
 /* What may stand behind a number, as people write it; the first is the sentence's. */
 static const char *const unit_words[VALUE_UNITS][3] = {
-    [VALUE_COUNT] = {"", NULL, NULL},        [VALUE_BYTES] = {"bytes (64G)", NULL, NULL},
-    [VALUE_GBITS] = {"Gb/s", "Gbit/s", NULL}, [VALUE_MHZ] = {"MHz", NULL, NULL},
-    [VALUE_WATTS] = {"W", NULL, NULL},       [VALUE_TRANSFERS] = {"GT/s", NULL, NULL},
+    [VALUE_COUNT] = {"", NULL, NULL},          [VALUE_BYTES] = {"bytes (64G)", NULL, NULL},
+    [VALUE_GBITS] = {"Gb/s", "Gbit/s", NULL},  [VALUE_MHZ] = {"MHz", NULL, NULL},
+    [VALUE_WATTS] = {"W", NULL, NULL},         [VALUE_TRANSFERS] = {"GT/s", NULL, NULL},
     [VALUE_LANES] = {"lanes (x16)", "", NULL},
 };
 
@@ -122,18 +122,20 @@ enum status expected_fact_read(const struct profile_line *line, struct expected_
 {
     *expectation = (struct expected_fact){.line = *line, .rule = fact_rule_named(line->key)};
     if (!expectation->rule)
-        return fail(STATUS_USAGE, "%s:%d: %s is no key of a profile: see cctest(1) for those there "
-                                  "are",
+        return fail(STATUS_USAGE,
+                    "%s:%d: %s is no key of a profile: see cctest(1) for those there "
+                    "are",
                     line->file, line->number, line->key);
     if (expectation->rule->unit != VALUE_TEXT)
         return profile_number(line, expectation->rule->unit, &expectation->number);
-    if (line->operator != PROFILE_EQUAL && line->operator != PROFILE_NOT_EQUAL)
+    if (line->operator!= PROFILE_EQUAL && line->operator!= PROFILE_NOT_EQUAL)
         return fail(STATUS_USAGE, "%s:%d: %s is a text: write = or != behind it", line->file,
                     line->number, line->key);
     return STATUS_OK;
 }
 
-bool expected_fact_is_met(const struct expected_fact *expectation, const struct inventory_fact *fact)
+bool expected_fact_is_met(const struct expected_fact *expectation,
+                          const struct inventory_fact *fact)
 {
     bool is_text = expectation->rule->unit == VALUE_TEXT;
     double number = fact->number, expected = expectation->number;

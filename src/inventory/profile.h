@@ -19,7 +19,13 @@
 
 #define PROFILE_LINE_MOST 512
 
-enum profile_operator { PROFILE_EQUAL, PROFILE_NOT_EQUAL, PROFILE_LEAST, PROFILE_MOST, PROFILE_OPERATORS };
+enum profile_operator {
+    PROFILE_EQUAL,
+    PROFILE_NOT_EQUAL,
+    PROFILE_LEAST,
+    PROFILE_MOST,
+    PROFILE_OPERATORS
+};
 extern const char *const profile_operator_names[PROFILE_OPERATORS]; /* "=", "!=", ">=", "<=" */
 
 struct profile_line {
@@ -51,6 +57,7 @@ bool profile_is_fact(const struct profile_line *line);
 /* STATUS_USAGE, after fail(): unknown key, wrong unit, or an operator that texts do not have. */
 enum status expected_fact_read(const struct profile_line *line, struct expected_fact *expectation);
 
-bool expected_fact_is_met(const struct expected_fact *expectation, const struct inventory_fact *fact);
+bool expected_fact_is_met(const struct expected_fact *expectation,
+                          const struct inventory_fact *fact);
 
 #endif

@@ -20,19 +20,26 @@ const char *const severity_names[SEVERITIES] = {"note", "suspect", "bad"};
 
 /* Rows in short: what is compared, with which severity. */
 #define ROW(kind, key, unit, comparison, severity, before, after)                                  \
-    {PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, 0,              \
-     SEVERITY_NOTE, NULL, before, after}
+    {                                                                                              \
+        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, 0,           \
+            SEVERITY_NOTE, NULL, before, after                                                     \
+    }
 #define ABOUT(kind, key, unit, comparison, severity, tolerance, before, after)                     \
-    {PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, tolerance, 0,      \
-     SEVERITY_NOTE, NULL, before, after}
+    {                                                                                              \
+        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, tolerance, 0,   \
+            SEVERITY_NOTE, NULL, before, after                                                     \
+    }
 #define BEST(kind, key, unit, comparison, severity, share, best, before, after)                    \
-    {PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, share,          \
-     SEVERITY_##best, NULL, before, after}
+    {                                                                                              \
+        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, share,       \
+            SEVERITY_##best, NULL, before, after                                                   \
+    }
 #define RIGHT(kind, key, severity, right, before)                                                  \
-    {PART_##kind, key, VALUE_TEXT, COMPARE_SAME, SEVERITY_##severity, 0, 0, SEVERITY_NOTE, right,  \
-     before, ""}
-#define MODULE(name)                                                                               \
-    ROW(HOST, "module." name, TEXT, SAME, SUSPECT, "has the module " name, "")
+    {                                                                                              \
+        PART_##kind, key, VALUE_TEXT, COMPARE_SAME, SEVERITY_##severity, 0, 0, SEVERITY_NOTE,      \
+            right, before, ""                                                                      \
+    }
+#define MODULE(name) ROW(HOST, "module." name, TEXT, SAME, SUSPECT, "has the module " name, "")
 
 /* The speed of a GPU's link is not held against its best: an idle GPU slows its link down. A device
  * that could do more than its slot is a note: many machines are built so. */
@@ -181,12 +188,9 @@ static void bytes_text(double bytes, char text[VALUE_TEXT_MOST])
 
 const char *value_text(enum value_unit unit, double number, char text[VALUE_TEXT_MOST])
 {
-    static const char *const behind[VALUE_UNITS] = {[VALUE_TEXT] = "",
-                                                    [VALUE_COUNT] = "",
-                                                    [VALUE_GBITS] = " Gb/s",
-                                                    [VALUE_MHZ] = " MHz",
-                                                    [VALUE_WATTS] = " W",
-                                                    [VALUE_TRANSFERS] = " GT/s"};
+    static const char *const behind[VALUE_UNITS] = {
+        [VALUE_TEXT] = "",    [VALUE_COUNT] = "",   [VALUE_GBITS] = " Gb/s",
+        [VALUE_MHZ] = " MHz", [VALUE_WATTS] = " W", [VALUE_TRANSFERS] = " GT/s"};
     if (isinf(number))
         snprintf(text, VALUE_TEXT_MOST, "unlimited");
     else if (unit == VALUE_BYTES)

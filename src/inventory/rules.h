@@ -18,7 +18,7 @@ enum value_unit {
     VALUE_TEXT,
     VALUE_COUNT,
     VALUE_BYTES,
-    VALUE_GBITS,     /* Gb/s */
+    VALUE_GBITS, /* Gb/s */
     VALUE_MHZ,
     VALUE_WATTS,
     VALUE_TRANSFERS, /* GT/s of a lane */

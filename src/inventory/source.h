@@ -7,11 +7,11 @@
 #include "inventory/inventory.h"
 
 struct inventory_source {
-    const char *root;   /* "": this machine; else a folder with sys, proc, etc and dev, in tests */
-    const char *host;   /* the host's name, for sentences */
-    double patience;    /* seconds in which each source must answer */
+    const char *root; /* "": this machine; else a folder with sys, proc, etc and dev, in tests */
+    const char *host; /* the host's name, for sentences */
+    double patience;  /* seconds in which each source must answer */
     bool (*firmware)(const char *netdev, char *text, size_t size); /* NULL: it is not asked */
-    bool asks_nvml;     /* never before a fork (device/nvml/nvml.h) */
+    bool asks_nvml; /* never before a fork (device/nvml/nvml.h) */
 };
 
 #endif

@@ -51,8 +51,8 @@ static void differs_put(struct text *text, const struct inventory_finding *findi
                  finding->fact->number < finding->majority->number ? "missing" : "only there");
 }
 
-/* "n1 and n2 differ in nic.rate of mlx5_2: 200 Gb/s and 400 Gb/s", or of more hosts "hosts differ in
- * ... without a majority: 2 have 200 Gb/s (n1, ...), 2 have 400 Gb/s (n3, ...)" */
+/* "n1 and n2 differ in nic.rate of mlx5_2: 200 Gb/s and 400 Gb/s", or of more hosts "4 hosts
+ * differ in ... without a majority: 2 have 200 Gb/s (n1, ...), 2 have 400 Gb/s (n3, ...)" */
 static void split_put(struct text *text, const struct inventory_finding *finding,
                       const struct inventory_host *hosts)
 {

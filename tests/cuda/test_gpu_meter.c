@@ -273,10 +273,10 @@ static void test_inventory(void **state)
         .root = "/nowhere", .host = "n1", .patience = 5, .asks_nvml = true};
     const struct {
         const char *key, *value;
-    } facts[] = {{"memory", "80.0 GiB"},         {"ecc", "on"},
-                 {"row_remapping", "pending until a reset"}, {"nvlinks_up", "4 of 4"},
-                 {"nvlinks_down", "0"},          {"row_remap_failed", "0"},
-                 {"nvml", "loaded"}};
+    } facts[] = {
+        {"memory", "80.0 GiB"},   {"ecc", "on"},         {"row_remapping", "pending until a reset"},
+        {"nvlinks_up", "4 of 4"}, {"nvlinks_down", "0"}, {"row_remap_failed", "0"},
+        {"nvml", "loaded"}};
     nvml_standin_configure("devices=3,differs=0:rows");
     inventory_collect(&source, &here);
     const struct inventory_fact *count = inventory_find(&here, PART_HOST, "", "gpu.count");

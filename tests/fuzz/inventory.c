@@ -49,8 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                             .left = size - (newline ? length + 1 : 0)};
     for (int i = 0; i < HOSTS; i++) {
         bool valid = inventory_decode(&inventories[i], &reader);
-        hosts[i] = (struct inventory_host){.name = names[i],
-                                           .inventory = valid ? &inventories[i] : NULL};
+        hosts[i] =
+            (struct inventory_host){.name = names[i], .inventory = valid ? &inventories[i] : NULL};
     }
     compare(hosts, &expected, expectations);
     for (int i = 0; i < HOSTS; i++)

@@ -211,8 +211,7 @@ static void port_describe(const struct port_look *look, struct device_list *list
     mtu_describe(look, list, device);
     device_fact(list, device, FACT_MODEL, "firmware", "%s", look->port.firmware);
     pci_describe(look->source->sysfs, list, device);
-    if (!is_ethernet(look) &&
-        sysfs_text(text, sizeof text, "%s/lid", look->folder))
+    if (!is_ethernet(look) && sysfs_text(text, sizeof text, "%s/lid", look->folder))
         device_fact(list, device, FACT_SHOWN, "LID", "%s", text);
     pkeys_describe(look, list, device);
     gids_describe(look, list, device);
