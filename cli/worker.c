@@ -9,15 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "accept/self_measure.h"
-#include "accept/trials.h"
+#include "accept/host_work.h"
 #include "base/log.h"
 #include "cli/options/resolve.h"
 #include "cli/printers/printers.h"
 #include "session/session.h"
 
 #define WORKER_WORDS_MOST 64
-#define SELF_SECONDS      1.0
 
 /* Reads the command as the command line of a job. The texts of the job belong to `words`, and the
  * environment, which the agent has read, does not count again. */
@@ -68,9 +66,9 @@ enum status worker_run(const struct membership *membership, const char *command,
     char *words = strdup(command);
     enum status status = STATUS_OK;
     signal(SIGPIPE, SIG_IGN);
-    if (strcmp(command, TRIAL_SELF) == 0)
-        status = self_measure(SELF_SECONDS, result);
-    else if (strcmp(command, TRIAL_NOTHING) != 0) {
+    if (host_work_is(command)) {
+        status = host_work_run(command, result);
+    } else {
         status =
             job && words ? worker_read(words, argument, job) : fail(STATUS_ERROR, "out of memory");
         if (status == STATUS_OK)

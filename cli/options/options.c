@@ -195,7 +195,7 @@ const struct option_row option_table[] = {
     {.name = "stages", .argument = "STAGE[,STAGE...]", .group = GROUP_ACCEPT,
      .commands = FOR_ACCEPT, .kind = &kind_stages,
      .standard_note = "all",
-     .help = "what to do, always in the order of the manual: start, self, node, pairs, isolate, halves, all"},
+     .help = "what to do, always in the order of the manual: start, inventory, self, node, pairs, isolate, halves, all"},
     {.name = "quick", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT, .kind = &kind_switch,
      FIELD(accept.quick), .help = "end within two minutes of the start"},
     {.name = "pairs", .argument = "WHICH", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT,

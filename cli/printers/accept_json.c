@@ -13,6 +13,24 @@
 static const char *const metric_names[METRICS] = {
     [METRIC_LATENCY] = "latency", [METRIC_ALONE] = "alone", [METRIC_BOTH] = "both"};
 
+/* What a host has; null: that is not known. */
+static json_t *inventory_json(const struct acceptance *acceptance, int host)
+{
+    const struct inventory *inventory =
+        acceptance->inventories ? &acceptance->inventories[host] : NULL;
+    if (!inventory || inventory->count == 0)
+        return json_null();
+    json_t *facts = json_array();
+    for (int i = 0; i < inventory->count; i++) {
+        const struct inventory_fact *fact = &inventory->facts[i];
+        char value[VALUE_TEXT_MOST], name[RULE_KEY_MOST];
+        json_array_append_new(facts, json_pack("{s:s, s:s, s:s}", "part", fact->part, "fact",
+                                               fact_rule_name(fact->rule, name), "value",
+                                               fact_text(fact, value)));
+    }
+    return facts;
+}
+
 static json_t *hosts_json(const struct acceptance *acceptance)
 {
     json_t *hosts = json_array();
@@ -22,10 +40,11 @@ static json_t *hosts_json(const struct acceptance *acceptance)
         for (int a = 0; a < host->count; a++)
             json_array_append_new(agents, json_integer(host->agents[a]));
         json_array_append_new(hosts,
-                              json_pack("{s:i, s:s, s:s, s:b, s:o}", "host", h, "name",
+                              json_pack("{s:i, s:s, s:s, s:b, s:o, s:o}", "host", h, "name",
                                         host_label(acceptance, h), "health",
                                         health_words[findings_health(&acceptance->findings, h)],
-                                        "lost", host->lost, "agents", agents));
+                                        "lost", host->lost, "agents", agents, "inventory",
+                                        inventory_json(acceptance, h)));
     }
     return hosts;
 }

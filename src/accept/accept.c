@@ -9,6 +9,9 @@
 
 #include "accept/all_stage.h"
 #include "accept/trials.h"
+#include "accept/counting.h"
+#include "accept/host_work.h"
+#include "accept/inventory_stage.h"
 #include "accept/node_stage.h"
 #include "accept/pair_jobs.h"
 #include "accept/pairs_stage.h"
@@ -63,7 +66,7 @@ static enum status start_stage_run(struct acceptance *acceptance, struct stage_r
     trials_open(&trials, acceptance, STAGE_START);
     for (int i = 0, n = count = hosts_left(acceptance, left); i < n; i++)
         for (int a = 0; a < roster->hosts[left[i]].count && status == STATUS_OK; a++)
-            status = trials_add(&trials, &roster->hosts[left[i]].agents[a], 1, TRIAL_NOTHING);
+            status = trials_add(&trials, &roster->hosts[left[i]].agents[a], 1, WORK_NOTHING);
     if (status == STATUS_OK)
         status = trials_run(&trials, START_SECONDS);
     for (int j = 0; j < trials.count && status == STATUS_OK; j++)
@@ -87,6 +90,8 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct stage_re
     switch (result->stage) {
     case STAGE_START:
         return start_stage_run(acceptance, result);
+    case STAGE_INVENTORY:
+        return inventory_stage_run(acceptance, result);
     case STAGE_SELF:
         return self_stage_run(acceptance, result);
     case STAGE_NODE:
@@ -113,6 +118,8 @@ static enum status stages_run(struct acceptance *acceptance)
         *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
         status = stage_dispatch(acceptance, result);
         result->seconds = clock_seconds() - began;
+        if (status == STATUS_OK)
+            status = counting_look(acceptance, result->stage);
         if (status == STATUS_OK)
             status = losses_find(acceptance);
         if (status != STATUS_OK)
@@ -155,6 +162,10 @@ static void acceptance_close(struct acceptance *acceptance)
     readings_free(&acceptance->isolated);
     fleet_free(acceptance->fleet);
     free(acceptance->numbers);
+    counting_free(acceptance);
+    for (int h = 0; acceptance->inventories && h < acceptance->roster->host_count; h++)
+        inventory_free(&acceptance->inventories[h]);
+    free(acceptance->inventories);
     free(acceptance->labels);
     free(acceptance->label_pointers);
     free(acceptance->losses_found);
@@ -182,8 +193,8 @@ static enum status coordinate(const struct membership *membership,
     else
         log_print_failure(log_current());
     status = report->end(report, &acceptance, status);
+    acceptance_close(&acceptance); /* before the roster goes */
     coordinator_close(acceptance.coordinator, status);
-    acceptance_close(&acceptance);
     return status;
 }
 

@@ -7,7 +7,9 @@
 #include <jansson.h>
 
 #include "accept/findings.h"
+#include "device/device_changes.h"
 #include "fleet/coordinator.h"
+#include "inventory/inventory.h"
 #include "run/job.h"
 #include "screening/fleet.h"
 
@@ -64,6 +66,8 @@ struct acceptance {
     const char **label_pointers;     /* and pointers to them */
     bool *losses_found;              /* of each host: its loss is a finding already */
     struct findings findings;
+    struct inventory *inventories;  /* by host; NULL: the stage was left out */
+    struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
     struct host_number *numbers;
     int number_count, number_room;
     struct readings paired, isolated; /* of pairs, and of isolate */

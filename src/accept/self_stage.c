@@ -4,7 +4,7 @@
 #include "accept/self_stage.h"
 
 #include "accept/host_stage.h"
-#include "accept/trials.h"
+#include "accept/host_work.h"
 
 enum status self_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
@@ -15,7 +15,7 @@ enum status self_stage_run(struct acceptance *acceptance, struct stage_result *r
     };
     const struct host_stage stage = {
         .stage = STAGE_SELF,
-        .command = TRIAL_SELF,
+        .command = WORK_SELF,
         .alone = true,
         .fails = "its memory and cores cannot be measured",
         .seconds = 20,

@@ -115,32 +115,34 @@ static void worker_words(const struct acceptance *acceptance, int agent, struct 
 }
 
 static void outcome_find(const struct acceptance *acceptance, const struct fleet_job *job,
-                         struct fleet_outcome *from, struct trial *outcome)
+                         struct fleet_outcome *from, struct trial *trial)
 {
-    outcome->culprit = -1;
-    if (from->result)
-        outcome->document = json_loadb(from->result, from->size, 0, NULL);
-    const char *word = json_string_value(json_object_get(outcome->document, "status"));
+    trial->culprit = -1;
+    trial->result = from->result; /* taken over */
+    trial->size = from->size;
+    from->result = NULL;
+    if (trial->result && trial->result[0] == '{')
+        trial->document = json_loadb(trial->result, trial->size, 0, NULL);
+    const char *word = json_string_value(json_object_get(trial->document, "status"));
     bool wrong = word && strcmp(word, status_word(STATUS_WRONG_DATA)) == 0;
     int worst = 0;
     for (int r = 0; r < job->ranks; r++)
         if (worker_outcome(&from->ends[r]) > worker_outcome(&from->ends[worst]))
             worst = r;
-    outcome->outcome = wrong ? READING_WRONG : worker_outcome(&from->ends[worst]);
-    if (outcome->outcome == READING_VALUE && !outcome->document && job->ranks > 0 &&
-        strcmp(job->command, TRIAL_NOTHING) != 0)
-        outcome->outcome = READING_ERROR;
-    if (outcome->outcome == READING_VALUE)
+    trial->outcome = wrong ? READING_WRONG : worker_outcome(&from->ends[worst]);
+    if (trial->outcome == READING_VALUE && !trial->document && strchr(job->command, ' '))
+        trial->outcome = READING_ERROR;
+    if (trial->outcome == READING_VALUE)
         return;
-    const json_t *error = document_error(outcome->document);
+    const json_t *error = document_error(trial->document);
     const char *message = json_string_value(json_object_get(error, "message"));
-    if (outcome->outcome > READING_ERROR && outcome->outcome != READING_WRONG)
-        outcome->culprit = job->agents[worst];
-    if (message && (wrong || outcome->outcome == READING_ERROR))
-        snprintf(outcome->why, sizeof outcome->why, "%s", message);
+    if (trial->outcome > READING_ERROR && trial->outcome != READING_WRONG)
+        trial->culprit = job->agents[worst];
+    if (message && (wrong || trial->outcome == READING_ERROR))
+        snprintf(trial->why, sizeof trial->why, "%s", message);
     else
-        worker_words(acceptance, job->agents[worst], &from->ends[worst], outcome->why,
-                     sizeof outcome->why);
+        worker_words(acceptance, job->agents[worst], &from->ends[worst], trial->why,
+                     sizeof trial->why);
 }
 
 /* ---- the run ---- */
@@ -156,15 +158,15 @@ static void job_keep(const struct trials *trials, int index)
 {
     const struct acceptance *acceptance = trials->acceptance;
     const struct fleet_job *job = &trials->jobs[index];
-    const struct trial *outcome = &trials->of[index];
+    const struct trial *trial = &trials->of[index];
     json_t *jobs = acceptance->stages[acceptance->stage_count].jobs, *hosts = json_array();
     for (int r = 0; r < job->ranks; r++)
         json_array_append_new(hosts, json_integer(acceptance->roster->agents[job->agents[r]].host));
-    json_t *results = json_object_get(outcome->document, "results");
-    json_array_append_new(jobs, json_pack("{s:o, s:s, s:s, s:s, s:O?}", "hosts", hosts, "command",
-                                          job->command, "outcome",
-                                          reading_outcome_names[outcome->outcome], "why",
-                                          outcome->why, "results", results));
+    json_t *results = json_object_get(trial->document, "results");
+    json_array_append_new(jobs,
+                          json_pack("{s:o, s:s, s:s, s:s, s:O?}", "hosts", hosts, "command",
+                                    job->command, "outcome", reading_outcome_names[trial->outcome],
+                                    "why", trial->why, "results", results));
 }
 
 static void trials_progress(void *argument, int ended, int count)
@@ -186,7 +188,8 @@ enum status trials_run(struct trials *trials, double seconds)
         status = fail(STATUS_ERROR, "out of memory for the outcomes of %d jobs", trials->count);
     for (int j = 0; j < trials->count && trials->of && outcomes && status == STATUS_OK; j++) {
         outcome_find(acceptance, &trials->jobs[j], &outcomes[j], &trials->of[j]);
-        job_keep(trials, j);
+        if (!trials->aside)
+            job_keep(trials, j);
     }
     coordinator_outcomes_free(outcomes, trials->count);
     return status;
@@ -197,8 +200,10 @@ void trials_close(struct trials *trials)
     for (int j = 0; j < trials->count; j++) {
         free((char *)(uintptr_t)trials->jobs[j].command);
         free((int *)(uintptr_t)trials->jobs[j].agents);
-        if (trials->of)
+        if (trials->of) {
             json_decref(trials->of[j].document);
+            free(trials->of[j].result);
+        }
     }
     free(trials->jobs);
     free(trials->of);

@@ -7,11 +7,6 @@
 #include "accept/acceptance.h"
 #include "screening/reading.h"
 
-/* Commands that are no command lines: of a worker that starts, and ends; and of one that measures its
- * host by itself. */
-#define TRIAL_NOTHING "nothing"
-#define TRIAL_SELF    "self"
-
 extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
 
 /* What came of a job. */
@@ -19,12 +14,15 @@ struct trial {
     enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
     int culprit;                  /* the agent whose worker is the reason; -1: not known */
     char why[300];                /* of any other outcome: a clause; "" */
-    json_t *document;             /* the job's own JSON; NULL: there is none */
+    char *result;                 /* that rank 0 of the job wrote; NULL: nothing */
+    size_t size;                  /* bytes of it */
+    json_t *document;             /* the result, if it is JSON; else NULL */
 };
 
 struct trials {
     struct acceptance *acceptance;
     enum accept_stage stage;
+    bool aside; /* they do not belong to the results of the stage */
     int count, room;
     struct fleet_job *jobs;
     struct trial *of; /* once it has run */

@@ -6,7 +6,9 @@
 #include <stddef.h>
 
 const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
-    [STAGE_START] = "start", [STAGE_SELF] = "self",       [STAGE_NODE] = "node",
-    [STAGE_PAIRS] = "pairs", [STAGE_ISOLATE] = "isolate", [STAGE_HALVES] = "halves",
-    [STAGE_ALL] = "all",     [ACCEPT_STAGES] = NULL,
+    [STAGE_START] = "start",   [STAGE_INVENTORY] = "inventory",
+    [STAGE_SELF] = "self",     [STAGE_NODE] = "node",
+    [STAGE_PAIRS] = "pairs",   [STAGE_ISOLATE] = "isolate",
+    [STAGE_HALVES] = "halves", [STAGE_ALL] = "all",
+    [ACCEPT_STAGES] = NULL,
 };

@@ -9,6 +9,7 @@
 /* In the order in which they run. */
 enum accept_stage {
     STAGE_START, /* always: each agent starts a worker that does nothing */
+    STAGE_INVENTORY,
     STAGE_SELF,
     STAGE_NODE,
     STAGE_PAIRS,

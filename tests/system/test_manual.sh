@@ -137,7 +137,7 @@ header = open(sheet).readline().strip().split(",")
 if columns != header:
     print("columns:", columns, "in the page,", header, "in the CSV")
 result = {**{key: ITEMS["run"][key] for key in TOLD}, **ITEMS["columns"], **ITEMS["result"]}
-LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list")}}
+LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list", "accept")}}
 SPANS = {"to", "from", "with"} # of plan, all told of in one item
 NAMES = {"options", "algorithm_options"} # of options
 SCHEMA = json.load(open(f"{repository}/cli/schema.json"))
@@ -152,7 +152,7 @@ def walk(node, which, names, where):
         found.add(key)
         if key not in names:
             missing.add(f"{key} from {where}")
-        inside = "result" if (which, key) == ("run", "results") else which
+        inside = "result" if key == "results" and which in ("run", "accept") else which
         known = set(LISTS[inside]) if key in ("results", "plans") else LISTS[inside].get(key, names)
         if inside == "plan" and key in SPANS:
             known = ITEMS["plan"]["buffer"]
@@ -163,7 +163,7 @@ def walk(node, which, names, where):
     for inner in [node.get("items"), node.get("additionalProperties"), *node.get("oneOf", [])]:
         if isinstance(inner, dict):
             walk(inner, which, names, where)
-for which in ("run", "list", "info", "plan"):
+for which in ("run", "list", "info", "plan", "accept"):
     walk(DEFINED[which], which, set(ITEMS["JSON"]) | set(ITEMS[which]), which + ": ")
 for text in sorted(missing):
     print("not in the page:", text)
