@@ -19,7 +19,7 @@ check_says '^  pairs +left out .* pairs need two hosts' "$out"
 check_says '^  all +left out ' "$out"
 check_says '^# status: ok$' "$out"
 check_json "$json" 'd["command"] == "accept"' 'd["status"] == "ok"' 'len(d["hosts"]) == 1' \
-    '[s["stage"] for s in d["stages"]] == ["start", "self", "node", "pairs", "isolate", "halves", "all"]' \
+    '[s["stage"] for s in d["stages"]] == ["start", "inventory", "self", "node", "pairs", "isolate", "halves", "all"]' \
     'd["hosts"][0]["health"] == "good"' 'any(n["metric"] == "copy by all cores" for n in d["numbers"])'
 nothing_is_left
 

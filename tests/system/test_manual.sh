@@ -154,6 +154,8 @@ def walk(node, which, names, where):
             missing.add(f"{key} from {where}")
         inside = "result" if key == "results" and which in ("run", "accept") else which
         known = set(LISTS[inside]) if key in ("results", "plans") else LISTS[inside].get(key, names)
+        if which == "accept" and key == "results":
+            known |= names # what a stage has that is no job
         if inside == "plan" and key in SPANS:
             known = ITEMS["plan"]["buffer"]
         if key in ("bytes_by_path", "sent", "received"):
