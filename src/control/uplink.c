@@ -227,7 +227,7 @@ static void relay_connected(struct relay *relay)
     struct control *control = relay->control;
     bool direct = relay->uplink == UPLINK_BELOW;
     struct wire *wire = direct ? &relay->direct : &relay->up;
-    wire_connect(wire, relay->connector.fd, handshake_keys(relay->connector.handshake));
+    wire_connect(wire, relay->connector.fd, &relay->connector.keys);
     connector_taken(&relay->connector);
     relay->refusals = relay->rejections = 0;
     relay->wait = RETRY_SECONDS;

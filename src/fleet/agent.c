@@ -49,7 +49,7 @@ static const char *agent_admit(void *argument, int fd, const struct handshake *h
 
 void agent_take(struct connector *call, struct wire *wire)
 {
-    wire_connect(wire, call->fd, handshake_keys(call->handshake));
+    wire_connect(wire, call->fd, &call->keys);
     connector_taken(call);
 }
 

@@ -80,6 +80,7 @@ static void call_shake_hands(struct connector *call, double now)
         return;
     if (state == HANDSHAKE_DONE && call_is_right(call)) {
         call->state = CALL_DONE;
+        call->keys = *handshake_keys(call->handshake);
         return;
     }
     call->outcomes[call->next - 1] =

@@ -12,7 +12,7 @@
 enum connector_state {
     CALL_NONE,
     CALL_PENDING,
-    CALL_DONE,     /* the owner takes `fd` and the handshake's keys, then connector_taken() */
+    CALL_DONE,     /* the owner takes `fd` and `keys`, then connector_taken() */
     CALL_FAILED,   /* none of the addresses led there */
     CALL_HOPELESS, /* and what listens there is not of this job */
 };
@@ -38,6 +38,7 @@ struct connector {
     double seconds;        /* for one address */
     double until;          /* the present one's end */
     int fd;
+    struct aead_keys keys;       /* of the connection, once DONE */
     struct handshake *handshake; /* NULL: it does not answer yet */
 };
 

@@ -179,20 +179,16 @@ static void rank_acceptor_let_in(void)
     }
 }
 
-void connector_begin(struct connector *call, struct control *control, int rank,
-                     const struct join_request *request, const struct address *routes,
-                     const char **outcomes, int count, double seconds)
+void connector_begin(struct connector *call, const struct address *routes, const char **outcomes,
+                     int count, double seconds, double now)
 {
     (void)routes;
     (void)outcomes;
-    *call = (struct connector){.control = control,
-                               .state = count > 0 ? CALL_PENDING : CALL_FAILED,
-                               .rank = rank,
-                               .count = count,
-                               .until = control->helper.now + seconds,
-                               .fd = -1};
-    call->hello_size = join_request_encode(request, call->request);
     require(call->hello_size > 0);
+    call->state = count > 0 ? CALL_PENDING : CALL_FAILED;
+    call->count = count;
+    call->until = now + seconds;
+    call->fd = -1;
 }
 
 struct pollfd connector_watch(const struct connector *call)
@@ -201,25 +197,25 @@ struct pollfd connector_watch(const struct connector *call)
     return (struct pollfd){.fd = -1};
 }
 
-enum connector_state connector_step(struct connector *call, short events)
+enum connector_state connector_step(struct connector *call, short events, double now)
 {
     (void)events;
     if (call->state != CALL_PENDING)
         return call->state;
+    call->keys = no_keys;
     if (world.answer == CALL_DONE && (call->fd = test_case_open(&world.request)) >= 0)
         call->state = CALL_DONE;
     else if (world.answer == CALL_FAILED || world.answer == CALL_HOPELESS)
         call->state = world.answer;
-    else if (call->control->helper.now >= call->until)
+    else if (now >= call->until)
         call->state = CALL_FAILED;
     call->refused = world.answer == CALL_FAILED ? call->count : 0;
     world.answer = CALL_NONE;
     return call->state;
 }
 
-void connector_take(struct connector *call, struct wire *wire)
+void connector_taken(struct connector *call)
 {
-    wire_begin(wire, call->fd);
     call->fd = -1;
     connector_drop(call);
 }
