@@ -188,7 +188,7 @@ while read -r _ line; do
     read -ra words <<<"$line"
     case $line in
     *--rendezvous*) continue ;; # below, those of the page
-    list* | info* | plan* | help*) ;;
+    list* | info* | plan* | help* | accept*) ;;
     *) read -ra words <<<"$(sed -E 's/ (-b|-e) [0-9]+M//g' <<<"$line") $small" ;;
     esac
     cctest "${words[@]}"
