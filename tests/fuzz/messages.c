@@ -1,5 +1,6 @@
 /*
- * messages.c - the content of the control plane's frames, and a rank's join request.
+ * messages.c - the content of the frames of the control plane and of a fleet, and a rank's join
+ * request.
  *
  * Input: which message it is, a number of ranks, then the message. What is accepted must survive
  * being written and read again, and keep the bounds that its readers rely on.
@@ -9,6 +10,7 @@
 #include "control/join_request.h"
 #include "control/messages.h"
 #include "control/parcels.h"
+#include "fleet/messages.h"
 #include "fuzz.h"
 #include "verdict/verdict.h"
 
@@ -203,6 +205,41 @@ static void try_hello(const unsigned char *data, size_t size, int ranks)
     }
 }
 
+/* Control characters of a text are replaced, so it may differ from what was read. */
+static void try_order(const unsigned char *data, size_t size)
+{
+    struct order order, again;
+    struct bytes bytes = {0};
+    uint32_t number;
+    if (message_agent(data, size) < 0)
+        require(!order_decode(data, size, &order) || order.agent < 0);
+    cancel_decode(data, size, &number);
+    if (!order_decode(data, size, &order))
+        return;
+    require(order.rank >= 0 && order.rank < order.ranks && order.root.count > 0);
+    require(strlen(order.command) < sizeof order.command && order.seconds >= 0);
+    order_encode(&order, &bytes);
+    require(order_decode(bytes.data, bytes.size, &again));
+    require(again.rank == order.rank && again.job == order.job && again.number == order.number);
+    require(strcmp(again.command, order.command) == 0);
+    bytes_free(&bytes);
+}
+
+static void try_report(const unsigned char *data, size_t size)
+{
+    struct report_message report, again;
+    struct bytes bytes = {0};
+    if (!report_message_decode(data, size, &report))
+        return;
+    require(report.end.fate < WORKER_FATES && report.end.fate != WORKER_LOST);
+    require(report.result + report.size == data + size);
+    require(strlen(report.end.tail) < sizeof report.end.tail);
+    report_message_encode(&report, &bytes);
+    require(report_message_decode(bytes.data, bytes.size, &again));
+    require(again.size == report.size && again.end.code == report.end.code);
+    bytes_free(&bytes);
+}
+
 enum {
     NOTICE,
     MEMBERS,
@@ -214,6 +251,8 @@ enum {
     FAILURE,
     DELIVERY,
     PARCELS,
+    ORDER,
+    REPORT,
     MESSAGES
 };
 
@@ -249,6 +288,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case PARCELS:
         try_parcels(input.at, input.left, ranks);
+        break;
+    case ORDER:
+        try_order(input.at, input.left);
+        break;
+    case REPORT:
+        try_report(input.at, input.left);
         break;
     case FAILURE:
         try_failure(input.at, input.left, ranks);
@@ -307,6 +352,26 @@ void fuzz_seeds(void)
         snprintf(text, sizeof text, "notice-%zu", length);
         fuzz_seed(text, bytes.data, bytes.size);
     }
+
+    const struct order order = {.agent = 1,
+                                .stage = "pairs",
+                                .number = 3,
+                                .rank = 1,
+                                .ranks = 2,
+                                .root_host = "n1",
+                                .root = {.count = 1, .list = {{.family = AF_INET, .port = 7}}},
+                                .seconds = 12,
+                                .command = "sendrecv -a uni -b 64K"};
+    seed_begin(&bytes, ORDER, 2);
+    order_encode(&order, &bytes);
+    fuzz_seed("order", bytes.data, bytes.size);
+    const struct report_message report = {.number = 3,
+                                          .end = {.fate = WORKER_EXITED, .tail = "rank 0: no\n"},
+                                          .result = (const unsigned char *)"{}",
+                                          .size = 2};
+    seed_begin(&bytes, REPORT, 2);
+    report_message_encode(&report, &bytes);
+    fuzz_seed("report", bytes.data, bytes.size);
 
     const struct member members[] = {{.host = "n1", .pid = 7},
                                      {.host = "n2", .pid = 8, .node = 1},
