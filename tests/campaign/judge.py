@@ -239,7 +239,7 @@ def leftovers_at_last(job, hosts, slack):
 def leftovers(job, hosts):
     """Processes, shared memory, sockets and files of the job that are still there."""
     listed = subprocess.run(["ps", "-e", "-o", "pid=,stat=,comm="], check=True, capture_output=True, text=True).stdout
-    left = [line for line in listed.splitlines() if line.split()[2] == "cctest" and line.split()[1][0] != "Z"]
+    left = [line for line in listed.splitlines() if line.split()[2].startswith("cctest") and line.split()[1][0] != "Z"]
     places = [[]] + ([hosts.on(number + 1) for number in range(len(hosts.holders))] if hosts else [])
     for place in places:
         listed = subprocess.run([*place, "sh", "-c", "ls -A /dev/shm; ss -Hlntxp"], check=True, capture_output=True,
