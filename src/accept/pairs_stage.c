@@ -132,6 +132,16 @@ static enum status sickness_status(enum sickness_kind kind)
     }
 }
 
+/* A job that failed at the loss of an agent which was noticed later: the loss is a finding of its own,
+ * and accuses no partner. */
+static bool loss_explains(const struct roster *roster, const struct sickness *sickness)
+{
+    const struct spot *spot = &sickness->spot;
+    bool failed = sickness->kind >= SICKNESS_ERROR && sickness->kind != SICKNESS_WRONG;
+    return failed && (roster->hosts[spot->host].lost ||
+                      (spot->peer >= 0 && roster->hosts[spot->peer].lost));
+}
+
 static enum status sicknesses_report(struct acceptance *acceptance,
                                      const struct sicknesses *sicknesses)
 {
@@ -139,6 +149,8 @@ static enum status sicknesses_report(struct acceptance *acceptance,
     for (int i = 0; i < sicknesses->count && status == STATUS_OK; i++) {
         const struct sickness *sickness = &sicknesses->of[i];
         const struct spot *spot = &sickness->spot;
+        if (loss_explains(acceptance->roster, sickness))
+            continue;
         struct found found = {
             .stage = STAGE_ISOLATE,
             .host = spot->host,
