@@ -160,6 +160,7 @@ static void acceptance_close(struct acceptance *acceptance)
     findings_free(&acceptance->findings);
     readings_free(&acceptance->paired);
     readings_free(&acceptance->isolated);
+    readings_free(&acceptance->resent);
     fleet_free(acceptance->fleet);
     free(acceptance->numbers);
     counting_free(acceptance);

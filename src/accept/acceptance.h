@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "accept/findings.h"
+#include "accept/readings.h"
 #include "device/device_changes.h"
 #include "fleet/coordinator.h"
 #include "inventory/inventory.h"
@@ -32,11 +33,6 @@ struct host_number {
     int host;
     const char *metric, *unit; /* static */
     double value;
-};
-
-struct readings {
-    struct reading *of;
-    size_t count, room;
 };
 
 struct acceptance;
@@ -71,6 +67,7 @@ struct acceptance {
     struct host_number *numbers;
     int number_count, number_room;
     struct readings paired, isolated; /* of pairs, and of isolate */
+    struct readings resent;           /* by each job of pairs: packets that TCP sent again */
     struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
     struct stage_result stages[ACCEPT_STAGES];

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "accept/resent_packets.h"
 #include "accept/trials.h"
 #include "accept/stage.h"
 #include "base/log.h"
@@ -17,26 +18,6 @@
 #define BYTES_MOST    ((size_t)16 << 20)
 #define LATENCY_BYTES 8
 #define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
-
-void readings_free(struct readings *readings)
-{
-    free(readings->of);
-    *readings = (struct readings){0};
-}
-
-static enum status readings_add(struct readings *readings, const struct reading *reading)
-{
-    if (readings->count == readings->room) {
-        size_t room = 2 * readings->room + 256;
-        struct reading *of = realloc(readings->of, room * sizeof *of);
-        if (!of)
-            return fail(STATUS_ERROR, "out of memory for %zu readings", room);
-        readings->of = of;
-        readings->room = room;
-    }
-    readings->of[readings->count++] = *reading;
-    return STATUS_OK;
-}
 
 /* One rank on each host of the pairs, in this order or the other. */
 static enum status pairs_add(struct pair_jobs *jobs, struct trials *trials,
@@ -130,12 +111,12 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
     size_t bytes = jobs->acceptance->message_bytes;
     if (reversed)
         snprintf(command, sizeof command,
-                 "sendrecv -a uni -b %zu -e %zu -n auto --budget %g -w 2 -c 1 --timeout %g", bytes,
+                 "sendrecv -a uni -b %zu -e %zu -n auto --budget %g -w 2 -c 1 -v --timeout %g", bytes,
                  bytes, jobs->budget, jobs->seconds / STALL_SHARE);
     else
         snprintf(command, sizeof command,
                  "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n auto --budget %g -w 2 -c 1 "
-                 "--timeout %g",
+                 "-v --timeout %g",
                  LATENCY_BYTES, bytes, bytes / LATENCY_BYTES, jobs->budget,
                  jobs->seconds / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, stage);
@@ -147,6 +128,10 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
         if (failed && host_was_lost(jobs, &pairs[i]))
             continue;
         jobs->failures += failed;
+        if (stage == STAGE_PAIRS && !failed)
+            status = resent_packets_take(jobs->acceptance, &pairs[i], trials.of[i].document);
+        if (status != STATUS_OK)
+            break;
         status = reversed ? reading_take(readings, &pairs[i], METRIC_ALONE, true, &trials, i, "uni",
                                          jobs->acceptance->message_bytes)
                           : pair_take(jobs, &pairs[i], &trials, i, readings);

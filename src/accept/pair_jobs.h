@@ -22,6 +22,5 @@ struct pair_jobs {
  * messages: so large that one takes a few milliseconds at the fleet's median rate. */
 enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
                           const struct host_pair *pairs, int count, struct readings *readings);
-void readings_free(struct readings *readings);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "accept/pair_jobs.h"
+#include "accept/resent_packets.h"
 #include "accept/stage.h"
 #include "base/log.h"
 #include "screening/sickness_text.h"
@@ -90,6 +91,8 @@ static enum status pairs_go(const struct pairing *it, struct stage_result *resul
     if (remark)
         stage_is_partial(result, "%s", remark);
     enum status status = rounds_run(it, &jobs);
+    if (status == STATUS_OK)
+        status = resent_packets_judge(acceptance);
     return status == STATUS_OK ? pairs_learn(acceptance, it->rounds, jobs.failures, result)
                                : status;
 }

@@ -1,0 +1,21 @@
+/*
+ * readings.h - a list of readings that grows.
+ */
+#ifndef CCTEST_ACCEPT_READINGS_H
+#define CCTEST_ACCEPT_READINGS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "screening/reading.h"
+
+struct readings {
+    struct reading *of;
+    size_t count, room;
+};
+
+/* Adds a copy. STATUS_ERROR: out of memory. */
+enum status readings_add(struct readings *readings, const struct reading *reading);
+void readings_free(struct readings *readings);
+
+#endif
