@@ -38,7 +38,7 @@ static void compared(const char *words, void (*change)(struct job *job),
     log_attach(NULL);
     if (change)
         change(&job);
-    options_compared(&job, FOR_RUN, to);
+    options_compared(&job, line.command->bit, to);
     job_release(&job);
 }
 
@@ -156,6 +156,9 @@ static void options_of_one_rank_may_differ(void **state)
         {"rendezvous", "--rendezvous h:1"},    /* rank 0's host may have several names */
         {"rank", "--rendezvous h:1 --rank 1"}, /* joining checks it */
         {"world", "--rendezvous h:1 --world 2"}, /* likewise */
+        {"good", ""},                            /* not an option of a run */
+        {"bad", ""},                             /* likewise */
+        {"junit", ""},                           /* likewise */
         {"json", "--json f"},                    /* rank 0 writes results */
         {"csv", "--csv f"},                      /* likewise */
         {"samples", "--samples f"},              /* likewise */
@@ -174,6 +177,21 @@ static void options_of_one_rank_may_differ(void **state)
         count++;
     }
     assert_int_equal(count, sizeof own / sizeof *own);
+}
+
+/* Agents of `cctest accept`, too. */
+static void agents_agree(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"accept --stages pairs", "accept --quick",
+                                         "accept --pairs all", "accept --seed 3", "accept -x tcp"};
+    char why[1024];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_int_equal(STATUS_USAGE, join_with(others[i], "accept", why, sizeof why));
+        assert_non_null(strstr(why, "there, '"));
+    }
+    assert_int_equal(STATUS_OK, join_with("accept --good a --bad b --junit c --json d -v", "accept",
+                                          why, sizeof why));
 }
 
 static void other_collectives_are_refused(void **state)
@@ -244,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_that_differ_are_refused),
         cmocka_unit_test(options_of_one_rank_may_differ),
+        cmocka_unit_test(agents_agree),
         cmocka_unit_test(other_collectives_are_refused),
         cmocka_unit_test(files_are_compared_by_what_they_mean),
         cmocka_unit_test(transports_are_compared_by_their_names),
