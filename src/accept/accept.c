@@ -153,6 +153,21 @@ static enum status labels_make(struct acceptance *acceptance)
     return STATUS_OK;
 }
 
+/* Hosts that are compared with each other have as many agents each; of one that is lost it is not
+ * known how many it had. */
+static enum status hosts_check(const struct acceptance *acceptance)
+{
+    const struct roster *roster = acceptance->roster;
+    for (int h = 1; h < roster->host_count && roster->lost == 0; h++)
+        if (roster->hosts[h].count != roster->hosts[0].count)
+            return fail(STATUS_USAGE,
+                        "host %s has %d agents and host %s has %d: start as many on each host "
+                        "(srun --ntasks-per-node)",
+                        roster->hosts[0].name, roster->hosts[0].count, roster->hosts[h].name,
+                        roster->hosts[h].count);
+    return STATUS_OK;
+}
+
 static void acceptance_close(struct acceptance *acceptance)
 {
     for (int s = 0; s < ACCEPT_STAGES; s++)
@@ -185,6 +200,8 @@ static enum status coordinate(const struct membership *membership,
         acceptance.roster = coordinator_roster(acceptance.coordinator);
         status = labels_make(&acceptance);
     }
+    if (status == STATUS_OK)
+        status = hosts_check(&acceptance);
     if (status == STATUS_OK)
         status = report->begin(report, &acceptance);
     if (status == STATUS_OK)

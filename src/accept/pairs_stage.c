@@ -15,6 +15,8 @@
 #define ROUND_QUICK     12.0
 #define LINE_SECONDS    0.5 /* and one line of a job */
 #define LINE_QUICK      0.15
+#define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
+#define KERNEL_FLOOR    1.0
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 
 static struct pair_jobs jobs_of(struct acceptance *acceptance)
@@ -55,6 +57,13 @@ static enum status rounds_run(const struct pairing *it, struct pair_jobs *jobs)
     return status;
 }
 
+/* What hosts send, in the metric's unit. */
+static double fleet_median(const struct fleet *fleet, enum metric metric)
+{
+    int series = fleet_find(fleet, metric, 0, DIRECTION_SEND);
+    return fleet_value(fleet, series, fleet_series(fleet, series)->levels.median);
+}
+
 /* Learns the fleet from the readings, and says its medians. */
 static enum status pairs_learn(struct acceptance *acceptance, int rounds, int failures,
                                struct stage_result *result)
@@ -65,11 +74,8 @@ static enum status pairs_learn(struct acceptance *acceptance, int rounds, int fa
     acceptance->fleet = fleet_create(&config, readings->of, readings->count);
     if (!acceptance->fleet)
         return fail(STATUS_ERROR, "out of memory for %zu readings", readings->count);
-    for (int m = 0; m < METRICS; m++) {
-        int series = fleet_find(acceptance->fleet, (enum metric)m, 0, DIRECTION_SEND);
-        const struct series *it = fleet_series(acceptance->fleet, series);
-        medians[m] = fleet_value(acceptance->fleet, series, it->levels.median);
-    }
+    for (int m = 0; m < METRICS; m++)
+        medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
     stage_says(result,
                "%d rounds, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each; "
                "%d jobs failed",
@@ -141,8 +147,8 @@ static bool loss_explains(const struct roster *roster, const struct sickness *si
 {
     const struct spot *spot = &sickness->spot;
     bool failed = sickness->kind >= SICKNESS_ERROR && sickness->kind != SICKNESS_WRONG;
-    return failed && (roster->hosts[spot->host].lost ||
-                      (spot->peer >= 0 && roster->hosts[spot->peer].lost));
+    return failed &&
+           (roster->hosts[spot->host].lost || (spot->peer >= 0 && roster->hosts[spot->peer].lost));
 }
 
 static enum status sicknesses_report(struct acceptance *acceptance,
@@ -233,15 +239,24 @@ static enum status isolate_go(struct isolating *it, struct stage_result *result)
     return status;
 }
 
+/* A latency of a kernel's TCP is one of schedulers: a busy CPU may double it. */
+static struct yardsticks yardsticks_find(const struct fleet *fleet)
+{
+    struct yardsticks yardsticks = yardsticks_default();
+    if (fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY)
+        yardsticks.floor[METRIC_LATENCY] = KERNEL_FLOOR;
+    return yardsticks;
+}
+
 enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
     int hosts = acceptance->roster->host_count;
-    const struct yardsticks yardsticks = yardsticks_default();
     const struct readings *readings = &acceptance->paired;
-    if (readings->count == 0) {
+    if (!acceptance->fleet || readings->count == 0) {
         stage_leave_out(result, "no pairs were measured");
         return STATUS_OK;
     }
+    const struct yardsticks yardsticks = yardsticks_find(acceptance->fleet);
     struct isolating it = {
         .acceptance = acceptance,
         .limits = limits_create(acceptance->fleet, &yardsticks, readings->of, readings->count),

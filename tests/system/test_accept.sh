@@ -171,5 +171,14 @@ for rank in 0 1; do
     ended "$rank" 2
     check_says "with other options than rank 0: '--seed 1' there, '--seed 4' at rank 0"
 done
+
+# Hosts with different numbers of agents are not comparable.
+for rank in 0 1 2; do
+    host_as $((rank == 2 ? 2 : 1))
+    start "$rank" "${as[@]}" "$CCTEST" accept --timeout 5 --rendezvous h1:7902 --rank "$rank" --world 3
+done
+for rank in 0 1 2; do ended "$rank" 2; done
+table
+check_says 'host h1 has 2 agents and host h2 has 1: start as many on each host'
 hosts_down
 finish
