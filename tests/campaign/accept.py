@@ -40,7 +40,7 @@ def options():
                                                         "in place of those that are drawn; may be repeated")
     parser.add_argument("--stages", help="of `cctest accept`")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after this time")
-    parser.add_argument("--least", type=float, default=0.95, help="fail if a smaller share of sick ones is named right")
+    parser.add_argument("--least", type=float, default=0.95, help="fail if a smaller share of sick runs is named right")
     parser.add_argument("--holder", type=int, action="append", required=True, help="process that holds a host; one for each")
     parser.add_argument("--log", help="append a line of JSON for each run; the table shows all runs in this file")
     parser.add_argument("--keep", type=pathlib.Path, help="copy the JSON of each run to this folder")
@@ -220,14 +220,19 @@ def table(results):
               f"{max(seconds[kind]):7.1f}")
     print("partly: the host or the link's end is named, without the direction or the link; accused: runs in which a good "
           "host was; over: runs without a verdict in time")
-    return rows
 
 
-def is_good(rows, least):
-    sick, none = rows["all"], rows["none"]
-    struck = sick["runs"] - sick["late"]
-    return (sick["right"] >= least * struck and none["false"] <= 0.01 * max(none["runs"], 100) and
-            not sick["over"] and not sick["left"])
+def is_good(results, least):
+    """Of sick runs, `least` name all that is sick and no other; of healthy ones, one in 100 may accuse. All end, clean."""
+    healthy = [result for result in results if result["named"][0][0] == "none"]
+    sick = [result for result in results
+            if result not in healthy and all(how != "late" for _, how, _ in result["named"])]
+    right = sum(all(how == "right" for _, how, _ in result["named"]) and not result["false"] for result in sick)
+    accused = sum(bool(result["false"]) or result["status"] != "ok" for result in healthy)
+    print(f"{right} of {len(sick)} sick runs name what is sick and nothing else; "
+          f"{accused} of {len(healthy)} healthy ones accuse")
+    return (right >= least * len(sick) and accused <= 0.01 * max(len(healthy), 100) and
+            not any(result["over"] or result["left"] for result in results))
 
 
 def main():
@@ -262,10 +267,11 @@ def main():
     if given.log:
         with open(given.log, encoding="utf-8") as log:
             results = [json.loads(line) for line in log]
-    rows = table(results)
+    table(results)
+    good = is_good(results, given.least)
     print(f"coverage: {len(results)} runs on {len(fleet.numbers)} hosts, seed {given.seed}, "
           f"in {time.monotonic() - begun:.0f} s")
-    return not is_good(rows, given.least)
+    return not good
 
 
 if __name__ == "__main__":
