@@ -176,6 +176,7 @@ static void acceptance_close(struct acceptance *acceptance)
     readings_free(&acceptance->paired);
     readings_free(&acceptance->isolated);
     readings_free(&acceptance->resent);
+    free(acceptance->loses_packets);
     fleet_free(acceptance->fleet);
     free(acceptance->numbers);
     counting_free(acceptance);

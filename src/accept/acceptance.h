@@ -68,6 +68,7 @@ struct acceptance {
     int number_count, number_room;
     struct readings paired, isolated; /* of pairs, and of isolate */
     struct readings resent;           /* by each job of pairs: packets that TCP sent again */
+    bool *loses_packets;              /* by host; NULL: not judged */
     struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
     struct stage_result stages[ACCEPT_STAGES];

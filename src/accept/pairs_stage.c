@@ -27,12 +27,19 @@ static struct pair_jobs jobs_of(struct acceptance *acceptance)
                               .budget = quick ? LINE_QUICK : LINE_SECONDS};
 }
 
+/* Is it known why measurements with this host fail or are slow? */
+static bool host_is_explained(const struct acceptance *acceptance, int host)
+{
+    return acceptance->roster->hosts[host].lost ||
+           (acceptance->loses_packets && acceptance->loses_packets[host]);
+}
+
 /* The hosts that are left, as a plan of rounds sees them; how many. */
 static int present_find(const struct acceptance *acceptance, bool *present)
 {
     int count = 0;
     for (int h = 0; h < acceptance->roster->host_count; h++)
-        count += present[h] = !acceptance->roster->hosts[h].lost;
+        count += present[h] = !host_is_explained(acceptance, h);
     return count;
 }
 
@@ -141,14 +148,14 @@ static enum status sickness_status(enum sickness_kind kind)
     }
 }
 
-/* A job that failed at the loss of an agent which was noticed later: the loss is a finding of its own,
- * and accuses no partner. */
-static bool loss_explains(const struct roster *roster, const struct sickness *sickness)
+/* A lost agent, also one whose loss was noticed later, and lost packets are findings of their own, and
+ * accuse no partner. */
+static bool is_explained(const struct acceptance *acceptance, const struct sickness *sickness)
 {
     const struct spot *spot = &sickness->spot;
-    bool failed = sickness->kind >= SICKNESS_ERROR && sickness->kind != SICKNESS_WRONG;
-    return failed &&
-           (roster->hosts[spot->host].lost || (spot->peer >= 0 && roster->hosts[spot->peer].lost));
+    return sickness->kind != SICKNESS_WRONG &&
+           (host_is_explained(acceptance, spot->host) ||
+            (spot->peer >= 0 && host_is_explained(acceptance, spot->peer)));
 }
 
 static enum status sicknesses_report(struct acceptance *acceptance,
@@ -158,7 +165,7 @@ static enum status sicknesses_report(struct acceptance *acceptance,
     for (int i = 0; i < sicknesses->count && status == STATUS_OK; i++) {
         const struct sickness *sickness = &sicknesses->of[i];
         const struct spot *spot = &sickness->spot;
-        if (loss_explains(acceptance->roster, sickness))
+        if (is_explained(acceptance, sickness))
             continue;
         struct found found = {
             .stage = STAGE_ISOLATE,

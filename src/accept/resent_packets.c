@@ -48,12 +48,11 @@ static double host_value(const struct acceptance *acceptance, int host, double *
     return pairs > 0 ? 1 + select_value(sums, pairs, (pairs - 1) / 2) : 0;
 }
 
-static enum status hosts_accuse(struct acceptance *acceptance, const bool *outliers,
-                                const struct reason *reasons)
+static enum status hosts_accuse(struct acceptance *acceptance, const struct reason *reasons)
 {
     enum status status = STATUS_OK;
     for (int h = 0; h < acceptance->roster->host_count && status == STATUS_OK; h++)
-        if (outliers[h])
+        if (acceptance->loses_packets[h])
             status = stage_finds(acceptance, STAGE_PAIRS, h, -1, HEALTH_BAD, STATUS_SLOW,
                                  "%s: loses packets: with its median partner TCP sends %.0f again, "
                                  "the fleet's median is %.0f (threshold %.0f)",
@@ -70,17 +69,16 @@ enum status resent_packets_judge(struct acceptance *acceptance)
         return STATUS_OK;
     double *sums = calloc((size_t)hosts, sizeof *sums);
     double *values = calloc((size_t)hosts, sizeof *values);
-    bool *outliers = calloc((size_t)hosts, sizeof *outliers);
+    bool *outliers = acceptance->loses_packets = calloc((size_t)hosts, sizeof *outliers);
     struct reason *reasons = calloc((size_t)hosts, sizeof *reasons);
     bool room = sums && values && outliers && reasons;
     for (int h = 0; h < hosts && room; h++)
         values[h] = host_value(acceptance, h, sums);
     room = room && host_values_judge(&rule, values, hosts, outliers, reasons) >= 0;
-    enum status status = room ? hosts_accuse(acceptance, outliers, reasons)
+    enum status status = room ? hosts_accuse(acceptance, reasons)
                               : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
     free(sums);
     free(values);
-    free(outliers);
     free(reasons);
     return status;
 }

@@ -15,7 +15,7 @@
 enum status resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,
                                 const json_t *document);
 
-/* Finds the hosts that stand out, as findings of the stage pairs. */
+/* Finds the hosts that stand out, as findings of the stage pairs. Sets acceptance->loses_packets. */
 enum status resent_packets_judge(struct acceptance *acceptance);
 
 #endif

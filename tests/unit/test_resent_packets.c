@@ -40,6 +40,7 @@ static void fleet_close(struct acceptance *acceptance)
 {
     findings_free(&acceptance->findings);
     readings_free(&acceptance->resent);
+    free(acceptance->loses_packets);
 }
 
 static void a_lossy_host_is_named_and_its_partners_are_not(void **state)
@@ -51,6 +52,7 @@ static void a_lossy_host_is_named_and_its_partners_are_not(void **state)
     assert_int_equal(1, acceptance.findings.count);
     assert_int_equal(2, acceptance.findings.of[0].host);
     assert_int_equal(-1, acceptance.findings.of[0].peer);
+    assert_true(acceptance.loses_packets[2]);
     assert_int_equal(HEALTH_BAD, acceptance.findings.of[0].health);
     assert_int_equal(STATUS_SLOW, acceptance.findings.of[0].status);
     assert_string_equal("h3: loses packets: with its median partner TCP sends 12 again, the fleet's "
