@@ -24,7 +24,7 @@ import job as jobs
 import judge
 import sickness
 
-TIMEOUT = 6 # --timeout: the silence after which an agent is lost
+TIMEOUT = 15 # --timeout; an agent is lost after a third of it in silence, and here all share a core
 BUDGET = 120 # seconds: --quick
 LEFT_SLACK = 3
 
