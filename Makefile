@@ -5,7 +5,7 @@
 #   make check-cuda     what only a GPU can show, in at most 9 minutes (CHECK_CUDA=build/check-cuda: the report's folder)
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
 #   make campaign       RUNS=300, SEED=1: random faults at random moments, and a table of the results
-#   make accept-campaign RUNS=300, SEED=1: `cctest accept` on hosts that are made sick; what is named (as root)
+#   make accept-campaign RUNS=300, SEED=1, KINDS='lossy hog': `cctest accept` on hosts that are made sick; what is named (as root)
 #   make bench          side by side with MPI libraries (BENCH='...': options of tests/bench/bench.py)
 #   make bench-rdma     verbs beside perftest, in a virtual machine (BENCH='...': options of tests/bench/perftest.py)
 #   make against        OLD=PATH: side by side with an older cctest (AGAINST: options of tests/bench/against.py)
@@ -327,9 +327,9 @@ SEED ?= 1
 campaign: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) CAMPAIGN='--runs $(RUNS) --seed $(SEED)' tests/system/test_campaign.sh
 
-# A third of the runs is healthy. About an hour for 300 runs.
+# A third of the runs is healthy. About two hours for 300 runs.
 accept-campaign: $(binary)
-	$(Q)CCTEST=$(abspath $(binary)) ACCEPT_CAMPAIGN='--runs $(RUNS) --seed $(SEED)' tests/system/test_accept_campaign.sh
+	$(Q)CCTEST=$(abspath $(binary)) ACCEPT_CAMPAIGN='--runs $(RUNS) --seed $(SEED) $(KINDS:%=--kind %)' tests/system/test_accept_campaign.sh
 
 # Decisions of `cctest accept` only; 4,096 hosts take most of the time.
 fleets: $(BUILD)/tests/unit/test_screening_fleets

@@ -36,6 +36,7 @@ def options():
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--runs", type=int, default=300, help="a third of them healthy")
     parser.add_argument("--run", type=int, help="only this run, with all its output")
+    parser.add_argument("--kind", action="append", choices=list(sickness.KINDS), help="only these kinds are drawn")
     parser.add_argument("--plan", action="append", help="a run with these kinds ('none', 'link', 'throttled+killed'), "
                                                         "in place of those that are drawn; may be repeated")
     parser.add_argument("--stages", help="of `cctest accept`")
@@ -134,7 +135,7 @@ def draw(given, number, kinds):
     else:
         sick = number - number // 3
         plan = [kinds[sick % len(kinds)]]
-        if sick % 4 == 3:
+        if sick % 4 == 3 and len(kinds) > 1:
             plan.append(chance.choice([kind for kind in kinds if kind != plan[0]]))
     return plan, chance
 
@@ -243,7 +244,7 @@ def main():
     stages = [stage for stage in ("inventory", "self", "pairs", "isolate") if re.search(rf"\b{stage}\b[,\s]", known)]
     given.stages = given.stages or ",".join(stages)
     kinds = []
-    for kind in sickness.KINDS:
+    for kind in given.kind or sickness.KINDS:
         why = sickness.missing(kind, given.stages)
         if why:
             print(f"without {kind}: {why}")
