@@ -111,8 +111,8 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
     size_t bytes = jobs->acceptance->message_bytes;
     if (reversed)
         snprintf(command, sizeof command,
-                 "sendrecv -a uni -b %zu -e %zu -n auto --budget %g -w 2 -c 1 -v --timeout %g", bytes,
-                 bytes, jobs->budget, jobs->seconds / STALL_SHARE);
+                 "sendrecv -a uni -b %zu -e %zu -n auto --budget %g -w 2 -c 1 -v --timeout %g",
+                 bytes, bytes, jobs->budget, jobs->seconds / STALL_SHARE);
     else
         snprintf(command, sizeof command,
                  "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n auto --budget %g -w 2 -c 1 "

@@ -158,14 +158,38 @@ static bool is_explained(const struct acceptance *acceptance, const struct sickn
             (spot->peer >= 0 && host_is_explained(acceptance, spot->peer)));
 }
 
+/* Slow hosts that no good one was left to be tried with. */
+static bool is_untried(const struct sickness *sickness)
+{
+    return sickness->spot.kind == SPOT_HOST && !sickness->confirmed && sickness->tries == 0 &&
+           sickness->kind <= SICKNESS_SLOW;
+}
+
+static int untried_count(const struct sicknesses *sicknesses)
+{
+    int count = 0;
+    for (int i = 0; i < sicknesses->count; i++)
+        count += is_untried(&sicknesses->of[i]);
+    return count;
+}
+
+/* If half of the fleet or more stands out, nothing tells which half is sick. */
 static enum status sicknesses_report(struct acceptance *acceptance,
-                                     const struct sicknesses *sicknesses)
+                                     const struct sicknesses *sicknesses,
+                                     struct stage_result *result)
 {
     enum status status = STATUS_OK;
+    int untried = untried_count(sicknesses);
+    bool uneven = 2 * untried >= acceptance->roster->host_count;
+    if (uneven)
+        stage_is_partial(result,
+                         "%d times a host stood out, and no good one was left to try it with: the "
+                         "fleet is too uneven to tell which hosts are sick",
+                         untried);
     for (int i = 0; i < sicknesses->count && status == STATUS_OK; i++) {
         const struct sickness *sickness = &sicknesses->of[i];
         const struct spot *spot = &sickness->spot;
-        if (is_explained(acceptance, sickness))
+        if (is_explained(acceptance, sickness) || (uneven && is_untried(sickness)))
             continue;
         struct found found = {
             .stage = STAGE_ISOLATE,
@@ -232,14 +256,14 @@ static enum status isolate_go(struct isolating *it, struct stage_result *result)
     struct sicknesses *sicknesses =
         status == STATUS_OK ? sicknesses_find(acceptance->fleet, it->isolation) : NULL;
     if (status == STATUS_OK)
-        status = sicknesses ? sicknesses_report(acceptance, sicknesses)
+        status = sicknesses ? sicknesses_report(acceptance, sicknesses, result)
                             : fail(STATUS_ERROR, "out of memory for the findings");
     if (status == STATUS_OK)
         status = notes_report(acceptance, it->limits);
     if (sicknesses)
         stage_says(result, "%d suspects, %d rounds: %d findings, %d were disturbed measurements",
                    suspects, it->rounds, sicknesses->count, sicknesses->passing);
-    if (sicknesses && sicknesses->untried > 0)
+    if (sicknesses && sicknesses->untried > 0 && result->state == STAGE_DONE)
         stage_is_partial(result, "%d links were slow and were not measured again",
                          sicknesses->untried);
     sicknesses_free(sicknesses);
