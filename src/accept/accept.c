@@ -35,7 +35,8 @@ static enum status loss_find(struct acceptance *acceptance, int index)
     char doing[FOUND_TEXT_MOST / 2] = "";
     acceptance->losses_found[index] = true;
     if (host->doing[0])
-        snprintf(doing, sizeof doing, "; its worker was to run '%.150s'", host->doing);
+        snprintf(doing, sizeof doing, "; its worker ran %.*s",
+                 (int)strcspn(host->doing, " "), host->doing);
     return stage_finds(acceptance, stage, index, -1, HEALTH_BAD, STATUS_TIMEOUT,
                        "%s: lost%s%s: rank %d of the agents: %s%s", acceptance->labels[index],
                        host->stage[0] ? " in stage " : "", host->stage, host->lost_agent, host->why,
