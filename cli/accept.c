@@ -15,6 +15,7 @@
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
+#include "cli/html/page.h"
 #include "cli/printers/accept_files.h"
 #include "cli/printers/accept_json.h"
 #include "cli/printers/accept_table.h"
@@ -58,6 +59,19 @@ static void json_keep(struct accept_printer *printer, const struct acceptance *a
     json_decref(document);
 }
 
+static enum status html_write(const struct accept_printer *printer,
+                              const struct acceptance *acceptance, enum status status)
+{
+    const char *path = printer->job->html, *name = "of this allocation";
+    if (!path)
+        return STATUS_OK;
+    json_t *document = accept_json(acceptance, &status);
+    enum status written = document ? page_write(&document, &name, 1, path)
+                                   : fail(STATUS_ERROR, "out of memory for the page %s", path);
+    json_decref(document);
+    return written;
+}
+
 static enum status printer_begin(struct accept_report *report, const struct acceptance *acceptance)
 {
     struct accept_printer *printer = printer_of(report);
@@ -96,6 +110,8 @@ static enum status printer_end(struct accept_report *report, const struct accept
     json_keep(printer, acceptance, &status);
     if (printer->failed == STATUS_OK && acceptance->stage_count > 0)
         printer->failed = accept_files_write(acceptance);
+    if (printer->failed == STATUS_OK && acceptance->stage_count > 0)
+        printer->failed = html_write(printer, acceptance, status);
     if (printer->failed != STATUS_OK && status != STATUS_USAGE) {
         log_print_failure(log_current());
         status = status_graver(status, STATUS_ERROR);
@@ -118,6 +134,12 @@ static void options_pass(const struct command_line *line, char *to, size_t size)
     }
 }
 
+/* Then the table goes to standard error. */
+static bool goes_to_output(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 enum status accept_command(const struct command_line *line, struct job *job)
 {
     struct bootstrap bootstrap;
@@ -129,7 +151,7 @@ enum status accept_command(const struct command_line *line, struct job *job)
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     if (status == STATUS_OK) {
-        bool aside = job->json && strcmp(job->json, "-") == 0;
+        bool aside = goes_to_output(job->json) || goes_to_output(job->html);
         struct accept_printer printer = {.report = {.begin = printer_begin,
                                                     .running = printer_running,
                                                     .stage = printer_stage,

@@ -317,6 +317,10 @@ static void offer_words(const struct word *word, const struct command *command, 
                         const struct collective *collective)
 {
     bool helps = command && command->bit == FOR_HELP;
+    if (command && command->bit == FOR_REPORT) {
+        puts(FILES_TOO);
+        return;
+    }
     for (const struct command *other = commands + 1;
          (count == 0 || (helps && count == 1)) && other->name; other++)
         offer(word, other->name, "");

@@ -21,7 +21,7 @@ struct command {
 /* Ended by a NULL name; the first is FOR_RUN. */
 extern const struct command commands[];
 
-#define WORDS_MOST 3
+#define WORDS_MOST 17
 
 struct command_line {
     const struct command *command; /* NULL: no word was given */

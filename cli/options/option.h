@@ -32,7 +32,8 @@ enum {
     FOR_INFO = 1 << 3,
     FOR_HELP = 1 << 4,
     FOR_ACCEPT = 1 << 5,
-    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT
+    FOR_REPORT = 1 << 6,
+    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT
 };
 
 /* Where a value comes from; a greater source overrides a smaller one. */

@@ -256,7 +256,7 @@ static enum status settle_outputs(const struct job *job)
     const struct output outputs[] = {{"json", job->json},         {"csv", job->csv},
                                      {"samples", job->samples},   {"svg", job->svg},
                                      {"good", job->accept.good},  {"bad", job->accept.bad},
-                                     {"junit", job->accept.junit}};
+                                     {"junit", job->accept.junit}, {"html", job->html}};
     const int count = sizeof outputs / sizeof outputs[0];
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++)
@@ -401,7 +401,7 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
 static enum status find_collectives(const struct command_line *line, struct job *job)
 {
     int index = line->command->bit == FOR_RUN ? 0 : 1;
-    if (line->command->bit == FOR_HELP)
+    if (line->command->bit & (FOR_HELP | FOR_REPORT))
         return STATUS_OK;
     const char *word = index < line->word_count ? line->words[index] : NULL;
     if (word && line->command->bit == FOR_LIST && is_algorithm(word))

@@ -17,6 +17,7 @@
 #include "cli/plan/picture.h"
 #include "cli/plan/show.h"
 #include "cli/plan/svg_shapes.h"
+#include "cli/printers/markup.h"
 #include "cli/printers/output.h"
 
 #define MARGIN       124.0 /* right of the lifelines: the totals of each rank */
@@ -244,7 +245,7 @@ static void draw_frame(FILE *out, const char *title, double width, double height
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
             "viewBox=\"0 0 %.0f %.0f\">\n<title>",
             width, height, width, height);
-    put_text(out, title);
+    markup_put(out, title);
     fputs("</title>\n", out);
     put_style(out);
     fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n", body);

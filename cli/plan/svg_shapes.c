@@ -6,26 +6,9 @@
 #include <math.h>
 #include <stdarg.h>
 
-#define LUMINANCE_MOST 105.0
+#include "cli/printers/markup.h"
 
-void put_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-    }
-}
+#define LUMINANCE_MOST 105.0
 
 void put_line(const struct drawing *d, double x, double y, const char *attributes,
               const char *format, ...)
@@ -36,7 +19,7 @@ void put_line(const struct drawing *d, double x, double y, const char *attribute
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     fprintf(d->out, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *attributes ? " " : "", attributes);
-    put_text(d->out, text);
+    markup_put(d->out, text);
     fputs("</text>\n", d->out);
 }
 

@@ -6,8 +6,6 @@
 
 #include "cli/plan/picture.h"
 
-/* Text in which characters with a meaning in XML are escaped. */
-void put_text(FILE *out, const char *text);
 /* One line of text; `attributes`: as they stand in the element, or "". */
 void put_line(const struct drawing *d, double x, double y, const char *attributes,
               const char *format, ...) __attribute__((format(printf, 5, 6)));

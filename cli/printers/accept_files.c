@@ -9,6 +9,7 @@
 #include "accept/stage.h"
 #include "base/host_list.h"
 #include "base/log.h"
+#include "cli/printers/markup.h"
 #include "cli/printers/output.h"
 
 #define REASON_MOST 160 /* bytes of a reason: Slurm shows one line of it */
@@ -91,27 +92,6 @@ void accept_drain_print(FILE *out, const struct acceptance *acceptance, const ch
 
 /* ---- JUnit ---- */
 
-static void xml_put(FILE *out, const char *text)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-        }
-}
-
 /* What a stage found of a host: its failures; of the links that it is an end of, too. */
 static int case_failures(FILE *out, const struct acceptance *acceptance, enum accept_stage stage,
                          int host)
@@ -126,7 +106,7 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
         if (!out)
             continue;
         fprintf(out, "      <failure type=\"%s\" message=\"", health_words[found->health]);
-        xml_put(out, found->text);
+        markup_put(out, found->text);
         fputs("\"/>\n", out);
     }
     return failures;
@@ -137,11 +117,11 @@ static void case_put(FILE *out, const struct acceptance *acceptance,
 {
     fprintf(out, "    <testcase classname=\"cctest.accept.%s\" name=\"",
             accept_stage_names[result->stage]);
-    xml_put(out, host_label(acceptance, host));
+    markup_put(out, host_label(acceptance, host));
     fprintf(out, "\" time=\"%.3f\">\n", result->seconds);
     if (result->state == STAGE_LEFT_OUT) {
         fputs("      <skipped message=\"", out);
-        xml_put(out, result->why);
+        markup_put(out, result->why);
         fputs("\"/>\n", out);
     }
     case_failures(out, acceptance, result->stage, host);

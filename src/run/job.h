@@ -143,8 +143,8 @@ struct job {
     struct bootstrap_options bootstrap;
     struct accept_options accept;
     /* Where results go. */
-    const char *json, *csv, *samples, *svg; /* file, "-" for stdout, or NULL */
-    bool profile;                           /* results say where each rank's time goes */
+    const char *json, *csv, *samples, *svg, *html; /* file, "-" for stdout, or NULL */
+    bool profile;         /* results say where each rank's time goes */
     bool watches;         /* rank 0 reports the links' waiting times: -v or --json */
     bool gathers_samples; /* rank 0 reports the samples of all ranks: --samples */
 };

@@ -1,0 +1,292 @@
+/*
+ * heat_map.c - the pairs of hosts as a map.
+ */
+#include "cli/html/heat_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/html/style.h"
+#include "cli/printers/markup.h"
+#include "screening/spread.h"
+
+#define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
+#define NUMBERS_MOST 12  /* in a row, for cells that show their numbers */
+#define LABELS_MOST  32  /* all rows have one up to here */
+#define RANGE_LEAST  2.0 /* from the faintest colour to the strongest: equal hosts look equal */
+#define TOP          26.0
+#define LETTER       7.0 /* the width of one, at most */
+
+/* The geometry of a map, and the colours of its values. */
+struct map {
+    const struct measured *measured;
+    const struct metric *metric;
+    int side;   /* cells in a row */
+    int shared; /* hosts in a cell */
+    double width, height, left;
+    double best, worst; /* the values of the faintest and the strongest colour */
+    double *values;     /* [side * side], NAN: not measured */
+    bool *failed;       /* [side * side] */
+};
+
+static bool is_worse(const struct metric *metric, double a, double b)
+{
+    return metric->more_is_worse ? a > b : a < b;
+}
+
+/* ---- values ---- */
+
+/* A latency is that of both directions. */
+static bool is_mutual(const struct metric *metric)
+{
+    return strcmp(metric->name, "latency") == 0;
+}
+
+static int measurement_compare(const void *a, const void *b)
+{
+    const struct measurement *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return (x->rail > y->rail) - (x->rail < y->rail);
+}
+
+static void cell_add(struct map *map, int from, int to, double value)
+{
+    size_t at = (size_t)(from / map->shared) * (size_t)map->side + (size_t)(to / map->shared);
+    if (isnan(value))
+        map->failed[at] = true;
+    else if (isnan(map->values[at]) || is_worse(map->metric, value, map->values[at]))
+        map->values[at] = value;
+}
+
+/* The sorted measurements from `first` on that are of its pair and rail make one value. Returns
+ * where the next begin. */
+static size_t run_add(struct map *map, const struct measurement *sorted, size_t first, size_t count,
+                      double *room)
+{
+    size_t end = first, values = 0;
+    for (; end < count && measurement_compare(&sorted[end], &sorted[first]) == 0; end++)
+        if (!isnan(sorted[end].value))
+            room[values++] = sorted[end].value;
+    double value = values > 0 ? median_of(room, values) : NAN;
+    cell_add(map, sorted[first].from, sorted[first].to, value);
+    if (is_mutual(map->metric))
+        cell_add(map, sorted[first].to, sorted[first].from, value);
+    return end;
+}
+
+static bool values_fill(struct map *map)
+{
+    const struct metric *metric = map->metric;
+    size_t cells = (size_t)map->side * (size_t)map->side;
+    struct measurement *sorted = calloc(metric->count + 1, sizeof *sorted);
+    double *room = calloc(metric->count + 1, sizeof *room);
+    map->values = calloc(cells + 1, sizeof *map->values);
+    map->failed = calloc(cells + 1, sizeof *map->failed);
+    bool good = sorted && room && map->values && map->failed;
+    for (size_t i = 0; good && i < cells; i++)
+        map->values[i] = NAN;
+    if (good && metric->count > 0) {
+        memcpy(sorted, metric->of, metric->count * sizeof *sorted);
+        qsort(sorted, metric->count, sizeof *sorted, measurement_compare);
+    }
+    for (size_t i = 0; good && i < metric->count;)
+        i = run_add(map, sorted, i, metric->count, room);
+    free(sorted);
+    free(room);
+    return good;
+}
+
+/* ---- colours ---- */
+
+/* The least and the most, with the factor RANGE_LEAST between them at least. */
+static void range_find(struct map *map)
+{
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < map->side * map->side; i++)
+        if (map->values[i] > 0) {
+            least = fmin(least, map->values[i]);
+            most = fmax(most, map->values[i]);
+        }
+    if (most == 0)
+        least = most = 1;
+    double widen = sqrt(fmax(1, RANGE_LEAST * least / most));
+    map->best = map->metric->more_is_worse ? least / widen : most * widen;
+    map->worst = map->metric->more_is_worse ? most * widen : least / widen;
+}
+
+/* By ratios. */
+static int level_of(const struct map *map, double value)
+{
+    double share = value > 0 ? log(value / map->best) / log(map->worst / map->best) : 1;
+    int level = (int)(share * RAMP_LEVELS);
+    return level < 0 ? 0 : level >= RAMP_LEVELS ? RAMP_LEVELS - 1 : level;
+}
+
+/* ---- picture ---- */
+
+/* The gravest health of the hosts in a row. */
+static const char *row_health(const struct map *map, int row)
+{
+    const char *health = "good";
+    for (int h = row * map->shared; h < (row + 1) * map->shared && h < map->measured->host_count;
+         h++)
+        if (strcmp(map->measured->hosts[h].health, "bad") == 0 || strcmp(health, "good") == 0)
+            health = map->measured->hosts[h].health;
+    return health;
+}
+
+/* "h3", or "h3 to h6". */
+static void row_put(FILE *out, const struct map *map, int row)
+{
+    int first = row * map->shared, last = first + map->shared - 1;
+    if (last >= map->measured->host_count)
+        last = map->measured->host_count - 1;
+    text_put(out, "%s", map->measured->hosts[first].name);
+    if (last > first)
+        text_put(out, " to %s", map->measured->hosts[last].name);
+}
+
+/* A mark stands beside each sick host, since colour alone tells nothing to some readers. */
+static void label_put(FILE *out, const struct map *map, int row, bool column)
+{
+    const char *health = row_health(map, row);
+    bool sick = strcmp(health, "good") != 0;
+    int step = (map->side + LABELS_MOST - 1) / LABELS_MOST;
+    if (!sick && row % step != 0)
+        return;
+    double middle = (row + 0.5) * (column ? map->width : map->height);
+    if (column && map->side <= NUMBERS_MOST)
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\">",
+                map->left + middle, TOP - 8, sick ? health : "muted");
+    else if (column) /* narrow columns have marks only */
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\"><title>",
+                map->left + middle, TOP - 8, sick ? health : "muted");
+    else
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"%s\">",
+                map->left - 6, TOP + middle + 4, sick ? health : "muted");
+    if (sick && !(column && map->side > NUMBERS_MOST))
+        fputs(health[0] == 'b' ? "\u2716 " : "? ", out);
+    if (!column || map->side <= NUMBERS_MOST || sick)
+        row_put(out, map, row);
+    if (column && map->side > NUMBERS_MOST)
+        fprintf(out, "</title>%s", !sick ? "" : health[0] == 'b' ? "\u2716" : "?");
+    fputs("</text>\n", out);
+}
+
+static void cell_put(FILE *out, const struct map *map, int from, int to)
+{
+    size_t at = (size_t)from * (size_t)map->side + (size_t)to;
+    double value = map->values[at], x = map->left + to * map->width, y = TOP + from * map->height;
+    char number[NUMBER_TEXT_MOST];
+    bool failed = isnan(value);
+    if (failed && !map->failed[at])
+        return;
+    fprintf(out, "<g class=\"cell %s", failed ? "failed" : "");
+    if (!failed)
+        fprintf(out, "h%d", level_of(map, value));
+    fputs("\"><title>", out);
+    row_put(out, map, from);
+    fputs(" \u2192 ", out);
+    row_put(out, map, to);
+    if (failed)
+        text_put(out, ": failed");
+    else
+        text_put(out, ": %s %s, %.0f%% of the median%s", number_text(value, number),
+                 map->metric->unit, 100 * value / map->metric->median,
+                 map->failed[at] ? "; some failed" : "");
+    fprintf(out, "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", x + 0.5,
+            y + 0.5, map->width - 1, map->height - 1);
+    if (failed)
+        fprintf(out, "<path d=\"M%.1f %.1fl%.1f %.1fm0 %.1fl%.1f %.1f\"/>", x + 2, y + 2,
+                map->width - 4, map->height - 4, 4 - map->height, 4 - map->width, map->height - 4);
+    else if (map->side <= NUMBERS_MOST)
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>",
+                x + map->width / 2, y + map->height / 2 + 4, number_text(value, number));
+    fputs("</g>\n", out);
+}
+
+/* The ramp, from the best value to the worst. */
+static void ramp_put(FILE *out, const struct map *map)
+{
+    char number[NUMBER_TEXT_MOST];
+    fputs("<svg width=\"320\" height=\"36\" viewBox=\"0 0 320 36\" role=\"img\" "
+          "aria-label=\"Colours of the map\">\n",
+          out);
+    for (int level = 0; level < RAMP_LEVELS; level++)
+        fprintf(out, "<rect class=\"h%d\" x=\"%d\" y=\"0\" width=\"32\" height=\"14\"/>\n", level,
+                level * 32);
+    fputs("<text x=\"0\" y=\"30\">", out);
+    text_put(out, "%s %s", number_text(map->best, number), map->metric->unit);
+    fprintf(out, "</text><text x=\"%d\" y=\"30\" text-anchor=\"end\">", RAMP_LEVELS * 32);
+    text_put(out, "%s (slow)", number_text(map->worst, number));
+    fputs("</text>\n</svg>\n", out);
+}
+
+static void map_put(FILE *out, const struct map *map)
+{
+    char label[200];
+    double width = map->left + map->side * map->width + 4,
+           height = TOP + map->side * map->height + 4;
+    snprintf(label, sizeof label, "%s of the pairs, from rows to columns",
+             metric_title(map->metric));
+    scroll_begin(out, label);
+    fprintf(out,
+            "<svg width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+            "aria-label=\"",
+            width, height, width, height);
+    markup_put(out, label);
+    fputs("\">\n", out);
+    for (int row = 0; row < map->side; row++) {
+        label_put(out, map, row, false);
+        label_put(out, map, row, true);
+    }
+    for (int from = 0; from < map->side; from++)
+        for (int to = 0; to < map->side; to++)
+            cell_put(out, map, from, to);
+    fputs("</svg>\n", out);
+    scroll_end(out);
+    ramp_put(out, map);
+}
+
+/* The size of cells, and room for the names of hosts. */
+static void map_measure(struct map *map)
+{
+    size_t letters = 4;
+    for (int h = 0; h < map->measured->host_count; h += map->shared)
+        letters = strlen(map->measured->hosts[h].name) > letters
+                      ? strlen(map->measured->hosts[h].name)
+                      : letters;
+    letters = map->shared > 1 ? 2 * letters + 4 : letters;
+    map->left = LETTER * (double)(letters < 40 ? letters : 40) + 26;
+    map->height = map->side <= NUMBERS_MOST ? 24 : map->side <= LABELS_MOST ? 16 : 8;
+    map->width = map->side <= NUMBERS_MOST ? fmax(48, map->left - 10) : map->height;
+}
+
+void heat_map_put(FILE *out, const struct measured *measured, const struct metric *metric)
+{
+    int hosts = measured->host_count;
+    struct map map = {.measured = measured,
+                      .metric = metric,
+                      .shared = (hosts + CELLS_MOST - 1) / CELLS_MOST};
+    map.side = map.shared ? (hosts + map.shared - 1) / map.shared : 0;
+    if (values_fill(&map)) {
+        range_find(&map);
+        map_measure(&map);
+        fputs("<figure>\n<figcaption>", out);
+        text_put(out, "%s: from the host of a row to the host of a column.", metric_title(metric));
+        text_put(out, " A cell without a colour was not measured%s.",
+                 map.side <= NUMBERS_MOST ? "" : "; a cell tells its numbers when it is pointed at");
+        if (map.shared > 1)
+            text_put(out, " There are %d hosts: a cell has the worst pair of %d hosts with %d.",
+                     hosts, map.shared, map.shared);
+        fputs("</figcaption>\n", out);
+        map_put(out, &map);
+        fputs("</figure>\n", out);
+    }
+    free(map.values);
+    free(map.failed);
+}

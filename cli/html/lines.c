@@ -1,0 +1,119 @@
+/*
+ * lines.c - the lines of a run's JSON.
+ */
+#include "cli/html/lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/text.h"
+#include "cli/html/parts.h"
+
+#define DIFFERENCE_LEAST 0.02 /* of a median: less is no change that matters */
+
+const char *const difference_words[] = {[DIFFERENCE_UNKNOWN] = "unknown: too few iterations",
+                                        [DIFFERENCE_NOISE] = "within noise",
+                                        [DIFFERENCE_SURE] = "beyond noise"};
+
+/* A number or a word of an option; the name of a part. */
+static void option_add(struct text *text, const char *key, const json_t *value)
+{
+    if (json_is_integer(value))
+        text_add(text, ":%s=%lld", key, (long long)json_integer_value(value));
+    else if (json_is_string(value))
+        text_add(text, ":%s=%s", key, json_string_value(value));
+    else if (json_is_object(value))
+        text_add(text, ":%s=%s", key, word_of(value, "algorithm"));
+}
+
+static void algorithm_write(const json_t *result, char to[SERIES_TEXT_MOST])
+{
+    struct text text = text_in(to, SERIES_TEXT_MOST);
+    const char *key;
+    json_t *value;
+    if (json_is_string(json_object_get(result, "auto"))) {
+        text_add(&text, "auto");
+        return;
+    }
+    text_add(&text, "%s", word_of(result, "algorithm"));
+    json_object_foreach(json_object_get(result, "algorithm_options"), key, value)
+        option_add(&text, key, value);
+}
+
+static void group_write(const json_t *result, char to[SERIES_TEXT_MOST])
+{
+    static const char *const keys[] = {"datatype", "op", "counts"};
+    struct text text = text_in(to, SERIES_TEXT_MOST);
+    const json_t *root = json_object_get(result, "root");
+    text_add(&text, "%s", word_of(result, "collective"));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (*word_of(result, keys[i]))
+            text_add(&text, " %s", word_of(result, keys[i]));
+    if (json_is_integer(root))
+        text_add(&text, ", root %lld", (long long)json_integer_value(root));
+    else if (json_is_string(root))
+        text_add(&text, ", root %s", json_string_value(root));
+}
+
+static struct run_line line_read(const json_t *result)
+{
+    const json_t *interval = json_object_get(result, "median_interval");
+    struct run_line line = {
+        .bytes = number_of(result, "bytes"),
+        .p50 = number_of(json_object_get(result, "time_us"), "p50"),
+        .low = number_of(interval, "low_us"),
+        .high = number_of(interval, "high_us"),
+        .busbw = number_of(result, "busbw_GBps"),
+        .wrong = json_integer_value(json_object_get(result, "wrong")) != 0,
+    };
+    if (!(line.busbw > 0))
+        line.busbw = NAN;
+    group_write(result, line.group);
+    algorithm_write(result, line.algorithm);
+    return line;
+}
+
+struct run_line *lines_read(const json_t *document, size_t *count)
+{
+    const json_t *results = json_object_get(document, "results"), *result;
+    struct run_line *lines = calloc(json_array_size(results) + 1, sizeof *lines);
+    size_t index;
+    *count = 0;
+    if (!lines)
+        return NULL;
+    json_array_foreach(results, index, result)
+    {
+        lines[*count] = line_read(result);
+        *count += lines[*count].p50 > 0 && lines[*count].bytes >= 0;
+    }
+    return lines;
+}
+
+enum difference line_difference(const struct run_line *a, const struct run_line *b)
+{
+    if (isnan(a->low) || isnan(a->high) || isnan(b->low) || isnan(b->high))
+        return DIFFERENCE_UNKNOWN;
+    bool apart = a->high < b->low || b->high < a->low;
+    bool much = fabs(a->p50 - b->p50) > DIFFERENCE_LEAST * a->p50;
+    return apart && much ? DIFFERENCE_SURE : DIFFERENCE_NOISE;
+}
+
+const struct run_line *line_find(const struct run_line *lines, size_t count,
+                                 const struct run_line *like)
+{
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].bytes == like->bytes && strcmp(lines[i].algorithm, like->algorithm) == 0 &&
+            strcmp(lines[i].group, like->group) == 0)
+            return &lines[i];
+    return NULL;
+}
+
+const char *bytes_text(double bytes, char text[BYTES_TEXT_MOST])
+{
+    if (bytes < 0x1p62)
+        return size_format((size_t)bytes, text);
+    snprintf(text, BYTES_TEXT_MOST, "%.3g", bytes);
+    return text;
+}

@@ -1,0 +1,182 @@
+/*
+ * measured.c - what the JSON of an acceptance run has.
+ */
+#include "cli/html/measured.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/html/parts.h"
+#include "screening/spread.h"
+
+int measured_host_of(const struct measured *measured, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    json_int_t host = json_is_integer(value) ? json_integer_value(value) : -1;
+    return host >= 0 && host < measured->host_count ? (int)host : -1;
+}
+
+/* "sick" is a word of a later version: it counts as suspect. */
+static const char *health_of(const char *word)
+{
+    bool known = strcmp(word, "good") == 0 || strcmp(word, "bad") == 0;
+    return known ? word : "suspect";
+}
+
+static bool hosts_read(const json_t *hosts, struct measured *measured)
+{
+    size_t index, count = json_array_size(hosts);
+    const json_t *host;
+    measured->hosts = calloc(count + 1, sizeof *measured->hosts);
+    if (!measured->hosts || count > 1 << 24)
+        return false;
+    measured->host_count = (int)count;
+    json_array_foreach(hosts, index, host) measured->hosts[index] =
+        (struct measured_host){.name = word_of(host, "name"),
+                               .health = health_of(word_of(host, "health")),
+                               .lost = json_is_true(json_object_get(host, "lost"))};
+    return true;
+}
+
+/* The metric of this name; a new one if there is room. */
+static struct metric *metric_find(struct measured *measured, const json_t *object, bool of_pairs)
+{
+    const char *name = word_of(object, "metric"), *unit = word_of(object, "unit");
+    for (int m = 0; m < measured->metric_count; m++)
+        if (measured->metrics[m].of_pairs == of_pairs &&
+            strcmp(measured->metrics[m].name, name) == 0)
+            return &measured->metrics[m];
+    if (measured->metric_count == METRICS_MOST)
+        return NULL;
+    struct metric *metric = &measured->metrics[measured->metric_count++];
+    *metric = (struct metric){.name = name,
+                              .unit = unit,
+                              .of_pairs = of_pairs,
+                              .more_is_worse = strcmp(unit, "us") == 0 || strcmp(unit, "s") == 0};
+    return metric;
+}
+
+/* Makes room for powers of two. */
+static bool metric_add(struct metric *metric, struct measurement measurement)
+{
+    size_t count = metric->count;
+    if ((count & (count - 1)) == 0) {
+        struct measurement *more =
+            realloc(metric->of, (count ? 2 * count : 1) * sizeof *metric->of);
+        if (!more)
+            return false;
+        metric->of = more;
+    }
+    metric->of[metric->count++] = measurement;
+    return true;
+}
+
+static bool measurements_read(const json_t *list, bool of_pairs, struct measured *measured)
+{
+    size_t index;
+    const json_t *it;
+    json_array_foreach(list, index, it)
+    {
+        struct measurement measurement = {
+            .from = measured_host_of(measured, it, of_pairs ? "from" : "host"),
+            .to = of_pairs ? measured_host_of(measured, it, "to") : -1,
+            .rail = (int)json_integer_value(json_object_get(it, "rail")),
+            .value = number_of(it, "value"),
+            .outcome = word_of(it, "outcome"),
+            .stage = word_of(it, "stage")};
+        struct metric *metric = metric_find(measured, it, of_pairs);
+        if (!metric || measurement.from < 0 || (of_pairs && measurement.to < 0))
+            continue;
+        if (!metric_add(metric, measurement))
+            return false;
+    }
+    return true;
+}
+
+struct host_value {
+    int host;
+    double value;
+};
+
+static int host_value_compare(const void *a, const void *b)
+{
+    const struct host_value *x = a, *y = b;
+    return (x->host > y->host) - (x->host < y->host);
+}
+
+/* The values that hosts took part in, sorted by host. `values`: room for as many. */
+static void medians_of(struct metric *metric, const struct host_value *sorted, size_t count,
+                       double *values)
+{
+    size_t all = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        size_t of_host = 0;
+        for (end = first; end < count && sorted[end].host == sorted[first].host; end++)
+            values[of_host++] = sorted[end].value;
+        metric->of_host[sorted[first].host] = median_of(values, of_host);
+    }
+    for (size_t i = 0; i < metric->count; i++)
+        if (!isnan(metric->of[i].value))
+            values[all++] = metric->of[i].value;
+    metric->median = all > 0 ? median_of(values, all) : NAN;
+}
+
+static bool metric_summarize(struct metric *metric, int hosts)
+{
+    size_t count = 0;
+    struct host_value *sorted = calloc(2 * metric->count + 1, sizeof *sorted);
+    double *values = calloc(2 * metric->count + 1, sizeof *values);
+    metric->of_host = calloc((size_t)hosts + 1, sizeof *metric->of_host);
+    bool good = sorted && values && metric->of_host;
+    for (int h = 0; good && h < hosts; h++)
+        metric->of_host[h] = NAN;
+    for (size_t i = 0; good && i < metric->count; i++) {
+        const struct measurement *it = &metric->of[i];
+        if (isnan(it->value))
+            continue;
+        sorted[count++] = (struct host_value){it->from, it->value};
+        if (it->to >= 0 && it->to != it->from)
+            sorted[count++] = (struct host_value){it->to, it->value};
+    }
+    if (good) {
+        qsort(sorted, count, sizeof *sorted, host_value_compare);
+        medians_of(metric, sorted, count, values);
+    }
+    free(sorted);
+    free(values);
+    return good;
+}
+
+bool measured_read(const json_t *document, struct measured *measured)
+{
+    *measured = (struct measured){.hosts = NULL};
+    if (!hosts_read(json_object_get(document, "hosts"), measured) ||
+        !measurements_read(json_object_get(document, "pairs"), true, measured) ||
+        !measurements_read(json_object_get(document, "numbers"), false, measured))
+        return false;
+    for (int m = 0; m < measured->metric_count; m++)
+        if (!metric_summarize(&measured->metrics[m], measured->host_count))
+            return false;
+    return true;
+}
+
+void measured_free(struct measured *measured)
+{
+    for (int m = 0; m < measured->metric_count; m++) {
+        free(measured->metrics[m].of);
+        free(measured->metrics[m].of_host);
+    }
+    free(measured->hosts);
+}
+
+const char *metric_title(const struct metric *metric)
+{
+    static const char *const titles[][2] = {{"latency", "Latency"},
+                                            {"alone", "Bandwidth one way"},
+                                            {"both", "Bandwidth both ways at once"}};
+    for (size_t i = 0; metric->of_pairs && i < sizeof titles / sizeof titles[0]; i++)
+        if (strcmp(metric->name, titles[i][0]) == 0)
+            return titles[i][1];
+    return metric->name;
+}

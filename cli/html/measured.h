@@ -1,0 +1,55 @@
+/*
+ * measured.h - what the JSON of an acceptance run has: its hosts, and its measurements by metric.
+ */
+#ifndef CCTEST_CLI_HTML_MEASURED_H
+#define CCTEST_CLI_HTML_MEASURED_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct measured_host {
+    const char *name;
+    const char *health; /* "good", "suspect" or "bad" */
+    bool lost;
+};
+
+/* A measurement of a host, or from a host to another one. */
+struct measurement {
+    int from, to;  /* hosts; `to` -1: of one host */
+    int rail;      /* of a pair */
+    double value;  /* NAN: it failed, and why: */
+    const char *outcome, *stage;
+};
+
+struct metric {
+    const char *name, *unit;
+    bool of_pairs;
+    bool more_is_worse; /* a time */
+    struct measurement *of;
+    size_t count;
+    double median;   /* NAN: no value */
+    double *of_host; /* the median of what each host took part in; NAN: it has no value */
+};
+
+#define METRICS_MOST 32 /* those beyond are left out */
+
+/* All texts belong to the document. */
+struct measured {
+    struct measured_host *hosts;
+    int host_count;
+    struct metric metrics[METRICS_MOST];
+    int metric_count;
+};
+
+/* Reads a document, leaving out what names no host of it. False: out of memory. */
+bool measured_read(const json_t *document, struct measured *measured);
+void measured_free(struct measured *measured);
+
+/* The number of a host under this key; -1: there is none. */
+int measured_host_of(const struct measured *measured, const json_t *object, const char *key);
+
+/* A metric as a heading: "Bandwidth one way". */
+const char *metric_title(const struct metric *metric);
+
+#endif
