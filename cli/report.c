@@ -3,15 +3,18 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/text_file.h"
 #include "cli/commands.h"
 #include "cli/html/page.h"
 
-#define SCHEMA      1                   /* the number that documents of this version begin with */
-#define BYTES_MOST  ((size_t)256 << 20) /* of a file: its document takes ten times as much memory */
-#define EXCERPT     60                  /* bytes of a word of the file in a sentence */
+_Static_assert(WORDS_MOST - 1 <= PAGE_DOCUMENTS_MOST, "each file has a place");
+
+#define SCHEMA     1                   /* the number that documents of this version begin with */
+#define BYTES_MOST ((size_t)256 << 20) /* of a file: its document takes ten times as much memory */
+#define EXCERPT    60                  /* bytes of a word of the file in a sentence */
 
 /* A file that is no JSON. */
 static enum status syntax_refuse(const char *path, const json_error_t *error)
@@ -69,17 +72,31 @@ static enum status document_read(const char *path, json_t **document)
     return status;
 }
 
+/* The page must not replace what it is made of. */
+static enum status places_check(const char *const *paths, int count, const char *page)
+{
+    struct stat about, other;
+    bool exists = strcmp(page, "-") != 0 && stat(page, &about) == 0 && S_ISREG(about.st_mode);
+    for (int i = 0; i < count && exists; i++)
+        if (stat(paths[i], &other) == 0 && other.st_dev == about.st_dev &&
+            other.st_ino == about.st_ino)
+            return fail(STATUS_USAGE, "--html names %.200s, of which the page is made: give it "
+                                      "another file",
+                        paths[i]);
+    return STATUS_OK;
+}
+
 enum status report_command(const struct command_line *line, struct job *job)
 {
     json_t *documents[PAGE_DOCUMENTS_MOST] = {NULL};
     const char *const *paths = line->words + 1;
     int count = line->word_count - 1;
-    enum status status = STATUS_OK;
     if (count == 0 || !job->html)
         return fail(STATUS_USAGE, "%s: write cctest %s",
                     count == 0 ? "a page is made of files that --json wrote"
                                : "--html says where the page goes",
                     line->command->synopsis);
+    enum status status = places_check(paths, count, job->html);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = document_read(paths[i], &documents[i]);
     if (status == STATUS_OK)

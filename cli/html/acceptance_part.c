@@ -91,11 +91,13 @@ static void pairs_put(struct page *page, const struct measured *measured)
 {
     bool any = false;
     section_begin(page, "Pairs of hosts");
+    fputs("<div class=\"charts\">\n", page->body);
     for (int m = 0; m < measured->metric_count; m++)
         if (measured->metrics[m].of_pairs && measured->metrics[m].count > 0) {
             heat_map_put(page->body, measured, &measured->metrics[m]);
             any = true;
         }
+    fputs("</div>\n", page->body);
     if (!any)
         element_put(page->body, "p", "No pair was measured.");
     section_end(page);
@@ -106,7 +108,8 @@ static void distributions_put(struct page *page, const struct measured *measured
     section_begin(page, "Distributions");
     element_put(page->body, "p class=\"muted\"",
                 "The median is a dashed line. Hosts that are not good stand below at their own "
-                "median. The spread is the standard deviation as the median absolute deviation "
+                "median, of pairs that of the worse direction. The spread is the standard "
+                "deviation as the median absolute deviation "
                 "estimates it.");
     fputs("<div class=\"charts\">\n", page->body);
     for (int m = 0; m < measured->metric_count; m++)
@@ -120,6 +123,7 @@ static void stages_put(struct page *page, const json_t *document)
     static const char *const columns[] = {"Stage", "State", "#Seconds", "#Jobs", "Result", NULL};
     size_t index;
     const json_t *stage;
+    char seconds[NUMBER_TEXT_MOST];
     FILE *out = page->body;
     section_begin(page, "Stages");
     table_begin(out, "Stages", columns);
@@ -131,7 +135,8 @@ static void stages_put(struct page *page, const json_t *document)
         element_put(out, "td class=\"name\"", "%s",
                     strcmp(word_of(stage, "state"), "left-out") == 0 ? "left out"
                                                                      : word_of(stage, "state"));
-        element_put(out, "td class=\"number\"", "%.1f", number_of(stage, "seconds"));
+        element_put(out, "td class=\"number\"", "%s",
+                    number_text(number_of(stage, "seconds"), seconds));
         element_put(out, "td class=\"number\"", "%zu",
                     json_array_size(json_object_get(stage, "jobs")));
         element_put(out, "td class=\"long\"", "%s%s%s", why, *why && *result ? ": " : "", result);
@@ -166,8 +171,8 @@ static void hosts_table(struct page *page, const struct measured *measured)
         columns[m + 2] = titles[m];
     }
     section_begin(page, "Hosts");
-    details_begin(page->body, "The medians of each of %d host%s", measured->host_count,
-                  plural_end((size_t)measured->host_count));
+    details_begin(page->body, "Medians of %d host%s; of pairs the worse direction",
+                  measured->host_count, plural_end((size_t)measured->host_count));
     table_begin(page->body, "Hosts", columns);
     for (int h = 0; h < measured->host_count && h < HOSTS_MOST; h++)
         host_row(page->body, measured, h);

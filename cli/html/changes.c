@@ -1,6 +1,5 @@
 /*
- * changes.c - two runs side by side. A change is beyond noise where the 95% intervals of the
- * medians do not meet and the medians differ by more than 2%.
+ * changes.c - two runs side by side.
  */
 #include "cli/html/changes.h"
 
@@ -18,7 +17,7 @@ struct change {
     const struct run_line *before, *after;
 };
 
-struct comparison {
+struct run_comparison {
     struct run_line *before, *after;
     size_t before_count, after_count;
     const char *before_name, *after_name;
@@ -28,7 +27,7 @@ struct comparison {
 
 static bool change_is_sure(const struct change *change)
 {
-    return line_difference(change->before, change->after) == DIFFERENCE_SURE;
+    return line_certainty(change->before, change->after) == CERTAINTY_SURE;
 }
 
 static int change_compare(const void *a, const void *b)
@@ -41,7 +40,7 @@ static int change_compare(const void *a, const void *b)
     return (x_size < y_size) - (x_size > y_size);
 }
 
-static bool comparison_open(struct comparison *comparison, const json_t *before,
+static bool comparison_open(struct run_comparison *comparison, const json_t *before,
                             const json_t *after)
 {
     comparison->before = lines_read(before, &comparison->before_count);
@@ -50,8 +49,8 @@ static bool comparison_open(struct comparison *comparison, const json_t *before,
     if (!comparison->before || !comparison->after || !comparison->changes)
         return false;
     for (size_t i = 0; i < comparison->before_count; i++) {
-        const struct run_line *same = line_find(comparison->after, comparison->after_count,
-                                                &comparison->before[i]);
+        const struct run_line *same =
+            line_find(comparison->after, comparison->after_count, &comparison->before[i]);
         if (same)
             comparison->changes[comparison->count++] =
                 (struct change){&comparison->before[i], same};
@@ -60,7 +59,7 @@ static bool comparison_open(struct comparison *comparison, const json_t *before,
     return true;
 }
 
-static void comparison_close(struct comparison *comparison)
+static void comparison_close(struct run_comparison *comparison)
 {
     free(comparison->before);
     free(comparison->after);
@@ -69,8 +68,11 @@ static void comparison_close(struct comparison *comparison)
 
 /* ---- how they were run ---- */
 
-static void value_row(FILE *out, const char *name, const json_t *before, const json_t *after)
+/* A row of what differs; nothing where it does not. */
+static void setting_put(FILE *out, const char *name, const json_t *before, const json_t *after)
 {
+    if (json_equal(before, after))
+        return;
     fputs("<tr>", out);
     element_put(out, "th scope=\"row\"", "%s", name);
     fputs("<td>", out);
@@ -90,27 +92,29 @@ static bool is_file(const char *option)
     return found;
 }
 
-static void settings_put(FILE *out, const json_t *before, const json_t *after,
-                         const struct comparison *comparison)
+static json_t *ranks_count(const json_t *document)
 {
-    static const char *const facts[] = {"version", "status", "bootstrap"};
-    const char *const columns[] = {"", comparison->before_name, comparison->after_name, NULL};
+    return json_integer((json_int_t)json_array_size(json_object_get(document, "ranks")));
+}
+
+static void settings_put(FILE *out, const json_t *before, const json_t *after,
+                         const struct run_comparison *comparison)
+{
+    static const char *const facts[] = {"version", "status", "bootstrap", "vendor"};
+    const char *const columns[] = {"Setting", comparison->before_name, comparison->after_name,
+                                   NULL};
     const json_t *options = json_object_get(after, "options");
-    json_t *ranks[] = {json_integer((json_int_t)json_array_size(json_object_get(before, "ranks"))),
-                       json_integer((json_int_t)json_array_size(json_object_get(after, "ranks")))};
+    json_t *ranks[] = {ranks_count(before), ranks_count(after)};
     const char *key;
     json_t *value;
+    element_put(out, "h3", "What differs in how they were run");
     table_begin(out, "What differs in how they were run", columns);
-    value_row(out, "ranks", ranks[0], ranks[1]);
+    setting_put(out, "ranks", ranks[0], ranks[1]);
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        value_row(out, facts[i], json_object_get(before, facts[i]),
-                  json_object_get(after, facts[i]));
-    json_object_foreach(json_object_get(before, "options"), key, value)
-    {
-        const json_t *other = json_object_get(options, key);
-        if (!is_file(key) && !json_equal(value, other))
-            value_row(out, key, value, other);
-    }
+        setting_put(out, facts[i], json_object_get(before, facts[i]),
+                    json_object_get(after, facts[i]));
+    json_object_foreach(json_object_get(before, "options"), key, value) if (!is_file(key))
+        setting_put(out, key, value, json_object_get(options, key));
     table_end(out);
     json_decref(ranks[0]);
     json_decref(ranks[1]);
@@ -118,22 +122,28 @@ static void settings_put(FILE *out, const json_t *before, const json_t *after,
 
 /* ---- lines ---- */
 
-static void summary_put(FILE *out, const struct comparison *comparison)
+/* Returns how many changed beyond noise. */
+static size_t summary_put(FILE *out, const struct run_comparison *comparison)
 {
     size_t faster = 0, slower = 0, noise = 0, unknown = 0;
     for (size_t i = 0; i < comparison->count; i++) {
         const struct change *change = &comparison->changes[i];
-        enum difference difference = line_difference(change->before, change->after);
-        faster += difference == DIFFERENCE_SURE && change->after->p50 < change->before->p50;
-        slower += difference == DIFFERENCE_SURE && change->after->p50 > change->before->p50;
-        noise += difference == DIFFERENCE_NOISE;
-        unknown += difference == DIFFERENCE_UNKNOWN;
+        enum certainty certainty = line_certainty(change->before, change->after);
+        faster += certainty == CERTAINTY_SURE && change->after->p50 < change->before->p50;
+        slower += certainty == CERTAINTY_SURE && change->after->p50 > change->before->p50;
+        noise += certainty == CERTAINTY_NOISE;
+        unknown += certainty == CERTAINTY_UNKNOWN;
     }
     element_put(out, "p class=\"card\"",
                 "Of %zu line%s that both have, %zu became faster beyond noise and %zu slower; %zu "
                 "changed within noise.%s",
                 comparison->count, plural_end(comparison->count), faster, slower, noise,
                 unknown ? " The others have too few iterations to tell." : "");
+    element_put(out, "p class=\"muted\"",
+                "Beyond noise: the 95%% intervals of the medians do not meet, and the medians "
+                "differ by more than 2%%. What disturbed one run only, such as a busy host, counts "
+                "as a change, too.");
+    return faster + slower;
 }
 
 static void change_row(FILE *out, const struct change *change)
@@ -148,15 +158,16 @@ static void change_row(FILE *out, const struct change *change)
     median_cell(out, change->before);
     median_cell(out, change->after);
     element_put(out, "td class=\"number\"", "%.3f", ratio);
-    element_put(out, sure && ratio > 1   ? "td class=\"name bad\""
-                     : sure && ratio < 1 ? "td class=\"name good\""
-                                         : "td class=\"name\"",
+    element_put(out,
+                sure && ratio > 1   ? "td class=\"name bad\""
+                : sure && ratio < 1 ? "td class=\"name good\""
+                                    : "td class=\"name\"",
                 "%s%s", sure ? ratio > 1 ? "\u25b2 slower, " : "\u25bc faster, " : "",
-                difference_words[line_difference(change->before, change->after)]);
+                certainty_words[line_certainty(change->before, change->after)]);
     fputs("</tr>\n", out);
 }
 
-static void changes_table(FILE *out, const struct comparison *comparison, bool sure)
+static void changes_table(FILE *out, const struct run_comparison *comparison, bool sure)
 {
     char before[300], after[300];
     const char *const columns[] = {"Collective", "Algorithm", "#Bytes", before,
@@ -213,7 +224,7 @@ static struct chart_point *best_points(const struct run_line *lines, size_t coun
     return of;
 }
 
-static void group_curves(FILE *out, const struct comparison *comparison, const char *group)
+static void group_curves(FILE *out, const struct run_comparison *comparison, const char *group)
 {
     struct chart_series series[] = {{.name = comparison->before_name, .style = 0},
                                     {.name = comparison->after_name, .style = 1}};
@@ -234,7 +245,7 @@ static void group_curves(FILE *out, const struct comparison *comparison, const c
 }
 
 /* A chart for each group that both runs have. */
-static void curves_put(FILE *out, const struct comparison *comparison)
+static void curves_put(FILE *out, const struct run_comparison *comparison)
 {
     fputs("<div class=\"charts\">\n", out);
     for (size_t i = 0; i < comparison->before_count; i++) {
@@ -254,14 +265,17 @@ void changes_put(struct page *page, const json_t *before, const char *before_nam
                  const json_t *after, const char *after_name)
 {
     FILE *out = page->body;
-    struct comparison comparison = {.before_name = before_name, .after_name = after_name};
+    struct run_comparison comparison = {.before_name = before_name, .after_name = after_name};
     document_begin(page, "Changes from %s to %s", before_name, after_name);
     if (comparison_open(&comparison, before, after)) {
-        summary_put(out, &comparison);
+        size_t sure = summary_put(out, &comparison);
         settings_put(out, before, after, &comparison);
         curves_put(out, &comparison);
         element_put(out, "h3", "Changed beyond noise");
-        changes_table(out, &comparison, true);
+        if (sure > 0)
+            changes_table(out, &comparison, true);
+        else
+            element_put(out, "p", "None.");
         details_begin(out, "The other lines that both runs have");
         changes_table(out, &comparison, false);
         details_end(out);

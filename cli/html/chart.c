@@ -35,7 +35,8 @@ static double x_of(const struct scale *scale, double bytes)
 static double y_of(const struct scale *scale, double y)
 {
     double value = scale->by_ratio ? log10(y) : y;
-    return HEIGHT - BOTTOM - (value - scale->y0) / (scale->y1 - scale->y0) * (HEIGHT - TOP - BOTTOM);
+    return HEIGHT - BOTTOM -
+           (value - scale->y0) / (scale->y1 - scale->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
 /* 1, 2 or 5 times a power of ten, at least `value`. */
@@ -127,8 +128,8 @@ static void sizes_put(FILE *out, const struct scale *scale)
 static void mark_put(FILE *out, double x, double y, int style)
 {
     static const char *const shapes[SERIES_STYLES] = {
-        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z", "m-3 -3h6v6h-6z", "m0 -4l4 7h-8z",
-        "m0 -4.5l4.5 4.5l-4.5 4.5l-4.5 -4.5z", "m-4 0h8m-4 -4v8", "m-3 -3l6 6m0 -6l-6 6"};
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z", "m-3 -3h6v6h-6z",  "m0 -4l4 7h-8z",
+        "m0 -4.5l4.5 4.5l-4.5 4.5l-4.5 -4.5z",          "m-4 0h8m-4 -4v8", "m-3 -3l6 6m0 -6l-6 6"};
     fprintf(out, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y, shapes[style]);
 }
 

@@ -203,8 +203,7 @@ static void winner_row(FILE *out, const struct run_line *best, const struct run_
         element_put(out, "td class=\"name\"", "%s", second->algorithm);
         median_cell(out, second);
         element_put(out, "td class=\"number\"", "%.1f%%", 100 * (second->p50 / best->p50 - 1));
-        element_put(out, "td class=\"name\"", "%s",
-                    difference_words[line_difference(best, second)]);
+        element_put(out, "td class=\"name\"", "%s", certainty_words[line_certainty(best, second)]);
     } else {
         fputs("<td>none</td><td></td><td></td><td></td>", out);
     }
@@ -213,10 +212,9 @@ static void winner_row(FILE *out, const struct run_line *best, const struct run_
 
 static void winners_put(FILE *out, const struct contest *contest)
 {
-    static const char *const columns[] = {
-        "#Bytes", "Winner", "#p50, us (95% interval)", "#busbw, GB/s",
-        "Next",   "#p50, us (95% interval)", "#Slower by", "Difference",
-        NULL};
+    static const char *const columns[] = {"#Bytes",       "Winner",     "#p50, us (95% interval)",
+                                          "#busbw, GB/s", "Next",       "#p50, us (95% interval)",
+                                          "#Slower by",   "Difference", NULL};
     const struct run_line *best[2];
     element_put(out, "h4", "The winner of each size");
     table_begin(out, "The winner of each size", columns);
@@ -230,8 +228,8 @@ static void winners_put(FILE *out, const struct contest *contest)
 
 static void lines_put(FILE *out, const struct contest *contest)
 {
-    static const char *const columns[] = {"#Bytes", "Algorithm", "#p50, us (95% interval)",
-                                          "#busbw, GB/s", "Data", NULL};
+    static const char *const columns[] = {"#Bytes",       "Algorithm", "#p50, us (95% interval)",
+                                          "#busbw, GB/s", "Data",      NULL};
     details_begin(out, "All %zu lines", contest->count);
     table_begin(out, "All lines", columns);
     for (size_t i = 0; i < contest->count; i++) {

@@ -24,7 +24,7 @@ struct histogram {
     size_t bins[BINS], highest, values, failed;
 };
 
-static bool histogram_fill(struct histogram *histogram, const struct metric *metric)
+static bool histogram_fill(struct histogram *histogram, const struct measured_metric *metric)
 {
     double *values = calloc(metric->count + 1, sizeof *values);
     if (!values)
@@ -60,19 +60,19 @@ static double place_of(const struct histogram *histogram, double value)
 }
 
 /* Text that stays inside the picture. */
-static void mark_put(FILE *out, double x, double y, const char *class, const char *format,
-                     const char *name, const char *number)
+static void mark_put(FILE *out, double x, double y, const char *class, const char *name,
+                     const char *between, const char *number)
 {
     const char *anchor = x < WIDTH / 3 ? "start" : x > 2 * WIDTH / 3 ? "end" : "middle";
     fprintf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", class, x, y,
             anchor);
-    text_put(out, "%s%s%s", name, format, number);
+    text_put(out, "%s%s%s", name, between, number);
     fputs("</text>\n", out);
 }
 
 /* The sick hosts below the bars: a tick at the median of each, and its name. */
-static int sick_put(FILE *out, const struct measured *measured, const struct metric *metric,
-                    const struct histogram *histogram)
+static int sick_put(FILE *out, const struct measured *measured,
+                    const struct measured_metric *metric, const struct histogram *histogram)
 {
     int put = 0;
     char number[NUMBER_TEXT_MOST];
@@ -81,15 +81,15 @@ static int sick_put(FILE *out, const struct measured *measured, const struct met
         double value = strcmp(host->health, "good") == 0 ? NAN : metric->of_host[h];
         if (isnan(value))
             continue;
-        double x = place_of(histogram, value), y = TOP + BARS + (put + 1) * LINE + LINE;
+        double x = place_of(histogram, value), y = TOP + BARS + (put + 1) * LINE;
         fprintf(out, "<path class=\"tick\" d=\"M%.1f %.1fV%.1f\"/>\n", x, TOP + BARS, y - 12);
-        mark_put(out, x, y, host->health, ": ", host->name, number_text(value, number));
+        mark_put(out, x, y, host->health, host->name, ": ", number_text(value, number));
         put++;
     }
     return put;
 }
 
-static void bars_put(FILE *out, const struct metric *metric, const struct histogram *histogram)
+static void bars_put(FILE *out, const struct histogram *histogram)
 {
     double step = (WIDTH - 2 * MARGIN) / BINS;
     double width = (histogram->most - histogram->least) / BINS;
@@ -104,36 +104,37 @@ static void bars_put(FILE *out, const struct metric *metric, const struct histog
                     histogram->bins[bin], number_text(histogram->least + bin * width, from),
                     number_text(histogram->least + (bin + 1) * width, to));
     }
-    (void)metric;
     fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/>\n", MARGIN, TOP + BARS,
             WIDTH - MARGIN);
 }
 
-static void picture_put(FILE *out, const struct measured *measured, const struct metric *metric,
-                        const struct histogram *histogram)
+static void picture_put(FILE *out, const struct measured *measured,
+                        const struct measured_metric *metric, const struct histogram *histogram)
 {
     char number[NUMBER_TEXT_MOST];
-    double middle = place_of(histogram, histogram->spread.median), bottom = TOP + BARS + LINE;
+    double middle = place_of(histogram, histogram->spread.median), bottom;
     int sick = 0;
     for (int h = 0; h < measured->host_count && sick < NAMES_MOST; h++)
         sick += strcmp(measured->hosts[h].health, "good") != 0;
-    double height = bottom + sick * LINE + 6;
+    bottom = TOP + BARS + (sick + 1) * LINE;
     fprintf(out, "<svg class=\"wide\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", WIDTH,
-            height);
+            bottom + 4);
     markup_put(out, metric_title(metric));
     fputs(": histogram\">\n", out);
-    bars_put(out, metric, histogram);
+    bars_put(out, histogram);
     fprintf(out, "<path class=\"median\" d=\"M%.1f %.1fV%.1f\"/>\n", middle, TOP - 4, TOP + BARS);
-    mark_put(out, middle, TOP - 8, "", " ", "median", number_text(histogram->spread.median, number));
-    mark_put(out, MARGIN, bottom - 2, "muted", "", "", number_text(histogram->least, number));
+    mark_put(out, middle, TOP - 8, "", "median", " ",
+             number_text(histogram->spread.median, number));
+    mark_put(out, MARGIN, bottom, "muted", "", "", number_text(histogram->least, number));
     if (histogram->most > histogram->least)
-        mark_put(out, WIDTH - MARGIN, bottom - 2, "muted", "", "",
+        mark_put(out, WIDTH - MARGIN, bottom, "muted", "", "",
                  number_text(histogram->most, number));
     sick_put(out, measured, metric, histogram);
     fputs("</svg>\n", out);
 }
 
-void distribution_put(FILE *out, const struct measured *measured, const struct metric *metric)
+void distribution_put(FILE *out, const struct measured *measured,
+                      const struct measured_metric *metric)
 {
     struct histogram histogram;
     char median[NUMBER_TEXT_MOST], deviation[NUMBER_TEXT_MOST];

@@ -7,6 +7,7 @@
 #include "cli/html/measured.h"
 #include "cli/html/parts.h"
 
-void distribution_put(FILE *out, const struct measured *measured, const struct metric *metric);
+void distribution_put(FILE *out, const struct measured *measured,
+                      const struct measured_metric *metric);
 
 #endif

@@ -16,8 +16,8 @@ static bool is_about(const struct measurement *measurement, int host, int peer)
     return of_host && (peer < 0 || of_peer);
 }
 
-static void measurement_put(FILE *out, const struct measured *measured, const struct metric *metric,
-                            const struct measurement *it)
+static void measurement_put(FILE *out, const struct measured *measured,
+                            const struct measured_metric *metric, const struct measurement *it)
 {
     char value[NUMBER_TEXT_MOST], median[NUMBER_TEXT_MOST];
     fputs("<tr>", out);
@@ -36,10 +36,7 @@ static void measurement_put(FILE *out, const struct measured *measured, const st
         element_put(out, "td class=\"number\"", "%s %s", number_text(it->value, value),
                     metric->unit);
     element_put(out, "td class=\"number\"", "%s", number_text(metric->median, median));
-    if (isnan(it->value))
-        fputs("<td></td>", out);
-    else
-        element_put(out, "td class=\"number\"", "%.0f%%", 100 * it->value / metric->median);
+    element_put(out, "td class=\"number\"", "%s", share_text(it->value, metric->median, value));
     fputs("</tr>\n", out);
 }
 
@@ -55,9 +52,8 @@ static size_t evidence_count(const struct measured *measured, int host, int peer
 /* The measurements of a host, or between it and a peer, beside the medians of all. */
 static void evidence_put(FILE *out, const struct measured *measured, int host, int peer)
 {
-    static const char *const columns[] = {"Stage",  "Metric",          "Between",
-                                          "#Value", "#Median of all", "#Of the median",
-                                          NULL};
+    static const char *const columns[] = {"Stage",          "Metric",         "Between", "#Value",
+                                          "#Median of all", "#Of the median", NULL};
     size_t count = evidence_count(measured, host, peer), put = 0;
     const char *name = host >= 0 ? measured->hosts[host].name : "";
     if (host < 0 || count == 0)
@@ -68,8 +64,7 @@ static void evidence_put(FILE *out, const struct measured *measured, int host, i
     for (int m = 0; m < measured->metric_count; m++)
         for (size_t i = 0; i < measured->metrics[m].count && put < ROWS_MOST; i++)
             if (is_about(&measured->metrics[m].of[i], host, peer)) {
-                measurement_put(out, measured, &measured->metrics[m],
-                                &measured->metrics[m].of[i]);
+                measurement_put(out, measured, &measured->metrics[m], &measured->metrics[m].of[i]);
                 put++;
             }
     table_end(out);

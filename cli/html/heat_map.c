@@ -21,7 +21,7 @@
 /* The geometry of a map, and the colours of its values. */
 struct map {
     const struct measured *measured;
-    const struct metric *metric;
+    const struct measured_metric *metric;
     int side;   /* cells in a row */
     int shared; /* hosts in a cell */
     double width, height, left;
@@ -30,15 +30,10 @@ struct map {
     bool *failed;       /* [side * side] */
 };
 
-static bool is_worse(const struct metric *metric, double a, double b)
-{
-    return metric->more_is_worse ? a > b : a < b;
-}
-
 /* ---- values ---- */
 
 /* A latency is that of both directions. */
-static bool is_mutual(const struct metric *metric)
+static bool is_mutual(const struct measured_metric *metric)
 {
     return strcmp(metric->name, "latency") == 0;
 }
@@ -58,7 +53,7 @@ static void cell_add(struct map *map, int from, int to, double value)
     size_t at = (size_t)(from / map->shared) * (size_t)map->side + (size_t)(to / map->shared);
     if (isnan(value))
         map->failed[at] = true;
-    else if (isnan(map->values[at]) || is_worse(map->metric, value, map->values[at]))
+    else if (isnan(map->values[at]) || metric_is_worse(map->metric, value, map->values[at]))
         map->values[at] = value;
 }
 
@@ -80,7 +75,7 @@ static size_t run_add(struct map *map, const struct measurement *sorted, size_t 
 
 static bool values_fill(struct map *map)
 {
-    const struct metric *metric = map->metric;
+    const struct measured_metric *metric = map->metric;
     size_t cells = (size_t)map->side * (size_t)map->side;
     struct measurement *sorted = calloc(metric->count + 1, sizeof *sorted);
     double *room = calloc(metric->count + 1, sizeof *room);
@@ -166,8 +161,8 @@ static void label_put(FILE *out, const struct map *map, int row, bool column)
         fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\"><title>",
                 map->left + middle, TOP - 8, sick ? health : "muted");
     else
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"%s\">",
-                map->left - 6, TOP + middle + 4, sick ? health : "muted");
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"%s\">", map->left - 6,
+                TOP + middle + 4, sick ? health : "muted");
     if (sick && !(column && map->side > NUMBERS_MOST))
         fputs(health[0] == 'b' ? "\u2716 " : "? ", out);
     if (!column || map->side <= NUMBERS_MOST || sick)
@@ -181,7 +176,7 @@ static void cell_put(FILE *out, const struct map *map, int from, int to)
 {
     size_t at = (size_t)from * (size_t)map->side + (size_t)to;
     double value = map->values[at], x = map->left + to * map->width, y = TOP + from * map->height;
-    char number[NUMBER_TEXT_MOST];
+    char number[NUMBER_TEXT_MOST], share[NUMBER_TEXT_MOST];
     bool failed = isnan(value);
     if (failed && !map->failed[at])
         return;
@@ -195,8 +190,8 @@ static void cell_put(FILE *out, const struct map *map, int from, int to)
     if (failed)
         text_put(out, ": failed");
     else
-        text_put(out, ": %s %s, %.0f%% of the median%s", number_text(value, number),
-                 map->metric->unit, 100 * value / map->metric->median,
+        text_put(out, ": %s %s, %s of the median%s", number_text(value, number), map->metric->unit,
+                 share_text(value, map->metric->median, share),
                  map->failed[at] ? "; some failed" : "");
     fprintf(out, "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", x + 0.5,
             y + 0.5, map->width - 1, map->height - 1);
@@ -266,12 +261,11 @@ static void map_measure(struct map *map)
     map->width = map->side <= NUMBERS_MOST ? fmax(48, map->left - 10) : map->height;
 }
 
-void heat_map_put(FILE *out, const struct measured *measured, const struct metric *metric)
+void heat_map_put(FILE *out, const struct measured *measured, const struct measured_metric *metric)
 {
     int hosts = measured->host_count;
-    struct map map = {.measured = measured,
-                      .metric = metric,
-                      .shared = (hosts + CELLS_MOST - 1) / CELLS_MOST};
+    struct map map = {
+        .measured = measured, .metric = metric, .shared = (hosts + CELLS_MOST - 1) / CELLS_MOST};
     map.side = map.shared ? (hosts + map.shared - 1) / map.shared : 0;
     if (values_fill(&map)) {
         range_find(&map);
@@ -279,7 +273,8 @@ void heat_map_put(FILE *out, const struct measured *measured, const struct metri
         fputs("<figure>\n<figcaption>", out);
         text_put(out, "%s: from the host of a row to the host of a column.", metric_title(metric));
         text_put(out, " A cell without a colour was not measured%s.",
-                 map.side <= NUMBERS_MOST ? "" : "; a cell tells its numbers when it is pointed at");
+                 map.side <= NUMBERS_MOST ? ""
+                                          : "; a cell tells its numbers when it is pointed at");
         if (map.shared > 1)
             text_put(out, " There are %d hosts: a cell has the worst pair of %d hosts with %d.",
                      hosts, map.shared, map.shared);

@@ -9,6 +9,6 @@
 
 /* Draws a metric of pairs. A cell has the median of what its pair measured; where there are several
  * rails, or several hosts in a cell, the worst. */
-void heat_map_put(FILE *out, const struct measured *measured, const struct metric *metric);
+void heat_map_put(FILE *out, const struct measured *measured, const struct measured_metric *metric);
 
 #endif

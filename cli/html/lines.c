@@ -11,11 +11,12 @@
 #include "base/text.h"
 #include "cli/html/parts.h"
 
+#define TIME_LEAST       1e-6 /* us, below any time: ratios stay finite */
 #define DIFFERENCE_LEAST 0.02 /* of a median: less is no change that matters */
 
-const char *const difference_words[] = {[DIFFERENCE_UNKNOWN] = "unknown: too few iterations",
-                                        [DIFFERENCE_NOISE] = "within noise",
-                                        [DIFFERENCE_SURE] = "beyond noise"};
+const char *const certainty_words[] = {[CERTAINTY_UNKNOWN] = "unknown: too few iterations",
+                                       [CERTAINTY_NOISE] = "within noise",
+                                       [CERTAINTY_SURE] = "beyond noise"};
 
 /* A number or a word of an option; the name of a part. */
 static void option_add(struct text *text, const char *key, const json_t *value)
@@ -86,18 +87,18 @@ struct run_line *lines_read(const json_t *document, size_t *count)
     json_array_foreach(results, index, result)
     {
         lines[*count] = line_read(result);
-        *count += lines[*count].p50 > 0 && lines[*count].bytes >= 0;
+        *count += lines[*count].p50 > TIME_LEAST && lines[*count].bytes >= 0;
     }
     return lines;
 }
 
-enum difference line_difference(const struct run_line *a, const struct run_line *b)
+enum certainty line_certainty(const struct run_line *a, const struct run_line *b)
 {
     if (isnan(a->low) || isnan(a->high) || isnan(b->low) || isnan(b->high))
-        return DIFFERENCE_UNKNOWN;
+        return CERTAINTY_UNKNOWN;
     bool apart = a->high < b->low || b->high < a->low;
     bool much = fabs(a->p50 - b->p50) > DIFFERENCE_LEAST * a->p50;
-    return apart && much ? DIFFERENCE_SURE : DIFFERENCE_NOISE;
+    return apart && much ? CERTAINTY_SURE : CERTAINTY_NOISE;
 }
 
 const struct run_line *line_find(const struct run_line *lines, size_t count,

@@ -24,13 +24,13 @@ struct run_line {
 struct run_line *lines_read(const json_t *document, size_t *count);
 
 /* How sure is it that two medians differ? */
-enum difference {
-    DIFFERENCE_UNKNOWN, /* one has no interval: too few iterations */
-    DIFFERENCE_NOISE,   /* the intervals meet, or the medians differ by 2% at most */
-    DIFFERENCE_SURE,
+enum certainty {
+    CERTAINTY_UNKNOWN, /* one has no interval: too few iterations */
+    CERTAINTY_NOISE,   /* the intervals meet, or the medians differ by 2% at most */
+    CERTAINTY_SURE,
 };
-enum difference line_difference(const struct run_line *a, const struct run_line *b);
-extern const char *const difference_words[];
+enum certainty line_certainty(const struct run_line *a, const struct run_line *b);
+extern const char *const certainty_words[];
 
 /* The line of this group, algorithm and size; NULL: there is none. */
 const struct run_line *line_find(const struct run_line *lines, size_t count,

@@ -40,7 +40,8 @@ static bool hosts_read(const json_t *hosts, struct measured *measured)
 }
 
 /* The metric of this name; a new one if there is room. */
-static struct metric *metric_find(struct measured *measured, const json_t *object, bool of_pairs)
+static struct measured_metric *metric_find(struct measured *measured, const json_t *object,
+                                           bool of_pairs)
 {
     const char *name = word_of(object, "metric"), *unit = word_of(object, "unit");
     for (int m = 0; m < measured->metric_count; m++)
@@ -49,16 +50,17 @@ static struct metric *metric_find(struct measured *measured, const json_t *objec
             return &measured->metrics[m];
     if (measured->metric_count == METRICS_MOST)
         return NULL;
-    struct metric *metric = &measured->metrics[measured->metric_count++];
-    *metric = (struct metric){.name = name,
-                              .unit = unit,
-                              .of_pairs = of_pairs,
-                              .more_is_worse = strcmp(unit, "us") == 0 || strcmp(unit, "s") == 0};
+    struct measured_metric *metric = &measured->metrics[measured->metric_count++];
+    *metric = (struct measured_metric){.name = name,
+                                       .unit = unit,
+                                       .of_pairs = of_pairs,
+                                       .more_is_worse =
+                                           strcmp(unit, "us") == 0 || strcmp(unit, "s") == 0};
     return metric;
 }
 
 /* Makes room for powers of two. */
-static bool metric_add(struct metric *metric, struct measurement measurement)
+static bool metric_add(struct measured_metric *metric, struct measurement measurement)
 {
     size_t count = metric->count;
     if ((count & (count - 1)) == 0) {
@@ -85,7 +87,7 @@ static bool measurements_read(const json_t *list, bool of_pairs, struct measured
             .value = number_of(it, "value"),
             .outcome = word_of(it, "outcome"),
             .stage = word_of(it, "stage")};
-        struct metric *metric = metric_find(measured, it, of_pairs);
+        struct measured_metric *metric = metric_find(measured, it, of_pairs);
         if (!metric || measurement.from < 0 || (of_pairs && measurement.to < 0))
             continue;
         if (!metric_add(metric, measurement))
@@ -94,27 +96,34 @@ static bool measurements_read(const json_t *list, bool of_pairs, struct measured
     return true;
 }
 
+/* A value of a host as the sender, or as the receiver. */
 struct host_value {
     int host;
+    bool receives;
     double value;
 };
 
 static int host_value_compare(const void *a, const void *b)
 {
     const struct host_value *x = a, *y = b;
-    return (x->host > y->host) - (x->host < y->host);
+    if (x->host != y->host)
+        return x->host < y->host ? -1 : 1;
+    return x->receives - y->receives;
 }
 
-/* The values that hosts took part in, sorted by host. `values`: room for as many. */
-static void medians_of(struct metric *metric, const struct host_value *sorted, size_t count,
-                       double *values)
+/* From the values of hosts, sorted. `values`: room for as many. */
+static void medians_of(struct measured_metric *metric, const struct host_value *sorted,
+                       size_t count, double *values)
 {
     size_t all = 0;
     for (size_t first = 0, end; first < count; first = end) {
         size_t of_host = 0;
-        for (end = first; end < count && sorted[end].host == sorted[first].host; end++)
+        for (end = first; end < count && host_value_compare(&sorted[end], &sorted[first]) == 0;
+             end++)
             values[of_host++] = sorted[end].value;
-        metric->of_host[sorted[first].host] = median_of(values, of_host);
+        double median = median_of(values, of_host), *kept = &metric->of_host[sorted[first].host];
+        if (isnan(*kept) || metric_is_worse(metric, median, *kept))
+            *kept = median;
     }
     for (size_t i = 0; i < metric->count; i++)
         if (!isnan(metric->of[i].value))
@@ -122,7 +131,7 @@ static void medians_of(struct metric *metric, const struct host_value *sorted, s
     metric->median = all > 0 ? median_of(values, all) : NAN;
 }
 
-static bool metric_summarize(struct metric *metric, int hosts)
+static bool metric_summarize(struct measured_metric *metric, int hosts)
 {
     size_t count = 0;
     struct host_value *sorted = calloc(2 * metric->count + 1, sizeof *sorted);
@@ -135,9 +144,9 @@ static bool metric_summarize(struct metric *metric, int hosts)
         const struct measurement *it = &metric->of[i];
         if (isnan(it->value))
             continue;
-        sorted[count++] = (struct host_value){it->from, it->value};
+        sorted[count++] = (struct host_value){it->from, false, it->value};
         if (it->to >= 0 && it->to != it->from)
-            sorted[count++] = (struct host_value){it->to, it->value};
+            sorted[count++] = (struct host_value){it->to, true, it->value};
     }
     if (good) {
         qsort(sorted, count, sizeof *sorted, host_value_compare);
@@ -170,7 +179,12 @@ void measured_free(struct measured *measured)
     free(measured->hosts);
 }
 
-const char *metric_title(const struct metric *metric)
+bool metric_is_worse(const struct measured_metric *metric, double a, double b)
+{
+    return metric->more_is_worse ? a > b : a < b;
+}
+
+const char *metric_title(const struct measured_metric *metric)
 {
     static const char *const titles[][2] = {{"latency", "Latency"},
                                             {"alone", "Bandwidth one way"},

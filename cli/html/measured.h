@@ -16,20 +16,21 @@ struct measured_host {
 
 /* A measurement of a host, or from a host to another one. */
 struct measurement {
-    int from, to;  /* hosts; `to` -1: of one host */
-    int rail;      /* of a pair */
-    double value;  /* NAN: it failed, and why: */
+    int from, to; /* hosts; `to` -1: of one host */
+    int rail;     /* of a pair */
+    double value; /* NAN: it failed, and why: */
     const char *outcome, *stage;
 };
 
-struct metric {
+struct measured_metric {
     const char *name, *unit;
     bool of_pairs;
     bool more_is_worse; /* a time */
     struct measurement *of;
     size_t count;
     double median;   /* NAN: no value */
-    double *of_host; /* the median of what each host took part in; NAN: it has no value */
+    double *of_host; /* of each host the median of its values; of pairs the worse of those
+                        that it sent and those that it received; NAN: it has none */
 };
 
 #define METRICS_MOST 32 /* those beyond are left out */
@@ -38,7 +39,7 @@ struct metric {
 struct measured {
     struct measured_host *hosts;
     int host_count;
-    struct metric metrics[METRICS_MOST];
+    struct measured_metric metrics[METRICS_MOST];
     int metric_count;
 };
 
@@ -49,7 +50,10 @@ void measured_free(struct measured *measured);
 /* The number of a host under this key; -1: there is none. */
 int measured_host_of(const struct measured *measured, const json_t *object, const char *key);
 
+/* Is a value worse than another? */
+bool metric_is_worse(const struct measured_metric *metric, double a, double b);
+
 /* A metric as a heading: "Bandwidth one way". */
-const char *metric_title(const struct metric *metric);
+const char *metric_title(const struct measured_metric *metric);
 
 #endif

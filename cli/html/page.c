@@ -72,10 +72,11 @@ static void frame_put(FILE *out, json_t *const *documents, const char *const *na
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
           out);
     title_put(out, documents, names, count);
-    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<header>\n<h1>", page_style);
-    title_put(out, documents, names, count);
-    fprintf(out, "</h1>\n<nav aria-label=\"Sections\"><ul>\n%s</ul></nav>\n</header>\n<main>\n%s",
-            links, body);
+    fprintf(out,
+            "</title>\n<style>\n%s</style>\n</head>\n<body>\n<header>\n"
+            "<h1>cctest report</h1>\n<nav "
+            "aria-label=\"Sections\"><ul>\n%s</ul></nav>\n</header>\n<main>\n%s",
+            page_style, links, body);
     fputs("</main>\n<footer>\n", out);
     element_put(out, "p class=\"muted\"", "Made by cctest %s. This page needs no network.",
                 CCTEST_VERSION);

@@ -10,6 +10,8 @@
 
 #include "cli/printers/markup.h"
 
+#define NUMBER_MOST 1e18 /* so that no arithmetic of pictures overflows */
+
 static void text_put_list(FILE *out, const char *format, va_list arguments)
 {
     char *text = NULL;
@@ -134,6 +136,13 @@ const char *number_text(double value, char text[NUMBER_TEXT_MOST])
     return text;
 }
 
+const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST])
+{
+    double share = 100 * part / whole;
+    snprintf(text, NUMBER_TEXT_MOST, fabs(share) < 1e9 ? "%.0f%%" : "", share);
+    return text;
+}
+
 const char *plural_end(size_t count)
 {
     return count == 1 ? "" : "s";
@@ -142,7 +151,8 @@ const char *plural_end(size_t count)
 double number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    return fabs(number) <= NUMBER_MOST ? number : NAN;
 }
 
 const char *word_of(const json_t *object, const char *key)

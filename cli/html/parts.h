@@ -49,10 +49,13 @@ void scroll_end(FILE *out);
 #define NUMBER_TEXT_MOST 40
 const char *number_text(double value, char text[NUMBER_TEXT_MOST]);
 
+/* "25%", or "" where that is no number. Returns `text`. */
+const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST]);
+
 /* "s", or "" for 1. */
 const char *plural_end(size_t count);
 
-/* A finite number; NAN where there is none. */
+/* A number up to 10^18, above what anything measures; NAN where there is none. */
 double number_of(const json_t *object, const char *key);
 /* Text; "" where there is none. */
 const char *word_of(const json_t *object, const char *key);

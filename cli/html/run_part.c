@@ -25,7 +25,8 @@ static void value_write(FILE *to, const json_t *value)
 {
     size_t index;
     const json_t *item;
-    char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    char *text =
+        json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     if (json_is_array(value))
         json_array_foreach(value, index, item)
         {
@@ -71,6 +72,11 @@ static void options_put(FILE *out, const json_t *document)
     details_end(out);
 }
 
+static long long integer_of(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
 static void ranks_put(FILE *out, const json_t *document)
 {
     static const char *const columns[] = {"#Rank", "Host", "#Core", "GPU", NULL};
@@ -85,9 +91,9 @@ static void ranks_put(FILE *out, const json_t *document)
         if (index == RANKS_MOST)
             break;
         if (json_is_integer(json_object_get(rank, "core")))
-            snprintf(core, sizeof core, "%.0f", number_of(rank, "core"));
+            snprintf(core, sizeof core, "%lld", integer_of(rank, "core"));
         fputs("<tr>", out);
-        element_put(out, "td class=\"number\"", "%.0f", number_of(rank, "rank"));
+        element_put(out, "td class=\"number\"", "%lld", integer_of(rank, "rank"));
         element_put(out, "td class=\"name\"", "%s", word_of(rank, "host"));
         element_put(out, "td class=\"number\"", "%s", core);
         element_put(out, "td", "%s", *word_of(device, "name") ? word_of(device, "name") : "-");

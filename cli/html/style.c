@@ -45,7 +45,7 @@ const char page_style[] =
 "tbody tr:hover{background:var(--card)}\n"
 ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1rem}\n"
 "figure{margin:.5rem 0;min-width:0}figcaption{font-size:.9rem}\n"
-"svg{display:block;font:12px system-ui,sans-serif}svg.wide{width:100%;height:auto;max-width:40rem}\n"
+"svg{display:block;font:12px system-ui,sans-serif}svg.wide{width:100%;height:auto;max-width:32rem}\n"
 "svg text{fill:var(--text)}svg text.muted{fill:var(--muted)}svg text.bad{fill:var(--bad)}\n"
 "svg text.suspect{fill:var(--suspect)}\n"
 ".axis{stroke:var(--line);fill:none}.median{stroke:var(--text);stroke-width:1.5;stroke-dasharray:4 3;fill:none}\n"
