@@ -14,9 +14,10 @@
 #define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
 #define NUMBERS_MOST 12  /* in a row, for cells that show their numbers */
 #define LABELS_MOST  32  /* all rows have one up to here */
-#define RANGE_LEAST  2.0 /* from the faintest colour to the strongest: equal hosts look equal */
+#define RANGE_LEAST  2.0 /* from the faintest colour to the strongest: noise looks faint */
 #define TOP          26.0
-#define LETTER       7.0 /* the width of one, at most */
+#define LINE         15.0 /* the height of a name */
+#define LETTER       7.0  /* the width of one, at most */
 
 /* The geometry of a map, and the colours of its values. */
 struct map {
@@ -97,20 +98,16 @@ static bool values_fill(struct map *map)
 
 /* ---- colours ---- */
 
-/* The least and the most, with the factor RANGE_LEAST between them at least. */
+/* From the median, so that what is usual is faint, to the worst. */
 static void range_find(struct map *map)
 {
-    double least = INFINITY, most = 0;
+    double median = map->metric->median > 0 ? map->metric->median : 1, worst = median;
     for (int i = 0; i < map->side * map->side; i++)
-        if (map->values[i] > 0) {
-            least = fmin(least, map->values[i]);
-            most = fmax(most, map->values[i]);
-        }
-    if (most == 0)
-        least = most = 1;
-    double widen = sqrt(fmax(1, RANGE_LEAST * least / most));
-    map->best = map->metric->more_is_worse ? least / widen : most * widen;
-    map->worst = map->metric->more_is_worse ? most * widen : least / widen;
+        if (map->values[i] > 0 && metric_is_worse(map->metric, map->values[i], worst))
+            worst = map->values[i];
+    map->best = median;
+    map->worst = map->metric->more_is_worse ? fmax(worst, median * RANGE_LEAST)
+                                            : fmin(worst, median / RANGE_LEAST);
 }
 
 /* By ratios. */
@@ -145,31 +142,45 @@ static void row_put(FILE *out, const struct map *map, int row)
         text_put(out, " to %s", map->measured->hosts[last].name);
 }
 
-/* A mark stands beside each sick host, since colour alone tells nothing to some readers. */
-static void label_put(FILE *out, const struct map *map, int row, bool column)
+static bool row_is_sick(const struct map *map, int row)
 {
-    const char *health = row_health(map, row);
-    bool sick = strcmp(health, "good") != 0;
-    int step = (map->side + LABELS_MOST - 1) / LABELS_MOST;
-    if (!sick && row % step != 0)
+    return row >= 0 && row < map->side && strcmp(row_health(map, row), "good") != 0;
+}
+
+/* Stands beside a sick host, since colour alone tells nothing to some readers. */
+static const char *mark_of(const struct map *map, int row)
+{
+    return !row_is_sick(map, row) ? "" : row_health(map, row)[0] == 'b' ? "\u2716" : "?";
+}
+
+/* The name of a row, where there is room for it; always of a sick one. */
+static void row_label_put(FILE *out, const struct map *map, int row)
+{
+    int step = (map->side + LABELS_MOST - 1) / LABELS_MOST, near = (int)(LINE / map->height);
+    bool sick = row_is_sick(map, row), shown = sick || row % step == 0;
+    for (int other = row - near; other <= row + near && !sick; other++)
+        shown &= !row_is_sick(map, other);
+    if (!shown)
         return;
-    double middle = (row + 0.5) * (column ? map->width : map->height);
-    if (column && map->side <= NUMBERS_MOST)
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\">",
-                map->left + middle, TOP - 8, sick ? health : "muted");
-    else if (column) /* narrow columns have marks only */
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\"><title>",
-                map->left + middle, TOP - 8, sick ? health : "muted");
-    else
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"%s\">", map->left - 6,
-                TOP + middle + 4, sick ? health : "muted");
-    if (sick && !(column && map->side > NUMBERS_MOST))
-        fputs(health[0] == 'b' ? "\u2716 " : "? ", out);
-    if (!column || map->side <= NUMBERS_MOST || sick)
-        row_put(out, map, row);
-    if (column && map->side > NUMBERS_MOST)
-        fprintf(out, "</title>%s", !sick ? "" : health[0] == 'b' ? "\u2716" : "?");
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"%s\">%s ", map->left - 6,
+            TOP + (row + 0.5) * map->height + 4, sick ? row_health(map, row) : "muted",
+            mark_of(map, row));
+    row_put(out, map, row);
     fputs("</text>\n", out);
+}
+
+/* Narrow columns have marks only. */
+static void column_label_put(FILE *out, const struct map *map, int column)
+{
+    bool sick = row_is_sick(map, column), named = map->side <= NUMBERS_MOST;
+    if (!sick && !named)
+        return;
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\">%s",
+            map->left + (column + 0.5) * map->width, TOP - 8,
+            sick ? row_health(map, column) : "muted", mark_of(map, column));
+    fputs(named ? " " : "<title>", out);
+    row_put(out, map, column);
+    fputs(named ? "</text>\n" : "</title></text>\n", out);
 }
 
 static void cell_put(FILE *out, const struct map *map, int from, int to)
@@ -204,7 +215,7 @@ static void cell_put(FILE *out, const struct map *map, int from, int to)
     fputs("</g>\n", out);
 }
 
-/* The ramp, from the best value to the worst. */
+/* What the colours mean. */
 static void ramp_put(FILE *out, const struct map *map)
 {
     char number[NUMBER_TEXT_MOST];
@@ -215,9 +226,9 @@ static void ramp_put(FILE *out, const struct map *map)
         fprintf(out, "<rect class=\"h%d\" x=\"%d\" y=\"0\" width=\"32\" height=\"14\"/>\n", level,
                 level * 32);
     fputs("<text x=\"0\" y=\"30\">", out);
-    text_put(out, "%s %s", number_text(map->best, number), map->metric->unit);
+    text_put(out, "median, %s %s", number_text(map->best, number), map->metric->unit);
     fprintf(out, "</text><text x=\"%d\" y=\"30\" text-anchor=\"end\">", RAMP_LEVELS * 32);
-    text_put(out, "%s (slow)", number_text(map->worst, number));
+    text_put(out, "%s", number_text(map->worst, number));
     fputs("</text>\n</svg>\n", out);
 }
 
@@ -236,8 +247,8 @@ static void map_put(FILE *out, const struct map *map)
     markup_put(out, label);
     fputs("\">\n", out);
     for (int row = 0; row < map->side; row++) {
-        label_put(out, map, row, false);
-        label_put(out, map, row, true);
+        row_label_put(out, map, row);
+        column_label_put(out, map, row);
     }
     for (int from = 0; from < map->side; from++)
         for (int to = 0; to < map->side; to++)
@@ -270,7 +281,7 @@ void heat_map_put(FILE *out, const struct measured *measured, const struct measu
     if (values_fill(&map)) {
         range_find(&map);
         map_measure(&map);
-        fputs("<figure>\n<figcaption>", out);
+        fprintf(out, "<figure%s>\n<figcaption>", map.side > LABELS_MOST ? " class=\"large\"" : "");
         text_put(out, "%s: from the host of a row to the host of a column.", metric_title(metric));
         text_put(out, " A cell without a colour was not measured%s.",
                  map.side <= NUMBERS_MOST ? ""
