@@ -81,7 +81,7 @@ nothing_is_left
 
 # A throttled host is named, by its numbers beside the fleet's.
 host_rate 3 50mbit
-accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scratch/bad" --junit "$scratch/junit.xml"
+accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scratch/bad" --junit "$scratch/junit.xml" --html "$scratch/page.html"
 for rank in 0 1 2 3; do ended "$rank" 4; done
 table
 check_says '^  bad +h3: sends and receives at 0\.00[0-9]* GB/s, the fleet.s median is 0\.0[0-9]* .*confirmed with' "$out"
@@ -89,6 +89,9 @@ check_says '^# good: h\[1-2,4\]$' "$out"
 check_says '^# bad: h3$' "$out"
 check_says '^# scontrol update NodeName=h3 State=DRAIN Reason="cctest: sends and receives at [^"]*"$' "$out"
 check "the lists" test "$(cat "$scratch/good" "$scratch/bad")" = $'h[1-2,4]\nh3'
+for words in '✖ 1 of 4 hosts is bad' 'h\[1-2,4\]' 'h3: sends and receives at ' 'Evidence: [0-9]* measurements of h3' 'class="cell h6"><title>h3'; do
+    check_says "$words" "$scratch/page.html"
+done
 ran=(junit)
 python3 - "$scratch/junit.xml" >"$scratch/said" 2>&1 <<'PYTHON'
 import sys, xml.etree.ElementTree as tree

@@ -163,6 +163,7 @@ static void options_of_one_rank_may_differ(void **state)
         {"csv", "--csv f"},                      /* likewise */
         {"samples", "--samples f"},              /* likewise */
         {"svg", ""},                             /* not an option of a run */
+        {"html", ""},                            /* likewise */
         {"verbose", "-vv"},                      /* what one rank prints */
     };
     size_t count = 0;
