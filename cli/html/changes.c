@@ -152,11 +152,8 @@ static void change_row(FILE *out, const struct change *change)
     double ratio = change->after->p50 / change->before->p50;
     bool sure = change_is_sure(change);
     fputs("<tr>", out);
-    element_put(out, "td class=\"name\"", "%s", change->before->group);
     element_put(out, "td class=\"name\"", "%s", change->before->algorithm);
     element_put(out, "td class=\"number\"", "%s", bytes_text(change->before->bytes, size));
-    median_cell(out, change->before);
-    median_cell(out, change->after);
     element_put(out, "td class=\"number\"", "%.3f", ratio);
     element_put(out,
                 sure && ratio > 1   ? "td class=\"name bad\""
@@ -164,14 +161,17 @@ static void change_row(FILE *out, const struct change *change)
                                     : "td class=\"name\"",
                 "%s%s", sure ? ratio > 1 ? "\u25b2 slower, " : "\u25bc faster, " : "",
                 certainty_words[line_certainty(change->before, change->after)]);
+    median_cell(out, change->before);
+    median_cell(out, change->after);
+    element_put(out, "td class=\"name\"", "%s", change->before->group);
     fputs("</tr>\n", out);
 }
 
 static void changes_table(FILE *out, const struct run_comparison *comparison, bool sure)
 {
     char before[300], after[300];
-    const char *const columns[] = {"Collective", "Algorithm", "#Bytes", before,
-                                   after,        "#Ratio",    "Change", NULL};
+    const char *const columns[] = {"Algorithm", "#Bytes", "#Ratio",     "Change",
+                                   before,      after,    "Collective", NULL};
     snprintf(before, sizeof before, "#p50 in %s, us", comparison->before_name);
     snprintf(after, sizeof after, "#p50 in %s, us", comparison->after_name);
     table_begin(out, sure ? "Lines that changed beyond noise" : "The other lines", columns);

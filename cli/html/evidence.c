@@ -20,10 +20,7 @@ static void measurement_put(FILE *out, const struct measured *measured,
                             const struct measured_metric *metric, const struct measurement *it)
 {
     char value[NUMBER_TEXT_MOST], median[NUMBER_TEXT_MOST];
-    fputs("<tr>", out);
-    element_put(out, "td class=\"name\"", "%s", it->stage);
-    element_put(out, "td class=\"name\"", "%s", metric_title(metric));
-    fputs("<td class=\"name\">", out);
+    fputs("<tr><td class=\"name\">", out);
     text_put(out, "%s", measured->hosts[it->from].name);
     if (it->to >= 0)
         text_put(out, " \u2192 %s", measured->hosts[it->to].name);
@@ -35,8 +32,10 @@ static void measurement_put(FILE *out, const struct measured *measured,
     else
         element_put(out, "td class=\"number\"", "%s %s", number_text(it->value, value),
                     metric->unit);
-    element_put(out, "td class=\"number\"", "%s", number_text(metric->median, median));
     element_put(out, "td class=\"number\"", "%s", share_text(it->value, metric->median, value));
+    element_put(out, "td class=\"number\"", "%s", number_text(metric->median, median));
+    element_put(out, "td class=\"name\"", "%s", metric_title(metric));
+    element_put(out, "td class=\"name\"", "%s", it->stage);
     fputs("</tr>\n", out);
 }
 
@@ -52,8 +51,8 @@ static size_t evidence_count(const struct measured *measured, int host, int peer
 /* The measurements of a host, or between it and a peer, beside the medians of all. */
 static void evidence_put(FILE *out, const struct measured *measured, int host, int peer)
 {
-    static const char *const columns[] = {"Stage",          "Metric",         "Between", "#Value",
-                                          "#Median of all", "#Of the median", NULL};
+    static const char *const columns[] = {
+        "Between", "#Value", "#Of the median", "#Median of all", "Metric", "Stage", NULL};
     size_t count = evidence_count(measured, host, peer), put = 0;
     const char *name = host >= 0 ? measured->hosts[host].name : "";
     if (host < 0 || count == 0)

@@ -99,7 +99,7 @@ write("changed", CHANGES)
 PYTHON
 report changed.html told changed
 check_page changed.html '"Of 15 lines that both have, 3 became faster beyond noise and 2 slower; 8 changed within noise. The others" in words' \
-    '[(row[5], row[6].split(",")[0]) for row in tables["Lines that changed beyond noise"][1:]] == [
+    '[(row[2], row[3].split(",")[0]) for row in tables["Lines that changed beyond noise"][1:]] == [
         ("0.500", "\u25bc faster")] * 2 + [("1.500", "\u25b2 slower")] * 2 + [("0.970", "\u25bc faster")]' \
     '[row[1] for row in tables["All lines"][1:] if row[4] == "\u2716 wrong"] == ["linear"]' \
     'tables["The winner of each size"][1][1] != "linear"'
@@ -135,7 +135,7 @@ for hosts in 8 300; do
     report made$hosts.html made$hosts
 done
 check_page made8.html '"<script>alert(\"1\")</script>" in words' '"1 of 8 hosts is bad" in words' 'words.count("\u2716 n3") == 4' \
-    'words.index("n3: sends at") < words.index("<b>a note</b>")' '"23%" in {row[5] for row in tables["Measurements"]}' \
+    'words.index("n3: sends at") < words.index("<b>a note</b>")' '"23%" in {row[2] for row in tables["Measurements"]}' \
     'page.count("class=\"cell failed\"") == 1' 'page.count("class=\"cell h6\"") == 3' 'words.count("median 0.0472") == 2' \
     '[row[0] for row in tables["Stages"][1:]] == ["start", "self"]' '"n3: 0.0111" in words'
 check_page made300.html '"There are 300 hosts: a cell has the worst pair of 3 hosts with 3" in words' 'page.count("<rect class=\"h") == 14'
@@ -167,7 +167,7 @@ refused() { # refused STATUS REGEX WORD...
     check "more than one sentence" test "$(wc -l <"$err")" = 1
 }
 # A blank before the document, since what is wrong here is not held against the schema.
-{ echo && head -c 900 before; } >cut
+{ echo && head -c 900 before; } >"cut"
 { echo && sed 's/"schema": 1/"schema": 2/' before; } >newer
 sed 's/"status": "ok"/"status": "running"/' before >unended
 printf 'size,time\n1,2\n' >table.csv
