@@ -116,6 +116,7 @@ offers "cctest broadcast --channels a" auto
 offers "cctest alltoallv --counts z" zipf:
 offers "cctest alltoallv --counts c" "counts one.txt" counts2.txt
 offers "cctest alltoall --json c" "counts one.txt" counts2.txt
+offers "cctest report counts2.txt c" "counts one.txt" counts2.txt
 offers "cctest alltoall --np " ""
 offers "cctest allreduce --inject k" kill:
 offers "cctest allreduce --inject kill:" rank= iteration=
