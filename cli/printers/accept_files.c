@@ -166,7 +166,9 @@ static enum status junit_write(const struct acceptance *acceptance, const char *
 enum status accept_files_write(const struct acceptance *acceptance)
 {
     const struct accept_options *options = &acceptance->job->accept;
-    enum status status = list_write(acceptance, HEALTH_GOOD, options->good);
+    enum status status = STATUS_OK;
+    if (!acceptance->ended_early)
+        status = list_write(acceptance, HEALTH_GOOD, options->good);
     if (status == STATUS_OK)
         status = list_write(acceptance, HEALTH_BAD, options->bad);
     return status == STATUS_OK ? junit_write(acceptance, options->junit) : status;

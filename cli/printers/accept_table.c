@@ -58,7 +58,13 @@ void accept_table_end(FILE *out, const struct acceptance *acceptance, enum statu
     if (acceptance->roster) {
         findings_print(out, acceptance);
         fprintf(out, "#\n");
-        for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++)
+        if (acceptance->ended_early)
+            fprintf(
+                out,
+                "# the run was ended early: hosts without a finding are not judged, and --good is "
+                "not written\n");
+        for (enum health health = acceptance->ended_early ? HEALTH_SUSPECT : HEALTH_GOOD;
+             health <= HEALTH_BAD; health++)
             hosts_print(out, acceptance, health);
         accept_drain_print(out, acceptance, "# ");
         fprintf(out, "# status: %s\n", status_word(status));

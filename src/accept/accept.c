@@ -35,8 +35,8 @@ static enum status loss_find(struct acceptance *acceptance, int index)
     char doing[FOUND_TEXT_MOST / 2] = "";
     acceptance->losses_found[index] = true;
     if (host->doing[0])
-        snprintf(doing, sizeof doing, "; its worker ran %.*s",
-                 (int)strcspn(host->doing, " "), host->doing);
+        snprintf(doing, sizeof doing, "; its worker ran %.*s", (int)strcspn(host->doing, " "),
+                 host->doing);
     return stage_finds(acceptance, stage, index, -1, HEALTH_BAD, STATUS_TIMEOUT,
                        "%s: lost%s%s: rank %d of the agents: %s%s", acceptance->labels[index],
                        host->stage[0] ? " in stage " : "", host->stage, host->lost_agent, host->why,
@@ -121,8 +121,8 @@ static enum status stages_run(struct acceptance *acceptance)
         result->seconds = clock_seconds() - began;
         if (status == STATUS_OK)
             status = counting_look(acceptance, result->stage);
-        if (status == STATUS_OK)
-            status = losses_find(acceptance);
+        enum status noted = losses_find(acceptance); /* also of a run that ends here */
+        status = status == STATUS_OK ? noted : status;
         if (status != STATUS_OK)
             stage_is_partial(result, "it was ended: %s", log_current()->failure.text);
         acceptance->stage_count++;
@@ -208,6 +208,7 @@ static enum status coordinate(const struct membership *membership,
         status = report->begin(report, &acceptance);
     if (status == STATUS_OK)
         status = stages_run(&acceptance);
+    acceptance.ended_early = status != STATUS_OK;
     if (status == STATUS_OK)
         status = findings_status(&acceptance.findings);
     else

@@ -72,7 +72,8 @@ struct acceptance {
     struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
     struct stage_result stages[ACCEPT_STAGES];
-    int stage_count; /* so far */
+    int stage_count;  /* so far */
+    bool ended_early; /* not all stages ran, so no host is judged */
 };
 
 #endif

@@ -116,6 +116,9 @@ static enum status hosts_confirm(struct host_run *run, int *hosts, int count)
             hosts[suspects++] = hosts[i];
     if (suspects == 0)
         return STATUS_OK;
+    for (int i = 0; i < suspects; i++)
+        for (int m = 0; m < run->stage->metric_count; m++)
+            run->values[cell_of(run, m, hosts[i])] = 0; /* it is the second that accuses */
     enum status status = hosts_measure(run, hosts, suspects);
     if (status == STATUS_OK)
         status = hosts_judge(run);
@@ -166,7 +169,8 @@ static enum status host_stage_go(struct host_run *run, int *hosts, struct stage_
         else
             single++;
     if (count == 0) {
-        stage_leave_out(result, "each host has one agent: start several on each");
+        stage_leave_out(result, left == 0 ? "no host is left"
+                                          : "each host has one agent: start several on each");
         return STATUS_OK;
     }
     if (single > 0)

@@ -74,7 +74,9 @@ static enum reading_outcome worker_outcome(const struct worker_end *end)
 {
     switch (end->fate) {
     case WORKER_EXITED:
-        return end->code == STATUS_OK ? READING_VALUE : READING_ERROR;
+        return end->code == STATUS_OK           ? READING_VALUE
+               : end->code == STATUS_WRONG_DATA ? READING_WRONG
+                                                : READING_ERROR;
     case WORKER_LATE:
     case WORKER_STUCK:
         return READING_LATE;

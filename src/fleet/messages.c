@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "bootstrap/bootstrap_options.h"
+
 #define SECONDS_MOST 1e7
 
 static void put_addresses(struct bytes *bytes, const struct address_list *list)
@@ -62,7 +64,7 @@ bool order_decode(const void *data, size_t size, struct order *order)
     bool good = read_addresses(&reader, &order->root) && read_seconds(&reader, &order->seconds);
     read_text(&reader, order->command, sizeof order->command);
     return good && !reader.bad && reader.left == 0 && order->rank >= 0 &&
-           order->rank < order->ranks && order->root.count > 0;
+           order->rank < order->ranks && order->ranks <= JOB_RANKS_MOST && order->root.count > 0;
 }
 
 void cancel_encode(int agent, uint32_t number, struct bytes *bytes)

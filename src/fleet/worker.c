@@ -22,6 +22,7 @@
 #define WARNED_SECONDS 1.5 /* from SIGTERM to SIGKILL: a rank reports within one */
 #define KILLED_SECONDS 3.0 /* from SIGKILL until the process counts as stuck */
 #define PIPE_SECONDS   0.3 /* a reaped worker's pipes are open longer only in its own children */
+#define PIECES_MOST    32
 #define RESULT_PIECE   ((size_t)64 << 10)
 
 /* In the child. */
@@ -134,7 +135,9 @@ static void worker_read_error(struct worker *worker)
     char piece[TAIL_MOST - 1];
     char *tail = worker->end.tail;
     ssize_t count;
-    while (worker->error >= 0 && (count = read(worker->error, piece, sizeof piece)) != -1) {
+    for (int i = 0; i < PIECES_MOST; i++) { /* the agent has more to do than this */
+        if (worker->error < 0 || (count = read(worker->error, piece, sizeof piece)) == -1)
+            break;
         if (count == 0) {
             pipe_close(&worker->error);
             return;
@@ -142,8 +145,8 @@ static void worker_read_error(struct worker *worker)
         size_t have = strlen(tail), more = (size_t)count, keep = sizeof piece - more;
         keep = have < keep ? have : keep;
         memmove(tail, tail + have - keep, keep);
-        for (size_t i = 0; i < more; i++)
-            tail[keep + i] = piece[i] ? piece[i] : '?';
+        for (size_t k = 0; k < more; k++)
+            tail[keep + k] = piece[k] ? piece[k] : '?';
         tail[keep + more] = '\0';
     }
     if (worker->error >= 0 && errno != EAGAIN && errno != EINTR)
