@@ -128,6 +128,7 @@ document.update(pairs=pairs, status="slow", findings=[
     {"stage": "isolate", "health": "good", "host": None, "peer": None, "status": "slow", "message": "<b>a note</b>"},
     {"stage": "isolate", "health": "bad", "host": bad, "peer": None, "status": "slow", "message": "n3: sends at 0.011 GB/s"}])
 document["numbers"] = [{"stage": "self", "host": h, "metric": "copy by all cores", "unit": "GB/s", "value": 9 + h % 3} for h in range(count)]
+document["numbers"].append({"stage": "self", "host": 0, "metric": 'a" onclick="b', "unit": "GB/s", "value": 1})
 json.dump(document, open(f"made{count}", "w"))
 PYTHON
 for hosts in 8 300; do
@@ -138,7 +139,8 @@ check_page made8.html '"<script>alert(\"1\")</script>" in words' '"1 of 8 hosts 
     'words.index("n3: sends at") < words.index("<b>a note</b>")' '"23%" in {row[2] for row in tables["Measurements"]}' \
     'page.count("class=\"cell failed\"") == 1' 'page.count("class=\"cell h6\"") == 3' 'words.count("median 0.0472") == 2' \
     '[row[0] for row in tables["Stages"][1:]] == ["start", "self"]' '"n3: 0.0111" in words'
-check_page made300.html '"There are 300 hosts: a cell has the worst pair of 3 hosts with 3" in words' 'page.count("<rect class=\"h") == 14'
+check_page made300.html '"There are 300 hosts: a cell has the worst pair of 3 hosts with 3" in words' 'page.count("<rect class=\"h") == 14' \
+    'page.count("class=\"cell h6\"") > 60'
 
 # The pages in a browser; and one with a fault of each kind, which the browser finds.
 if [ -n "$browser" ]; then
