@@ -17,6 +17,9 @@
 #define LINE_QUICK      0.15
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
 #define KERNEL_FLOOR    1.0
+#define KERNEL_SHARE    0.1 /* of a bandwidth */
+#define FEW_HOSTS       8
+#define FEW_SHARE       0.15
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 
 static struct pair_jobs jobs_of(struct acceptance *acceptance)
@@ -282,12 +285,18 @@ static enum status isolate_go(struct isolating *it, struct stage_result *result)
     return status;
 }
 
-/* A latency of a kernel's TCP is one of schedulers: a busy CPU may double it. */
+/* A latency of a kernel's TCP is one of schedulers: a busy CPU may double it, and take a part of a
+ * bandwidth. The spread of a few hosts says little. */
 static struct yardsticks yardsticks_find(const struct fleet *fleet)
 {
     struct yardsticks yardsticks = yardsticks_default();
-    if (fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY)
+    double *alone = &yardsticks.floor[METRIC_ALONE], *both = &yardsticks.floor[METRIC_BOTH];
+    if (fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY) {
         yardsticks.floor[METRIC_LATENCY] = KERNEL_FLOOR;
+        *alone = *both = KERNEL_SHARE;
+    }
+    if (fleet_shape(fleet)->hosts < FEW_HOSTS)
+        *alone = *both = FEW_SHARE;
     return yardsticks;
 }
 

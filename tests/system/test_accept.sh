@@ -53,7 +53,7 @@ fi
 for host in 1 2 3 4; do host_rate "$host" 400mbit; done
 
 # accepts "HOSTS" NAME=...: starts agents on these hosts; rank 0's table will be in $scratch/0.out.
-hosts_patience=6
+hosts_patience=9
 accepts() { launch "$1" accept -x tcp --quick "${@:2}"; }
 table() { out=$scratch/0.out err=$scratch/0.err; }
 worker_of() { # worker_of HOST: the pid of its worker
