@@ -111,8 +111,8 @@ static int host_value_compare(const void *a, const void *b)
     return x->receives - y->receives;
 }
 
-/* From the values of hosts, sorted. `values`: room for as many. */
-static void medians_of(struct measured_metric *metric, const struct host_value *sorted,
+/* From the values of hosts, sorted. `values`: room for as many, and for a value of each host. */
+static void medians_of(struct measured_metric *metric, int hosts, const struct host_value *sorted,
                        size_t count, double *values)
 {
     size_t all = 0;
@@ -125,9 +125,9 @@ static void medians_of(struct measured_metric *metric, const struct host_value *
         if (isnan(*kept) || metric_is_worse(metric, median, *kept))
             *kept = median;
     }
-    for (size_t i = 0; i < metric->count; i++)
-        if (!isnan(metric->of[i].value))
-            values[all++] = metric->of[i].value;
+    for (int h = 0; h < hosts; h++)
+        if (!isnan(metric->of_host[h]))
+            values[all++] = metric->of_host[h];
     metric->median = all > 0 ? median_of(values, all) : NAN;
 }
 
@@ -135,7 +135,7 @@ static bool metric_summarize(struct measured_metric *metric, int hosts)
 {
     size_t count = 0;
     struct host_value *sorted = calloc(2 * metric->count + 1, sizeof *sorted);
-    double *values = calloc(2 * metric->count + 1, sizeof *values);
+    double *values = calloc(2 * metric->count + (size_t)hosts + 1, sizeof *values);
     metric->of_host = calloc((size_t)hosts + 1, sizeof *metric->of_host);
     bool good = sorted && values && metric->of_host;
     for (int h = 0; good && h < hosts; h++)
@@ -150,7 +150,7 @@ static bool metric_summarize(struct measured_metric *metric, int hosts)
     }
     if (good) {
         qsort(sorted, count, sizeof *sorted, host_value_compare);
-        medians_of(metric, sorted, count, values);
+        medians_of(metric, hosts, sorted, count, values);
     }
     free(sorted);
     free(values);

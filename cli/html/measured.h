@@ -28,9 +28,9 @@ struct measured_metric {
     bool more_is_worse; /* a time */
     struct measurement *of;
     size_t count;
-    double median;   /* NAN: no value */
     double *of_host; /* of each host the median of its values; of pairs the worse of those
                         that it sent and those that it received; NAN: it has none */
+    double median; /* of these: where one host of four is slow, half of all values are; NAN: none */
 };
 
 #define METRICS_MOST 32 /* those beyond are left out */

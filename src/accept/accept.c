@@ -124,7 +124,7 @@ static enum status stages_run(struct acceptance *acceptance)
         enum status noted = losses_find(acceptance); /* also of a run that ends here */
         status = status == STATUS_OK ? noted : status;
         if (status != STATUS_OK)
-            stage_is_partial(result, "it was ended: %s", log_current()->failure.text);
+            stage_lacks(result, STAGE_PARTLY, "it was ended: %s", log_current()->failure.text);
         acceptance->stage_count++;
         acceptance->report->stage(acceptance->report, acceptance);
     }
@@ -159,13 +159,14 @@ static enum status labels_make(struct acceptance *acceptance)
 static enum status hosts_check(const struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
+    char text[COUNTED_MOST];
     for (int h = 1; h < roster->host_count && roster->lost == 0; h++)
         if (roster->hosts[h].count != roster->hosts[0].count)
             return fail(STATUS_USAGE,
-                        "host %s has %d agents and host %s has %d: start as many on each host "
-                        "(srun --ntasks-per-node)",
-                        roster->hosts[0].name, roster->hosts[0].count, roster->hosts[h].name,
-                        roster->hosts[h].count);
+                        "host %s has %s and host %s has %d: start as many on each host (srun "
+                        "--ntasks-per-node)",
+                        roster->hosts[0].name, counted(roster->hosts[0].count, "agent", text),
+                        roster->hosts[h].name, roster->hosts[h].count);
     return STATUS_OK;
 }
 

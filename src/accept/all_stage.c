@@ -112,7 +112,7 @@ static enum status halves_go(struct halving *it, struct stage_result *result)
     enum status status = STATUS_OK;
     it->count = hosts_good(acceptance, it->hosts) & ~1;
     if (it->count < 2 * HALF_LEAST) {
-        stage_leave_out(result, "fewer than %d hosts are good", 2 * HALF_LEAST);
+        stage_lacks(result, STAGE_LEFT_OUT, "fewer than %d hosts are good", 2 * HALF_LEAST);
         return STATUS_OK;
     }
     for (int split = 0; split < SPLITS && status == STATUS_OK; split++) {
@@ -121,7 +121,7 @@ static enum status halves_go(struct halving *it, struct stage_result *result)
         status = halves_exchange(it);
     }
     if (it->done < SPLITS)
-        stage_is_partial(result, "%d of %d halves could be measured", it->done, SPLITS);
+        stage_lacks(result, STAGE_PARTLY, "%d of %d halves could be measured", it->done, SPLITS);
     stage_says(
         result,
         "%d random halves of %d hosts: the median pair has %.0f to %.0f%% of what pairs have",
@@ -133,7 +133,8 @@ enum status halves_stage_run(struct acceptance *acceptance, struct stage_result 
 {
     size_t count = (size_t)acceptance->roster->host_count;
     if (!acceptance->fleet) {
-        stage_leave_out(result, "no pairs were measured, to which halves could be compared");
+        stage_lacks(result, STAGE_LEFT_OUT,
+                    "no pairs were measured, to which halves could be compared");
         return STATUS_OK;
     }
     struct halving it = {.acceptance = acceptance,
@@ -189,7 +190,7 @@ static enum status all_judge(const struct all_run *it, const struct trials *tria
     int slowest =
         it->acceptance->fleet ? exchange_slowest(it->acceptance->fleet, it->present, &rate) : -1;
     if (slowest < 0) {
-        stage_is_partial(result, "no pairs were measured, to which it could be compared");
+        stage_lacks(result, STAGE_PARTLY, "no pairs were measured, to which it could be compared");
         return STATUS_OK;
     }
     enum status status =
@@ -209,7 +210,7 @@ static enum status all_go(struct all_run *it, struct stage_result *result)
     struct trials trials;
     it->count = hosts_good(acceptance, it->hosts);
     if (it->count < 2) {
-        stage_leave_out(result, "fewer than 2 hosts are good");
+        stage_lacks(result, STAGE_LEFT_OUT, "fewer than 2 hosts are good");
         return STATUS_OK;
     }
     for (int i = 0; i < it->count; i++) {

@@ -12,8 +12,6 @@
 #include "base/text.h"
 #include "screening/host_values.h"
 
-#define HOSTS_LEAST 4 /* with fewer there is no middle to be held against */
-
 struct host_run {
     struct acceptance *acceptance;
     const struct host_stage *stage;
@@ -169,18 +167,20 @@ static enum status host_stage_go(struct host_run *run, int *hosts, struct stage_
         else
             single++;
     if (count == 0) {
-        stage_leave_out(result, left == 0 ? "no host is left"
-                                          : "each host has one agent: start several on each");
+        stage_lacks(result, STAGE_LEFT_OUT,
+                    left == 0 ? "no host is left"
+                              : "each host has one agent: start several on each");
         return STATUS_OK;
     }
     if (single > 0)
-        stage_is_partial(result, "%s with one agent", counted(single, "host", text));
-    else if (count < HOSTS_LEAST)
-        stage_is_partial(result, "nothing to be held against: %s", counted(count, "host", text));
+        stage_lacks(result, STAGE_PARTLY, "%s with one agent", counted(single, "host", text));
+    else if (count < HOSTS_COMPARED)
+        stage_lacks(result, STAGE_PARTLY, "nothing to be held against: %s",
+                    counted(count, "host", text));
     enum status status = hosts_measure(run, hosts, count);
     if (status == STATUS_OK)
         status = hosts_judge(run);
-    if (status == STATUS_OK && count >= HOSTS_LEAST)
+    if (status == STATUS_OK && count >= HOSTS_COMPARED)
         status = hosts_confirm(run, hosts, count);
     return status == STATUS_OK ? hosts_keep(run, count, result) : status;
 }

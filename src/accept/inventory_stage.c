@@ -98,7 +98,7 @@ enum status inventory_stage_run(struct acceptance *acceptance, struct stage_resu
     for (size_t h = 0; h < count && status == STATUS_OK; h++)
         taken += acceptance->inventories[h].count > 0;
     if (taken == 1)
-        stage_is_partial(result, "one host: it is compared with nothing but its own best");
+        stage_lacks(result, STAGE_PARTLY, "one host: it is compared with nothing but its own best");
     if (status == STATUS_OK)
         status = inventories_judge(acceptance, taken, result);
     free(hosts);

@@ -93,7 +93,8 @@ static enum status pairs_learn(struct acceptance *acceptance, int rounds, int fa
     if (!acceptance->fleet)
         return fail(STATUS_ERROR, "out of memory for %zu readings", readings->count);
     if (rounds > 0 && !values_exist(readings)) {
-        stage_is_partial(result, "no pair could be measured: JSON has the reason of each (jobs)");
+        stage_lacks(result, STAGE_PARTLY,
+                    "no pair could be measured: JSON has the reason of each (jobs)");
         return STATUS_OK;
     }
     for (int m = 0; m < METRICS; m++)
@@ -113,11 +114,11 @@ static enum status pairs_go(const struct pairing *it, struct stage_result *resul
     int left = present_find(acceptance, it->present);
     const char *remark = fleet_size_remark(left);
     if (left < 2) {
-        stage_leave_out(result, "pairs need two hosts");
+        stage_lacks(result, STAGE_LEFT_OUT, "pairs need two hosts");
         return STATUS_OK;
     }
     if (remark)
-        stage_is_partial(result, "%s", remark);
+        stage_lacks(result, STAGE_PARTLY, "%s", remark);
     enum status status = rounds_run(it, &jobs);
     if (status == STATUS_OK)
         status = resent_packets_judge(acceptance);
@@ -197,10 +198,10 @@ static enum status sicknesses_report(struct acceptance *acceptance,
     int untried = untried_count(sicknesses);
     bool uneven = 2 * untried >= acceptance->roster->host_count;
     if (uneven)
-        stage_is_partial(result,
-                         "%d times a host stood out, and no good one was left to try it with: the "
-                         "fleet is too uneven to tell which hosts are sick",
-                         untried);
+        stage_lacks(result, STAGE_PARTLY,
+                    "%d times a host stood out, and no good one was left to try it with: the "
+                    "fleet is too uneven to tell which hosts are sick",
+                    untried);
     for (int i = 0; i < sicknesses->count && status == STATUS_OK; i++) {
         const struct sickness *sickness = &sicknesses->of[i];
         const struct spot *spot = &sickness->spot;
@@ -279,8 +280,8 @@ static enum status isolate_go(struct isolating *it, struct stage_result *result)
         stage_says(result, "%d suspects, %d rounds: %d findings, %d were disturbed measurements",
                    suspects, it->rounds, sicknesses->count, sicknesses->passing);
     if (sicknesses && sicknesses->untried > 0 && result->state == STAGE_DONE)
-        stage_is_partial(result, "%d links were slow and were not measured again",
-                         sicknesses->untried);
+        stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
+                    sicknesses->untried);
     sicknesses_free(sicknesses);
     return status;
 }
@@ -305,7 +306,7 @@ enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result
     int hosts = acceptance->roster->host_count;
     const struct readings *readings = &acceptance->paired;
     if (!acceptance->fleet || readings->count == 0) {
-        stage_leave_out(result, "no pairs were measured");
+        stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
         return STATUS_OK;
     }
     const struct yardsticks yardsticks = yardsticks_find(acceptance->fleet);

@@ -11,8 +11,7 @@
 #include "screening/host_values.h"
 #include "screening/spread.h"
 
-#define HOSTS_LEAST 4 /* with fewer there is no middle to be held against */
-#define FLOOR       9 /* ten times the fleet's: a full queue drops packets, too */
+#define FLOOR 9 /* ten times the fleet's: a full queue drops packets, too */
 
 enum status resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,
                                 const json_t *document)
@@ -65,7 +64,7 @@ enum status resent_packets_judge(struct acceptance *acceptance)
 {
     int hosts = acceptance->roster->host_count;
     const struct value_rule rule = {.less_is_better = true, .floor = FLOOR, .judged = hosts};
-    if (hosts < HOSTS_LEAST)
+    if (hosts < HOSTS_COMPARED)
         return STATUS_OK;
     double *sums = calloc((size_t)hosts, sizeof *sums);
     double *values = calloc((size_t)hosts, sizeof *values);

@@ -7,22 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void stage_leave_out(struct stage_result *result, const char *format, ...)
+void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(result->why, sizeof result->why, format, arguments);
     va_end(arguments);
-    result->state = STAGE_LEFT_OUT;
-}
-
-void stage_is_partial(struct stage_result *result, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(result->why, sizeof result->why, format, arguments);
-    va_end(arguments);
-    result->state = STAGE_PARTLY;
+    result->state = state;
 }
 
 void stage_says(struct stage_result *result, const char *format, ...)

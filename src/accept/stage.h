@@ -6,13 +6,14 @@
 
 #include "accept/acceptance.h"
 
-/* Fills in what a stage is left out for, or why it is not whole; a clause. */
-void stage_leave_out(struct stage_result *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void stage_is_partial(struct stage_result *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* A stage is not whole, or left out; why, as a clause. */
+void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Its result in one line. */
 void stage_says(struct stage_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+#define HOSTS_COMPARED 4 /* with fewer there is no middle to be held against */
 
 /* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
 int hosts_left(const struct acceptance *acceptance, int *hosts);

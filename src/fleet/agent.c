@@ -47,6 +47,15 @@ static const char *agent_admit(void *argument, int fd, const struct handshake *h
     return NULL;
 }
 
+const char *agent_link_end(enum link_end end)
+{
+    static const char *const clauses[] = {[LINK_BROKE] =
+                                              "its process ended, or the connection broke",
+                                          [LINK_INVALID] = "it sent an invalid message",
+                                          [LINK_FORGED] = "its data " FORGED};
+    return clauses[end];
+}
+
 void agent_take(struct connector *call, struct wire *wire)
 {
     wire_connect(wire, call->fd, &call->keys);
@@ -71,16 +80,10 @@ static bool agent_accepts(struct agent *agent)
     return acceptor_open(&agent->acceptor, agent->now);
 }
 
-/* Are all agents on this host, as far as this one knows? Then no other host can connect. */
-static bool agent_stays_here(const struct membership *membership)
-{
-    return membership->started_here;
-}
-
 static enum status agent_listen(struct agent *agent)
 {
     const struct membership *membership = agent->membership;
-    bool here = agent_stays_here(membership);
+    bool here = membership->started_here; /* all agents are: no other host is to connect */
     enum status status =
         addresses_listen(membership->interface, here, &agent->work, &agent->work_home);
     if (status != STATUS_OK)

@@ -75,6 +75,9 @@ void agent_obey(struct agent *agent, const struct order *order);
 /* Ends the worker of that run, if it is still there: its time is over. */
 void agent_cancel(struct agent *agent, uint32_t number);
 
+/* Why an agent is lost whose connection ended so: a clause whose subject is the agent. */
+const char *agent_link_end(enum link_end end);
+
 /* Takes the socket of a connector that is done. */
 void agent_take(struct connector *call, struct wire *wire);
 

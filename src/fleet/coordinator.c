@@ -19,6 +19,12 @@ struct duty {
     int job, rank; /* -1: none, or it has ended */
 };
 
+/* A job of the run. */
+struct run_job {
+    int left;       /* workers that have not ended */
+    bool cancelled; /* since an agent of it is lost */
+};
+
 struct coordinator {
     struct agent agent; /* first: the hooks get it */
     struct roster roster;
@@ -31,8 +37,9 @@ struct coordinator {
     struct duty *duties; /* by agent */
     const struct fleet_job *jobs;
     struct fleet_outcome *outcomes;
-    int *left; /* of each job: workers that have not ended */
+    struct run_job *run_jobs;
     int jobs_ended;
+    double progressed_at; /* when the caller was told how far the run is */
 };
 
 static struct coordinator *coordinator_of(struct agent *agent)
@@ -46,7 +53,7 @@ static void duty_end(struct coordinator *coordinator, int rank, const struct wor
     if (duty->job < 0)
         return;
     coordinator->outcomes[duty->job].ends[duty->rank] = *end;
-    if (--coordinator->left[duty->job] == 0)
+    if (--coordinator->run_jobs[duty->job].left == 0)
         coordinator->jobs_ended++;
     duty->job = -1;
 }
@@ -72,6 +79,15 @@ static void worker_cancel(struct coordinator *coordinator, int rank)
     bytes_free(&bytes);
 }
 
+static void job_cancel(struct coordinator *coordinator, int number)
+{
+    const struct fleet_job *job = &coordinator->jobs[number];
+    coordinator->run_jobs[number].cancelled = true;
+    for (int r = 0; r < job->ranks; r++)
+        if (coordinator->duties[job->agents[r]].job == number)
+            worker_cancel(coordinator, job->agents[r]);
+}
+
 /* Nothing comes of the workers of agents that are lost, and nothing of their jobs: these end now,
  * rather than when their own ranks have missed the lost one. */
 static void duties_end_lost(struct coordinator *coordinator)
@@ -81,9 +97,8 @@ static void duties_end_lost(struct coordinator *coordinator)
         if (job < 0 || coordinator->roster.agents[rank].presence != PRESENCE_LOST)
             continue;
         duty_end(coordinator, rank, &(struct worker_end){.fate = WORKER_LOST});
-        for (int other = 0; other < coordinator->roster.ranks; other++)
-            if (coordinator->duties[other].job == job)
-                worker_cancel(coordinator, other);
+        if (!coordinator->run_jobs[job].cancelled)
+            job_cancel(coordinator, job);
     }
 }
 
@@ -195,12 +210,9 @@ static bool coordinator_received(void *argument, struct child_link *child,
 
 static void coordinator_lost(void *argument, struct child_link *child, enum link_end end)
 {
-    static const char *const why[] = {[LINK_BROKE] = "its process ended, or the connection broke",
-                                      [LINK_INVALID] = "it sent an invalid message",
-                                      [LINK_FORGED] = "its data " FORGED};
     struct coordinator *coordinator = argument;
     if (!coordinator->parting)
-        coordinator_lose(coordinator, child->rank, why[end]);
+        coordinator_lose(coordinator, child->rank, agent_link_end(end));
 }
 
 static void coordinator_reported(struct agent *agent, const struct bytes *report)
@@ -306,11 +318,6 @@ const struct roster *coordinator_roster(const struct coordinator *coordinator)
     return &coordinator->roster;
 }
 
-long long coordinator_rejected(const struct coordinator *coordinator)
-{
-    return (long long)coordinator->agent.rejected;
-}
-
 /* ---- runs ---- */
 
 /* Sends the order for one rank of a job. */
@@ -356,15 +363,15 @@ static bool run_prepare(struct coordinator *coordinator, const char *stage,
     coordinator->jobs = jobs;
     coordinator->jobs_ended = 0;
     coordinator->outcomes = calloc((size_t)count + 1, sizeof *coordinator->outcomes);
-    coordinator->left = calloc((size_t)count + 1, sizeof *coordinator->left);
-    if (!coordinator->outcomes || !coordinator->left)
+    coordinator->run_jobs = calloc((size_t)count + 1, sizeof *coordinator->run_jobs);
+    if (!coordinator->outcomes || !coordinator->run_jobs)
         return false;
     for (int j = 0; j < count; j++) {
         coordinator->outcomes[j].ends =
             calloc((size_t)jobs[j].ranks, sizeof *coordinator->outcomes[j].ends);
         if (!coordinator->outcomes[j].ends)
             return false;
-        coordinator->left[j] = jobs[j].ranks;
+        coordinator->run_jobs[j].left = jobs[j].ranks;
     }
     for (int j = 0; j < count; j++)
         for (int r = 0; r < jobs[j].ranks; r++)
@@ -394,8 +401,10 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
     double until = coordinator->agent.now + seconds + REPORT_SECONDS;
     while (status == STATUS_OK && coordinator->jobs_ended < count) {
         status = coordinator_turn(coordinator, LOOK_SECONDS);
-        if (progress)
+        if (coordinator->agent.now - coordinator->progressed_at >= LOOK_SECONDS) {
+            coordinator->progressed_at = coordinator->agent.now;
             progress(argument, coordinator->jobs_ended, count);
+        }
         if (coordinator->agent.now > until)
             run_give_up(coordinator);
         if (coordinator->agent.now > until + REPORT_SECONDS)
@@ -404,8 +413,8 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
     for (int rank = 0; rank < coordinator->roster.ranks; rank++)
         duty_end(coordinator, rank, &(struct worker_end){.fate = WORKER_LOST});
     *outcomes = coordinator->outcomes;
-    free(coordinator->left);
-    coordinator->left = NULL;
+    free(coordinator->run_jobs);
+    coordinator->run_jobs = NULL;
     coordinator->outcomes = NULL;
     coordinator->stage[0] = '\0';
     return status;

@@ -22,8 +22,6 @@ enum status coordinator_open(const struct membership *membership, const struct a
 
 /* Its agents and hosts: owned by the fleet, which marks those that are lost. */
 const struct roster *coordinator_roster(const struct coordinator *coordinator);
-/* Connections from outside the fleet that were dropped. */
-long long coordinator_rejected(const struct coordinator *coordinator);
 
 struct fleet_job {
     const char *command; /* for worker_main, at most COMMAND_MOST - 1 bytes */

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/host.h"
 #include "base/log.h"
 #include "control/messages.h"
 #include "control/root_address.h"
@@ -276,10 +275,7 @@ static void follower_report_lost(struct follower *follower, int rank, const char
 
 static void follower_lost(void *argument, struct child_link *child, enum link_end end)
 {
-    static const char *const why[] = {[LINK_BROKE] = "its process ended, or the connection broke",
-                                      [LINK_INVALID] = "it sent an invalid message",
-                                      [LINK_FORGED] = "its data " FORGED};
-    follower_report_lost(argument, child->rank, why[end]);
+    follower_report_lost(argument, child->rank, agent_link_end(end));
 }
 
 static void follower_reported(struct agent *agent, const struct bytes *report)
@@ -332,17 +328,13 @@ static const struct agent_ops follower_ops = {
 
 static void follower_heartbeat(struct follower *follower)
 {
+    static const struct bytes nothing = {0};
     struct agent *agent = &follower->agent;
-    struct bytes bytes = {0};
     if (agent->now - follower->heartbeat_at < agent->heartbeat)
         return;
     follower->heartbeat_at = agent->now;
-    unsigned char state =
-        (unsigned char)(agent->worker.pid ? host_process_state(agent->worker.pid) : 0);
-    bytes_put(&bytes, &state, 1);
     if (follower->state == FOLLOWER_PLACED)
-        follower_send(follower, agent->membership->rank, FRAME_HEARTBEAT, &bytes);
-    bytes_free(&bytes);
+        follower_send(follower, agent->membership->rank, FRAME_HEARTBEAT, &nothing);
     child_links_send(&agent->below, 0, FRAME_HEARTBEAT, NULL, 0);
 }
 

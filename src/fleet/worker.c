@@ -47,6 +47,13 @@ static void child_run(const struct order *order, const struct membership *member
     exit((int)status);
 }
 
+static void pipe_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
 static void worker_unborn(struct worker *worker, int error)
 {
     worker->state = WORKER_ENDED;
@@ -81,16 +88,13 @@ void worker_start(struct worker *worker, const struct order *order,
     }
     if (pid < 0)
         worker_unborn(worker, errno);
-    for (int i = 0; i < 2; i++) {
-        if (pid < 0 || i == 1) {
-            if (result[i] >= 0)
-                close(result[i]);
-            if (error[i] >= 0)
-                close(error[i]);
-        }
-    }
-    if (pid < 0)
+    pipe_close(&result[1]);
+    pipe_close(&error[1]);
+    if (pid < 0) {
+        pipe_close(&result[0]);
+        pipe_close(&error[0]);
         return;
+    }
     worker->pid = pid;
     worker->result = result[0];
     worker->error = error[0];
@@ -103,13 +107,6 @@ void worker_watch(const struct worker *worker, struct pollfd *set)
     bool open = worker->state != WORKER_NONE && worker->state != WORKER_ENDED;
     set[0] = (struct pollfd){.fd = open ? worker->result : -1, .events = POLLIN};
     set[1] = (struct pollfd){.fd = open ? worker->error : -1, .events = POLLIN};
-}
-
-static void pipe_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
 }
 
 /* Reads what is there. */

@@ -23,6 +23,20 @@ check_json "$json" 'd["command"] == "accept"' 'd["status"] == "ok"' 'len(d["host
     'd["hosts"][0]["health"] == "good"' 'any(n["metric"] == "copy by all cores" for n in d["numbers"])'
 nothing_is_left
 
+# A run that is interrupted judges no host, and writes no list of good ones.
+"$CCTEST" accept --np 2 --json "$scratch/early.json" --good "$scratch/early" --bad "$scratch/early.bad" >"$out" 2>"$err" &
+early=$!
+check "the stage start has ended" await 10 grep -q '"stage": "start"' "$scratch/early.json"
+kill -TERM "$early"
+wait "$early"
+status=$? ran=(an interrupted run)
+check_status 130
+check_says '^# the run was ended early' "$out"
+check_silent '^# good' "$out"
+check "no list of good hosts" test ! -e "$scratch/early"
+check_json "$scratch/early.json" 'd["status"] == "interrupted"' 'd["errors"][0]["message"] == "interrupted by SIGTERM"'
+nothing_is_left
+
 # Many agents start, go through an empty stage, and end.
 for agents in 16 64 256; do
     cctest accept --np "$agents" --stages start
@@ -89,7 +103,7 @@ check_says '^# good: h\[1-2,4\]$' "$out"
 check_says '^# bad: h3$' "$out"
 check_says '^# scontrol update NodeName=h3 State=DRAIN Reason="cctest: sends and receives at [^"]*"$' "$out"
 check "the lists" test "$(cat "$scratch/good" "$scratch/bad")" = $'h[1-2,4]\nh3'
-for words in '✖ 1 of 4 hosts is bad' 'h\[1-2,4\]' 'h3: sends and receives at ' 'Evidence: [0-9]* measurements of h3' 'class="cell h[0-6]"><title>h3'; do
+for words in '✖ 1 of 4 hosts is bad' 'h\[1-2,4\]' 'h3: sends and receives at ' 'Evidence: [0-9]* measurements of h3' 'class="cell h6"><title>h3'; do
     check_says "$words" "$scratch/page.html"
 done
 ran=(junit)
@@ -107,6 +121,12 @@ check_json "$hosts_json" 'd["status"] == "slow"' \
     '[h["name"] for h in d["hosts"] if h["health"] == "bad"] == ["h3"]'
 host_rate 3 400mbit
 
+no_host_is_lost() { # all stages ended, with all hosts
+    check_json "$hosts_json" 'not any(h["lost"] for h in d["hosts"])' \
+        '[s["stage"] for s in d["stages"]] == ["start", "pairs", "isolate"]' \
+        'len([p for p in d["pairs"] if p["value"]]) >= 20'
+}
+
 # A worker that is killed, and one that is stopped, cost their stage and nothing else; an agent that is killed takes its
 # host out. The others are good.
 accepts "1 2 3 4" --stages pairs,isolate
@@ -115,11 +135,13 @@ for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 table
 check_says '^# good: h\[1-4\]$' "$out"
 check_says '^# bad: none$' "$out"
+no_host_is_lost
 accepts "1 2 3 4" --stages pairs,isolate
 await 20 worker_of 2 >/dev/null && kill -STOP "$(worker_of 2)"
 for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 table
 check_says '^# good: (h\[1-4\]|h\[1,3-4\]|h\[3-4\])$' "$out"
+no_host_is_lost
 nothing_is_left
 accepts "1 2 3 4" --stages pairs,isolate,all
 await 20 worker_of 2 >/dev/null && kill -KILL "$(agent_of 2)"
