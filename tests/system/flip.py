@@ -50,6 +50,24 @@ def ptrace(request, pid, address=0, data=0):
     return value
 
 
+def ptrace_unless_ended(request, thread):
+    """False: the thread has ended since its process's threads were listed."""
+    try:
+        ptrace(request, thread)
+        return True
+    except OSError:
+        if not has_ended(thread):
+            raise
+        return False
+
+
+def has_ended(thread):
+    try:
+        return open(f"/proc/{thread}/stat").read().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class Vector(ctypes.Structure):
     _fields_ = [("base", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
 
@@ -172,12 +190,11 @@ class Job:
 
     def stop_all(self):
         """Stops every thread of every rank."""
-        threads = [int(t) for pid in self.pids() for t in os.listdir(f"/proc/{pid}/task")]
-        for thread in threads:
-            ptrace(SEIZE, thread)
-            self.traced[thread] = "running"
-        for thread in threads:
-            ptrace(INTERRUPT, thread)
+        for thread in [int(t) for pid in self.pids() for t in os.listdir(f"/proc/{pid}/task")]:
+            if ptrace_unless_ended(SEIZE, thread):
+                self.traced[thread] = "running"
+        for thread in list(self.traced):
+            ptrace_unless_ended(INTERRUPT, thread)
             while self.wait(thread, 0) == "signal":
                 pass
 

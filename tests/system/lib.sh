@@ -27,15 +27,27 @@ skip() {
     exit 77
 }
 
-# Reports a failure, with the output of the last command. FAIL_FAST=1: it is the end of the test.
-failed() {
+# quote NAME FILE: the first and the last lines of a file, each behind the name.
+quote() {
+    if [ "$(stat -c %s -- "$2" 2>/dev/null || echo 0)" -le 8000 ]; then
+        cat -- "$2" 2>/dev/null
+    else
+        head -c 3000 -- "$2"
+        printf '\n[...]\n'
+        tail -c 5000 -- "$2"
+    fi | sed "s/^/  $1: /"
+}
+
+# Reports a failure, with the output of the last command and, if given, a file. FAIL_FAST=1: it is the end of the test.
+failed() { # failed WHAT [FILE]
     failures=$((failures + 1))
     {
-        echo "FAILED: $*"
+        echo "FAILED: $1"
         echo "  command: ${ran[*]}"
         echo "  status: $status"
-        head -c 3000 -- "$out" 2>/dev/null | sed 's/^/  out: /'
-        head -c 6000 -- "$err" 2>/dev/null | sed 's/^/  err: /'
+        quote out "$out"
+        quote err "$err"
+        [ -z "${2:-}" ] || [ "$2" = "$out" ] || [ "$2" = "$err" ] || quote "${2##*/}" "$2"
     } >&2
     [ -z "${FAIL_FAST:-}" ] || verdict
 }
@@ -115,12 +127,13 @@ check_status() { # check_status EXPECTED [WHAT]; a pattern, as "[15]"
 }
 
 check_says() { # check_says REGEX [FILE]: a line matches (of standard error by default)
-    check "no line matches: $1" grep -Eq -- "$1" "${2:-$err}"
+    checks=$((checks + 1))
+    grep -Eq -- "$1" "${2:-$err}" || failed "no line matches: $1" "${2:-}"
 }
 
 check_silent() { # check_silent REGEX [FILE]: no line matches
     checks=$((checks + 1))
-    ! grep -Eq -- "$1" "${2:-$err}" || failed "a line matches: $1"
+    ! grep -Eq -- "$1" "${2:-$err}" || failed "a line matches: $1" "${2:-}"
 }
 
 check_json() { # check_json FILE PYTHON-EXPRESSION...: each is true of the document `d`

@@ -9,7 +9,7 @@
 [ -x "$repository/build/tests/cuda/cctest" ] || skip "there is no C++ compiler for kernels"
 RUN_LIMIT=120
 export CCTEST_EXECUTOR=host # test_device.sh is about the other one
-export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export TEST_SECONDS=100 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 
 # over SETTINGS STATUS COMMAND...: runs over the runtime for tests with these settings. No rule is broken, no call blocks.
 over() {
