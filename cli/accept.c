@@ -126,7 +126,7 @@ static void options_pass(const struct command_line *line, char *to, size_t size)
 {
     struct text text = text_in(to, size);
     for (const struct option_row *row = option_table; row->name; row++) {
-        const struct argument *argument = command_line_argument(line, row->name);
+        const struct argument *argument = &line->arguments[row - option_table];
         bool passes = (row->commands & FOR_RUN) && (row->commands & FOR_ACCEPT) &&
                       row->group != GROUP_RANKS && row->argument && !row->per_rank;
         if (passes && argument->source > SOURCE_DEFAULT)

@@ -254,8 +254,8 @@ static void offer_values(const struct word *word, const struct option_row *row,
 
 /* ---- words ---- */
 
-/* The row of "-x", "--name" or "--name=value". */
-static const struct option_row *row_of_word(const char *word)
+/* The row of "-x", "--name" or "--name=value" of a command. */
+static const struct option_row *row_of_word(const char *word, unsigned command)
 {
     for (const struct option_row *row = option_table; row->name; row++) {
         size_t length = strlen(row->name);
@@ -263,15 +263,15 @@ static const struct option_row *row_of_word(const char *word)
             return row;
         if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, row->name, length) == 0 &&
             (!word[2 + length] || word[2 + length] == '='))
-            return row;
+            return option_of(row->name, command);
     }
     return NULL;
 }
 
 /* Is the next word the value of this option? */
-static bool takes_next(const char *word)
+static bool takes_next(const char *word, unsigned command)
 {
-    const struct option_row *row = row_of_word(word);
+    const struct option_row *row = row_of_word(word, command);
     return row && row->argument && !strchr(word, '=');
 }
 
@@ -332,6 +332,12 @@ static void offer_words(const struct word *word, const struct command *command, 
                 offer(word, algorithms[i]->name, "");
 }
 
+/* NULL: there is no word yet, so it may be that of a run. */
+static unsigned command_bit(const struct command *command)
+{
+    return command ? command->bit : FOR_RUN;
+}
+
 void complete_words(int count, char **words)
 {
     const struct command *command = NULL;
@@ -341,7 +347,7 @@ void complete_words(int count, char **words)
     for (int i = 0; i + 1 < count; i++) {
         const char *word = words[i];
         bool value = before[0] != '\0';
-        before = !value && takes_next(word) ? word : "";
+        before = !value && takes_next(word, command_bit(command)) ? word : "";
         if (value || word[0] == '-')
             continue;
         for (const struct command *other = commands + 1; plain == 0 && other->name; other++)
@@ -354,14 +360,15 @@ void complete_words(int count, char **words)
     if (plain > 0 && !command)
         command = commands;
     struct word word = {.text = count > 0 ? words[count - 1] : ""};
-    const struct option_row *row = row_of_word(before[0] ? before : word.text);
+    const struct option_row *row =
+        row_of_word(before[0] ? before : word.text, command_bit(command));
     const char *equals = strchr(word.text, '=');
     if (!before[0] && word.text[0] == '-' && row && equals)
         word.done = (size_t)(equals + 1 - word.text);
     if (before[0] || word.done > 0)
         offer_values(&word, row, collective);
     else if (word.text[0] == '-')
-        offer_options(&word, command ? command->bit : FOR_RUN);
+        offer_options(&word, command_bit(command));
     else
         offer_words(&word, command, plain, collective);
 }

@@ -60,7 +60,7 @@ static void name_variables(const struct command_line *line, struct log *log)
 {
     struct text text = text_after(log->failure.text, sizeof log->failure.text);
     for (const struct option_row *row = option_table; row->name; row++) {
-        const struct argument *argument = command_line_argument(line, row->name);
+        const struct argument *argument = &line->arguments[row - option_table];
         char flag[64], label[LABEL_MOST];
         int length = snprintf(flag, sizeof flag, "--%s", row->name);
         const char *at =
@@ -97,7 +97,7 @@ static enum status start(int argc, char **argv, struct job *job, struct log *log
         if (line.command->bit != FOR_RUN) /* a run has many processes, of which one warns */
             command_line_warn(&line);
         status = dispatch(&line, job);
-        if (status == STATUS_USAGE && line.command->bit != FOR_RUN) /* a run reports it itself */
+        if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT))) /* they report it */
             refuse(&line, job, status);
     }
     job_release(job);

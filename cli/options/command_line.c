@@ -70,8 +70,9 @@ const struct argument *command_line_argument(const struct command_line *line, co
 #define LONG_FIRST  256
 #define ALIAS_FIRST (LONG_FIRST + OPTIONS_MOST)
 
-#define ALIASES_MOST 64 /* letters of aliases */
-#define TYPED_MOST   16 /* names that are written in another way than here */
+#define ALIASES_MOST 64  /* letters of aliases */
+#define COPIED_MOST  256 /* words in which the command is sought */
+#define TYPED_MOST   16  /* names that are written in another way than here */
 #define NAME_MOST    40
 
 struct getopt_tables {
@@ -106,6 +107,12 @@ static const struct option_row *row_of(int code)
     return NULL;
 }
 
+/* Is it the row of its name that this command takes? */
+static bool row_is_of(const struct option_row *row, unsigned command)
+{
+    return option_of(row->name, command) == row;
+}
+
 static void tables_add(struct getopt_tables *tables, const char *name, int code)
 {
     const struct option_row *row = row_of(code);
@@ -120,7 +127,7 @@ static void tables_add(struct getopt_tables *tables, const char *name, int code)
 
 /* A name as another tool, or another hand, writes it: --minbytes, --in_place. Such names are in the
  * table only if they are written out, so that they make no abbreviation ambiguous. */
-static void tables_add_typed(struct getopt_tables *tables, const char *word)
+static void tables_add_typed(struct getopt_tables *tables, const char *word, unsigned command)
 {
     size_t length = strcspn(word, "=");
     int code = 0;
@@ -132,7 +139,7 @@ static void tables_add_typed(struct getopt_tables *tables, const char *word)
     if (alias)
         code = ALIAS_FIRST + (int)(alias - option_aliases);
     for (const struct option_row *row = option_table; row->name; row++)
-        if (name_equal(name, row->name))
+        if (name_equal(name, row->name) && row_is_of(row, command))
             code = strcmp(name, row->name) == 0 ? 0 : LONG_FIRST + option_index(row);
     if (code == 0)
         return;
@@ -140,13 +147,15 @@ static void tables_add_typed(struct getopt_tables *tables, const char *word)
     tables_add(tables, name, code);
 }
 
-static void getopt_tables_fill(struct getopt_tables *tables, int argc, char **argv)
+static void getopt_tables_fill(struct getopt_tables *tables, int argc, char **argv,
+                               unsigned command)
 {
     char *letters = tables->letters;
     tables->count = tables->typed_count = 0;
     *letters++ = ':'; /* tells a missing argument from an unknown option */
     for (const struct option_row *row = option_table; row->name; row++) {
-        tables_add(tables, row->name, LONG_FIRST + option_index(row));
+        if (row_is_of(row, command))
+            tables_add(tables, row->name, LONG_FIRST + option_index(row));
         if (row->letter) {
             *letters++ = row->letter;
             if (row->argument)
@@ -164,7 +173,7 @@ static void getopt_tables_fill(struct getopt_tables *tables, int argc, char **ar
     *letters = '\0';
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strncmp(argv[i], "--", 2) == 0)
-            tables_add_typed(tables, argv[i] + 2);
+            tables_add_typed(tables, argv[i] + 2, command);
     tables->longs[tables->count] = (struct option){.name = NULL};
 }
 
@@ -181,7 +190,7 @@ static enum status unknown_flag(const char *word, int letter)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     for (const struct option_row *row = option_table; row->name; row++) {
         names[count++] = row->name;
-        if (strncmp(row->name, name, strlen(name)) == 0)
+        if (strncmp(row->name, name, strlen(name)) == 0 && option_find(row->name) == row)
             prefixed[matches++] = row->name;
     }
     for (int i = 0; i < ALIASES_MOST && (option_aliases[i].name || option_aliases[i].letter); i++)
@@ -249,12 +258,34 @@ static enum status first_failure(enum status first, enum status next)
     return first != STATUS_OK ? first : next;
 }
 
+/* The command that a word names, among flags that are read later: it says which option of a name is
+ * meant. Without such a word it is a run. (A word may be the value of an option that takes none in a
+ * run.) getopt changes the order of words, so it gets a copy. */
+static unsigned command_seek(int argc, char **argv)
+{
+    struct getopt_tables tables;
+    char *words[COPIED_MOST + 1];
+    int count = argc < COPIED_MOST ? argc : COPIED_MOST;
+    memcpy(words, argv, (size_t)count * sizeof *words);
+    words[count] = NULL;
+    getopt_tables_fill(&tables, count, words, FOR_RUN);
+    opterr = 0;
+    optind = 0; /* glibc: reset */
+    while (getopt_long(count, words, tables.letters, tables.longs, NULL) != -1)
+        continue;
+    for (int at = optind; at < count; at++)
+        for (int i = 1; commands[i].name; i++)
+            if (strcmp(words[at], commands[i].name) == 0)
+                return commands[i].bit;
+    return FOR_RUN;
+}
+
 /* Behind a mistake the others are read as well: --json may be among them. */
 static enum status flags_read(int argc, char **argv, struct command_line *line)
 {
     struct getopt_tables tables;
     enum status status = STATUS_OK;
-    getopt_tables_fill(&tables, argc, argv);
+    getopt_tables_fill(&tables, argc, argv, line->is_named ? FOR_RUN : command_seek(argc, argv));
     opterr = 0;
     optind = 0; /* glibc: reset */
     for (;;) {

@@ -211,6 +211,15 @@ const struct option_row option_table[] = {
     {.name = "junit", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
      .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.junit),
      .help = "write JUnit XML: a case for each host and stage"},
+    {.name = "profile", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
+     .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.profile),
+     .help = "hold hosts against what this file asks: least bandwidth, most latency, what they have"},
+    {.name = "write-profile", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
+     .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.write_profile),
+     .help = "write such a file, of the hosts that are good"},
+    {.name = "baseline", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
+     .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.baseline),
+     .help = "hold hosts against an earlier run, whose JSON this is"},
 
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT, .kind = &kind_file, FIELD(json),
@@ -259,6 +268,14 @@ const struct option_row *option_find(const char *name)
         if (strcmp(row->name, name) == 0)
             return row;
     return NULL;
+}
+
+const struct option_row *option_of(const char *name, unsigned commands)
+{
+    for (const struct option_row *row = option_table; row->name; row++)
+        if ((row->commands & commands) && strcmp(row->name, name) == 0)
+            return row;
+    return option_find(name);
 }
 
 static void text_add_value(struct text *text, json_t *value)

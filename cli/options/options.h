@@ -10,8 +10,11 @@
 extern const struct option_row option_table[]; /* ended by a NULL name */
 extern const char *const option_group_titles[GROUPS];
 
-/* Rows by long name; NULL if unknown. */
+/* The first row of a long name; NULL: there is none. */
 const struct option_row *option_find(const char *name);
+/* Options of different commands may have one name: the row of those of `commands` (a sum of FOR_...),
+ * or the first if they take none. */
+const struct option_row *option_of(const char *name, unsigned commands);
 
 /* Writes all that the ranks of a job, or the agents of `accept`, must agree on, as a command line:
  * the collective, and every option of that command that is not per_rank. If two ranks differ, a difference of their texts is what

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "accept/stage.h"
+#include "accept/written_profile.h"
 #include "base/host_list.h"
 #include "base/log.h"
 #include "cli/printers/markup.h"
@@ -163,6 +164,31 @@ static enum status junit_write(const struct acceptance *acceptance, const char *
     return status;
 }
 
+/* ---- a profile ---- */
+
+static enum status profile_write(const struct acceptance *acceptance, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    bool any = false;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        any |= findings_health(&acceptance->findings, h) == HEALTH_GOOD;
+    if (path && !any)
+        say("the profile %s is not written: no host is good", path);
+    if (!path || !any)
+        return STATUS_OK;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return fail(STATUS_ERROR, "out of memory for a profile");
+    enum status status = written_profile_put(acceptance, out);
+    if (fclose(out) != 0 && status == STATUS_OK)
+        status = fail(STATUS_ERROR, "out of memory for a profile");
+    if (status == STATUS_OK)
+        status = output_put(text, length, path, NULL);
+    free(text);
+    return status;
+}
+
 enum status accept_files_write(const struct acceptance *acceptance)
 {
     const struct accept_options *options = &acceptance->job->accept;
@@ -171,5 +197,7 @@ enum status accept_files_write(const struct acceptance *acceptance)
         status = list_write(acceptance, HEALTH_GOOD, options->good);
     if (status == STATUS_OK)
         status = list_write(acceptance, HEALTH_BAD, options->bad);
+    if (status == STATUS_OK && !acceptance->ended_early)
+        status = profile_write(acceptance, options->write_profile);
     return status == STATUS_OK ? junit_write(acceptance, options->junit) : status;
 }

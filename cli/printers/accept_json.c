@@ -10,9 +10,6 @@
 #include "cli/printers/output.h"
 #include "screening/sickness_text.h"
 
-static const char *const metric_names[METRICS] = {
-    [METRIC_LATENCY] = "latency", [METRIC_ALONE] = "alone", [METRIC_BOTH] = "both"};
-
 /* What a host has; null: that is not known. */
 static json_t *inventory_json(const struct acceptance *acceptance, int host)
 {
@@ -86,7 +83,7 @@ static void pairs_add(json_t *pairs, const struct readings *readings, enum accep
             pairs,
             json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:o}", "stage",
                       accept_stage_names[stage], "from", reading->from, "to", reading->to, "rail",
-                      reading->rail, "metric", metric_names[reading->metric], "unit",
+                      reading->rail, "metric", reading_metric_names[reading->metric], "unit",
                       metric_unit(reading->metric), "outcome",
                       reading_outcome_names[reading->outcome], "value",
                       reading->outcome == READING_VALUE ? json_real(reading->value) : json_null()));

@@ -170,10 +170,30 @@ static enum status hosts_check(const struct acceptance *acceptance)
     return STATUS_OK;
 }
 
+/* What hosts are held against besides each other. */
+static enum status yardsticks_read(struct acceptance *acceptance)
+{
+    const struct accept_options *options = &acceptance->job->accept;
+    struct baseline *baseline = &acceptance->baseline;
+    int hosts = acceptance->roster->host_count;
+    enum status status = STATUS_OK;
+    if (options->profile)
+        status = host_profile_read(options->profile, &acceptance->profile);
+    if (status == STATUS_OK && options->baseline)
+        status = baseline_read(options->baseline, acceptance->label_pointers, hosts, baseline);
+    if (status == STATUS_OK && options->baseline && baseline->common < hosts)
+        status = stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_OK,
+                             "all: the earlier run %s knows %d of these %d hosts",
+                             options->baseline, baseline->common, hosts);
+    return status;
+}
+
 static void acceptance_close(struct acceptance *acceptance)
 {
     for (int s = 0; s < ACCEPT_STAGES; s++)
         json_decref(acceptance->stages[s].jobs);
+    host_profile_free(&acceptance->profile);
+    baseline_free(&acceptance->baseline);
     findings_free(&acceptance->findings);
     readings_free(&acceptance->paired);
     readings_free(&acceptance->isolated);
@@ -205,6 +225,8 @@ static enum status coordinate(const struct membership *membership,
     }
     if (status == STATUS_OK)
         status = hosts_check(&acceptance);
+    if (status == STATUS_OK)
+        status = yardsticks_read(&acceptance);
     if (status == STATUS_OK)
         status = report->begin(report, &acceptance);
     if (status == STATUS_OK)

@@ -6,7 +6,9 @@
 
 #include <jansson.h>
 
+#include "accept/baseline.h"
 #include "accept/findings.h"
+#include "accept/host_profile.h"
 #include "accept/readings.h"
 #include "device/device_changes.h"
 #include "fleet/coordinator.h"
@@ -31,7 +33,7 @@ struct stage_result {
 struct host_number {
     enum accept_stage stage;
     int host;
-    const char *metric, *unit; /* static */
+    const char *key, *metric, *unit; /* static; the key is that of measured_numbers */
     double value;
 };
 
@@ -61,6 +63,8 @@ struct acceptance {
     char (*labels)[HOST_NAME_BYTES]; /* of each host, for sentences, */
     const char **label_pointers;     /* and pointers to them */
     bool *losses_found;              /* of each host: its loss is a finding already */
+    struct host_profile profile;     /* what hosts are held against besides each other; */
+    struct baseline baseline;        /* all zero: nothing */
     struct findings findings;
     struct inventory *inventories;  /* by host; NULL: the stage was left out */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */

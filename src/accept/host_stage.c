@@ -11,13 +11,15 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "screening/host_values.h"
+#include "screening/sickness_text.h"
 
 struct host_run {
     struct acceptance *acceptance;
     const struct host_stage *stage;
     int hosts;
-    double *values; /* [metric][host]; 0: not measured */
-    bool *outliers; /* likewise */
+    double *values;  /* [metric][host]; 0: not measured */
+    double *earlier; /* [host]: of one metric */
+    bool *outliers;  /* likewise */
     struct reason *reasons;
     int failed, slow;
 };
@@ -67,6 +69,14 @@ static enum status hosts_measure(struct host_run *run, const int *hosts, int cou
     return status;
 }
 
+/* What the hosts had in an earlier run; NULL: nothing is known. */
+static const double *earlier_find(struct host_run *run, int m)
+{
+    bool known = baseline_values(&run->acceptance->baseline, accept_stage_names[run->stage->stage],
+                                 run->stage->metrics[m].name, run->earlier, run->hosts);
+    return known ? run->earlier : NULL;
+}
+
 static enum status hosts_judge(struct host_run *run)
 {
     const struct host_stage *stage = run->stage;
@@ -74,6 +84,10 @@ static enum status hosts_judge(struct host_run *run)
         const struct value_rule rule = {
             .less_is_better = stage->metrics[m].less_is_better,
             .floor = stage->metrics[m].floor,
+            .least = HOSTS_COMPARED,
+            .asked = host_profile_asked(&run->acceptance->profile, stage->metrics[m].key),
+            .earlier = earlier_find(run, m),
+            .earlier_floor = stage->metrics[m].floor,
             .judged = (double)run->hosts * (double)stage->metric_count,
         };
         size_t first = cell_of(run, m, 0);
@@ -99,10 +113,11 @@ static enum status host_accuse(struct host_run *run, int host, int m)
     const struct reason *reason = &run->reasons[cell_of(run, m, host)];
     run->slow++;
     return stage_finds(run->acceptance, run->stage->stage, host, -1, HEALTH_BAD, STATUS_SLOW,
-                       "%s: %s: %.4g %s, the fleet's median is %.4g (spread %.2g, threshold "
-                       "%.4g); measured twice",
+                       "%s: %s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
+                       "measured twice",
                        host_label(run->acceptance, host), metric->name, reason->value, metric->unit,
-                       reason->median, reason->deviation, reason->threshold);
+                       reason->median, reason->deviation, threshold_words[reason->yardstick],
+                       reason->threshold);
 }
 
 /* Hosts that stand out are measured once more. */
@@ -142,6 +157,7 @@ static enum status hosts_keep(struct host_run *run, int count, struct stage_resu
         for (int h = 0; h < run->hosts; h++) {
             struct host_number number = {.stage = stage->stage,
                                          .host = h,
+                                         .key = metric->key,
                                          .metric = metric->name,
                                          .unit = metric->unit,
                                          .value = run->values[cell_of(run, m, h)]};
@@ -172,15 +188,17 @@ static enum status host_stage_go(struct host_run *run, int *hosts, struct stage_
                               : "each host has one agent: start several on each");
         return STATUS_OK;
     }
+    bool held = acceptance->job->accept.profile || acceptance->job->accept.baseline;
     if (single > 0)
         stage_lacks(result, STAGE_PARTLY, "%s with one agent", counted(single, "host", text));
     else if (count < HOSTS_COMPARED)
-        stage_lacks(result, STAGE_PARTLY, "nothing to be held against: %s",
+        stage_lacks(result, STAGE_PARTLY,
+                    held ? "not held against each other: %s" : "nothing to be held against: %s",
                     counted(count, "host", text));
     enum status status = hosts_measure(run, hosts, count);
     if (status == STATUS_OK)
         status = hosts_judge(run);
-    if (status == STATUS_OK && count >= HOSTS_COMPARED)
+    if (status == STATUS_OK)
         status = hosts_confirm(run, hosts, count);
     return status == STATUS_OK ? hosts_keep(run, count, result) : status;
 }
@@ -193,13 +211,15 @@ enum status host_stage_run(struct acceptance *acceptance, const struct host_stag
     size_t cells = (size_t)run.hosts * (size_t)stage->metric_count;
     int *hosts = calloc((size_t)run.hosts, sizeof *hosts);
     run.values = calloc(cells, sizeof *run.values);
+    run.earlier = calloc((size_t)run.hosts, sizeof *run.earlier);
     run.outliers = calloc(cells, sizeof *run.outliers);
     run.reasons = calloc(cells, sizeof *run.reasons);
-    enum status status = hosts && run.values && run.outliers && run.reasons
+    enum status status = hosts && run.values && run.earlier && run.outliers && run.reasons
                              ? host_stage_go(&run, hosts, result)
                              : fail(STATUS_ERROR, "out of memory for %d hosts", run.hosts);
     free(hosts);
     free(run.values);
+    free(run.earlier);
     free(run.outliers);
     free(run.reasons);
     return status;

@@ -13,6 +13,7 @@
 
 /* A number in the results of the job. */
 struct host_metric {
+    const char *key;  /* of measured_numbers: "node.allreduce.busbw" */
     const char *name; /* "allreduce of 1M among its ranks" */
     const char *unit;
     const char *collective, *number; /* of the line, as in trials_line(), and in it */

@@ -72,6 +72,8 @@ static enum status inventories_judge(struct acceptance *acceptance, int taken,
             .name = host_label(acceptance, h),
             .inventory = acceptance->inventories[h].count > 0 ? &acceptance->inventories[h] : NULL};
     inventory_compare(hosts, count, &findings);
+    inventory_expect(hosts, count, acceptance->profile.facts, acceptance->profile.fact_count,
+                     &findings);
     enum status status =
         findings.failed ? fail(STATUS_ERROR, "out of memory for the inventories") : STATUS_OK;
     for (int i = 0; i < findings.count && status == STATUS_OK; i++) {
@@ -98,7 +100,9 @@ enum status inventory_stage_run(struct acceptance *acceptance, struct stage_resu
     for (size_t h = 0; h < count && status == STATUS_OK; h++)
         taken += acceptance->inventories[h].count > 0;
     if (taken == 1)
-        stage_lacks(result, STAGE_PARTLY, "one host: it is compared with nothing but its own best");
+        stage_lacks(result, STAGE_PARTLY,
+                    "one host: it is compared with nothing but its own best%s",
+                    acceptance->job->accept.profile ? " and the profile" : "");
     if (status == STATUS_OK)
         status = inventories_judge(acceptance, taken, result);
     free(hosts);

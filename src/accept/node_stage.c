@@ -8,9 +8,12 @@
 enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
     static const struct host_metric metrics[] = {
-        {"allreduce of 1K among its agents", "us", "allreduce", "time_us.p50", 1 << 10, true, 0.3},
-        {"allreduce of 1M", "GB/s", "allreduce", "busbw_GBps", 1 << 20, false, 0.15},
-        {"alltoall of 1M", "GB/s", "alltoall", "busbw_GBps", 1 << 20, false, 0.15},
+        {"node.allreduce.latency", "allreduce of 1K among its agents", "us", "allreduce",
+         "time_us.p50", 1 << 10, true, 0.3},
+        {"node.allreduce.busbw", "allreduce of 1M", "GB/s", "allreduce", "busbw_GBps", 1 << 20,
+         false, 0.15},
+        {"node.alltoall.busbw", "alltoall of 1M", "GB/s", "alltoall", "busbw_GBps", 1 << 20, false,
+         0.15},
     };
     const struct host_stage stage = {
         .stage = STAGE_NODE,

@@ -67,13 +67,6 @@ static enum status rounds_run(const struct pairing *it, struct pair_jobs *jobs)
     return status;
 }
 
-/* What hosts send, in the metric's unit. */
-static double fleet_median(const struct fleet *fleet, enum metric metric)
-{
-    int series = fleet_find(fleet, metric, 0, DIRECTION_SEND);
-    return fleet_value(fleet, series, fleet_series(fleet, series)->levels.median);
-}
-
 static bool values_exist(const struct readings *readings)
 {
     for (size_t i = 0; i < readings->count; i++)
@@ -98,7 +91,7 @@ static enum status pairs_learn(struct acceptance *acceptance, int rounds, int fa
         return STATUS_OK;
     }
     for (int m = 0; m < METRICS; m++)
-        medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
+        medians[m] = fleet_median(acceptance->fleet, (enum metric)m, 0);
     stage_says(result,
                "%d rounds, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each; "
                "%d jobs failed",
@@ -288,16 +281,21 @@ static enum status isolate_go(struct isolating *it, struct stage_result *result)
 
 /* A latency of a kernel's TCP is one of schedulers: a busy CPU may double it, and take a part of a
  * bandwidth. The spread of a few hosts says little. */
-static struct yardsticks yardsticks_find(const struct fleet *fleet)
+static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
 {
+    const struct fleet *fleet = acceptance->fleet;
     struct yardsticks yardsticks = yardsticks_default();
     double *alone = &yardsticks.floor[METRIC_ALONE], *both = &yardsticks.floor[METRIC_BOTH];
-    if (fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY) {
+    if (fleet_median(fleet, METRIC_LATENCY, 0) > KERNEL_LATENCY) {
         yardsticks.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;
     }
     if (fleet_shape(fleet)->hosts < FEW_HOSTS)
         *alone = *both = FEW_SHARE;
+    for (int m = 0; m < METRICS; m++)
+        yardsticks.asked[m] = host_profile_asked(&acceptance->profile, reading_metric_keys[m]);
+    yardsticks.earlier = acceptance->baseline.pairs.of;
+    yardsticks.earlier_count = acceptance->baseline.pairs.count;
     return yardsticks;
 }
 
@@ -309,7 +307,7 @@ enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result
         stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
         return STATUS_OK;
     }
-    const struct yardsticks yardsticks = yardsticks_find(acceptance->fleet);
+    const struct yardsticks yardsticks = yardsticks_find(acceptance);
     struct isolating it = {
         .acceptance = acceptance,
         .limits = limits_create(acceptance->fleet, &yardsticks, readings->of, readings->count),

@@ -7,6 +7,12 @@
 
 #include "base/log.h"
 
+const char *const reading_metric_names[METRICS] = {
+    [METRIC_LATENCY] = "latency", [METRIC_ALONE] = "alone", [METRIC_BOTH] = "both"};
+const char *const reading_metric_keys[METRICS] = {[METRIC_LATENCY] = "pairs.latency",
+                                                  [METRIC_ALONE] = "pairs.bandwidth",
+                                                  [METRIC_BOTH] = "pairs.bandwidth_both"};
+
 enum status readings_add(struct readings *readings, const struct reading *reading)
 {
     if (readings->count == readings->room) {

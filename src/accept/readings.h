@@ -14,6 +14,9 @@ struct readings {
     size_t count, room;
 };
 
+/* "latency", "alone", "both", in JSON; "pairs.latency" ... in a profile. */
+extern const char *const reading_metric_names[METRICS], *const reading_metric_keys[METRICS];
+
 /* Adds a copy. STATUS_ERROR: out of memory. */
 enum status readings_add(struct readings *readings, const struct reading *reading);
 void readings_free(struct readings *readings);

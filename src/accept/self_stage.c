@@ -9,9 +9,9 @@
 enum status self_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
     static const struct host_metric metrics[] = {
-        {"copy by all cores", "GB/s", "copy", "GBps", 1, false, 0.1},
-        {"sum by all cores", "GB/s", "sum", "GBps", 1, false, 0.1},
-        {"the slowest core", "million steps/s", "core", "Msteps", 1, false, 0.1},
+        {"self.copy", "copy by all cores", "GB/s", "copy", "GBps", 1, false, 0.1},
+        {"self.sum", "sum by all cores", "GB/s", "sum", "GBps", 1, false, 0.1},
+        {"self.core", "the slowest core", "million steps/s", "core", "Msteps", 1, false, 0.1},
     };
     const struct host_stage stage = {
         .stage = STAGE_SELF,

@@ -235,7 +235,7 @@ static void modules_add(const struct inventory_source *source, struct inventory 
         /* What is built into the kernel has no state. */
         sysfs_text(state, sizeof state, "%s/sys/module/%s/initstate", source->root, rule->key + 7);
         host_text(inventory, rule->key,
-                  !is_loaded                               ? "not loaded"
+                  !is_loaded                               ? NOT_LOADED
                   : state[0] && strcmp(state, "live") != 0 ? state
                   : told                                   ? version
                                                            : "loaded");

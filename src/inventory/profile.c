@@ -66,7 +66,8 @@ static const char *const unit_words[VALUE_UNITS][3] = {
     [VALUE_COUNT] = {"", NULL, NULL},          [VALUE_BYTES] = {"bytes (64G)", NULL, NULL},
     [VALUE_GBITS] = {"Gb/s", "Gbit/s", NULL},  [VALUE_MHZ] = {"MHz", NULL, NULL},
     [VALUE_WATTS] = {"W", NULL, NULL},         [VALUE_TRANSFERS] = {"GT/s", NULL, NULL},
-    [VALUE_LANES] = {"lanes (x16)", "", NULL},
+    [VALUE_LANES] = {"lanes (x16)", "", NULL}, [VALUE_MICROSECONDS] = {"us", NULL, NULL},
+    [VALUE_GBYTES] = {"GB/s", NULL, NULL},     [VALUE_STEPS] = {"million steps/s", NULL, NULL},
 };
 
 static enum status unit_fail(const struct profile_line *line, enum value_unit unit)

@@ -188,9 +188,15 @@ static void bytes_text(double bytes, char text[VALUE_TEXT_MOST])
 
 const char *value_text(enum value_unit unit, double number, char text[VALUE_TEXT_MOST])
 {
-    static const char *const behind[VALUE_UNITS] = {
-        [VALUE_TEXT] = "",    [VALUE_COUNT] = "",   [VALUE_GBITS] = " Gb/s",
-        [VALUE_MHZ] = " MHz", [VALUE_WATTS] = " W", [VALUE_TRANSFERS] = " GT/s"};
+    static const char *const behind[VALUE_UNITS] = {[VALUE_TEXT] = "",
+                                                    [VALUE_COUNT] = "",
+                                                    [VALUE_GBITS] = " Gb/s",
+                                                    [VALUE_MHZ] = " MHz",
+                                                    [VALUE_WATTS] = " W",
+                                                    [VALUE_TRANSFERS] = " GT/s",
+                                                    [VALUE_MICROSECONDS] = " us",
+                                                    [VALUE_GBYTES] = " GB/s",
+                                                    [VALUE_STEPS] = " million steps/s"};
     if (isinf(number))
         snprintf(text, VALUE_TEXT_MOST, "unlimited");
     else if (unit == VALUE_BYTES)

@@ -23,6 +23,9 @@ enum value_unit {
     VALUE_WATTS,
     VALUE_TRANSFERS, /* GT/s of a lane */
     VALUE_LANES,
+    VALUE_MICROSECONDS, /* of measurements, as are those below */
+    VALUE_GBYTES,       /* GB/s: 10^9 bytes a second */
+    VALUE_STEPS,        /* million steps/s */
     VALUE_UNITS
 };
 
@@ -50,6 +53,8 @@ struct fact_rule {
     const char *before, *after;  /* words around the value: "has", "of memory", "GPU*", which
                                   * is "GPUs" unless there is 1 */
 };
+
+#define NOT_LOADED "not loaded" /* the text of a module's fact */
 
 /* Ends with a row whose key is NULL. */
 extern const struct fact_rule fact_rules[];

@@ -25,6 +25,8 @@ struct accept_options {
     bool quick;      /* the whole in two minutes, launch apart */
     int all_pairs;   /* each host meets each other */
     const char *good, *bad, *junit; /* files, "-" for stdout, or NULL */
+    const char *write_profile;      /* likewise */
+    const char *profile, *baseline; /* files that hosts are held against, or NULL */
 };
 
 #endif

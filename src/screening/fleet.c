@@ -107,6 +107,12 @@ double fleet_value(const struct fleet *fleet, int series, double excess)
     return s->reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
 }
 
+double fleet_median(const struct fleet *fleet, enum metric metric, int rail)
+{
+    int series = fleet_find(fleet, metric, rail, DIRECTION_SEND);
+    return fleet_value(fleet, series, fleet_series(fleet, series)->levels.median);
+}
+
 double fleet_level(const struct fleet *fleet, int series, int host)
 {
     return fleet->level[cell_of(fleet, series, host)];

@@ -59,15 +59,14 @@ int host_values_judge(const struct value_rule *rule, const double *values, int h
         outlier[h] = false;
         if (!is_number(values[h]))
             continue;
-        struct excess_limit limit = {.excess =
-                                         fmax(factor * deviation, share_excess(rule, rule->floor)),
+        double slack = fmax(factor * deviation, share_excess(rule, rule->floor));
+        struct excess_limit limit = {.excess = (int)count < rule->least ? INFINITY : slack,
                                      .yardstick = YARDSTICK_FLEET};
         if (rule->asked > 0 && excess_of(rule, rule->asked, median) < limit.excess)
             limit = (struct excess_limit){.excess = excess_of(rule, rule->asked, median),
                                           .yardstick = YARDSTICK_PROFILE};
         if (rule->earlier && is_number(rule->earlier[h])) {
-            double slack =
-                fmax(factor * sqrt(2) * deviation, share_excess(rule, rule->earlier_floor));
+            slack = fmax(factor * sqrt(2) * deviation, share_excess(rule, rule->earlier_floor));
             double excess = excess_of(rule, rule->earlier[h], median) + change + slack;
             if (excess < limit.excess)
                 limit = (struct excess_limit){.excess = excess, .yardstick = YARDSTICK_EARLIER};

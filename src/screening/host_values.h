@@ -17,6 +17,7 @@
 
 struct value_rule {
     bool less_is_better;
+    int least;             /* hosts; fewer are not held against each other */
     double floor;          /* a share: what is worse by less is no outlier */
     double asked;          /* by the profile: at least, or at most; 0: nothing */
     const double *earlier; /* of each host, 0: none; NULL: of none */

@@ -23,19 +23,20 @@ static void put_spot(const struct spot *spot, const char *const *names, struct t
     text_add(text, ": ");
 }
 
+const char *const threshold_words[YARDSTICKS] = {
+    [YARDSTICK_FLEET] = "threshold",
+    [YARDSTICK_RATE] = "threshold by the link's rate",
+    [YARDSTICK_EARLIER] = "threshold by the earlier run",
+    [YARDSTICK_PROFILE] = "threshold by the profile",
+    [YARDSTICK_FAILURE] = "threshold",
+    [YARDSTICK_RAILS] = "threshold by the other rails",
+};
+
 static void put_reason(const struct reason *reason, struct text *text)
 {
     text_add(text, "%.3g %s, the fleet's median is %.3g (spread %.2g, ", reason->value,
              metric_unit(reason->metric), reason->median, reason->deviation);
-    static const char *const asked[YARDSTICKS] = {
-        [YARDSTICK_FLEET] = "threshold",
-        [YARDSTICK_RATE] = "threshold by the link's rate",
-        [YARDSTICK_EARLIER] = "threshold by the earlier run",
-        [YARDSTICK_PROFILE] = "threshold by the profile",
-        [YARDSTICK_FAILURE] = "threshold",
-        [YARDSTICK_RAILS] = "threshold by the other rails",
-    };
-    text_add(text, "%s %.3g)", asked[reason->yardstick], reason->threshold);
+    text_add(text, "%s %.3g)", threshold_words[reason->yardstick], reason->threshold);
 }
 
 static void put_slow(const struct sickness *s, const char *const *names, struct text *text)

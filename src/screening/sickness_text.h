@@ -24,6 +24,9 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet, st
 /* What a fleet of so few hosts cannot tell; NULL from 4 hosts on. */
 const char *fleet_size_remark(int hosts);
 
+/* "threshold", "threshold by the profile": what a reason's is. */
+extern const char *const threshold_words[YARDSTICKS];
+
 const char *metric_unit(enum metric metric);
 
 #endif

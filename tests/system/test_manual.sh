@@ -16,13 +16,13 @@ else
     echo "not tested: the form of the manual page (no mandoc here)"
 fi
 
-# The options of the manual page are those of --help and of each command, in their order.
-sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" | awk '!seen[$0]++' >"$scratch/man"
+# The options of the manual page are those of --help and of each command (test_options.c compares their order).
+sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" >"$scratch/man"
 for command in --help "help plan" "help list" "help info" "help accept" "help report" "help help"; do
     read -ra words <<<"$command"
-    "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' >"$scratch/help"
+    "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' | sort >"$scratch/help"
     cat "$scratch/help" >>"$scratch/all"
-    grep -xFf "$scratch/help" "$scratch/man" >"$scratch/of"
+    grep -xFf "$scratch/help" "$scratch/man" | sort -u >"$scratch/of"
     check "options of man page and $command differ: $(diff "$scratch/help" "$scratch/of")" \
         cmp -s "$scratch/help" "$scratch/of"
 done

@@ -159,6 +159,9 @@ static void options_of_one_rank_may_differ(void **state)
         {"good", ""},                            /* not an option of a run */
         {"bad", ""},                             /* likewise */
         {"junit", ""},                           /* likewise */
+        {"profile", ""},                         /* that of accept, likewise */
+        {"write-profile", ""},                   /* likewise */
+        {"baseline", ""},                        /* likewise */
         {"json", "--json f"},                    /* rank 0 writes results */
         {"csv", "--csv f"},                      /* likewise */
         {"samples", "--samples f"},              /* likewise */
