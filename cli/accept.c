@@ -102,6 +102,16 @@ static void printer_stage(struct accept_report *report, const struct acceptance 
     json_keep(printer, acceptance, NULL);
 }
 
+static void printer_rotation(struct accept_report *report, const struct acceptance *acceptance,
+                             int number, double seconds)
+{
+    struct accept_printer *printer = printer_of(report);
+    running_hide(printer);
+    if (printer->job->bootstrap.verbosity > 0)
+        accept_table_rotation(printer->table, acceptance, number, seconds);
+    json_keep(printer, acceptance, NULL);
+}
+
 static enum status printer_end(struct accept_report *report, const struct acceptance *acceptance,
                                enum status status)
 {
@@ -128,7 +138,7 @@ static void options_pass(const struct command_line *line, char *to, size_t size)
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *argument = &line->arguments[row - option_table];
         bool passes = (row->commands & FOR_RUN) && (row->commands & FOR_ACCEPT) &&
-                      row->group != GROUP_RANKS && row->argument && !row->per_rank;
+                      row->group == GROUP_LINKS && row->argument && !row->per_rank;
         if (passes && argument->source > SOURCE_DEFAULT)
             text_add(&text, " --%s %s", row->name, argument->text);
     }
@@ -155,6 +165,7 @@ enum status accept_command(const struct command_line *line, struct job *job)
         struct accept_printer printer = {.report = {.begin = printer_begin,
                                                     .running = printer_running,
                                                     .stage = printer_stage,
+                                                    .rotation = printer_rotation,
                                                     .end = printer_end},
                                          .job = job,
                                          .table = aside ? stderr : stdout,

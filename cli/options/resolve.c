@@ -387,7 +387,9 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
 {
     enum status status = settle_ranks(line, job);
     if (job->accept.stages == 0)
-        job->accept.stages = (1u << ACCEPT_STAGES) - 1;
+        job->accept.stages = (1u << STAGE_SOAK) - 1;
+    if (job->accept.duration > 0)
+        job->accept.stages |= 1u << STAGE_SOAK;
     if (status == STATUS_OK)
         status = settle_timeout(job);
     if (status == STATUS_OK)

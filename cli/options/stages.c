@@ -15,7 +15,7 @@ static enum status stage_unknown(const char *name)
     char all[200];
     struct text text = text_in(all, sizeof all);
     const char *nearest = name_nearest(name, accept_stage_names);
-    for (int i = 0; accept_stage_names[i]; i++)
+    for (int i = 0; i < STAGE_SOAK; i++)
         text_add(&text, "%s%s", i ? ", " : "", accept_stage_names[i]);
     return fail(STATUS_USAGE, "'%s' is no stage: %s%s%sthere are %s", name,
                 nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", all);
@@ -32,6 +32,10 @@ static enum status stages_read(const struct argument *argument, struct job *job)
             stage++;
         if (stage == ACCEPT_STAGES)
             return stage_unknown(item);
+        if (stage == STAGE_SOAK)
+            return fail(STATUS_USAGE,
+                        "soak is no stage to choose: --duration TIME repeats those that "
+                        "are chosen for so long");
         job->accept.stages |= 1u << stage;
     }
     return STATUS_OK;

@@ -156,23 +156,56 @@ static enum status size_read(const struct argument *argument, struct job *job)
     return status;
 }
 
+/* Reads a number; *end: what stands behind it. NULL, or why it is none. */
+static const char *real_parse(const struct argument *argument, double *value, char **end)
+{
+    const char *text = argument->text;
+    *value = strtod(text, end);
+    if (*text == '\0')
+        return "is empty";
+    if (*text == '-')
+        return "is negative";
+    if ((!isdigit((unsigned char)*text) && *text != '.') || *end == text)
+        return "is not a number";
+    return NULL;
+}
+
+static const char *real_bounds(const struct argument *argument, double value)
+{
+    if (!(value > 0))
+        return "is too small";
+    return value > (double)argument->option->most ? "is too large" : NULL;
+}
+
+static enum status duration_read(const struct argument *argument, struct job *job)
+{
+    static const char units[] = "smhd";
+    static const double seconds[] = {1, 60, 3600, 86400};
+    double value;
+    char *end, advice[96];
+    const char *why = real_parse(argument, &value, &end);
+    const char *unit = why || !*end ? NULL : strchr(units, *end);
+    if (!why && *end && (!unit || end[1]))
+        why = "has trailing junk";
+    value *= unit ? seconds[unit - units] : 1;
+    why = why ? why : real_bounds(argument, value);
+    if (why) {
+        snprintf(advice, sizeof advice, "give a time of at most %lldd, such as 90s, 30m or 2h",
+                 argument->option->most / 86400);
+        return argument_refuse(argument, why, advice);
+    }
+    memcpy((char *)job + argument->option->field, &value, sizeof value);
+    return STATUS_OK;
+}
+
 static enum status real_read(const struct argument *argument, struct job *job)
 {
-    const char *text = argument->text, *why = NULL;
+    double value;
     char *end;
-    double value = strtod(text, &end);
-    if (*text == '\0')
-        why = "is empty";
-    else if (*text == '-')
-        why = "is negative";
-    else if ((!isdigit((unsigned char)*text) && *text != '.') || end == text)
-        why = "is not a number";
-    else if (*end != '\0')
+    const char *why = real_parse(argument, &value, &end);
+    if (!why && *end != '\0')
         why = "has trailing junk";
-    else if (!(value > 0))
-        why = "is too small";
-    else if (value > (double)argument->option->most)
-        why = "is too large";
+    why = why ? why : real_bounds(argument, value);
     if (why) {
         char advice[96];
         snprintf(advice, sizeof advice, "give a number above 0, at most %lld",
@@ -362,6 +395,7 @@ static enum status nothing_read(const struct argument *argument, struct job *job
 const struct option_kind kind_switch = {.parse = switch_read, .show = switch_show};
 const struct option_kind kind_whole = {.parse = whole_read, .show = whole_show};
 const struct option_kind kind_size = {.parse = size_read, .show = whole_show};
+const struct option_kind kind_duration = {.parse = duration_read, .show = real_show};
 const struct option_kind kind_real = {.parse = real_read, .show = real_show};
 const struct option_kind kind_device = {.parse = text_read, .show = text_show};
 const struct option_kind kind_file = {.parse = file_read, .show = text_show};

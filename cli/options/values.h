@@ -6,7 +6,7 @@
 
 #include "cli/options/option.h"
 
-extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_device,
+extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_duration, kind_device,
     kind_file, kind_words, kind_root, kind_chunk, kind_channels, kind_iterations, kind_check,
     kind_address, kind_memory_devices, kind_command;
 

@@ -48,16 +48,14 @@ static json_t *hosts_json(const struct acceptance *acceptance)
 
 static json_t *stages_json(const struct acceptance *acceptance)
 {
-    static const char *const states[] = {
-        [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
     json_t *stages = json_array();
     for (int s = 0; s < acceptance->stage_count; s++) {
         const struct stage_result *result = &acceptance->stages[s];
         json_array_append_new(stages, json_pack("{s:s, s:s, s:s, s:s, s:f, s:O}", "stage",
                                                 accept_stage_names[result->stage], "state",
-                                                states[result->state], "why", result->why, "result",
-                                                result->text, "seconds", result->seconds, "jobs",
-                                                result->jobs));
+                                                stage_state_names[result->state], "why",
+                                                result->why, "result", result->text, "seconds",
+                                                result->seconds, "jobs", result->jobs));
     }
     return stages;
 }
@@ -104,11 +102,12 @@ static json_t *findings_json(const struct findings *findings)
     for (int i = 0; i < findings->count; i++) {
         const struct found *found = &findings->of[i];
         json_array_append_new(
-            all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "stage",
+            all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:i, s:i}", "stage",
                            accept_stage_names[found->stage], "health", health_words[found->health],
                            "host", found->host < 0 ? json_null() : json_integer(found->host),
                            "peer", found->peer < 0 ? json_null() : json_integer(found->peer),
-                           "status", status_word(found->status), "message", found->text));
+                           "status", status_word(found->status), "message", found->text, "rotation",
+                           found->rotation, "rotations", found->rotations));
     }
     return all;
 }
@@ -137,6 +136,8 @@ json_t *accept_json(const struct acceptance *acceptance, const enum status *stat
     json_object_set_new(document, "stages", stages_json(acceptance));
     json_object_set_new(document, "numbers", numbers_json(acceptance));
     json_object_set_new(document, "pairs", pairs_json(acceptance));
+    json_object_set(document, "rotations",
+                    acceptance->rotations ? acceptance->rotations : json_null());
     json_object_set_new(document, "findings", findings_json(&acceptance->findings));
     json_object_set_new(document, "errors", errors_json());
     return document;

@@ -32,16 +32,37 @@ void accept_table_stage(FILE *out, const struct acceptance *acceptance)
     fflush(out);
 }
 
+void accept_table_rotation(FILE *out, const struct acceptance *acceptance, int number,
+                           double seconds)
+{
+    fprintf(out, "#   rotation %-3d %8.1f  %d findings so far\n", number, seconds,
+            acceptance->findings.count);
+    fflush(out);
+}
+
+/* In which rotations of a soak. */
+static void rotations_print(FILE *out, const struct found *found)
+{
+    if (found->rotation > 0)
+        fprintf(out, "; in rotation %d", found->rotation);
+    if (found->rotations > 0)
+        fprintf(out, "%s in %d more rotations", found->rotation > 0 ? " and" : "; also",
+                found->rotations);
+}
+
 static void findings_print(FILE *out, const struct acceptance *acceptance)
 {
     const struct findings *findings = &acceptance->findings;
     if (findings->count > 0)
         fprintf(out, "#\n# findings:\n");
-    for (int i = 0; i < findings->count && i < FINDINGS_MOST; i++)
-        fprintf(out, "  %-8s %s\n",
+    for (int i = 0; i < findings->count && i < FINDINGS_MOST; i++) {
+        fprintf(out, "  %-8s %s",
                 findings->of[i].health == HEALTH_GOOD ? "note"
                                                       : health_words[findings->of[i].health],
                 findings->of[i].text);
+        rotations_print(out, &findings->of[i]);
+        fputc('\n', out);
+    }
     if (findings->count > FINDINGS_MOST)
         fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
 }

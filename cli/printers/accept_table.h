@@ -12,6 +12,9 @@
 void accept_table_begin(FILE *out, const struct acceptance *acceptance);
 /* The last stage. */
 void accept_table_stage(FILE *out, const struct acceptance *acceptance);
+/* A rotation of the soak. */
+void accept_table_rotation(FILE *out, const struct acceptance *acceptance, int number,
+                           double seconds);
 void accept_table_end(FILE *out, const struct acceptance *acceptance, enum status status);
 
 #endif

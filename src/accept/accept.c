@@ -16,6 +16,7 @@
 #include "accept/pair_jobs.h"
 #include "accept/pairs_stage.h"
 #include "accept/self_stage.h"
+#include "accept/soak_stage.h"
 #include "accept/stage.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -86,6 +87,8 @@ static enum status start_stage_run(struct acceptance *acceptance, struct stage_r
 
 /* ---- stages ---- */
 
+static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result);
+
 static enum status stage_dispatch(struct acceptance *acceptance, struct stage_result *result)
 {
     switch (result->stage) {
@@ -103,14 +106,24 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct stage_re
         return isolate_stage_run(acceptance, result);
     case STAGE_HALVES:
         return halves_stage_run(acceptance, result);
+    case STAGE_SOAK:
+        return soak_stage_run(acceptance, result, rotation_stage);
     default:
         return all_stage_run(acceptance, result);
     }
 }
 
+/* Of the soak. */
+static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result)
+{
+    enum status status = stage_dispatch(acceptance, result), noted = losses_find(acceptance);
+    return status == STATUS_OK ? noted : status;
+}
+
 static enum status stages_run(struct acceptance *acceptance)
 {
     enum status status = STATUS_OK;
+    acceptance->began = clock_seconds();
     for (int s = 0; s < ACCEPT_STAGES && status == STATUS_OK; s++) {
         if (!(acceptance->job->accept.stages & (1u << s)))
             continue;
@@ -119,7 +132,7 @@ static enum status stages_run(struct acceptance *acceptance)
         *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
         status = stage_dispatch(acceptance, result);
         result->seconds = clock_seconds() - began;
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && s != STAGE_SOAK)
             status = counting_look(acceptance, result->stage);
         enum status noted = losses_find(acceptance); /* also of a run that ends here */
         status = status == STATUS_OK ? noted : status;
@@ -192,6 +205,7 @@ static void acceptance_close(struct acceptance *acceptance)
 {
     for (int s = 0; s < ACCEPT_STAGES; s++)
         json_decref(acceptance->stages[s].jobs);
+    json_decref(acceptance->rotations);
     host_profile_free(&acceptance->profile);
     baseline_free(&acceptance->baseline);
     findings_free(&acceptance->findings);
@@ -216,6 +230,7 @@ static enum status coordinate(const struct membership *membership,
     struct accept_report *report = arguments->report;
     struct acceptance acceptance = {.job = arguments->job,
                                     .options = arguments->options,
+                                    .seed = arguments->job->seed,
                                     .bootstrap = membership->bootstrap,
                                     .report = report};
     enum status status = coordinator_open(membership, &arguments->agents, &acceptance.coordinator);

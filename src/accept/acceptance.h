@@ -48,6 +48,9 @@ struct accept_report {
                     enum accept_stage stage, int ended, int count);
     /* The last of acceptance->stages has ended. */
     void (*stage)(struct accept_report *report, const struct acceptance *acceptance);
+    /* A rotation of the soak has ended, after so many seconds. */
+    void (*rotation)(struct accept_report *report, const struct acceptance *acceptance, int number,
+                     double seconds);
     /* Returns the final status, a graver one if the results could not be written. */
     enum status (*end)(struct accept_report *report, const struct acceptance *acceptance,
                        enum status status);
@@ -75,6 +78,9 @@ struct acceptance {
     bool *loses_packets;              /* by host; NULL: not judged */
     struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
+    double began;                     /* clock_seconds() at the first stage */
+    uint64_t seed;     /* of pairs, halves and inputs: another one in each rotation */
+    json_t *rotations; /* of the soak: their numbers; NULL: there is none */
     struct stage_result stages[ACCEPT_STAGES];
     int stage_count;  /* so far */
     bool ended_early; /* not all stages ran, so no host is judged */

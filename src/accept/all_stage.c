@@ -108,7 +108,7 @@ static enum status halves_exchange(struct halving *it)
 static enum status halves_go(struct halving *it, struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
-    uint64_t random = acceptance->job->seed;
+    uint64_t random = acceptance->seed;
     enum status status = STATUS_OK;
     it->count = hosts_good(acceptance, it->hosts) & ~1;
     if (it->count < 2 * HALF_LEAST) {

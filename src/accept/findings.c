@@ -10,8 +10,25 @@
 const char *const health_words[] = {
     [HEALTH_GOOD] = "good", [HEALTH_SUSPECT] = "suspect", [HEALTH_BAD] = "bad"};
 
+/* The same in an earlier rotation; NULL: it is new. */
+static struct found *found_before(struct findings *findings, const struct found *found)
+{
+    for (int i = 0; i < findings->count; i++) {
+        struct found *one = &findings->of[i];
+        if (one->stage == found->stage && one->host == found->host && one->peer == found->peer &&
+            one->health == found->health && one->status == found->status)
+            return one;
+    }
+    return NULL;
+}
+
 enum status findings_add(struct findings *findings, const struct found *found)
 {
+    struct found *before = findings->rotation > 0 ? found_before(findings, found) : NULL;
+    if (before) {
+        before->rotations += before->rotation != findings->rotation;
+        return STATUS_OK;
+    }
     if (findings->count == findings->room) {
         int room = 2 * findings->room + 16;
         struct found *of = realloc(findings->of, (size_t)room * sizeof *of);
@@ -20,7 +37,8 @@ enum status findings_add(struct findings *findings, const struct found *found)
         findings->of = of;
         findings->room = room;
     }
-    findings->of[findings->count++] = *found;
+    findings->of[findings->count] = *found;
+    findings->of[findings->count++].rotation = findings->rotation;
     return STATUS_OK;
 }
 

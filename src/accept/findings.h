@@ -16,15 +16,19 @@ struct found {
     int host, peer;             /* -1: the fleet as a whole; peer -1: the host alone */
     enum status status;         /* that it asks for: 1, 3, 4 or 5; STATUS_OK: a note */
     char text[FOUND_TEXT_MOST]; /* one sentence */
+    int rotation;               /* of a soak in which it was found first; 0: before, or behind it */
+    int rotations;              /* in which it was found again */
 };
 
 /* Those of one stage stand together, the gravest first. */
 struct findings {
     struct found *of;
     int count, room;
+    int rotation; /* that goes on; 0: none */
 };
 
-/* Adds a copy. */
+/* Adds a copy. In a rotation of a soak, what was found before of the same host or link, in the same
+ * stage and as grave, is counted instead. */
 enum status findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
 

@@ -126,7 +126,7 @@ enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *
     int rounds = job->accept.all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
     const struct pairing it = {
         .acceptance = acceptance,
-        .plan = rounds_plan(hosts, rounds, job->seed),
+        .plan = rounds_plan(hosts, rounds, acceptance->seed),
         .rounds = rounds,
         .present = calloc((size_t)hosts, sizeof *it.present),
         .pairs = calloc((size_t)hosts, sizeof *it.pairs),
@@ -315,7 +315,7 @@ enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result
         .pairs = calloc((size_t)hosts, sizeof *it.pairs)};
     if (it.limits)
         it.isolation = isolation_create(acceptance->fleet, it.limits, readings->of, readings->count,
-                                        acceptance->job->seed);
+                                        acceptance->seed);
     enum status status = it.present && it.pairs && it.isolation
                              ? isolate_go(&it, result)
                              : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *const stage_state_names[] = {
+    [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
+
 void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
 {
     va_list arguments;

@@ -6,6 +6,8 @@
 
 #include "accept/acceptance.h"
 
+extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
+
 /* A stage is not whole, or left out; why, as a clause. */
 void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -3,6 +3,7 @@
  */
 #include "accept/trials.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ enum status trials_add(struct trials *trials, const int *agents, int count, cons
     int used = vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
     if (strchr(command, ' ')) /* a command line */
-        snprintf(command + used, sizeof command - (size_t)used, "%s", trials->acceptance->options);
+        snprintf(command + used, sizeof command - (size_t)used, "%s --seed %" PRIu64,
+                 trials->acceptance->options, trials->acceptance->seed);
     char *text = strdup(command);
     int *copy = malloc((size_t)count * sizeof *copy);
     if (!text || !copy || !trials_reserve(trials)) {

@@ -30,7 +30,8 @@ struct trials {
 
 void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage);
 
-/* Adds a job on `agents`, which are copied: a command, followed by the options of all jobs. */
+/* Adds a job on `agents`, which are copied: a command, followed by the options of all
+ * jobs and the seed. */
 enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

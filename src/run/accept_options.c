@@ -10,5 +10,5 @@ const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
     [STAGE_SELF] = "self",     [STAGE_NODE] = "node",
     [STAGE_PAIRS] = "pairs",   [STAGE_ISOLATE] = "isolate",
     [STAGE_HALVES] = "halves", [STAGE_ALL] = "all",
-    [ACCEPT_STAGES] = NULL,
+    [STAGE_SOAK] = "soak",     [ACCEPT_STAGES] = NULL,
 };

@@ -16,6 +16,7 @@ enum accept_stage {
     STAGE_ISOLATE,
     STAGE_HALVES,
     STAGE_ALL,
+    STAGE_SOAK, /* by --duration: the stages from self to all in rotation */
     ACCEPT_STAGES
 };
 extern const char *const accept_stage_names[ACCEPT_STAGES + 1]; /* ended by NULL */
@@ -23,6 +24,7 @@ extern const char *const accept_stage_names[ACCEPT_STAGES + 1]; /* ended by NULL
 struct accept_options {
     unsigned stages; /* 1 << enum accept_stage, of those that run */
     bool quick;      /* the whole in two minutes, launch apart */
+    double duration; /* seconds of the whole run, if it is a soak; else 0 */
     int all_pairs;   /* each host meets each other */
     const char *good, *bad, *junit; /* files, "-" for stdout, or NULL */
     const char *write_profile;      /* likewise */

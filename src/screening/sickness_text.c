@@ -132,6 +132,19 @@ void sickness_put(const struct sickness *sickness, const char *const *names, str
     put_evidence(sickness, names, text);
 }
 
+void series_name_put(const struct fleet *fleet, int series, struct text *text)
+{
+    static const char *const what[] = {[METRIC_LATENCY] = "latency",
+                                       [METRIC_ALONE] = "bandwidth one way",
+                                       [METRIC_BOTH] = "bandwidth in both directions at once"};
+    const struct series *of = fleet_series(fleet, series);
+    text_add(text, "%s", what[of->metric]);
+    if (fleet_shape(fleet)->rails > 1)
+        text_add(text, " of rail %d", of->rail);
+    if (of->metric != METRIC_LATENCY)
+        text_add(text, " (%s)", of->direction == DIRECTION_SEND ? "sent" : "received");
+}
+
 void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet, struct text *text)
 {
     const struct series *series = fleet_series(fleet, note->series);
@@ -141,16 +154,9 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet, st
         [YARDSTICK_PROFILE] = "what the profile asks",
         [YARDSTICK_RAILS] = "what the other rails have, less 15%,",
     };
-    static const char *const what[] = {[METRIC_LATENCY] = "latency",
-                                       [METRIC_ALONE] = "bandwidth one way",
-                                       [METRIC_BOTH] = "bandwidth in both directions at once"};
-    text_add(text, "all hosts");
-    if (fleet_shape(fleet)->rails > 1)
-        text_add(text, ", rail %d", series->rail);
-    text_add(text, ": the median of their %s", what[series->metric]);
-    if (series->metric != METRIC_LATENCY)
-        text_add(text, " (%s)", series->direction == DIRECTION_SEND ? "sent" : "received");
     const char *unit = metric_unit(series->metric);
+    text_add(text, "all hosts: the median of their ");
+    series_name_put(fleet, note->series, text);
     text_add(text, " is %.3g %s; %s is %.3g %s", note->value, unit,
              asked[note->yardstick] ? asked[note->yardstick] : "the threshold", note->threshold,
              unit);

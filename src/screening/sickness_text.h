@@ -18,6 +18,9 @@
  *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */
 void sickness_put(const struct sickness *sickness, const char *const *names, struct text *text);
 
+/* Adds what a series is: "bandwidth one way of rail 2 (sent)", "latency". */
+void series_name_put(const struct fleet *fleet, int series, struct text *text);
+
 /* Adds what the fleet misses: "all hosts: the median of what they send alone is 5 GB/s, ..." */
 void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet, struct text *text);
 

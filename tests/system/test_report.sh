@@ -125,8 +125,10 @@ pairs[0].update(outcome="late", value=None)
 document["hosts"] = [{"host": h, "name": name(h), "health": "bad" if h == bad else "good", "lost": False, "agents": [h], "inventory": None}
                      for h in range(count)]
 document.update(pairs=pairs, status="slow", findings=[
-    {"stage": "isolate", "health": "good", "host": None, "peer": None, "status": "slow", "message": "<b>a note</b>"},
-    {"stage": "isolate", "health": "bad", "host": bad, "peer": None, "status": "slow", "message": "n3: sends at 0.011 GB/s"}])
+    {"stage": "isolate", "health": "good", "host": None, "peer": None, "status": "slow", "message": "<b>a note</b>",
+     "rotation": 0, "rotations": 0},
+    {"stage": "isolate", "health": "bad", "host": bad, "peer": None, "status": "slow", "message": "n3: sends at 0.011 GB/s",
+     "rotation": 0, "rotations": 0}])
 document["numbers"] = [{"stage": "self", "host": h, "metric": "copy by all cores", "unit": "GB/s", "value": 9 + h % 3} for h in range(count)]
 document["numbers"].append({"stage": "self", "host": 0, "metric": 'a" onclick="b', "unit": "GB/s", "value": 1})
 json.dump(document, open(f"made{count}", "w"))
