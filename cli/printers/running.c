@@ -3,7 +3,7 @@
  */
 #include "cli/printers/running.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,17 +58,32 @@ static long line_iterations(const struct running *running, const struct candidat
            (job->checked == CHECKED_ALL ? 0 : checked);
 }
 
+/* How far the line is, and how long it may take: at its speed so far, or by the budget. */
+static void left_add(struct text *text, const struct running *running,
+                     const struct candidate *candidate, long done, double seconds)
+{
+    if (running->job->iterations_auto) {
+        if (running->job->budget > 0)
+            text_add(text, ", timed for %g s at most", running->job->budget);
+        return;
+    }
+    long all = line_iterations(running, candidate);
+    text_add(text, " of %ld", all);
+    if (done > 0 && done < all)
+        text_add(text, ", about %.0f s more", ceil(seconds * (double)(all - done) / (double)done));
+}
+
 /* The cursor stays at the left, where a line of another process begins. */
 static void line_show(struct running *running, const struct progress_snapshot *now, double seconds)
 {
     const struct candidate *candidate = &running->job->candidates[now->algorithm];
     char line[LINE_MOST], title[CANDIDATE_TITLE_MOST], size[SIZE_TEXT_MOST];
     struct text text = text_in(line, sizeof line - 1);
-    text_add(&text, ERASE "running for %.0f s: %s, %s, %s, iteration %" PRId64, seconds,
+    long done = (long)(now->iteration - running->line.iteration);
+    text_add(&text, ERASE "running for %.0f s: %s, %s, %s, iteration %ld", seconds,
              phase_names[now->phase], candidate_title(running->job, candidate, title),
-             size_format(now->bytes, size), now->iteration - running->line.iteration);
-    if (!running->job->iterations_auto)
-        text_add(&text, " of %ld", line_iterations(running, candidate));
+             size_format(now->bytes, size), done);
+    left_add(&text, running, candidate, done, seconds);
     strcat(line, "\r");
     if (text_put(line, strlen(line)))
         running->outcome->runs_shown = true;

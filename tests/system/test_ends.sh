@@ -348,6 +348,7 @@ late=(allreduce -b 8 -e 8 -n 5 -w 0 -c 0 --np 2 --inject delay:rank=1:us=500000)
 if command -v script >/dev/null; then
     TERM=xterm run script -qec "'$CCTEST' ${late[*]}" /dev/null
     check_says 'running for [0-9]+ s: time, allreduce oneshot, 8, iteration [1-5] of 5' "$out"
+    check_says 'iteration [1-4] of 5, about [0-9]+ s more' "$out"
     last=$(tr '\r' '\n' <"$out" | grep -A2 'running for' | tail -n 1)
     check "the line is not erased: $last" test "${last:0:3}" = $'\e[K'
     # It counts what the line of the table runs, and says which it is.
@@ -355,6 +356,8 @@ if command -v script >/dev/null; then
     check_says ': time, allreduce oneshot float sum, 8, iteration [1-5] of 5\b' "$out"
     TERM=xterm run script -qec "'$CCTEST' broadcast -r all ${late[*]:1} --np 3 -c 1 -n 2 -w 1" /dev/null
     check_says ': (warmup|check|time), broadcast [a-z]+, 8, iteration [1-6] of 6\b' "$out"
+    TERM=xterm run script -qec "'$CCTEST' ${late[*]} -n auto --budget 3" /dev/null
+    check_says ': time, allreduce oneshot, 8, iteration [0-9]+, timed for 3 s at most' "$out"
 else
     echo "not tested: a terminal (script is not installed)"
 fi
