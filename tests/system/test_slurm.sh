@@ -247,28 +247,6 @@ batch() { # batch WORDS...: submits by sbatch, with "${variables[@]}" in the env
 }
 slurm scancel "$job"
 
-# The README's line, on fewer nodes: a node with a slow cable is named, and the others are good.
-ln -s "$repository/scripts" scripts
-variables=(CCTEST_TIMEOUT=6)
-acceptance=$(sed -nE 's/^    sbatch -N 16 ([^ ]*).*/\1/p' "$repository/README.md")
-slowed=
-for host in 1 2 3 4; do host_rate "$host" 400mbit 2>"$err" || slowed=no; done
-[ -n "$slowed" ] || host_rate 3 50mbit
-batch -N 4 --ntasks-per-node=2 "$acceptance" --quick --stages inventory,node,pairs,isolate,all -x tcp
-check_says '^# cctest .* accept, 8 agents on 4 hosts, bootstrap tcp' printed
-check_says '^  node +done .* 0 failed' printed
-check_says '^  isolate +done ' printed
-if [ -z "$slowed" ]; then
-    check_status 4 "acceptance of a slow node"
-    check_says '^  bad +h3: sends and receives at ' printed
-    check "the lists" test "$(cat acceptance-*.good acceptance-*.bad)" = $'h[1-2,4]\nh3'
-    for host in 1 2 3 4; do host_unrate "$host"; done
-else
-    echo "not tested: a slow node (no token bucket here: $(head -n 1 "$err"))"
-    check_status 0 "acceptance"
-fi
-for file in acceptance-*.json; do check_json "$file" 'len(d["hosts"]) == 4' '[len(h["agents"]) for h in d["hosts"]] == [2] * 4'; done
-
 # An srun that loses the statuses of its tasks, as the real one does when a node is cut off. The JSON of rank 0 decides; it
 # is incomplete if rank 0 itself is lost.
 mkdir bin
