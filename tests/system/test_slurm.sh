@@ -240,6 +240,7 @@ done
 # ---- scripts/slurm ----
 
 scripts=$repository/scripts/slurm
+ln -s "$repository/scripts" scripts # as the heads of the scripts write it
 batch() { # batch WORDS...: submits by sbatch, with "${variables[@]}" in the environment; output goes to ./printed
     slurm env CCTEST="$CCTEST" "${variables[@]}" sbatch --parsable -o printed "$@"
     check_status 0 sbatch
