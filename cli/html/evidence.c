@@ -82,7 +82,9 @@ static void finding_put(FILE *out, const json_t *finding, const struct measured 
     else
         fprintf(out, "<span class=\"badge %s\">%s</span>",
                 strcmp(health, "bad") == 0 ? "bad" : "suspect",
-                strcmp(health, "bad") == 0 ? "\u2716 bad" : "? suspect");
+                strcmp(health, "bad") == 0       ? "\u2716 bad"
+                : strcmp(health, "unknown") == 0 ? "? unknown"
+                                                 : "? suspect");
     text_put(out, "%s ", word_of(finding, "message"));
     element_put(out, "span class=\"muted\"", "(stage %s)", word_of(finding, "stage"));
     evidence_put(out, measured, measured_host_of(measured, finding, "host"),
@@ -94,7 +96,7 @@ void findings_put(FILE *out, const json_t *document, const struct measured *meas
 {
     size_t index;
     const json_t *finding, *findings = json_object_get(document, "findings");
-    static const char *const order[] = {"bad", "suspect", "good"};
+    static const char *const order[] = {"bad", "suspect", "unknown", "good"};
     if (json_array_size(findings) == 0) {
         element_put(out, "p", "Nothing was found.");
         return;

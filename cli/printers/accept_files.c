@@ -100,7 +100,7 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
     int failures = 0;
     for (int i = 0; i < acceptance->findings.count; i++) {
         const struct found *found = &acceptance->findings.of[i];
-        if (found->stage != stage || found->health == HEALTH_GOOD ||
+        if (found->stage != stage || found->health < HEALTH_SUSPECT ||
             (found->host != host && found->peer != host))
             continue;
         failures++;
@@ -113,6 +113,20 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
     return failures;
 }
 
+/* Why a host had no part in a stage; NULL: it had. */
+static const char *case_skipped(const struct acceptance *acceptance,
+                                const struct stage_result *result, int host)
+{
+    const struct fleet_host *one = &acceptance->roster->hosts[host];
+    int lost = STAGE_START;
+    while (one->stage[0] && lost < ACCEPT_STAGES &&
+           strcmp(accept_stage_names[lost], one->stage) != 0)
+        lost++;
+    if (result->state == STAGE_LEFT_OUT)
+        return result->why;
+    return one->lost && lost < (int)result->stage ? "the host was lost before" : NULL;
+}
+
 static void case_put(FILE *out, const struct acceptance *acceptance,
                      const struct stage_result *result, int host)
 {
@@ -120,9 +134,10 @@ static void case_put(FILE *out, const struct acceptance *acceptance,
             accept_stage_names[result->stage]);
     markup_put(out, host_label(acceptance, host));
     fprintf(out, "\" time=\"%.3f\">\n", result->seconds);
-    if (result->state == STAGE_LEFT_OUT) {
+    const char *skipped = case_skipped(acceptance, result, host);
+    if (skipped) {
         fputs("      <skipped message=\"", out);
-        markup_put(out, result->why);
+        markup_put(out, skipped);
         fputs("\"/>\n", out);
     }
     case_failures(out, acceptance, result->stage, host);
@@ -132,13 +147,14 @@ static void case_put(FILE *out, const struct acceptance *acceptance,
 static void suite_put(FILE *out, const struct acceptance *acceptance,
                       const struct stage_result *result)
 {
-    int hosts = acceptance->roster->host_count, failed = 0;
-    for (int h = 0; h < hosts; h++)
+    int hosts = acceptance->roster->host_count, failed = 0, skipped = 0;
+    for (int h = 0; h < hosts; h++) {
         failed += case_failures(NULL, acceptance, result->stage, h) > 0;
+        skipped += case_skipped(acceptance, result, h) != NULL;
+    }
     fprintf(out,
             "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",
-            accept_stage_names[result->stage], hosts, failed,
-            result->state == STAGE_LEFT_OUT ? hosts : 0, result->seconds);
+            accept_stage_names[result->stage], hosts, failed, skipped, result->seconds);
     for (int h = 0; h < hosts; h++)
         case_put(out, acceptance, result, h);
     fputs("  </testsuite>\n", out);

@@ -12,6 +12,7 @@
 #include "accept/counting.h"
 #include "accept/host_work.h"
 #include "accept/inventory_stage.h"
+#include "accept/losses.h"
 #include "accept/node_stage.h"
 #include "accept/pair_jobs.h"
 #include "accept/pairs_stage.h"
@@ -23,35 +24,6 @@
 #include "fleet/follower.h"
 
 #define START_SECONDS 20.0
-
-/* ---- losses ---- */
-
-/* Of a host that is lost since the last call. */
-static enum status loss_find(struct acceptance *acceptance, int index)
-{
-    const struct fleet_host *host = &acceptance->roster->hosts[index];
-    enum accept_stage stage = acceptance->stage_count < ACCEPT_STAGES
-                                  ? acceptance->stages[acceptance->stage_count].stage
-                                  : STAGE_ALL;
-    char doing[FOUND_TEXT_MOST / 2] = "";
-    acceptance->losses_found[index] = true;
-    if (host->doing[0])
-        snprintf(doing, sizeof doing, "; its worker ran %.*s", (int)strcspn(host->doing, " "),
-                 host->doing);
-    return stage_finds(acceptance, stage, index, -1, HEALTH_BAD, STATUS_TIMEOUT,
-                       "%s: lost%s%s: rank %d of the agents: %s%s", acceptance->labels[index],
-                       host->stage[0] ? " in stage " : "", host->stage, host->lost_agent, host->why,
-                       doing);
-}
-
-static enum status losses_find(struct acceptance *acceptance)
-{
-    enum status status = STATUS_OK;
-    for (int h = 0; h < acceptance->roster->host_count && status == STATUS_OK; h++)
-        if (acceptance->roster->hosts[h].lost && !acceptance->losses_found[h])
-            status = loss_find(acceptance, h);
-    return status;
-}
 
 /* ---- start ---- */
 
@@ -247,6 +219,8 @@ static enum status coordinate(const struct membership *membership,
     if (status == STATUS_OK)
         status = stages_run(&acceptance);
     acceptance.ended_early = status != STATUS_OK;
+    if (status == STATUS_OK)
+        status = losses_judge(&acceptance);
     if (status == STATUS_OK)
         status = findings_status(&acceptance.findings);
     else

@@ -16,6 +16,7 @@ struct found {
     int host, peer;             /* -1: the fleet as a whole; peer -1: the host alone */
     enum status status;         /* that it asks for: 1, 3, 4 or 5; STATUS_OK: a note */
     char text[FOUND_TEXT_MOST]; /* one sentence */
+    bool loss;                  /* the host is lost */
     int rotation;               /* of a soak in which it was found first; 0: before, or behind it */
     int rotations;              /* in which it was found again */
 };
@@ -38,6 +39,6 @@ enum health findings_health(const struct findings *findings, int host);
 /* The gravest status that any of them asks for. */
 enum status findings_status(const struct findings *findings);
 
-extern const char *const health_words[]; /* "good", "suspect", "bad" */
+extern const char *const health_words[]; /* "good", "unknown", "suspect", "bad" */
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "control/messages.h"
+#include "fleet/pulse.h"
 
 #define LOOK_SECONDS    0.25
 #define REPORT_SECONDS  8.0 /* after a worker's time, until its agent's report must be here */
@@ -30,7 +31,8 @@ struct coordinator {
     struct roster roster;
     enum status refusal; /* the agents disagree */
     double heartbeat_at;
-    bool parting; /* the agents were told to end */
+    struct pulse pulse; /* between runs */
+    bool parting;       /* the agents were told to end */
     /* The run. */
     char stage[STAGE_NAME_MOST]; /* "": none */
     uint32_t number;
@@ -58,9 +60,14 @@ static void duty_end(struct coordinator *coordinator, int rank, const struct wor
     duty->job = -1;
 }
 
-static void coordinator_lose(struct coordinator *coordinator, int rank, const char *why)
+/* `silent`: nothing says that it ended; it may be the way to it. */
+static void coordinator_lose(struct coordinator *coordinator, int rank, const char *why,
+                             bool silent)
 {
     const struct duty *duty = &coordinator->duties[rank];
+    int host = coordinator->roster.agents[rank].host;
+    if (silent && coordinator->roster.complete && !coordinator->roster.hosts[host].lost)
+        coordinator->roster.hosts[host].silent = true;
     roster_lose(&coordinator->roster, rank, why, coordinator->stage,
                 duty->job >= 0 ? coordinator->jobs[duty->job].command : "");
 }
@@ -183,7 +190,7 @@ static bool agent_says_lost(struct coordinator *coordinator, int rank, const str
     char why[160];
     read_text(&reader, why, sizeof why);
     if (!reader.bad)
-        coordinator_lose(coordinator, rank, why);
+        coordinator_lose(coordinator, rank, why, false);
     return !reader.bad;
 }
 
@@ -212,7 +219,7 @@ static void coordinator_lost(void *argument, struct child_link *child, enum link
 {
     struct coordinator *coordinator = argument;
     if (!coordinator->parting)
-        coordinator_lose(coordinator, child->rank, agent_link_end(end));
+        coordinator_lose(coordinator, child->rank, agent_link_end(end), false);
 }
 
 static void coordinator_reported(struct agent *agent, const struct bytes *report)
@@ -239,7 +246,7 @@ static void coordinator_check_silence(struct coordinator *coordinator)
             continue;
         snprintf(why, sizeof why,
                  "it is silent for %.1f s: stopped, or its host is down or unreachable", silent);
-        coordinator_lose(coordinator, child->rank, why);
+        coordinator_lose(coordinator, child->rank, why, true);
         dismiss(&child->wire, STATUS_TIMEOUT,
                 "rank 0 has not heard of this host for too long, and goes on without it");
     }
@@ -300,16 +307,19 @@ enum status coordinator_open(const struct membership *membership, const struct a
         return status;
     }
     coordinator->duties = duties;
+    pulse_init(&coordinator->pulse, &coordinator->agent.below, coordinator->agent.heartbeat);
     for (size_t rank = 0; rank < ranks; rank++)
         duties[rank] = (struct duty){.job = -1};
     status = roster_open(&coordinator->roster, membership->ranks, &coordinator->agent.request,
                          &coordinator->agent.work_home);
     if (status == STATUS_OK)
         status = coordinator_assemble(coordinator);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        pulse_start(&coordinator->pulse);
         *result = coordinator;
-    else
+    } else {
         coordinator_close(coordinator, status);
+    }
     return status;
 }
 
@@ -384,7 +394,7 @@ static void run_give_up(struct coordinator *coordinator)
 {
     for (int rank = 1; rank < coordinator->roster.ranks; rank++)
         if (coordinator->duties[rank].job >= 0)
-            coordinator_lose(coordinator, rank, "it did not report the end of its worker");
+            coordinator_lose(coordinator, rank, "it did not report the end of its worker", true);
 }
 
 enum status coordinator_run(struct coordinator *coordinator, const char *stage,
@@ -392,6 +402,7 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
                             coordinator_progress *progress, void *argument,
                             struct fleet_outcome **outcomes)
 {
+    pulse_stop(&coordinator->pulse);
     enum status status = run_prepare(coordinator, stage, jobs, count)
                              ? STATUS_OK
                              : fail(STATUS_ERROR, "out of memory for %d jobs", count);
@@ -417,6 +428,7 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
     coordinator->run_jobs = NULL;
     coordinator->outcomes = NULL;
     coordinator->stage[0] = '\0';
+    pulse_start(&coordinator->pulse);
     return status;
 }
 
@@ -434,6 +446,7 @@ void coordinator_close(struct coordinator *coordinator, enum status status)
     struct bytes bytes = {0};
     if (!coordinator)
         return;
+    pulse_free(&coordinator->pulse);
     coordinator->parting = true;
     notice_encode(&(struct notice){.status = status}, &bytes);
     if (!bytes.failed)

@@ -52,7 +52,8 @@ struct sickness {
 /* bad: a sickness of the host is confirmed. suspect: one is not confirmed, or is the link's, which
  * has two ends, or either host's. Slowness that was seen once, and not again, leaves a host good.
  * */
-enum health { HEALTH_GOOD, HEALTH_SUSPECT, HEALTH_BAD };
+/* In order of gravity. HEALTH_UNKNOWN: the host could not be judged. */
+enum health { HEALTH_GOOD, HEALTH_UNKNOWN, HEALTH_SUSPECT, HEALTH_BAD };
 
 struct sicknesses {
     struct sickness *of; /* the gravest first, then by host */

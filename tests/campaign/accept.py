@@ -168,7 +168,7 @@ def do(given, number, plan, chance, fleet):
 
 def judged(document, sick, took, left):
     findings = [sickness.Finding(document, finding) for finding in document["findings"]
-                if finding["health"] != "good" and finding["host"] is not None]
+                if finding["health"] in ("suspect", "bad") and finding["host"] is not None]
     victims = {host for each in sick for host in each.victims}
     accused = {host for finding in findings for host in finding.hosts}
     named = [(each.kind, each.judge(findings), each.late) for each in sick]

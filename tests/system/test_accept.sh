@@ -45,6 +45,27 @@ for agents in 16 64 256; do
 done
 nothing_is_left
 
+# While nobody reads its table, rank 0 sends heartbeats: no agent leaves.
+cat >"$scratch/late_reader.py" <<'PYTHON'
+import fcntl, os, subprocess, sys, time
+reads, writes = os.pipe()
+fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 4096)
+os.set_blocking(writes, False)
+try:
+    while True:
+        os.write(writes, b"." * 512)
+except BlockingIOError:
+    os.set_blocking(writes, True)
+job = subprocess.Popen(sys.argv[1:], stdout=writes)
+os.close(writes)
+time.sleep(5)
+sys.stdout.write(open(reads).read().lstrip("."))
+sys.exit(job.wait())
+PYTHON
+run python3 "$scratch/late_reader.py" "$CCTEST" accept --np 3 --stages start,self --timeout 6
+check_status 0 "a table that is read late"
+check_says '^# good: ' "$out"
+
 # Bad input.
 refused() { # refused REGEX OPTION...
     cctest accept "${@:2}"
@@ -143,14 +164,28 @@ table
 check_says '^# good: (h\[1-4\]|h\[1,3-4\]|h\[3-4\])$' "$out"
 no_host_is_lost
 nothing_is_left
-accepts "1 2 3 4" --stages pairs,isolate,all
+accepts "1 2 3 4" --stages pairs,isolate,all --junit "$scratch/junit.xml"
 await 20 worker_of 2 >/dev/null && kill -KILL "$(agent_of 2)"
 for rank in 0 2 3; do ended "$rank" 5; done
 table
 check_says '^  bad +h2: lost in stage pairs: .*its process ended' "$out"
 check_says '^# good: h\[1,3-4\]$' "$out"
 check_says '^# bad: h2$' "$out"
+check "a lost host's cases are skipped" test "$(grep -c '<skipped message="the host was lost before"' "$scratch/junit.xml")" = 2
 wait "${pids[1]}"
+nothing_is_left
+
+# If all other hosts fall silent for rank 0, it is its own host or network that is at fault.
+accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scratch/bad"
+await 20 worker_of 2 >/dev/null && host_cut 1
+for rank in 0 1 2 3; do ended "$rank" 5; done
+table
+check_says '^  bad +h1: lost since stage pairs: rank 0 is there, and 3 of the 3 other hosts fell silent' "$out"
+check_says '^  unknown +h3: lost in stage pairs: .*silent for' "$out"
+check_says '^# good: none$' "$out"
+check_says '^# unknown: h\[2-4\]$' "$out"
+check "the lists" test "$(cat "$scratch/good" "$scratch/bad")" = $'\nh1'
+host_heal 1
 nothing_is_left
 
 # A stopped agent is missed, and its host too.

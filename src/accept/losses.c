@@ -1,0 +1,75 @@
+/*
+ * losses.c - hosts that are lost, as findings.
+ */
+#include "accept/losses.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "accept/stage.h"
+
+#define SILENT_LEAST 2 /* hosts that accuse rank 0's */
+
+/* Of a host that is lost since the last call. */
+static enum status loss_find(struct acceptance *acceptance, int index)
+{
+    const struct fleet_host *host = &acceptance->roster->hosts[index];
+    enum accept_stage stage = acceptance->stage_count < ACCEPT_STAGES
+                                  ? acceptance->stages[acceptance->stage_count].stage
+                                  : STAGE_ALL;
+    char doing[FOUND_TEXT_MOST / 2] = "";
+    acceptance->losses_found[index] = true;
+    if (host->doing[0])
+        snprintf(doing, sizeof doing, "; its worker ran %.*s", (int)strcspn(host->doing, " "),
+                 host->doing);
+    struct found found = {.stage = stage,
+                          .health = HEALTH_BAD,
+                          .host = index,
+                          .peer = -1,
+                          .status = STATUS_TIMEOUT,
+                          .loss = true};
+    snprintf(found.text, sizeof found.text, "%s: lost%s%s: rank %d of the agents: %s%s",
+             host_label(acceptance, index), host->stage[0] ? " in stage " : "", host->stage,
+             host->lost_agent, host->why, doing);
+    return findings_add(&acceptance->findings, &found);
+}
+
+enum status losses_find(struct acceptance *acceptance)
+{
+    enum status status = STATUS_OK;
+    for (int h = 0; h < acceptance->roster->host_count && status == STATUS_OK; h++)
+        if (acceptance->roster->hosts[h].lost && !acceptance->losses_found[h])
+            status = loss_find(acceptance, h);
+    return status;
+}
+
+/* The first stage in which a host fell silent. */
+static const char *silence_stage(const struct acceptance *acceptance)
+{
+    const struct findings *findings = &acceptance->findings;
+    for (int i = 0; i < findings->count; i++)
+        if (findings->of[i].loss && acceptance->roster->hosts[findings->of[i].host].silent)
+            return acceptance->roster->hosts[findings->of[i].host].stage;
+    return "";
+}
+
+enum status losses_judge(struct acceptance *acceptance)
+{
+    const struct roster *roster = acceptance->roster;
+    struct findings *findings = &acceptance->findings;
+    int root = roster->agents[0].host, others = roster->host_count - 1, silent = 0;
+    for (int h = 0; h < roster->host_count; h++)
+        silent += roster->hosts[h].lost && roster->hosts[h].silent;
+    if (silent < SILENT_LEAST || 2 * silent <= others)
+        return STATUS_OK;
+    for (int i = 0; i < findings->count; i++)
+        if (findings->of[i].loss && roster->hosts[findings->of[i].host].silent)
+            findings->of[i].health = HEALTH_UNKNOWN;
+    const char *stage = silence_stage(acceptance);
+    return stage_finds(
+        acceptance, STAGE_START, root, -1, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
+        STATUS_TIMEOUT,
+        "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
+        "it: it, or its way to them, is at fault, and they are not judged",
+        host_label(acceptance, root), stage[0] ? " since stage " : "", stage, silent, others);
+}

@@ -1,0 +1,29 @@
+/*
+ * pulse.h - rank 0's heartbeats while it does not turn: it judges, or waits for a disk or a terminal.
+ *
+ * A thread that sends, and reads nothing. While it runs no other thread may touch the connections, or
+ * fork.
+ */
+#ifndef CCTEST_FLEET_PULSE_H
+#define CCTEST_FLEET_PULSE_H
+
+#include <pthread.h>
+
+#include "control/children.h"
+
+struct pulse {
+    struct child_links *links;
+    double seconds; /* between two heartbeats */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stop;
+    bool runs, stops;
+};
+
+void pulse_init(struct pulse *pulse, struct child_links *links, double seconds);
+/* Without a thread, agents miss rank 0 only if it does not turn for long. */
+void pulse_start(struct pulse *pulse);
+void pulse_stop(struct pulse *pulse); /* one that does not run is allowed */
+void pulse_free(struct pulse *pulse);
+
+#endif
