@@ -192,12 +192,13 @@ const struct option_row option_table[] = {
      .help = "end the job if no rank makes progress for so long; info: give up a driver that does "
              "not answer"},
 
-    {.name = "stages", .argument = "STAGE[,STAGE...]", .group = GROUP_ACCEPT,
+    {.name = "stages", .argument = "STAGE[:SECONDS][,STAGE...]", .group = GROUP_ACCEPT,
      .commands = FOR_ACCEPT, .kind = &kind_stages,
      .standard_note = "all",
-     .help = "what to do, always in the order of the manual: start, inventory, self, node, pairs, isolate, halves, all"},
+     .help = "what to do, and how long each may take, always in the order of the manual: start, inventory, self, "
+             "node, pairs, isolate, halves, all"},
     {.name = "quick", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT, .kind = &kind_switch,
-     FIELD(accept.quick), .help = "end within two minutes of the start"},
+     FIELD(accept.quick), .help = "measure briefly, and end within two minutes of the start"},
     {.name = "pairs", .argument = "WHICH", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT,
      .kind = &kind_words, FIELD(accept.all_pairs), .words = pairs_words, .standard = "some",
      .help = "'all': each host meets each other; 'some': each meets at least 7 and log2(hosts) "

@@ -3,12 +3,16 @@
  */
 #include "cli/options/stages.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/name_match.h"
 #include "base/text.h"
 #include "cli/options/values.h"
+
+#define SECONDS_MOST 86400
 
 static enum status stage_unknown(const char *name)
 {
@@ -21,13 +25,23 @@ static enum status stage_unknown(const char *name)
                 nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", all);
 }
 
+static bool seconds_read(const char *text, double *seconds)
+{
+    char *end;
+    *seconds = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
+    return *seconds >= 0 && *end == '\0' && *seconds <= SECONDS_MOST;
+}
+
 static enum status stages_read(const struct argument *argument, struct job *job)
 {
     const char *list = argument->text;
     char item[ITEM_MOST];
     job->accept.stages = 1u << STAGE_START;
     while (list_next(&list, ',', item)) {
+        char *colon = strchr(item, ':');
         int stage = 0;
+        if (colon)
+            *colon = '\0';
         while (accept_stage_names[stage] && strcmp(accept_stage_names[stage], item) != 0)
             stage++;
         if (stage == ACCEPT_STAGES)
@@ -37,6 +51,14 @@ static enum status stages_read(const struct argument *argument, struct job *job)
                         "soak is no stage to choose: --duration TIME repeats those that "
                         "are chosen for so long");
         job->accept.stages |= 1u << stage;
+        if (colon && !seconds_read(colon + 1, &job->accept.seconds[stage]))
+            return fail(
+                STATUS_USAGE,
+                "'%s:%s' in --stages: write the seconds that the stage may take, up to a day", item,
+                colon + 1);
+        if (colon && job->accept.seconds[stage] < stage_times[stage].least)
+            return fail(STATUS_USAGE, "'%s:%s' in --stages is too short: %s needs %g s", item,
+                        colon + 1, item, stage_times[stage].least);
     }
     return STATUS_OK;
 }
@@ -47,7 +69,10 @@ static json_t *stages_show(const struct option_row *option, const struct job *jo
     (void)option;
     for (int i = 0; i < ACCEPT_STAGES; i++)
         if (job->accept.stages & (1u << i))
-            json_array_append_new(names, json_string(accept_stage_names[i]));
+            json_array_append_new(
+                names, job->accept.seconds[i] > 0
+                           ? json_sprintf("%s:%g", accept_stage_names[i], job->accept.seconds[i])
+                           : json_string(accept_stage_names[i]));
     return names;
 }
 

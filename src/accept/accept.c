@@ -3,6 +3,7 @@
  */
 #include "accept/accept.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +86,20 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct stage_re
     }
 }
 
+/* When the stage's time is over. */
+static double stage_end(const struct acceptance *acceptance, enum accept_stage stage)
+{
+    const struct accept_options *options = &acceptance->job->accept;
+    const struct stage_time *time = &stage_times[stage];
+    double asked = options->seconds[stage];
+    double end = clock_seconds() + (asked > 0 ? asked : options->quick ? time->quick : time->usual);
+    return fmin(end, acceptance->end);
+}
+
 /* Of the soak. */
 static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result)
 {
+    acceptance->until = stage_end(acceptance, result->stage);
     enum status status = stage_dispatch(acceptance, result), noted = losses_find(acceptance);
     return status == STATUS_OK ? noted : status;
 }
@@ -95,14 +107,21 @@ static enum status rotation_stage(struct acceptance *acceptance, struct stage_re
 static enum status stages_run(struct acceptance *acceptance)
 {
     enum status status = STATUS_OK;
+    const struct accept_options *options = &acceptance->job->accept;
+    bool ends = options->quick && options->duration <= 0;
     acceptance->began = clock_seconds();
+    acceptance->end = ends ? acceptance->began + QUICK_SECONDS : INFINITY;
     for (int s = 0; s < ACCEPT_STAGES && status == STATUS_OK; s++) {
         if (!(acceptance->job->accept.stages & (1u << s)))
             continue;
         struct stage_result *result = &acceptance->stages[acceptance->stage_count];
         double began = clock_seconds();
         *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
-        status = stage_dispatch(acceptance, result);
+        acceptance->until = stage_end(acceptance, result->stage);
+        if (acceptance->end - began < stage_times[s].least)
+            stage_lacks(result, STAGE_LEFT_OUT, "the %g s of --quick are over", QUICK_SECONDS);
+        else
+            status = stage_dispatch(acceptance, result);
         result->seconds = clock_seconds() - began;
         if (status == STATUS_OK && s != STAGE_SOAK)
             status = counting_look(acceptance, result->stage);

@@ -78,7 +78,9 @@ struct acceptance {
     bool *loses_packets;              /* by host; NULL: not judged */
     struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
-    double began;                     /* clock_seconds() at the first stage */
+    double end;        /* clock_seconds() at which the run is to end; INFINITY: any time */
+    double until;      /* at which the time of the present stage is over */
+    double began;      /* clock_seconds() at the first stage */
     uint64_t seed;     /* of pairs, halves and inputs: another one in each rotation */
     json_t *rotations; /* of the soak: their numbers; NULL: there is none */
     struct stage_result stages[ACCEPT_STAGES];

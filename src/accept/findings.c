@@ -7,8 +7,10 @@
 
 #include "base/log.h"
 
-const char *const health_words[] = {
-    [HEALTH_GOOD] = "good", [HEALTH_UNKNOWN] = "unknown", [HEALTH_SUSPECT] = "suspect", [HEALTH_BAD] = "bad"};
+const char *const health_words[] = {[HEALTH_GOOD] = "good",
+                                    [HEALTH_UNKNOWN] = "unknown",
+                                    [HEALTH_SUSPECT] = "suspect",
+                                    [HEALTH_BAD] = "bad"};
 
 /* The same in an earlier rotation; NULL: it is new. */
 static struct found *found_before(struct findings *findings, const struct found *found)

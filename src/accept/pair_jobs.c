@@ -44,8 +44,8 @@ static enum status bytes_find(struct pair_jobs *jobs, enum accept_stage stage,
     size_t known = 0;
     if (!rates)
         return fail(STATUS_ERROR, "out of memory for %d pairs", count);
-    snprintf(command, sizeof command, "sendrecv -a uni -b %d -e %d -n 4 -w 1 -c 0", PROBE_BYTES,
-             PROBE_BYTES);
+    snprintf(command, sizeof command, "sendrecv -a uni -b %d -e %d -n 4 -w 1 -c 0 --timeout %g",
+             PROBE_BYTES, PROBE_BYTES, jobs->seconds / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, stage);
     enum status status = pairs_add(jobs, &trials, pairs, count, false, command);
     if (status == STATUS_OK)

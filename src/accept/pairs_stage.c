@@ -3,6 +3,7 @@
  */
 #include "accept/pairs_stage.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "accept/pair_jobs.h"
@@ -20,6 +21,7 @@
 #define KERNEL_SHARE    0.1 /* of a bandwidth */
 #define FEW_HOSTS       8
 #define FEW_SHARE       0.15
+#define LATE_LEAST      3  /* readings: two jobs of each pair, so with two partners at least */
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 
 static struct pair_jobs jobs_of(struct acceptance *acceptance)
@@ -56,13 +58,42 @@ struct pairing {
     struct host_pair *pairs;
 };
 
-static enum status rounds_run(const struct pairing *it, struct pair_jobs *jobs)
+/* Takes out the hosts of which most jobs did not end in their time, with two partners at least: each
+ * costs all pairs of a round that time, and more of them say nothing new. */
+static void late_leave_out(const struct pairing *it)
+{
+    const struct readings *readings = &it->acceptance->paired;
+    for (int h = 0; h < it->acceptance->roster->host_count; h++) {
+        int late = 0, others = 0;
+        for (size_t i = 0; i < readings->count; i++) {
+            const struct reading *reading = &readings->of[i];
+            if (reading->from != h && reading->to != h)
+                continue;
+            late += reading->outcome == READING_LATE;
+            others += reading->outcome != READING_LATE;
+        }
+        it->present[h] &= late < LATE_LEAST || late <= others;
+    }
+}
+
+/* As many rounds as its time allows. */
+static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
+                              struct stage_result *result)
 {
     enum status status = STATUS_OK;
+    double longest = 0;
     for (int r = 0; r < it->rounds && status == STATUS_OK; r++) {
+        double left = stage_left(it->acceptance);
+        if (left < longest) {
+            stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time", r, it->rounds);
+            it->rounds = r;
+            break;
+        }
         present_find(it->acceptance, it->present);
+        late_leave_out(it);
         int count = rounds_pairs(it->plan, r, it->present, it->pairs);
         status = pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, &it->acceptance->paired);
+        longest = fmax(longest, left - stage_left(it->acceptance));
     }
     return status;
 }
@@ -100,7 +131,7 @@ static enum status pairs_learn(struct acceptance *acceptance, int rounds, int fa
     return STATUS_OK;
 }
 
-static enum status pairs_go(const struct pairing *it, struct stage_result *result)
+static enum status pairs_go(struct pairing *it, struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
     struct pair_jobs jobs = jobs_of(acceptance);
@@ -112,7 +143,7 @@ static enum status pairs_go(const struct pairing *it, struct stage_result *resul
     }
     if (remark)
         stage_lacks(result, STAGE_PARTLY, "%s", remark);
-    enum status status = rounds_run(it, &jobs);
+    enum status status = rounds_run(it, &jobs, result);
     if (status == STATUS_OK)
         status = resent_packets_judge(acceptance);
     return status == STATUS_OK ? pairs_learn(acceptance, it->rounds, jobs.failures, result)
@@ -124,7 +155,7 @@ enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *
     int hosts = acceptance->roster->host_count;
     const struct job *job = acceptance->job;
     int rounds = job->accept.all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
-    const struct pairing it = {
+    struct pairing it = {
         .acceptance = acceptance,
         .plan = rounds_plan(hosts, rounds, acceptance->seed),
         .rounds = rounds,
@@ -237,22 +268,30 @@ struct isolating {
     int rounds;
 };
 
-static enum status isolate_rounds(struct isolating *it)
+static enum status isolate_rounds(struct isolating *it, struct stage_result *result)
 {
     struct pair_jobs jobs = jobs_of(it->acceptance);
     struct readings *readings = &it->acceptance->isolated;
     enum status status = STATUS_OK;
+    double longest = 0;
     while (status == STATUS_OK && it->rounds < ISOLATIONS_MOST) {
+        double left = stage_left(it->acceptance);
         present_find(it->acceptance, it->present);
         int count = isolation_pairs(it->isolation, it->present, it->pairs);
         size_t before = readings->count;
         if (count == 0)
             break;
+        if (left < longest) {
+            stage_lacks(result, STAGE_PARTLY,
+                        "its time was over after %d rounds, and there was more to try", it->rounds);
+            break;
+        }
         it->rounds++;
         status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, readings);
         if (status == STATUS_OK &&
             !isolation_add(it->isolation, readings->of + before, readings->count - before))
             status = fail(STATUS_ERROR, "out of memory for the suspects");
+        longest = fmax(longest, left - stage_left(it->acceptance));
     }
     return status;
 }
@@ -261,7 +300,7 @@ static enum status isolate_go(struct isolating *it, struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
     int suspects = isolation_suspicion(it->isolation)->count;
-    enum status status = isolate_rounds(it);
+    enum status status = isolate_rounds(it, result);
     struct sicknesses *sicknesses =
         status == STATUS_OK ? sicknesses_find(acceptance->fleet, it->isolation) : NULL;
     if (status == STATUS_OK)

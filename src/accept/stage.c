@@ -3,9 +3,12 @@
  */
 #include "accept/stage.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/clock.h"
 
 const char *const stage_state_names[] = {
     [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
@@ -25,6 +28,11 @@ void stage_says(struct stage_result *result, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(result->text, sizeof result->text, format, arguments);
     va_end(arguments);
+}
+
+double stage_left(const struct acceptance *acceptance)
+{
+    return fmax(acceptance->until - clock_seconds(), 0);
 }
 
 int hosts_left(const struct acceptance *acceptance, int *hosts)

@@ -17,6 +17,9 @@ void stage_says(struct stage_result *result, const char *format, ...)
 
 #define HOSTS_COMPARED 4 /* with fewer there is no middle to be held against */
 
+/* Seconds of the present stage's time that are left; not below 0. */
+double stage_left(const struct acceptance *acceptance);
+
 /* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
 int hosts_left(const struct acceptance *acceptance, int *hosts);
 /* Those of them that are good so far. */

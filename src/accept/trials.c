@@ -4,12 +4,16 @@
 #include "accept/trials.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "accept/stage.h"
 #include "base/log.h"
+
+#define TRIAL_LEAST 1.0 /* second: that a job gets behind the end of its stage */
 
 void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage)
 {
@@ -186,7 +190,8 @@ enum status trials_run(struct trials *trials, double seconds)
     struct fleet_outcome *outcomes = NULL;
     enum status status =
         coordinator_run(acceptance->coordinator, accept_stage_names[trials->stage], trials->jobs,
-                        trials->count, seconds, trials_progress, trials, &outcomes);
+                        trials->count, fmin(seconds, fmax(stage_left(acceptance), TRIAL_LEAST)),
+                        trials_progress, trials, &outcomes);
     trials->of = calloc((size_t)trials->count + 1, sizeof *trials->of);
     if (!trials->of)
         status = fail(STATUS_ERROR, "out of memory for the outcomes of %d jobs", trials->count);

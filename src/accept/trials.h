@@ -35,7 +35,8 @@ void trials_open(struct trials *trials, struct acceptance *acceptance, enum acce
 enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Runs all of them, for `seconds` at most, and keeps their JSON with the results of the stage. */
+/* Runs all of them, for `seconds` at most, and not longer than the stage
+ * may take, and keeps their JSON with the results of the stage. */
 enum status trials_run(struct trials *trials, double seconds);
 void trials_close(struct trials *trials);
 

@@ -72,6 +72,8 @@ refused() { # refused REGEX OPTION...
     check_status 2 "${*:2}"
     check_says "$1"
 }
+refused "'pairs:2' in --stages is too short: pairs needs 3 s" --stages pairs:2 --np 2
+refused "'node:x' in --stages: write the seconds" --stages node:x --np 2
 refused "'nod' is no stage: did you mean 'node'\?" --stages nod --np 2
 refused 'cannot write /nowhere/x' --json /nowhere/x --np 2
 refused 'has no option --min-bytes' -b 8 --np 2
@@ -163,6 +165,14 @@ for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 table
 check_says '^# good: (h\[1-4\]|h\[1,3-4\]|h\[3-4\])$' "$out"
 no_host_is_lost
+SECONDS=0
+accepts "1 2 3 4" --stages pairs:5,isolate:5
+await 20 worker_of 2 >/dev/null && kill -STOP "$(worker_of 2)"
+for rank in 0 1 2 3; do ended "$rank" '[05]'; done
+check "two stages of 5 s took $SECONDS s" test $SECONDS -le 20
+table
+check_says '^  pairs +partly .* [1-9] of [1-9] rounds fit into its time' "$out"
+check_json "$hosts_json" 'd["options"]["stages"] == ["start", "pairs:5", "isolate:5"]' 'not any(h["lost"] for h in d["hosts"])'
 nothing_is_left
 accepts "1 2 3 4" --stages pairs,isolate,all --junit "$scratch/junit.xml"
 await 20 worker_of 2 >/dev/null && kill -KILL "$(agent_of 2)"
