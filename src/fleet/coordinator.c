@@ -397,6 +397,18 @@ static void run_give_up(struct coordinator *coordinator)
             coordinator_lose(coordinator, rank, "it did not report the end of its worker", true);
 }
 
+/* The caller writes to a terminal, which may be stopped: agents are not to miss rank 0 then. */
+static void run_tell(struct coordinator *coordinator, coordinator_progress *progress,
+                     void *argument, int count)
+{
+    if (coordinator->agent.now - coordinator->progressed_at < LOOK_SECONDS)
+        return;
+    coordinator->progressed_at = coordinator->agent.now;
+    pulse_start(&coordinator->pulse);
+    progress(argument, coordinator->jobs_ended, count);
+    pulse_stop(&coordinator->pulse);
+}
+
 enum status coordinator_run(struct coordinator *coordinator, const char *stage,
                             const struct fleet_job *jobs, int count, double seconds,
                             coordinator_progress *progress, void *argument,
@@ -412,10 +424,7 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
     double until = coordinator->agent.now + seconds + REPORT_SECONDS;
     while (status == STATUS_OK && coordinator->jobs_ended < count) {
         status = coordinator_turn(coordinator, LOOK_SECONDS);
-        if (coordinator->agent.now - coordinator->progressed_at >= LOOK_SECONDS) {
-            coordinator->progressed_at = coordinator->agent.now;
-            progress(argument, coordinator->jobs_ended, count);
-        }
+        run_tell(coordinator, progress, argument, count);
         if (coordinator->agent.now > until)
             run_give_up(coordinator);
         if (coordinator->agent.now > until + REPORT_SECONDS)

@@ -66,6 +66,30 @@ run python3 "$scratch/late_reader.py" "$CCTEST" accept --np 3 --stages start,sel
 check_status 0 "a table that is read late"
 check_says '^# good: ' "$out"
 
+# Nor does one while the terminal of its running line is stopped (Ctrl-S).
+cat >"$scratch/stopped_terminal.py" <<'PYTHON'
+import os, pty, subprocess, sys, threading, time
+terminal, slave = pty.openpty()
+os.write(terminal, b"\x13")
+job = subprocess.Popen(sys.argv[1:], stderr=slave)
+os.close(slave)
+time.sleep(6)
+os.write(terminal, b"\x11")
+def drain():
+    try:
+        while os.read(terminal, 65536):
+            pass
+    except OSError: # the job has closed it
+        pass
+threading.Thread(target=drain, daemon=True).start()
+sys.exit(job.wait())
+PYTHON
+SECONDS=0
+run python3 "$scratch/stopped_terminal.py" "$CCTEST" accept --np 3 --stages start,self --timeout 6
+check_status 0 "a terminal that is stopped"
+check "the terminal held it up for $SECONDS s" test $SECONDS -ge 5
+check_says '^# good: ' "$out"
+
 # Bad input.
 refused() { # refused REGEX OPTION...
     cctest accept "${@:2}"
