@@ -132,7 +132,7 @@ static enum status printer_end(struct accept_report *report, const struct accept
 }
 
 /* The options that every small job is run with, as the user gave them, each behind a blank. */
-static void options_pass(const struct command_line *line, char *to, size_t size)
+static enum status options_pass(const struct command_line *line, char *to, size_t size)
 {
     struct text text = text_in(to, size);
     for (const struct option_row *row = option_table; row->name; row++) {
@@ -142,6 +142,11 @@ static void options_pass(const struct command_line *line, char *to, size_t size)
         if (passes && argument->source > SOURCE_DEFAULT)
             text_add(&text, " --%s %s", row->name, argument->text);
     }
+    return text.used + 1 < size ? STATUS_OK
+                                : fail(STATUS_USAGE,
+                                       "the options of memory and links are longer than "
+                                       "the %zu characters that small jobs get",
+                                       size - 2);
 }
 
 /* Then the table goes to standard error. */
@@ -157,9 +162,10 @@ enum status accept_command(const struct command_line *line, struct job *job)
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
     options_compared(job, FOR_ACCEPT, compared);
-    options_pass(line, options, sizeof options);
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
+    if (status == STATUS_OK)
+        status = options_pass(line, options, sizeof options);
     if (status == STATUS_OK) {
         bool aside = goes_to_output(job->json) || goes_to_output(job->html);
         struct accept_printer printer = {.report = {.begin = printer_begin,

@@ -50,19 +50,32 @@ static void rotations_print(FILE *out, const struct found *found)
                 found->rotations);
 }
 
+/* Those that make this of their hosts, behind so many others; how many there are then. */
+static int findings_of_print(FILE *out, const struct findings *findings, enum health health,
+                             int printed)
+{
+    for (int i = 0; i < findings->count && printed < FINDINGS_MOST; i++) {
+        const struct found *found = &findings->of[i];
+        if (found->health != health)
+            continue;
+        fprintf(out, "  %-8s %s", health == HEALTH_GOOD ? "note" : health_words[health],
+                found->text);
+        rotations_print(out, found);
+        fputc('\n', out);
+        printed++;
+    }
+    return printed;
+}
+
+/* The gravest first. */
 static void findings_print(FILE *out, const struct acceptance *acceptance)
 {
     const struct findings *findings = &acceptance->findings;
+    int printed = 0;
     if (findings->count > 0)
         fprintf(out, "#\n# findings:\n");
-    for (int i = 0; i < findings->count && i < FINDINGS_MOST; i++) {
-        fprintf(out, "  %-8s %s",
-                findings->of[i].health == HEALTH_GOOD ? "note"
-                                                      : health_words[findings->of[i].health],
-                findings->of[i].text);
-        rotations_print(out, &findings->of[i]);
-        fputc('\n', out);
-    }
+    for (int health = HEALTH_BAD; health >= HEALTH_GOOD; health--)
+        printed = findings_of_print(out, findings, (enum health)health, printed);
     if (findings->count > FINDINGS_MOST)
         fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
 }

@@ -108,7 +108,7 @@ static void *self_main(void *argument)
     return NULL;
 }
 
-/* Threads wait for each other, so if one cannot be started none may begin. */
+/* Threads wait for each other: if one cannot be started, the others wait until this process ends. */
 static enum status threads_run(struct self_run *run, struct self_thread *threads, int count)
 {
     int error = pthread_barrier_init(&run->barrier, NULL, (unsigned)count);

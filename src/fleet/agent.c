@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -115,6 +116,14 @@ static void signals_serve(struct agent *agent)
 
 /* ---- the agent ---- */
 
+/* Lists of hosts are for Slurm, whose name of a node may be another one than the host's own. */
+static void host_name_take(struct host_id *host)
+{
+    const char *node = getenv("SLURMD_NODENAME");
+    if (node && node[0])
+        snprintf(host->name, sizeof host->name, "%s", node);
+}
+
 enum status agent_open(struct agent *agent, const struct agent_ops *ops,
                        const struct membership *membership, const struct agent_config *config)
 {
@@ -128,6 +137,7 @@ enum status agent_open(struct agent *agent, const struct agent_ops *ops,
     agent->silence =
         fmin(fmax(config->bootstrap->timeout / SILENCE_SHARE, SILENCE_LEAST), SILENCE_MOST);
     join_request_fill(&agent->request, membership, config->options);
+    host_name_take(&agent->request.host);
     agent->signals = signals_open();
     enum status status = agent->signals < 0
                              ? fail(STATUS_ERROR, "no descriptor is left for signals")
