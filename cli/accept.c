@@ -22,7 +22,8 @@
 #include "cli/printers/json.h"
 #include "cli/worker.h"
 
-#define ERASE "\r\033[K" /* the line of a terminal */
+#define OPTIONS_TEXT_MOST 2048       /* more than a --transport and a --memory are long */
+#define ERASE             "\r\033[K" /* the line of a terminal */
 
 /* Rank 0's results: the table on standard output, JSON in a file that is replaced after each stage.
  */
@@ -132,7 +133,7 @@ static enum status printer_end(struct accept_report *report, const struct accept
 }
 
 /* The options that every small job is run with, as the user gave them, each behind a blank. */
-static enum status options_pass(const struct command_line *line, char *to, size_t size)
+static void options_pass(const struct command_line *line, char *to, size_t size)
 {
     struct text text = text_in(to, size);
     for (const struct option_row *row = option_table; row->name; row++) {
@@ -142,11 +143,6 @@ static enum status options_pass(const struct command_line *line, char *to, size_
         if (passes && argument->source > SOURCE_DEFAULT)
             text_add(&text, " --%s %s", row->name, argument->text);
     }
-    return text.used + 1 < size ? STATUS_OK
-                                : fail(STATUS_USAGE,
-                                       "the options of memory and links are longer than "
-                                       "the %zu characters that small jobs get",
-                                       size - 2);
 }
 
 /* Then the table goes to standard error. */
@@ -158,14 +154,13 @@ static bool goes_to_output(const char *path)
 enum status accept_command(const struct command_line *line, struct job *job)
 {
     struct bootstrap bootstrap;
-    char options[1024], *compared = malloc(COMPARED_TEXT_MOST);
+    char options[OPTIONS_TEXT_MOST], *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
     options_compared(job, FOR_ACCEPT, compared);
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
-    if (status == STATUS_OK)
-        status = options_pass(line, options, sizeof options);
+    options_pass(line, options, sizeof options);
     if (status == STATUS_OK) {
         bool aside = goes_to_output(job->json) || goes_to_output(job->html);
         struct accept_printer printer = {.report = {.begin = printer_begin,

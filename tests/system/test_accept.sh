@@ -98,7 +98,6 @@ refused() { # refused REGEX OPTION...
 }
 refused "'pairs:2' in --stages is too short: pairs needs 3 s" --stages pairs:2 --np 2
 refused "'node:x' in --stages: write the seconds" --stages node:x --np 2
-refused 'the options of memory and links are longer than' -m host -x "$(printf 'tcp,%.0s' {1..250})tcp" --np 2
 refused "'nod' is no stage: did you mean 'node'\?" --stages nod --np 2
 refused 'cannot write /nowhere/x' --json /nowhere/x --np 2
 refused 'has no option --min-bytes' -b 8 --np 2
