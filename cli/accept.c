@@ -16,6 +16,7 @@
 #include "bootstrap/local.h"
 #include "cli/commands.h"
 #include "cli/html/page.h"
+#include "cli/options/transports.h"
 #include "cli/printers/accept_files.h"
 #include "cli/printers/accept_json.h"
 #include "cli/printers/accept_table.h"
@@ -132,14 +133,16 @@ static enum status printer_end(struct accept_report *report, const struct accept
     return status;
 }
 
-/* The options that every small job is run with, as the user gave them, each behind a blank. */
+/* The options that every small job is run with, as the user gave them, each behind a blank. A job may
+ * have a transport of its own. */
 static void options_pass(const struct command_line *line, char *to, size_t size)
 {
     struct text text = text_in(to, size);
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *argument = &line->arguments[row - option_table];
         bool passes = (row->commands & FOR_RUN) && (row->commands & FOR_ACCEPT) &&
-                      row->group == GROUP_LINKS && row->argument && !row->per_rank;
+                      row->group == GROUP_LINKS && row->argument && !row->per_rank &&
+                      row->kind != &kind_transport;
         if (passes && argument->source > SOURCE_DEFAULT)
             text_add(&text, " --%s %s", row->name, argument->text);
     }

@@ -45,7 +45,7 @@ static enum status worker_measure(const struct membership *membership, struct jo
     options_compared(job, FOR_RUN, compared);
     if (job->memory->prepare)
         job->memory->prepare();
-    snprintf(path, sizeof path, "/dev/fd/%d", result);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", result);
     job->json = reports ? path : NULL;
     enum status status = printers_open(&printers, job, PRINT_FILES, reports);
     if (status == STATUS_OK) {

@@ -24,8 +24,8 @@ static void measurement_put(FILE *out, const struct measured *measured,
     text_put(out, "%s", measured->hosts[it->from].name);
     if (it->to >= 0)
         text_put(out, " \u2192 %s", measured->hosts[it->to].name);
-    if (it->rail > 0)
-        text_put(out, ", rail %d", it->rail);
+    if (it->part[0])
+        text_put(out, ", %s", it->part);
     fputs("</td>", out);
     if (isnan(it->value))
         element_put(out, "td class=\"number\"", "%s", it->outcome);

@@ -84,6 +84,7 @@ static bool measurements_read(const json_t *list, bool of_pairs, struct measured
             .from = measured_host_of(measured, it, of_pairs ? "from" : "host"),
             .to = of_pairs ? measured_host_of(measured, it, "to") : -1,
             .rail = (int)json_integer_value(json_object_get(it, "rail")),
+            .part = word_of(it, "part"),
             .value = number_of(it, "value"),
             .outcome = word_of(it, "outcome"),
             .stage = word_of(it, "stage")};

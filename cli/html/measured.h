@@ -16,9 +16,10 @@ struct measured_host {
 
 /* A measurement of a host, or from a host to another one. */
 struct measurement {
-    int from, to; /* hosts; `to` -1: of one host */
-    int rail;     /* of a pair */
-    double value; /* NAN: it failed, and why: */
+    int from, to;     /* hosts; `to` -1: of one host */
+    int rail;         /* of a pair */
+    const char *part; /* the NIC port or GPU that was measured; "": none is named */
+    double value;     /* NAN: it failed, and why: */
     const char *outcome, *stage;
 };
 

@@ -196,22 +196,9 @@ enum status transports_settle(struct job *job)
     return STATUS_OK;
 }
 
-/* Adds the settings on which ranks must agree: ":gid=3". */
-static void settings_text(const struct transport_choice *choice, struct text *text)
+static bool option_is_common(const struct transport_option *option)
 {
-    const struct transport_option *options = options_of(choice->transport);
-    for (int i = 0; i < TRANSPORT_OPTIONS_MOST && options[i].name; i++) {
-        const struct transport_setting *setting = &choice->settings[i];
-        if (!setting->given || options[i].per_rank)
-            continue;
-        text_add(text, ":%s=", options[i].name);
-        if (options[i].kind == TRANSPORT_OPTION_NUMBER)
-            text_add(text, "%ld", setting->number);
-        else
-            text_add(text, "%s",
-                     options[i].kind == TRANSPORT_OPTION_WORD ? options[i].words[setting->number]
-                                                              : setting->text);
-    }
+    return !option->per_rank;
 }
 
 /* `auto` allows the same as a list of all transports, so these are compared. */
@@ -223,7 +210,7 @@ static json_t *transport_compare(const struct option_row *option, const struct j
         char item[TRANSPORT_LIST_MOST + 64];
         struct text text = text_in(item, sizeof item);
         text_add(&text, "%s", job->transports[i].transport->name);
-        settings_text(&job->transports[i], &text);
+        transport_settings_put(&job->transports[i], option_is_common, &text); /* all must agree */
         json_array_append_new(items, json_string(item));
     }
     return items;

@@ -73,17 +73,18 @@ static json_t *numbers_json(const struct acceptance *acceptance)
     return numbers;
 }
 
-static void pairs_add(json_t *pairs, const struct readings *readings, enum accept_stage stage)
+static void pairs_add(json_t *pairs, const struct acceptance *acceptance,
+                      const struct readings *readings, enum accept_stage stage)
 {
     for (size_t i = 0; i < readings->count; i++) {
         const struct reading *reading = &readings->of[i];
         json_array_append_new(
             pairs,
-            json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:o}", "stage",
+            json_pack("{s:s, s:i, s:i, s:i, s:s?, s:s, s:s, s:s, s:o}", "stage",
                       accept_stage_names[stage], "from", reading->from, "to", reading->to, "rail",
-                      reading->rail, "metric", reading_metric_names[reading->metric], "unit",
-                      metric_unit(reading->metric), "outcome",
-                      reading_outcome_names[reading->outcome], "value",
+                      reading->rail, "part", acceptance->rails.names[reading->rail], "metric",
+                      reading_metric_names[reading->metric], "unit", metric_unit(reading->metric),
+                      "outcome", reading_outcome_names[reading->outcome], "value",
                       reading->outcome == READING_VALUE ? json_real(reading->value) : json_null()));
     }
 }
@@ -91,8 +92,8 @@ static void pairs_add(json_t *pairs, const struct readings *readings, enum accep
 static json_t *pairs_json(const struct acceptance *acceptance)
 {
     json_t *pairs = json_array();
-    pairs_add(pairs, &acceptance->paired, STAGE_PAIRS);
-    pairs_add(pairs, &acceptance->isolated, STAGE_ISOLATE);
+    pairs_add(pairs, acceptance, &acceptance->paired, STAGE_PAIRS);
+    pairs_add(pairs, acceptance, &acceptance->isolated, STAGE_ISOLATE);
     return pairs;
 }
 

@@ -11,7 +11,7 @@
 
 struct accept_arguments {
     const struct job *job;
-    const char *options; /* of every small job, each behind a blank */
+    const char *options; /* of every small job, but --transport, each behind a blank */
     struct agent_config agents;
     struct accept_report *report; /* rank 0 */
 };

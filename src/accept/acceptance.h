@@ -9,6 +9,7 @@
 #include "accept/baseline.h"
 #include "accept/findings.h"
 #include "accept/host_profile.h"
+#include "accept/rails.h"
 #include "accept/readings.h"
 #include "device/device_changes.h"
 #include "fleet/coordinator.h"
@@ -58,7 +59,8 @@ struct accept_report {
 
 struct acceptance {
     const struct job *job;
-    const char *options; /* that every small job is run with, each behind a blank */
+    const char
+        *options; /* that every small job is run with, but --transport, each behind a blank */
     const char *bootstrap;
     struct accept_report *report;
     struct coordinator *coordinator;
@@ -73,6 +75,7 @@ struct acceptance {
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
     struct host_number *numbers;
     int number_count, number_room;
+    struct rails rails;               /* of the pairs */
     struct readings paired, isolated; /* of pairs, and of isolate */
     struct readings resent;           /* by each job of pairs: packets that TCP sent again */
     bool *loses_packets;              /* by host; NULL: not judged */

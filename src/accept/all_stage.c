@@ -38,11 +38,11 @@ struct halving {
     int *agents;  /* in this order */
     int *half_of; /* by host: 0, 1, or -1 */
     struct reading *transfers;
-    int count, done;
+    int count, rail, done;
     double least, most; /* shares of what pairs promise */
 };
 
-/* What each pair of a half had: both directions. */
+/* What each pair of a half had on the rail: both directions. */
 static size_t transfers_take(struct halving *it, const json_t *line)
 {
     const json_t *groups = json_object_get(line, "groups");
@@ -50,10 +50,18 @@ static size_t transfers_take(struct halving *it, const json_t *line)
     for (size_t i = 0; i < json_array_size(groups) && (int)i < it->count / 2; i++) {
         double value = line_number(json_array_get(groups, i), "busbw_GBps");
         int a = it->hosts[it->order[2 * i]], b = it->hosts[it->order[2 * i + 1]];
-        it->transfers[known++] = (struct reading){
-            .from = a, .to = b, .metric = METRIC_BOTH, .outcome = READING_VALUE, .value = value};
-        it->transfers[known++] = (struct reading){
-            .from = b, .to = a, .metric = METRIC_BOTH, .outcome = READING_VALUE, .value = value};
+        it->transfers[known++] = (struct reading){.from = a,
+                                                  .to = b,
+                                                  .rail = it->rail,
+                                                  .metric = METRIC_BOTH,
+                                                  .outcome = READING_VALUE,
+                                                  .value = value};
+        it->transfers[known++] = (struct reading){.from = b,
+                                                  .to = a,
+                                                  .rail = it->rail,
+                                                  .metric = METRIC_BOTH,
+                                                  .outcome = READING_VALUE,
+                                                  .value = value};
     }
     return known;
 }
@@ -83,6 +91,7 @@ static enum status halves_exchange(struct halving *it)
 {
     struct acceptance *acceptance = it->acceptance;
     struct trials trials;
+    char transport[RAIL_TRANSPORT_MOST];
     for (int h = 0; h < acceptance->roster->host_count; h++)
         it->half_of[h] = -1;
     for (int i = 0; i < it->count; i++) {
@@ -91,6 +100,7 @@ static enum status halves_exchange(struct halving *it)
         it->half_of[host] = i % 2;
     }
     trials_open(&trials, acceptance, STAGE_HALVES);
+    trials.transport = rail_transport(acceptance->job, &acceptance->rails, it->rail, transport);
     enum status status = trials_add(
         &trials, it->agents, it->count,
         "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget 2 -w 2 -c 1 --timeout 15",
@@ -118,6 +128,7 @@ static enum status halves_go(struct halving *it, struct stage_result *result)
     for (int split = 0; split < SPLITS && status == STATUS_OK; split++) {
         it->count = hosts_good(acceptance, it->hosts) & ~1;
         random_shuffle(it->order, it->count, &random);
+        it->rail = split % acceptance->rails.count;
         status = halves_exchange(it);
     }
     if (it->done < SPLITS)

@@ -7,7 +7,7 @@
 #include "accept/acceptance.h"
 
 /* The hosts that are good are halved at random, and each exchanges with one of the other half, all at
- * the same time. */
+ * the same time, each time on another rail. */
 enum status halves_stage_run(struct acceptance *acceptance, struct stage_result *result);
 
 /* Allreduce and alltoall over all agents of the hosts that are good, checked, and held against the

@@ -54,23 +54,34 @@ static enum status hosts_match(struct baseline *baseline, const json_t *document
     return STATUS_OK;
 }
 
-static enum status pairs_take(struct baseline *baseline, const json_t *pairs)
+/* The number that the rail of an earlier reading has today; -1: none. */
+static int rail_today(const json_t *pair, const char *const *names, int count)
+{
+    const char *part = text_of(pair, "part");
+    if (!names[0])
+        return part[0] ? -1 : 0;
+    return name_index(part, names, count);
+}
+
+enum status baseline_pairs_take(struct baseline *baseline, const char *const *names, int count)
 {
     size_t index;
     const json_t *pair;
     enum status status = STATUS_OK;
-    json_array_foreach(pairs, index, pair)
+    readings_free(&baseline->pairs);
+    baseline->pairs = (struct readings){0};
+    json_array_foreach(baseline->measured, index, pair)
     {
         struct reading reading = {
             .from = host_today(baseline, pair, "from"),
             .to = host_today(baseline, pair, "to"),
-            .rail = (int)json_integer_value(json_object_get(pair, "rail")),
+            .rail = rail_today(pair, names, count),
             .value = json_number_value(json_object_get(pair, "value")),
         };
         int metric = name_index(text_of(pair, "metric"), reading_metric_names, METRICS);
         bool known = strcmp(text_of(pair, "stage"), accept_stage_names[STAGE_PAIRS]) == 0 &&
                      strcmp(text_of(pair, "outcome"), "ok") == 0 && metric >= 0 &&
-                     reading.from >= 0 && reading.to >= 0 && reading.value > 0;
+                     reading.from >= 0 && reading.to >= 0 && reading.rail >= 0 && reading.value > 0;
         reading.metric = known ? (enum metric)metric : METRIC_LATENCY;
         if (known && status == STATUS_OK)
             status = readings_add(&baseline->pairs, &reading);
@@ -95,7 +106,7 @@ enum status baseline_read(const char *path, const char *const *labels, int hosts
     if (status == STATUS_OK)
         status = hosts_match(baseline, document, path, labels, hosts);
     if (status == STATUS_OK)
-        status = pairs_take(baseline, json_object_get(document, "pairs"));
+        baseline->measured = json_incref(json_object_get(document, "pairs"));
     if (status == STATUS_OK)
         baseline->numbers = json_incref(json_object_get(document, "numbers"));
     json_decref(document);
@@ -105,6 +116,7 @@ enum status baseline_read(const char *path, const char *const *labels, int hosts
 void baseline_free(struct baseline *baseline)
 {
     readings_free(&baseline->pairs);
+    json_decref(baseline->measured);
     json_decref(baseline->numbers);
     free(baseline->host_of);
 }

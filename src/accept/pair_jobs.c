@@ -4,7 +4,9 @@
 #include "accept/pair_jobs.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "accept/resent_packets.h"
 #include "accept/trials.h"
@@ -19,63 +21,138 @@
 #define LATENCY_BYTES 8
 #define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
 
-/* One rank on each host of the pairs, in this order or the other. */
-static enum status pairs_add(struct pair_jobs *jobs, struct trials *trials,
+/* The pairs whose hosts both have a rail; how many. `kept` has room for all. */
+static int pairs_on_rail(const struct acceptance *acceptance, int rail,
+                         const struct host_pair *pairs, int count, struct host_pair *kept)
+{
+    const struct rails *rails = &acceptance->rails;
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (rail_is_at(rails, rail, acceptance->inventories, pairs[i].a) &&
+            rail_is_at(rails, rail, acceptance->inventories, pairs[i].b))
+            kept[left++] = pairs[i];
+    return left;
+}
+
+/* Runs a job for each pair on a rail: one rank on each host, in this order or the other. */
+static enum status pairs_run(struct pair_jobs *jobs, struct trials *trials, int rail,
                              const struct host_pair *pairs, int count, bool reversed,
                              const char *command)
 {
-    const struct fleet_host *hosts = jobs->acceptance->roster->hosts;
+    const struct acceptance *acceptance = jobs->acceptance;
+    const struct fleet_host *hosts = acceptance->roster->hosts;
+    char transport[RAIL_TRANSPORT_MOST];
     enum status status = STATUS_OK;
+    trials->transport = rail_transport(acceptance->job, &acceptance->rails, rail, transport);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const int a = hosts[pairs[i].a].agents[0], b = hosts[pairs[i].b].agents[0];
         const int agents[] = {reversed ? b : a, reversed ? a : b};
         status = trials_add(trials, agents, 2, "%s", command);
     }
-    return status;
+    return status == STATUS_OK ? trials_run(trials, jobs->seconds) : status;
 }
 
-/* Finds the size of messages. */
-static enum status bytes_find(struct pair_jobs *jobs, enum accept_stage stage,
-                              const struct host_pair *pairs, int count)
+/* ---- the first try ---- */
+
+/* Tells of a rail that cannot be used. Where the user has named no transport, a NIC may be there that is
+ * not meant for this. */
+static enum status rail_refuse(struct acceptance *acceptance, enum accept_stage stage, int rail,
+                               const struct trial *trial)
+{
+    bool meant = strcmp(acceptance->job->transports_text, "auto") != 0;
+    return stage_finds(acceptance, stage, -1, -1, HEALTH_GOOD,
+                       meant ? outcome_status(trial->outcome) : STATUS_OK,
+                       "all hosts, %s: it is not measured, since most pairs cannot use it: %s",
+                       acceptance->rails.names[rail], trial->why);
+}
+
+/* Tries a rail, and adds the rates of the pairs. *dropped: it cannot be used. */
+static enum status rail_try(struct pair_jobs *jobs, enum accept_stage stage, int rail,
+                            const struct host_pair *pairs, int count, double *rates, size_t *known,
+                            bool *dropped)
 {
     struct trials trials;
     char command[120];
-    double *rates = malloc((size_t)count * sizeof *rates);
-    size_t known = 0;
-    if (!rates)
-        return fail(STATUS_ERROR, "out of memory for %d pairs", count);
+    int failed = 0, worst = 0;
     snprintf(command, sizeof command, "sendrecv -a uni -b %d -e %d -n 4 -w 1 -c 0 --timeout %g",
              PROBE_BYTES, PROBE_BYTES, jobs->seconds / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, stage);
-    enum status status = pairs_add(jobs, &trials, pairs, count, false, command);
-    if (status == STATUS_OK)
-        status = trials_run(&trials, jobs->seconds);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        if (trials.of[i].outcome == READING_VALUE)
-            rates[known++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
+    enum status status = pairs_run(jobs, &trials, rail, pairs, count, false, command);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        if (trials.of[i].outcome == READING_VALUE) {
+            rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
+        } else {
+            failed++;
+            worst = i;
+        }
+    }
+    *dropped = rails_have_names(&jobs->acceptance->rails) && 2 * failed > count;
+    if (status == STATUS_OK && *dropped)
+        status = rail_refuse(jobs->acceptance, stage, rail, &trials.of[worst]);
     trials_close(&trials);
+    return status;
+}
+
+static void bytes_choose(struct acceptance *acceptance, double *rates, size_t known)
+{
     double wanted = known > 0 ? median_of(rates, known) * 1e3 * MESSAGE_US : PROBE_BYTES;
-    for (jobs->acceptance->message_bytes = BYTES_LEAST;
-         jobs->acceptance->message_bytes < BYTES_MOST &&
-         (double)jobs->acceptance->message_bytes < wanted;)
-        jobs->acceptance->message_bytes *= 2;
+    size_t bytes = BYTES_LEAST;
+    while (bytes < BYTES_MOST && (double)bytes < wanted)
+        bytes *= 2;
+    acceptance->message_bytes = bytes;
+}
+
+enum status pair_jobs_try(struct pair_jobs *jobs, enum accept_stage stage,
+                          const struct host_pair *pairs, int count)
+{
+    struct rails *rails = &jobs->acceptance->rails;
+    struct host_pair *kept = calloc((size_t)count, sizeof *kept);
+    double *rates = calloc((size_t)(count * rails->count), sizeof *rates);
+    enum status status =
+        kept && rates ? STATUS_OK : fail(STATUS_ERROR, "out of memory for %d pairs", count);
+    size_t known = 0;
+    bool named = rails_have_names(rails);
+    for (int r = 0; r < rails->count && status == STATUS_OK;) {
+        int left = pairs_on_rail(jobs->acceptance, r, pairs, count, kept);
+        bool dropped = false;
+        status = rail_try(jobs, stage, r, kept, left, rates, &known, &dropped);
+        if (dropped)
+            rails_drop(rails, r);
+        r += !dropped;
+        if (dropped && named && !rails_have_names(rails))
+            r = 0; /* none is left: the transports as they were given */
+        named = rails_have_names(rails);
+    }
+    if (status == STATUS_OK)
+        bytes_choose(jobs->acceptance, rates, known);
+    free(kept);
     free(rates);
     return status;
 }
 
-static enum status reading_take(struct readings *readings, const struct host_pair *pair,
-                                enum metric metric, bool reversed, const struct trials *trials,
-                                int job, const char *algorithm, size_t bytes)
+/* ---- measurements ---- */
+
+/* A job of a pair on a rail that has ended. */
+struct pair_trial {
+    const struct host_pair *pair;
+    int rail, job;
+    const struct trials *trials;
+    struct readings *readings;
+};
+
+static enum status reading_take(const struct pair_trial *it, enum metric metric, bool reversed,
+                                const char *algorithm, size_t bytes)
 {
-    struct reading reading = {.from = reversed ? pair->b : pair->a,
-                              .to = reversed ? pair->a : pair->b,
+    struct reading reading = {.from = reversed ? it->pair->b : it->pair->a,
+                              .to = reversed ? it->pair->a : it->pair->b,
+                              .rail = it->rail,
                               .metric = metric,
-                              .outcome = trials->of[job].outcome};
+                              .outcome = it->trials->of[it->job].outcome};
     if (reading.outcome == READING_VALUE)
         /* The least latency is that of the link; others may be those of a CPU that was busy. */
-        reading.value = line_number(trials_line(trials, job, NULL, algorithm, bytes),
+        reading.value = line_number(trials_line(it->trials, it->job, NULL, algorithm, bytes),
                                     metric == METRIC_LATENCY ? "time_us.min" : "busbw_GBps");
-    return readings_add(readings, &reading);
+    return readings_add(it->readings, &reading);
 }
 
 /* The loss of a host's agent is known, and accuses no partner. */
@@ -86,23 +163,37 @@ static bool host_was_lost(const struct pair_jobs *jobs, const struct host_pair *
 }
 
 /* A failed job has one reading. */
-static enum status pair_take(const struct pair_jobs *jobs, const struct host_pair *pair,
-                             const struct trials *trials, int job, struct readings *readings)
+static enum status pair_take(const struct pair_trial *it, size_t bytes)
 {
-    enum status status =
-        reading_take(readings, pair, METRIC_LATENCY, false, trials, job, "pingpong", LATENCY_BYTES);
-    if (trials->of[job].outcome != READING_VALUE || status != STATUS_OK)
+    enum status status = reading_take(it, METRIC_LATENCY, false, "pingpong", LATENCY_BYTES);
+    if (it->trials->of[it->job].outcome != READING_VALUE || status != STATUS_OK)
         return status;
-    status = reading_take(readings, pair, METRIC_ALONE, false, trials, job, "uni",
-                          jobs->acceptance->message_bytes);
+    status = reading_take(it, METRIC_ALONE, false, "uni", bytes);
     for (int reversed = 0; reversed < 2 && status == STATUS_OK; reversed++)
-        status = reading_take(readings, pair, METRIC_BOTH, reversed, trials, job, "bidir",
-                              jobs->acceptance->message_bytes);
+        status = reading_take(it, METRIC_BOTH, reversed, "bidir", bytes);
     return status;
 }
 
+static enum status half_take(struct pair_jobs *jobs, enum accept_stage stage,
+                             const struct pair_trial *it, bool reversed)
+{
+    struct acceptance *acceptance = jobs->acceptance;
+    const struct trial *trial = &it->trials->of[it->job];
+    bool failed = trial->outcome != READING_VALUE;
+    enum status status = STATUS_OK;
+    if (failed && host_was_lost(jobs, it->pair))
+        return STATUS_OK;
+    jobs->failures += failed;
+    if (stage == STAGE_PAIRS && !failed)
+        status = resent_packets_take(acceptance, it->pair, trial->document);
+    if (status != STATUS_OK)
+        return status;
+    return reversed ? reading_take(it, METRIC_ALONE, true, "uni", acceptance->message_bytes)
+                    : pair_take(it, acceptance->message_bytes);
+}
+
 /* Runs one of the two jobs of each pair. */
-static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
+static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage, int rail,
                             const struct host_pair *pairs, int count, bool reversed,
                             struct readings *readings)
 {
@@ -120,37 +211,29 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage,
                  LATENCY_BYTES, bytes, bytes / LATENCY_BYTES, jobs->budget,
                  jobs->seconds / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, stage);
-    enum status status = pairs_add(jobs, &trials, pairs, count, reversed, command);
-    if (status == STATUS_OK)
-        status = trials_run(&trials, jobs->seconds);
+    enum status status = pairs_run(jobs, &trials, rail, pairs, count, reversed, command);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
-        bool failed = trials.of[i].outcome != READING_VALUE;
-        if (failed && host_was_lost(jobs, &pairs[i]))
-            continue;
-        jobs->failures += failed;
-        if (stage == STAGE_PAIRS && !failed)
-            status = resent_packets_take(jobs->acceptance, &pairs[i], trials.of[i].document);
-        if (status != STATUS_OK)
-            break;
-        status = reversed ? reading_take(readings, &pairs[i], METRIC_ALONE, true, &trials, i, "uni",
-                                         jobs->acceptance->message_bytes)
-                          : pair_take(jobs, &pairs[i], &trials, i, readings);
+        const struct pair_trial it = {
+            .pair = &pairs[i], .rail = rail, .job = i, .trials = &trials, .readings = readings};
+        status = half_take(jobs, stage, &it, reversed);
     }
     trials_close(&trials);
     return status;
 }
 
 enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
-                          const struct host_pair *pairs, int count, struct readings *readings)
+                          const struct host_pair *pairs, int count, uint64_t rails,
+                          struct readings *readings)
 {
     enum status status = STATUS_OK;
-    if (count == 0)
-        return STATUS_OK;
-    if (jobs->acceptance->message_bytes == 0)
-        status = bytes_find(jobs, stage, pairs, count);
-    if (status == STATUS_OK)
-        status = half_run(jobs, stage, pairs, count, false, readings);
-    if (status == STATUS_OK)
-        status = half_run(jobs, stage, pairs, count, true, readings);
+    struct host_pair *kept = calloc((size_t)count + 1, sizeof *kept);
+    if (!kept)
+        return fail(STATUS_ERROR, "out of memory for %d pairs", count);
+    for (int r = 0; r < jobs->acceptance->rails.count && status == STATUS_OK; r++) {
+        int left = rails >> r & 1 ? pairs_on_rail(jobs->acceptance, r, pairs, count, kept) : 0;
+        for (int reversed = 0; reversed < 2 && left > 0 && status == STATUS_OK; reversed++)
+            status = half_run(jobs, stage, r, kept, left, reversed, readings);
+    }
+    free(kept);
     return status;
 }

@@ -23,6 +23,7 @@
 #define FEW_SHARE       0.15
 #define LATE_LEAST      3  /* readings: two jobs of each pair, so with two partners at least */
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
+#define QUICK_READINGS  2  /* at least, of each host and rail, with --quick */
 
 static struct pair_jobs jobs_of(struct acceptance *acceptance)
 {
@@ -76,24 +77,47 @@ static void late_leave_out(const struct pairing *it)
     }
 }
 
+/* How many rails are measured in a round: all, or with --quick so many that each has its readings. */
+static int rails_in_round(const struct pairing *it)
+{
+    int rails = it->acceptance->rails.count;
+    int enough = (QUICK_READINGS * rails + it->rounds - 1) / it->rounds;
+    return it->acceptance->job->accept.quick && enough < rails ? enough : rails;
+}
+
+/* They take turns. */
+static uint64_t rails_of_round(const struct pairing *it, int round)
+{
+    int rails = it->acceptance->rails.count, each = rails_in_round(it);
+    uint64_t set = 0;
+    for (int i = 0; i < each; i++)
+        set |= UINT64_C(1) << (round * each + i) % rails;
+    return set;
+}
+
 /* As many rounds as its time allows. */
 static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
                               struct stage_result *result)
 {
+    struct acceptance *acceptance = it->acceptance;
     enum status status = STATUS_OK;
     double longest = 0;
     for (int r = 0; r < it->rounds && status == STATUS_OK; r++) {
-        double left = stage_left(it->acceptance);
+        double left = stage_left(acceptance);
         if (left < longest) {
             stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time", r, it->rounds);
             it->rounds = r;
             break;
         }
-        present_find(it->acceptance, it->present);
+        present_find(acceptance, it->present);
         late_leave_out(it);
         int count = rounds_pairs(it->plan, r, it->present, it->pairs);
-        status = pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, &it->acceptance->paired);
-        longest = fmax(longest, left - stage_left(it->acceptance));
+        if (count > 0 && acceptance->message_bytes == 0)
+            status = pair_jobs_try(jobs, STAGE_PAIRS, it->pairs, count);
+        if (status == STATUS_OK)
+            status = pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, rails_of_round(it, r),
+                                   &acceptance->paired);
+        longest = fmax(longest, left - stage_left(acceptance));
     }
     return status;
 }
@@ -106,28 +130,44 @@ static bool values_exist(const struct readings *readings)
     return false;
 }
 
-/* Learns the fleet from the readings, and says its medians. */
-static enum status pairs_learn(struct acceptance *acceptance, int rounds, int failures,
-                               struct stage_result *result)
+/* "8 rounds", "8 rounds on 4 rails", "8 rounds, each on 2 of 8 rails". Returns `text`. */
+static const char *rounds_text(const struct pairing *it, char text[COUNTED_MOST])
 {
-    const struct fleet_config config = {.hosts = acceptance->roster->host_count, .rails = 1};
+    int rails = it->acceptance->rails.count, each = rails_in_round(it);
+    if (!rails_have_names(&it->acceptance->rails))
+        return counted(it->rounds, "round", text);
+    if (each < rails)
+        snprintf(text, COUNTED_MOST, "%d rounds, each on %d of %d rails", it->rounds, each, rails);
+    else
+        snprintf(text, COUNTED_MOST, "%d round%s on %d rail%s", it->rounds,
+                 it->rounds == 1 ? "" : "s", rails, rails == 1 ? "" : "s");
+    return text;
+}
+
+/* Learns the fleet from the readings, and says its medians. */
+static enum status pairs_learn(const struct pairing *it, int failures, struct stage_result *result)
+{
+    struct acceptance *acceptance = it->acceptance;
+    const struct fleet_config config = {.hosts = acceptance->roster->host_count,
+                                        .rails = acceptance->rails.count};
+    char rounds[COUNTED_MOST];
     const struct readings *readings = &acceptance->paired;
     double medians[METRICS];
     acceptance->fleet = fleet_create(&config, readings->of, readings->count);
     if (!acceptance->fleet)
         return fail(STATUS_ERROR, "out of memory for %zu readings", readings->count);
-    if (rounds > 0 && !values_exist(readings)) {
+    if (it->rounds > 0 && !values_exist(readings)) {
         stage_lacks(result, STAGE_PARTLY,
                     "no pair could be measured: JSON has the reason of each (jobs)");
         return STATUS_OK;
     }
     for (int m = 0; m < METRICS; m++)
-        medians[m] = fleet_median(acceptance->fleet, (enum metric)m, 0);
+        medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
     stage_says(result,
-               "%d rounds, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each; "
+               "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each; "
                "%d jobs failed",
-               rounds, medians[METRIC_LATENCY], medians[METRIC_ALONE], medians[METRIC_BOTH],
-               failures);
+               rounds_text(it, rounds), medians[METRIC_LATENCY], medians[METRIC_ALONE],
+               medians[METRIC_BOTH], failures);
     return STATUS_OK;
 }
 
@@ -137,17 +177,32 @@ static enum status pairs_go(struct pairing *it, struct stage_result *result)
     struct pair_jobs jobs = jobs_of(acceptance);
     int left = present_find(acceptance, it->present);
     const char *remark = fleet_size_remark(left);
+    char rails[COUNTED_MOST];
     if (left < 2) {
         stage_lacks(result, STAGE_LEFT_OUT, "pairs need two hosts");
         return STATUS_OK;
     }
     if (remark)
         stage_lacks(result, STAGE_PARTLY, "%s", remark);
+    if (!acceptance->inventories && verbs_is_present(acceptance->job))
+        stage_lacks(result, STAGE_PARTLY,
+                    "NICs are not told apart, since the stage inventory was left out%s%s",
+                    remark ? "; " : "", remark ? remark : "");
     enum status status = rounds_run(it, &jobs, result);
+    if (acceptance->rails.dropped > 0)
+        stage_lacks(result, STAGE_PARTLY, "%s could not be used: see the findings",
+                    counted(acceptance->rails.dropped, "rail", rails));
     if (status == STATUS_OK)
         status = resent_packets_judge(acceptance);
-    return status == STATUS_OK ? pairs_learn(acceptance, it->rounds, jobs.failures, result)
-                               : status;
+    return status == STATUS_OK ? pairs_learn(it, jobs.failures, result) : status;
+}
+
+/* The rails of the first time stay: those that could not be used are dropped. False: out of memory. */
+static bool rails_know(struct acceptance *acceptance)
+{
+    return acceptance->rails.count > 0 ||
+           rails_find(acceptance->job, acceptance->inventories, acceptance->roster->host_count,
+                      &acceptance->rails);
 }
 
 enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *result)
@@ -162,9 +217,9 @@ enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *
         .present = calloc((size_t)hosts, sizeof *it.present),
         .pairs = calloc((size_t)hosts, sizeof *it.pairs),
     };
-    enum status status = it.present && it.pairs && it.plan
-                             ? pairs_go(&it, result)
-                             : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
+    bool room = it.present && it.pairs && it.plan && rails_know(acceptance);
+    enum status status =
+        room ? pairs_go(&it, result) : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
     rounds_free(it.plan);
     free(it.present);
     free(it.pairs);
@@ -220,6 +275,7 @@ static enum status sicknesses_report(struct acceptance *acceptance,
 {
     enum status status = STATUS_OK;
     int untried = untried_count(sicknesses);
+    const struct fleet_names names = fleet_names_of(acceptance);
     bool uneven = 2 * untried >= acceptance->roster->host_count;
     if (uneven)
         stage_lacks(result, STAGE_PARTLY,
@@ -238,22 +294,34 @@ static enum status sicknesses_report(struct acceptance *acceptance,
             .health = spot->kind == SPOT_HOST && sickness->confirmed ? HEALTH_BAD : HEALTH_SUSPECT,
             .status = sickness_status(sickness->kind)};
         struct text text = text_in(found.text, sizeof found.text);
-        sickness_put(sickness, acceptance->label_pointers, &text);
+        sickness_put(sickness, &names, &text);
         status = findings_add(&acceptance->findings, &found);
     }
     return status;
 }
 
-/* What no host can be accused of, since all have it. */
+/* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may double it,
+ * and take a part of a bandwidth. */
+static bool is_by_kernel(const struct fleet *fleet)
+{
+    return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;
+}
+
+/* What no host can be accused of, since all have it. One connection of a kernel's TCP need not fill its
+ * link. */
 static enum status notes_report(struct acceptance *acceptance, const struct limits *limits)
 {
+    const struct fleet_names names = fleet_names_of(acceptance);
     const struct fleet_note *notes = limits_notes(limits);
     enum status status = STATUS_OK;
     for (int i = 0; i < limits_note_count(limits) && status == STATUS_OK; i++) {
-        struct found found = {
-            .stage = STAGE_ISOLATE, .host = -1, .peer = -1, .status = STATUS_SLOW};
+        bool usual = notes[i].yardstick == YARDSTICK_RATE && is_by_kernel(acceptance->fleet);
+        struct found found = {.stage = STAGE_ISOLATE,
+                              .host = -1,
+                              .peer = -1,
+                              .status = usual ? STATUS_OK : STATUS_SLOW};
         struct text text = text_in(found.text, sizeof found.text);
-        fleet_note_put(&notes[i], acceptance->fleet, &text);
+        fleet_note_put(&notes[i], acceptance->fleet, &names, &text);
         status = findings_add(&acceptance->findings, &found);
     }
     return status;
@@ -287,7 +355,7 @@ static enum status isolate_rounds(struct isolating *it, struct stage_result *res
             break;
         }
         it->rounds++;
-        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, readings);
+        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, RAILS_ALL, readings);
         if (status == STATUS_OK &&
             !isolation_add(it->isolation, readings->of + before, readings->count - before))
             status = fail(STATUS_ERROR, "out of memory for the suspects");
@@ -318,14 +386,14 @@ static enum status isolate_go(struct isolating *it, struct stage_result *result)
     return status;
 }
 
-/* A latency of a kernel's TCP is one of schedulers: a busy CPU may double it, and take a part of a
- * bandwidth. The spread of a few hosts says little. */
+/* The spread of a few hosts says little. */
 static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
 {
     const struct fleet *fleet = acceptance->fleet;
     struct yardsticks yardsticks = yardsticks_default();
     double *alone = &yardsticks.floor[METRIC_ALONE], *both = &yardsticks.floor[METRIC_BOTH];
-    if (fleet_median(fleet, METRIC_LATENCY, 0) > KERNEL_LATENCY) {
+    yardsticks.rates = acceptance->rails.rates;
+    if (is_by_kernel(fleet)) {
         yardsticks.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;
     }
@@ -346,6 +414,10 @@ enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result
         stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
         return STATUS_OK;
     }
+    enum status status = baseline_pairs_take(&acceptance->baseline, acceptance->rails.names,
+                                             acceptance->rails.count);
+    if (status != STATUS_OK)
+        return status;
     const struct yardsticks yardsticks = yardsticks_find(acceptance);
     struct isolating it = {
         .acceptance = acceptance,
@@ -355,9 +427,9 @@ enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result
     if (it.limits)
         it.isolation = isolation_create(acceptance->fleet, it.limits, readings->of, readings->count,
                                         acceptance->seed);
-    enum status status = it.present && it.pairs && it.isolation
-                             ? isolate_go(&it, result)
-                             : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
+    status = it.present && it.pairs && it.isolation
+                 ? isolate_go(&it, result)
+                 : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
     isolation_free(it.isolation);
     limits_free(it.limits);
     free(it.present);

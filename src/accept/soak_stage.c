@@ -101,6 +101,7 @@ static bool numbers_take(struct soak *soak, int first)
 static bool levels_take(struct soak *soak)
 {
     const struct fleet *fleet = soak->acceptance->fleet;
+    const struct fleet_names names = fleet_names_of(soak->acceptance);
     bool kept = true;
     for (int s = 0; fleet && s < fleet_series_count(fleet); s++) {
         const struct series *series = fleet_series(fleet, s);
@@ -108,7 +109,7 @@ static bool levels_take(struct soak *soak)
                                    .unit = metric_unit(series->metric),
                                    .less_is_better = series->metric == METRIC_LATENCY};
         struct text name = text_in(what.name, sizeof what.name);
-        series_name_put(fleet, s, &name);
+        series_name_put(fleet, s, &names, &name);
         for (int h = 0; h < soak->hosts && kept; h++) {
             double level = fleet_level(fleet, s, h);
             if (level < INFINITY && level > -INFINITY)

@@ -59,6 +59,13 @@ const char *host_label(const struct acceptance *acceptance, int host)
     return acceptance->labels[host];
 }
 
+struct fleet_names fleet_names_of(const struct acceptance *acceptance)
+{
+    const struct rails *rails = &acceptance->rails;
+    return (struct fleet_names){.hosts = acceptance->label_pointers,
+                                .rails = rails_have_names(rails) ? rails->names : NULL};
+}
+
 const char *counted(int count, const char *what, char text[COUNTED_MOST])
 {
     snprintf(text, COUNTED_MOST, "%d %s%s", count, what, count == 1 ? "" : "s");

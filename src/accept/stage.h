@@ -5,6 +5,7 @@
 #define CCTEST_ACCEPT_STAGE_H
 
 #include "accept/acceptance.h"
+#include "screening/sickness_text.h"
 
 extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
 
@@ -26,6 +27,8 @@ int hosts_left(const struct acceptance *acceptance, int *hosts);
 int hosts_good(const struct acceptance *acceptance, int *hosts);
 
 const char *host_label(const struct acceptance *acceptance, int host);
+/* Of all hosts and rails, for sentences about them. */
+struct fleet_names fleet_names_of(const struct acceptance *acceptance);
 /* "3 hosts", "1 host". Returns `text`. */
 #define COUNTED_MOST 40
 const char *counted(int count, const char *what, char text[COUNTED_MOST]);

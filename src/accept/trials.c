@@ -41,7 +41,8 @@ enum status trials_add(struct trials *trials, const int *agents, int count, cons
     int used = vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
     if (strchr(command, ' ')) /* a command line */
-        snprintf(command + used, sizeof command - (size_t)used, "%s --seed %" PRIu64,
+        snprintf(command + used, sizeof command - (size_t)used, " --transport %s%s --seed %" PRIu64,
+                 trials->transport ? trials->transport : trials->acceptance->job->transports_text,
                  trials->acceptance->options, trials->acceptance->seed);
     char *text = strdup(command);
     int *copy = malloc((size_t)count * sizeof *copy);

@@ -23,6 +23,8 @@ struct trials {
     struct acceptance *acceptance;
     enum accept_stage stage;
     bool aside; /* they do not belong to the results of the stage */
+    const char
+        *transport; /* of the jobs that are added, which copy it; NULL: as the user gave it */
     int count, room;
     struct fleet_job *jobs;
     struct trial *of; /* once it has run */
@@ -30,7 +32,7 @@ struct trials {
 
 void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage);
 
-/* Adds a job on `agents`, which are copied: a command, followed by the options of all
+/* Adds a job on `agents`, which are copied: a command, followed by --transport, the options of all
  * jobs and the seed. */
 enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

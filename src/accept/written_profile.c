@@ -52,7 +52,7 @@ static bool numbers_put(FILE *out, const struct acceptance *acceptance)
         number_put(out, measured_numbers[i].key,
                    own_median(acceptance, measured_numbers[i].key, scratch));
     for (int m = 0; acceptance->fleet && m < METRICS; m++)
-        number_put(out, reading_metric_keys[m], fleet_median(acceptance->fleet, (enum metric)m, 0));
+        number_put(out, reading_metric_keys[m], fleet_median(acceptance->fleet, (enum metric)m));
     free(scratch);
     return true;
 }

@@ -107,10 +107,17 @@ double fleet_value(const struct fleet *fleet, int series, double excess)
     return s->reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
 }
 
-double fleet_median(const struct fleet *fleet, enum metric metric, int rail)
+double fleet_median(const struct fleet *fleet, enum metric metric)
 {
-    int series = fleet_find(fleet, metric, rail, DIRECTION_SEND);
-    return fleet_value(fleet, series, fleet_series(fleet, series)->levels.median);
+    double values[RAILS_MOST];
+    size_t known = 0;
+    for (int r = 0; r < fleet_shape(fleet)->rails; r++) {
+        int series = fleet_find(fleet, metric, r, DIRECTION_SEND);
+        const struct spread *levels = &fleet_series(fleet, series)->levels;
+        if (levels->count > 0)
+            values[known++] = fleet_value(fleet, series, levels->median);
+    }
+    return median_of(values, known);
 }
 
 double fleet_level(const struct fleet *fleet, int series, int host)

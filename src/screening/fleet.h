@@ -79,8 +79,8 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading);
 /* The value of an excess in a series. */
 double fleet_value(const struct fleet *fleet, int series, double excess);
 
-/* The median of what hosts send on a rail, in the metric's unit. */
-double fleet_median(const struct fleet *fleet, enum metric metric, int rail);
+/* The median of what hosts send, in the metric's unit; of several rails the median of theirs. */
+double fleet_median(const struct fleet *fleet, enum metric metric);
 
 /* A cell's level: NAN without readings, INFINITY where more than half of them failed. */
 double fleet_level(const struct fleet *fleet, int series, int host);

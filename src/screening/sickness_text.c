@@ -10,17 +10,36 @@ const char *metric_unit(enum metric metric)
     return metric == METRIC_LATENCY ? "us" : "GB/s";
 }
 
-static void put_spot(const struct spot *spot, const char *const *names, struct text *text)
+static void put_rail(int rail, const struct fleet_names *names, struct text *text)
 {
-    if (spot->kind == SPOT_HOST)
-        text_add(text, "%s", names[spot->host]);
-    else if (spot->kind == SPOT_LINK)
-        text_add(text, "link %s-%s", names[spot->host], names[spot->peer]);
+    if (names->rails)
+        text_add(text, "%s", names->rails[rail]);
     else
-        text_add(text, "%s, %s or the link between them", names[spot->host], names[spot->peer]);
-    if (spot->rail >= 0)
-        text_add(text, ", rail %d", spot->rail);
-    text_add(text, ": ");
+        text_add(text, "rail %d", rail);
+}
+
+/* Does the sentence about a host begin with what it does? */
+static bool is_deed(const struct sickness *s)
+{
+    return s->kind == SICKNESS_SLOW || s->kind == SICKNESS_DUPLEX || s->kind == SICKNESS_WRONG;
+}
+
+/* "n17: ", "n17: mlx5_2 ", "n17: mlx5_2: ", "link n3-n9 on mlx5_2: " */
+static void put_spot(const struct sickness *s, const struct fleet_names *names, struct text *text)
+{
+    const struct spot *spot = &s->spot;
+    if (spot->kind == SPOT_HOST)
+        text_add(text, "%s", names->hosts[spot->host]);
+    else if (spot->kind == SPOT_LINK)
+        text_add(text, "link %s-%s", names->hosts[spot->host], names->hosts[spot->peer]);
+    else
+        text_add(text, "%s, %s or the link between them", names->hosts[spot->host],
+                 names->hosts[spot->peer]);
+    if (spot->rail >= 0) {
+        text_add(text, spot->kind == SPOT_HOST ? ": " : " on ");
+        put_rail(spot->rail, names, text);
+    }
+    text_add(text, spot->rail >= 0 && spot->kind == SPOT_HOST && is_deed(s) ? " " : ": ");
 }
 
 const char *const threshold_words[YARDSTICKS] = {
@@ -39,7 +58,7 @@ static void put_reason(const struct reason *reason, struct text *text)
     text_add(text, "%s %.3g)", threshold_words[reason->yardstick], reason->threshold);
 }
 
-static void put_slow(const struct sickness *s, const char *const *names, struct text *text)
+static void put_slow(const struct sickness *s, const struct fleet_names *names, struct text *text)
 {
     const struct spot *spot = &s->spot;
     static const char *const host[] = {[DIRECTION_SEND] = "sends",
@@ -52,14 +71,16 @@ static void put_slow(const struct sickness *s, const char *const *names, struct 
     if (spot->kind == SPOT_HOST)
         text_add(text, "%s%s at ", host[spot->direction], both);
     else if (spot->direction == DIRECTION_SEND)
-        text_add(text, "%s sends to %s%s at ", names[spot->host], names[spot->peer], both);
+        text_add(text, "%s sends to %s%s at ", names->hosts[spot->host], names->hosts[spot->peer],
+                 both);
     else
         text_add(text, "each sends to the other%s at ",
                  s->reason.metric == METRIC_BOTH ? " at the same time" : "");
     put_reason(&s->reason, text);
 }
 
-static void put_failure(const struct sickness *s, const char *const *names, struct text *text)
+static void put_failure(const struct sickness *s, const struct fleet_names *names,
+                        struct text *text)
 {
     const struct spot *spot = &s->spot;
     bool host = spot->kind == SPOT_HOST;
@@ -75,7 +96,8 @@ static void put_failure(const struct sickness *s, const char *const *names, stru
                  : spot->direction == DIRECTION_RECEIVE ? "receives"
                                                         : "sends and receives");
     else if (spot->direction == DIRECTION_SEND)
-        text_add(text, "%s receives wrong data from %s", names[spot->peer], names[spot->host]);
+        text_add(text, "%s receives wrong data from %s", names->hosts[spot->peer],
+                 names->hosts[spot->host]);
     else
         text_add(text, "wrong data");
 }
@@ -89,7 +111,8 @@ static bool is_named_before(const struct sickness *s, int witness)
 }
 
 /* "n02", "n02 and n31", "n02, n31, n40 and others". */
-static void put_witnesses(const struct sickness *s, const char *const *names, struct text *text)
+static void put_witnesses(const struct sickness *s, const struct fleet_names *names,
+                          struct text *text)
 {
     int partners = 0, named = 0;
     for (int w = 0; w < s->witness_count; w++)
@@ -99,14 +122,15 @@ static void put_witnesses(const struct sickness *s, const char *const *names, st
         if (is_named_before(s, w))
             continue;
         const char *before = named == 0 ? "" : named == partners - 1 ? " and " : ", ";
-        text_add(text, "%s%s", before, names[s->witnesses[w].partner]);
+        text_add(text, "%s%s", before, names->hosts[s->witnesses[w].partner]);
         named++;
     }
     if (partners > named)
         text_add(text, " and others");
 }
 
-static void put_evidence(const struct sickness *s, const char *const *names, struct text *text)
+static void put_evidence(const struct sickness *s, const struct fleet_names *names,
+                         struct text *text)
 {
     if (s->confirmed && s->spot.kind == SPOT_HOST && s->witness_count > 0) {
         text_add(text, ": confirmed with ");
@@ -119,9 +143,10 @@ static void put_evidence(const struct sickness *s, const char *const *names, str
         text_add(text, ": not confirmed, since no good partner is there");
 }
 
-void sickness_put(const struct sickness *sickness, const char *const *names, struct text *text)
+void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
+                  struct text *text)
 {
-    put_spot(&sickness->spot, names, text);
+    put_spot(sickness, names, text);
     if (sickness->kind >= SICKNESS_ERROR)
         put_failure(sickness, names, text);
     else if (sickness->kind == SICKNESS_LATENCY) {
@@ -132,20 +157,24 @@ void sickness_put(const struct sickness *sickness, const char *const *names, str
     put_evidence(sickness, names, text);
 }
 
-void series_name_put(const struct fleet *fleet, int series, struct text *text)
+void series_name_put(const struct fleet *fleet, int series, const struct fleet_names *names,
+                     struct text *text)
 {
     static const char *const what[] = {[METRIC_LATENCY] = "latency",
                                        [METRIC_ALONE] = "bandwidth one way",
                                        [METRIC_BOTH] = "bandwidth in both directions at once"};
     const struct series *of = fleet_series(fleet, series);
     text_add(text, "%s", what[of->metric]);
-    if (fleet_shape(fleet)->rails > 1)
-        text_add(text, " of rail %d", of->rail);
+    if (fleet_shape(fleet)->rails > 1) {
+        text_add(text, " of ");
+        put_rail(of->rail, names, text);
+    }
     if (of->metric != METRIC_LATENCY)
         text_add(text, " (%s)", of->direction == DIRECTION_SEND ? "sent" : "received");
 }
 
-void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet, struct text *text)
+void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
+                    const struct fleet_names *names, struct text *text)
 {
     const struct series *series = fleet_series(fleet, note->series);
     static const char *const asked[YARDSTICKS] = {
@@ -156,7 +185,7 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet, st
     };
     const char *unit = metric_unit(series->metric);
     text_add(text, "all hosts: the median of their ");
-    series_name_put(fleet, note->series, text);
+    series_name_put(fleet, note->series, names, text);
     text_add(text, " is %.3g %s; %s is %.3g %s", note->value, unit,
              asked[note->yardstick] ? asked[note->yardstick] : "the threshold", note->threshold,
              unit);

@@ -97,6 +97,24 @@ void channel_require_regions(const struct channel *channel, const struct transfe
         layout_require_regions(config, &transfer->with);
 }
 
+void transport_settings_put(const struct transport_choice *choice,
+                            bool (*keeps)(const struct transport_option *option), struct text *text)
+{
+    const struct transport_option *options = choice->transport->options;
+    for (int i = 0; options && i < TRANSPORT_OPTIONS_MOST && options[i].name; i++) {
+        const struct transport_setting *setting = &choice->settings[i];
+        if (!setting->given || !keeps(&options[i]))
+            continue;
+        text_add(text, ":%s=", options[i].name);
+        if (options[i].kind == TRANSPORT_OPTION_NUMBER)
+            text_add(text, "%ld", setting->number);
+        else
+            text_add(text, "%s",
+                     options[i].kind == TRANSPORT_OPTION_WORD ? options[i].words[setting->number]
+                                                              : setting->text);
+    }
+}
+
 void channel_post(struct channel *channel, struct transfer *transfer)
 {
     if (transfer->length == 0)

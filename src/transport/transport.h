@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "base/tick.h"
 #include "device/device.h"
 #include "device/meter.h"
@@ -324,6 +325,12 @@ struct transport_choice {
     bool named; /* by the user: if it cannot be used, the job ends; else another is taken */
     struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
 };
+
+/* Adds the settings that are given, ":gid=3", in the order of the transport's options; those that
+ * `keeps` says false of are left out. */
+void transport_settings_put(const struct transport_choice *choice,
+                            bool (*keeps)(const struct transport_option *option),
+                            struct text *text);
 
 /* Ends the process, with a sentence, if `transfer` names a byte outside of the regions of the
  * channel's endpoint: a fault of the program, which a link that needs no registered memory would

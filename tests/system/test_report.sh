@@ -118,7 +118,7 @@ count, bad = int(sys.argv[1]), 3
 name = lambda h: f"""<script>alert("{h}")</script>&'""" if h == 1 else f"n{h}"
 document = json.load(open("one"))
 value = lambda a, b: (0.011 if a == bad else 0.047) + 0.0001 * ((a * 7 + b) % 5)
-pairs = [{"stage": "pairs", "from": a, "to": b, "rail": 0, "metric": "alone", "unit": "GB/s", "outcome": "ok", "value": value(a, b)}
+pairs = [{"stage": "pairs", "from": a, "to": b, "rail": 0, "part": None, "metric": "alone", "unit": "GB/s", "outcome": "ok", "value": value(a, b)}
          for a in range(count) for b in range(count) if a != b and (b - a) % 7 < 4]
 pairs += [dict(p, metric="latency", unit="us", value=1e3 * p["value"]) for p in pairs if p["from"] < p["to"]]
 pairs[0].update(outcome="late", value=None)

@@ -56,7 +56,7 @@ static void check_sentence(const struct screened *screened, int at, const char *
     char line[400];
     struct text text = text_in(line, sizeof line);
     assert_true(at < screened->found->count);
-    sickness_put(&screened->found->of[at], names, &text);
+    sickness_put(&screened->found->of[at], &(struct fleet_names){.hosts = names}, &text);
     assert_string_equal(line, expected);
 }
 
@@ -86,7 +86,7 @@ static void test_places(void **state)
         {{.kind = SEEDED_RECEIVE, .host = 3, .factor = 0.5, .peer = -1},
          "n3: receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
         {{.kind = SEEDED_NIC, .host = 3, .factor = 0.5, .rail = 1, .peer = -1},
-         "n3, rail 1: sends and receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+         "n3: rail 1 sends and receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
         {{.kind = SEEDED_LINK, .host = 3, .factor = 0.5, .peer = 6},
          "link n3-n6: each sends to the other at 5.9 GB/s, " BESIDE
          "confirmed in 2 of 2 measurements"},
@@ -296,7 +296,8 @@ static void test_yardsticks(void **state)
     check_note(&screened, YARDSTICK_PROFILE, 0);
     char line[300];
     struct text text = text_in(line, sizeof line);
-    fleet_note_put(&limits_notes(screened.limits)[1], screened.fleet, &text);
+    fleet_note_put(&limits_notes(screened.limits)[1], screened.fleet,
+                   &(struct fleet_names){.hosts = names}, &text);
     assert_string_equal(line, "all hosts: the median of their bandwidth in both directions at once "
                               "(received) is 11.6 GB/s; what the profile asks is 17.7 GB/s");
     screened_free(&screened);
