@@ -203,6 +203,10 @@ const struct option_row option_table[] = {
      .kind = &kind_words, FIELD(accept.all_pairs), .words = pairs_words, .standard = "some",
      .help = "'all': each host meets each other; 'some': each meets at least 7 and log2(hosts) "
              "others"},
+    {.name = "switches", .argument = "FILE", .group = GROUP_ACCEPT, .per_rank = true,
+     .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.switches),
+     .help = "which hosts are behind which switches, at rank 0: Slurm's topology.conf, or lines as "
+             "'s1: n[1-16,18]'"},
     {.name = "duration", .argument = "TIME", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT,
      .kind = &kind_duration, FIELD(accept.duration), .most = 30 * 86400,
      .help = "soak: repeat the stages from self on until so long (90s, 30m, 2h) after the start, and tell what "

@@ -11,6 +11,7 @@
 #include "accept/all_stage.h"
 #include "accept/trials.h"
 #include "accept/counting.h"
+#include "accept/halves_stage.h"
 #include "accept/host_work.h"
 #include "accept/inventory_stage.h"
 #include "accept/losses.h"
@@ -20,6 +21,7 @@
 #include "accept/self_stage.h"
 #include "accept/soak_stage.h"
 #include "accept/stage.h"
+#include "accept/switch_file.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/follower.h"
@@ -192,6 +194,50 @@ static enum status yardsticks_read(struct acceptance *acceptance)
     return status;
 }
 
+/* Names of hosts as the file has them: none of a host that never called. */
+static enum status switches_find(struct acceptance *acceptance)
+{
+    const char *path = acceptance->job->accept.switches;
+    const struct roster *roster = acceptance->roster;
+    if (!path)
+        return STATUS_OK;
+    const char **names = calloc((size_t)roster->host_count, sizeof *names);
+    if (!names)
+        return fail(STATUS_ERROR, "out of memory for %d hosts", roster->host_count);
+    for (int h = 0; h < roster->host_count; h++)
+        names[h] = roster->hosts[h].name;
+    enum status status =
+        switch_file_read(path, names, roster->host_count, &acceptance->leaves, &acceptance->above);
+    free(names);
+    return status;
+}
+
+/* Tells, as a note, if all sick hosts are behind one switch. */
+static enum status switches_judge(struct acceptance *acceptance)
+{
+    int hosts = acceptance->roster->host_count, count = 0, last = STAGE_START;
+    if (acceptance->leaves.count == 0)
+        return STATUS_OK;
+    bool *sick = calloc((size_t)hosts, sizeof *sick);
+    if (!sick)
+        return fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
+    for (int h = 0; h < hosts; h++) {
+        enum health health = findings_health(&acceptance->findings, h);
+        sick[h] = health == HEALTH_BAD || health == HEALTH_SUSPECT;
+        count += sick[h];
+    }
+    int common = switches_common(&acceptance->leaves, hosts, sick);
+    free(sick);
+    if (common < 0)
+        return STATUS_OK;
+    for (int s = 0; s < STAGE_SOAK; s++)
+        if (acceptance->job->accept.stages & (1u << s))
+            last = s;
+    return stage_finds(acceptance, (enum accept_stage)last, -1, -1, HEALTH_GOOD, STATUS_OK,
+                       "all: all %d hosts that are bad or suspect are behind switch %.64s", count,
+                       acceptance->leaves.name[common]);
+}
+
 static void acceptance_close(struct acceptance *acceptance)
 {
     for (int s = 0; s < ACCEPT_STAGES; s++)
@@ -213,6 +259,8 @@ static void acceptance_close(struct acceptance *acceptance)
     free(acceptance->labels);
     free(acceptance->label_pointers);
     free(acceptance->losses_found);
+    switch_level_free(&acceptance->leaves);
+    switch_level_free(&acceptance->above);
 }
 
 static enum status coordinate(const struct membership *membership,
@@ -234,12 +282,16 @@ static enum status coordinate(const struct membership *membership,
     if (status == STATUS_OK)
         status = yardsticks_read(&acceptance);
     if (status == STATUS_OK)
+        status = switches_find(&acceptance);
+    if (status == STATUS_OK)
         status = report->begin(report, &acceptance);
     if (status == STATUS_OK)
         status = stages_run(&acceptance);
     acceptance.ended_early = status != STATUS_OK;
     if (status == STATUS_OK)
         status = losses_judge(&acceptance);
+    if (status == STATUS_OK)
+        status = switches_judge(&acceptance);
     if (status == STATUS_OK)
         status = findings_status(&acceptance.findings);
     else

@@ -16,6 +16,7 @@
 #include "inventory/inventory.h"
 #include "run/job.h"
 #include "screening/fleet.h"
+#include "screening/switches.h"
 
 #define STAGE_TEXT_MOST 240
 
@@ -70,6 +71,8 @@ struct acceptance {
     bool *losses_found;              /* of each host: its loss is a finding already */
     struct host_profile profile;     /* what hosts are held against besides each other; */
     struct baseline baseline;        /* all zero: nothing */
+    struct switch_level leaves; /* --switches: the switches of each host; count 0: not known, */
+    struct switch_level above;  /* and those above, where there are several levels */
     struct findings findings;
     struct inventory *inventories;  /* by host; NULL: the stage was left out */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */

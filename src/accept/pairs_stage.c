@@ -144,15 +144,32 @@ static const char *rounds_text(const struct pairing *it, char text[COUNTED_MOST]
     return text;
 }
 
+/* Where each distance has medians of its own. */
+static void distances_put(const struct fleet *fleet, struct text *text)
+{
+    for (int near = 1; near >= 0; near--) {
+        double latency = fleet_distance_median(fleet, METRIC_LATENCY, 0, near);
+        double both = fleet_distance_median(fleet, METRIC_BOTH, 0, near);
+        if (latency > 0)
+            text_add(text, "; %s %.3g us", near ? "behind one switch" : "between switches",
+                     latency);
+        if (both > 0)
+            text_add(text, " and %.3g GB/s each", both);
+    }
+}
+
 /* Learns the fleet from the readings, and says its medians. */
 static enum status pairs_learn(const struct pairing *it, int failures, struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
     const struct fleet_config config = {.hosts = acceptance->roster->host_count,
-                                        .rails = acceptance->rails.count};
+                                        .rails = acceptance->rails.count,
+                                        .switches = acceptance->leaves.of};
     char rounds[COUNTED_MOST];
     const struct readings *readings = &acceptance->paired;
     double medians[METRICS];
+    char apart[STAGE_TEXT_MOST / 2];
+    struct text text = text_in(apart, sizeof apart);
     acceptance->fleet = fleet_create(&config, readings->of, readings->count);
     if (!acceptance->fleet)
         return fail(STATUS_ERROR, "out of memory for %zu readings", readings->count);
@@ -163,11 +180,12 @@ static enum status pairs_learn(const struct pairing *it, int failures, struct st
     }
     for (int m = 0; m < METRICS; m++)
         medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
+    distances_put(acceptance->fleet, &text);
     stage_says(result,
-               "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each; "
+               "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each%s; "
                "%d jobs failed",
                rounds_text(it, rounds), medians[METRIC_LATENCY], medians[METRIC_ALONE],
-               medians[METRIC_BOTH], failures);
+               medians[METRIC_BOTH], apart, failures);
     return STATUS_OK;
 }
 

@@ -250,3 +250,15 @@ double line_number(const json_t *line, const char *name)
     }
     return json_number_value(json_object_get(line, name));
 }
+
+enum status trials_find_failure(const struct trials *trials, int job)
+{
+    struct acceptance *acceptance = trials->acceptance;
+    const struct trial *trial = &trials->of[job];
+    int host = trial->culprit >= 0 ? acceptance->roster->agents[trial->culprit].host : -1;
+    if (host >= 0 && acceptance->roster->hosts[host].lost)
+        return STATUS_OK; /* that is a finding of its own */
+    return stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
+                       outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
+                       host < 0 ? "all" : host_label(acceptance, host), trial->why);
+}

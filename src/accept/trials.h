@@ -42,6 +42,9 @@ enum status trials_add(struct trials *trials, const int *agents, int count, cons
 enum status trials_run(struct trials *trials, double seconds);
 void trials_close(struct trials *trials);
 
+/* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
+enum status trials_find_failure(const struct trials *trials, int job);
+
 /* The line of a job's results for a collective, an algorithm (NULL: any) and a size, the first of
  * at least `bytes`; NULL: there is none. */
 const json_t *trials_line(const struct trials *trials, int job, const char *collective,

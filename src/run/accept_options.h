@@ -35,6 +35,7 @@ struct accept_options {
     bool quick;                     /* the whole in two minutes, launch apart */
     double duration;                /* seconds of the whole run, if it is a soak; else 0 */
     int all_pairs;                  /* each host meets each other */
+    const char *switches;           /* a file, or NULL */
     const char *good, *bad, *junit; /* files, "-" for stdout, or NULL */
     const char *write_profile;      /* likewise */
     const char *profile, *baseline; /* files that hosts are held against, or NULL */

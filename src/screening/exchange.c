@@ -16,12 +16,6 @@ static double rate_of(const struct fleet *fleet, int host, int rail, enum direct
     return isfinite(level) ? fleet_value(fleet, series, level) : 0;
 }
 
-double exchange_promise(const struct fleet *fleet, int from, int to, int rail)
-{
-    return fmin(rate_of(fleet, from, rail, DIRECTION_SEND),
-                rate_of(fleet, to, rail, DIRECTION_RECEIVE));
-}
-
 int exchange_slowest(const struct fleet *fleet, const bool *present, double *rate)
 {
     int slowest = -1;
@@ -41,87 +35,119 @@ int exchange_slowest(const struct fleet *fleet, const bool *present, double *rat
     return slowest;
 }
 
-/* The share of a transfer; 0: it has none. */
-static double share_of(const struct fleet *fleet, const struct reading *transfer)
+/* 0: it has none. */
+static double share_of(const struct exchange_transfer *transfer)
 {
-    if (!fleet_has(fleet, transfer) || reading_outcome(transfer) != READING_VALUE)
-        return 0;
-    double promise = exchange_promise(fleet, transfer->from, transfer->to, transfer->rail);
-    return promise > 0 ? transfer->value / promise : 0;
+    return transfer->few > 0 && transfer->many > 0 ? transfer->many / transfer->few : 0;
 }
 
 /* The groups that a transfer belongs to: those of its ends, if they differ. Returns how many. */
-static int groups_of(const struct fleet *fleet, const struct reading *transfer, const int *group_of,
-                     int groups[2])
+static int groups_of(const struct exchange_transfer *transfer, const int *group_of, int groups[2])
 {
-    int count = 0;
-    if (!(share_of(fleet, transfer) > 0) || group_of[transfer->from] == group_of[transfer->to])
+    int from = group_of[transfer->from], to = group_of[transfer->to];
+    if (!(share_of(transfer) > 0) || from < 0 || to < 0 || from == to)
         return 0;
-    if (group_of[transfer->from] >= 0)
-        groups[count++] = group_of[transfer->from];
-    if (group_of[transfer->to] >= 0)
-        groups[count++] = group_of[transfer->to];
-    return count;
+    groups[0] = from;
+    groups[1] = to;
+    return 2;
 }
 
-static bool shares_fill(struct bins *bins, const struct fleet *fleet,
-                        const struct reading *transfers, size_t count, const int *group_of)
+/* The transfers of each group, as numbers. */
+static bool members_fill(struct bins *members, const struct exchange_transfer *transfers,
+                         size_t count, const int *group_of)
 {
     int groups[2];
     for (size_t i = 0; i < count; i++)
-        for (int g = groups_of(fleet, &transfers[i], group_of, groups); g-- > 0;)
-            bins_count(bins, groups[g]);
-    if (!bins_reserve(bins))
+        for (int g = groups_of(&transfers[i], group_of, groups); g-- > 0;)
+            bins_count(members, groups[g]);
+    if (!bins_reserve(members))
         return false;
     for (size_t i = 0; i < count; i++)
-        for (int g = groups_of(fleet, &transfers[i], group_of, groups); g-- > 0;)
-            bins_put(bins, groups[g], share_of(fleet, &transfers[i]));
+        for (int g = groups_of(&transfers[i], group_of, groups); g-- > 0;)
+            bins_put(members, groups[g], (double)i);
     return true;
 }
 
-static void groups_judge(const struct bins *bins, int group_count, double *scratch,
-                         struct exchange_group *groups, struct exchange_shares *shares)
+/* A group's place in the order in which groups are looked at. */
+struct ranked_group {
+    int group;
+    double share;
+};
+
+static int ranked_compare(const void *a, const void *b)
 {
-    size_t known = 0;
-    for (int g = 0; g < group_count; g++) {
-        size_t size = bins_size(bins, g);
-        groups[g] = (struct exchange_group){.transfers = (int)size,
-                                            .share = median_of(bins_of(bins, g), size)};
-        if (size > 0)
-            scratch[known++] = log(groups[g].share);
-    }
-    struct spread spread = spread_of(scratch, known);
-    double factor = spread_factor((double)known, FALSE_ALARMS);
-    shares->median = exp(spread.median);
-    shares->deviation = spread.deviation * shares->median;
-    shares->threshold =
-        shares->median * exp(-fmax(factor * spread.deviation, -log1p(-GROUP_FLOOR)));
-    for (int g = 0; g < group_count; g++)
-        groups[g].stands_out = groups[g].transfers > 0 && groups[g].share < shares->threshold;
+    const struct ranked_group *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share < y->share ? -1 : 1;
+    return (x->group > y->group) - (x->group < y->group);
 }
 
-bool exchange_judge(const struct fleet *fleet, const struct reading *transfers, size_t count,
-                    const int *group_of, int group_count, struct exchange_group *groups,
-                    struct exchange_shares *shares)
+struct judging {
+    const struct exchange_transfer *transfers;
+    struct bins members;
+    bool *explained; /* of each transfer */
+    double *scratch; /* for as many shares */
+    struct ranked_group *ranked;
+};
+
+/* The median share of a group's transfers that are not explained, and how many these are. */
+static double share_left(struct judging *it, int group, size_t *left)
 {
-    struct bins bins;
-    double *scratch = calloc(count + (size_t)group_count + 1, sizeof *scratch);
-    bool done = bins_create(&bins, group_count) && scratch;
+    const double *members = bins_of(&it->members, group);
+    *left = 0;
+    for (size_t i = 0; i < bins_size(&it->members, group); i++)
+        if (!it->explained[(size_t)members[i]])
+            it->scratch[(*left)++] = share_of(&it->transfers[(size_t)members[i]]);
+    return median_of(it->scratch, *left);
+}
+
+static void groups_judge(struct judging *it, int group_count, struct exchange_group *groups)
+{
+    size_t left;
+    for (int g = 0; g < group_count; g++) {
+        groups[g] = (struct exchange_group){.share = share_left(it, g, &left)};
+        groups[g].transfers = (int)left;
+        it->ranked[g] = (struct ranked_group){.group = g, .share = groups[g].share};
+    }
+    qsort(it->ranked, (size_t)group_count, sizeof *it->ranked, ranked_compare);
+    for (int r = 0; r < group_count; r++) {
+        int group = it->ranked[r].group;
+        const double *members = bins_of(&it->members, group);
+        double share = share_left(it, group, &left);
+        groups[group].congested = left > 0 && share < SHARE_LEAST;
+        for (size_t i = 0; groups[group].congested && i < bins_size(&it->members, group); i++)
+            it->explained[(size_t)members[i]] = true;
+    }
+}
+
+static void shares_judge(const struct exchange_transfer *transfers, size_t count, double *scratch,
+                         struct exchange_shares *shares)
+{
     *shares = (struct exchange_shares){0};
-    for (size_t i = 0; done && i < count; i++) {
-        double share = share_of(fleet, &transfers[i]);
-        if (share > 0)
-            scratch[shares->transfers++] = share;
+    for (size_t i = 0; i < count; i++)
+        if (share_of(&transfers[i]) > 0)
+            scratch[shares->transfers++] = share_of(&transfers[i]);
+    shares->share = median_of(scratch, (size_t)shares->transfers);
+    shares->congested = shares->transfers > 0 && shares->share < SHARE_LEAST;
+}
+
+bool exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
+                    int group_count, struct exchange_group *groups, struct exchange_shares *shares)
+{
+    struct judging it = {.transfers = transfers,
+                         .explained = calloc(count + 1, sizeof *it.explained),
+                         .scratch = calloc(count + 1, sizeof *it.scratch),
+                         .ranked = calloc((size_t)group_count + 1, sizeof *it.ranked)};
+    bool done = bins_create(&it.members, group_count) && it.explained && it.scratch && it.ranked &&
+                (group_count == 0 || members_fill(&it.members, transfers, count, group_of));
+    if (done) {
+        shares_judge(transfers, count, it.scratch, shares);
+        groups_judge(&it, group_count, groups);
     }
-    if (done && shares->transfers > 0) {
-        shares->share = median_of(scratch, (size_t)shares->transfers);
-        shares->congested = shares->share < SHARE_LEAST;
-    }
-    done = done && shares_fill(&bins, fleet, transfers, count, group_of);
-    if (done)
-        groups_judge(&bins, group_count, scratch, groups, shares);
-    bins_free(&bins);
-    free(scratch);
+    bins_free(&it.members);
+    free(it.explained);
+    free(it.scratch);
+    free(it.ranked);
     return done;
 }
 

@@ -1,47 +1,48 @@
 /*
- * exchange.h - what shows only when many hosts talk at once: transfers beside what their pairs
- * promise.
+ * exchange.h - what shows only when many hosts talk at once: what pairs have then, beside what the
+ * same pairs have when few talk.
  *
- * A pair promises the slower of what its sender sends and its receiver receives, as the levels of
- * METRIC_BOTH show it when nobody else talks. A transfer's share is its value / that promise. A
- * network without blocking has shares near 1 however many talk. The share of a group (a half, the
- * hosts of a switch) is the median of its transfers'. A group stands out when its share is below
+ * A transfer's share is its value when many talk / its value when few do. A network without blocking
+ * has shares near 1 however many talk. The levels of a fleet are no yardstick for this: they come
+ * from rounds in which all hosts talk. The whole is congested when the median of all shares is below
+ * SHARE_LEAST.
  *
- *     the median of the groups' shares * exp(-max(factor * deviation, floor)),
- *
- * and the whole is congested when the median of all shares is below SHARE_LEAST.
+ * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
+ * looked at from the worst median of its shares to the best. A group is congested when the median of
+ * those of its transfers that no congested group before it has explained is below SHARE_LEAST; it
+ * explains all its transfers. So a good switch that talked to a congested one is not accused. Of two
+ * groups that talked only to each other the first one is taken for both.
  */
 #ifndef CCTEST_SCREENING_EXCHANGE_H
 #define CCTEST_SCREENING_EXCHANGE_H
 
 #include "screening/fleet.h"
 
-#define SHARE_LEAST      0.8 /* of what pairs promise */
-#define GROUP_FLOOR      0.1 /* groups that are worse than the others by less do not stand out */
+#define SHARE_LEAST      0.8 /* of what pairs have when few talk */
 #define COLLECTIVE_LEAST 0.5 /* of what the slowest host allows */
 
+/* From one host to another, in GB/s; 0: it was not measured. */
+struct exchange_transfer {
+    int from, to;
+    double few, many; /* while few others talk, and while many do */
+};
+
 struct exchange_group {
-    int transfers;
-    double share; /* the median; 0 without transfers */
-    bool stands_out;
+    int transfers; /* with other groups, that have a share */
+    double share;  /* their median; 0 without transfers */
+    bool congested;
 };
 
 struct exchange_shares {
-    int transfers; /* that have a value and a promise */
+    int transfers; /* that have a share */
     double share;  /* the median of all */
     bool congested;
-    double median, deviation, threshold; /* of the groups' shares */
 };
 
-/* GB/s from one host to another on a rail while both send; 0: a host has no level there. */
-double exchange_promise(const struct fleet *fleet, int from, int to, int rail);
-
-/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1:
- * none; a transfer belongs to the groups of its ends if these differ. `groups` has group_count
- * elements. False: out of memory. */
-bool exchange_judge(const struct fleet *fleet, const struct reading *transfers, size_t count,
-                    const int *group_of, int group_count, struct exchange_group *groups,
-                    struct exchange_shares *shares);
+/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1: none.
+ * `groups` has group_count elements. False: out of memory. */
+bool exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
+                    int group_count, struct exchange_group *groups, struct exchange_shares *shares);
 
 /* The slowest host among the present ones, by what it sends or receives on all rails together while
  * it does both; GB/s. Returns its number, -1 if none has levels. */

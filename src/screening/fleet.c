@@ -9,7 +9,8 @@
 
 #include "screening/bins.h"
 
-#define CLASS_LEAST  8      /* readings at one distance, to have a reference of their own */
+#define CLASS_LEAST  8      /* bandwidths at one distance, to have a reference of their own */
+#define HOST_SHARE   2      /* no host has more than 1 / this of them */
 #define NOISE_LEAST  3      /* readings of a cell that tell of noise */
 #define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
 #define NORMAL_MAD   1.4826 /* as in spread.h */
@@ -21,6 +22,7 @@ struct fleet {
     int series_count, cell_count;
     struct series *series;
     double (*reference)[DISTANCE_KINDS]; /* [metric * rails + rail] */
+    bool *apart;                         /* likewise: each distance has a reference of its own */
     struct bins cells;                   /* [series * hosts + host] */
     double *level;                       /* of each cell */
     double *scratch;                     /* as many as the cells have numbers */
@@ -84,8 +86,9 @@ static int class_of(const struct fleet *fleet, const struct reading *reading)
 static enum distance distance_of(const struct fleet *fleet, const struct reading *reading)
 {
     const int *switches = fleet->config.switches;
-    return switches && switches[reading->from] == switches[reading->to] ? DISTANCE_NEAR
-                                                                        : DISTANCE_FAR;
+    bool near = switches && switches[reading->from] >= 0 &&
+                switches[reading->from] == switches[reading->to];
+    return near ? DISTANCE_NEAR : DISTANCE_FAR;
 }
 
 double worse_by(enum metric metric, double value, double than)
@@ -99,6 +102,14 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading)
         return INFINITY;
     double reference = fleet->reference[class_of(fleet, reading)][distance_of(fleet, reading)];
     return worse_by(reading->metric, reading->value, reference);
+}
+
+double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
+                             bool one_switch)
+{
+    int class = (int)metric * fleet->config.rails + rail;
+    return fleet->apart[class] ? fleet->reference[class][one_switch ? DISTANCE_NEAR : DISTANCE_FAR]
+                               : 0;
 }
 
 double fleet_value(const struct fleet *fleet, int series, double excess)
@@ -140,36 +151,77 @@ double fleet_worst(const struct fleet *fleet, int series, int host)
     return worst;
 }
 
+/* The bin of a reading's metric, rail and distance; -1: it has no value. */
+static int bin_of(const struct fleet *fleet, const struct reading *reading)
+{
+    if (!fleet_has(fleet, reading) || reading_outcome(reading) != READING_VALUE)
+        return -1;
+    return class_of(fleet, reading) * DISTANCE_KINDS + (int)distance_of(fleet, reading);
+}
+
+static bool values_fill(const struct fleet *fleet, const struct reading *readings, size_t count,
+                        struct bins *values)
+{
+    if (!bins_create(values, METRICS * fleet->config.rails * DISTANCE_KINDS))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (bin_of(fleet, &readings[i]) >= 0)
+            bins_count(values, bin_of(fleet, &readings[i]));
+    if (!bins_reserve(values))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (bin_of(fleet, &readings[i]) >= 0)
+            bins_put(values, bin_of(fleet, &readings[i]), readings[i].value);
+    return true;
+}
+
+/* May each bin's median be a reference? Latencies always, since distance explains them. A bandwidth
+ * needs enough readings, of enough hosts. */
+static bool usable_find(const struct fleet *fleet, const struct reading *readings, size_t count,
+                        const struct bins *values, bool *usable)
+{
+    int hosts = fleet->config.hosts;
+    int *ends = calloc((size_t)values->count * (size_t)hosts, sizeof *ends);
+    if (!ends)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (bin_of(fleet, &readings[i]) >= 0) {
+            ends[bin_of(fleet, &readings[i]) * hosts + readings[i].from]++;
+            ends[bin_of(fleet, &readings[i]) * hosts + readings[i].to]++;
+        }
+    for (int b = 0; b < values->count; b++) {
+        bool latency = b / DISTANCE_KINDS / fleet->config.rails == METRIC_LATENCY;
+        usable[b] = bins_size(values, b) >= (latency ? 1 : CLASS_LEAST);
+        for (int h = 0; usable[b] && !latency && h < hosts; h++)
+            usable[b] = (size_t)ends[b * hosts + h] * HOST_SHARE <= bins_size(values, b);
+    }
+    free(ends);
+    return true;
+}
+
 /* The references of all metrics, rails and distances: medians of values. */
 static bool references_find(struct fleet *fleet, const struct reading *readings, size_t count)
 {
     int classes = METRICS * fleet->config.rails;
     struct bins values;
-    bool created = bins_create(&values, classes * DISTANCE_KINDS);
-    for (size_t i = 0; created && i < count; i++)
-        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
-            bins_count(&values, class_of(fleet, &readings[i]) * DISTANCE_KINDS +
-                                    (int)distance_of(fleet, &readings[i]));
-    created = created && bins_reserve(&values);
-    for (size_t i = 0; created && i < count; i++)
-        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
-            bins_put(&values,
-                     class_of(fleet, &readings[i]) * DISTANCE_KINDS +
-                         (int)distance_of(fleet, &readings[i]),
-                     readings[i].value);
+    bool *usable = calloc((size_t)classes * DISTANCE_KINDS, sizeof *usable);
+    bool created =
+        values_fill(fleet, readings, count, &values) && usable &&
+        (!fleet->config.switches || usable_find(fleet, readings, count, &values, usable));
     for (int c = 0; created && c < classes; c++) {
         int near = c * DISTANCE_KINDS + DISTANCE_NEAR, far = c * DISTANCE_KINDS + DISTANCE_FAR;
         size_t nears = bins_size(&values, near), fars = bins_size(&values, far);
         double own[DISTANCE_KINDS] = {median_of(bins_of(&values, near), nears),
                                       median_of(bins_of(&values, far), fars)};
         double all = median_of(bins_of(&values, near), nears + fars); /* the two lie together */
-        bool apart = nears >= CLASS_LEAST && fars >= CLASS_LEAST;
-        fleet->reference[c][DISTANCE_NEAR] = apart ? own[DISTANCE_NEAR] : all;
-        fleet->reference[c][DISTANCE_FAR] = apart ? own[DISTANCE_FAR] : all;
+        fleet->apart[c] = usable[near] && usable[far];
+        fleet->reference[c][DISTANCE_NEAR] = fleet->apart[c] ? own[DISTANCE_NEAR] : all;
+        fleet->reference[c][DISTANCE_FAR] = fleet->apart[c] ? own[DISTANCE_FAR] : all;
         for (int d = 0; d < DIRECTIONS; d++)
             fleet->series[c * DIRECTIONS + d].reference = all;
     }
     bins_free(&values);
+    free(usable);
     return created;
 }
 
@@ -259,9 +311,11 @@ struct fleet *fleet_create(const struct fleet_config *config, const struct readi
     fleet->cell_count = fleet->series_count * config->hosts;
     fleet->series = calloc((size_t)fleet->series_count, sizeof *fleet->series);
     fleet->reference = calloc((size_t)classes, sizeof *fleet->reference);
+    fleet->apart = calloc((size_t)classes, sizeof *fleet->apart);
     fleet->level = calloc((size_t)fleet->cell_count, sizeof *fleet->level);
     fleet->scratch = calloc(2 * count + (size_t)config->hosts, sizeof *fleet->scratch);
-    bool created = fleet->series && fleet->reference && fleet->level && fleet->scratch;
+    bool created =
+        fleet->series && fleet->reference && fleet->apart && fleet->level && fleet->scratch;
     for (int s = 0; created && s < fleet->series_count; s++) {
         fleet->series[s].metric = (enum metric)(s / DIRECTIONS / config->rails);
         fleet->series[s].rail = s / DIRECTIONS % config->rails;
@@ -283,6 +337,7 @@ void fleet_free(struct fleet *fleet)
         return;
     free(fleet->series);
     free(fleet->reference);
+    free(fleet->apart);
     free(fleet->level);
     free(fleet->scratch);
     bins_free(&fleet->cells);

@@ -10,9 +10,18 @@
  *     excess = ln(reference / value) of a bandwidth,   ln(value / reference) of a latency
  *
  * so 0.1 is about 10% worse, a series with noise in proportion has the same spread at every speed,
- * and worse is larger in both. The reference is the median of all readings of the metric and rail;
- * of hosts of one switch, and of different switches, where switches are known, since distance is no
- * sickness. A reading that failed has an infinite excess.
+ * and worse is larger in both. The reference is the median of all readings of the metric and rail.
+ * A reading that failed has an infinite excess.
+ *
+ * Where switches are known, pairs of one switch and pairs of different ones have a reference each,
+ * since distance is no sickness. Rounds are not planned for that: of random pairs of n hosts, m
+ * behind each switch, a share of (m - 1) / (n - 1) is of one switch. That is enough for a median of
+ * the fleet (64 hosts, 16 behind each switch: 53 pairs of 224), and a host needs no readings of both
+ * kinds, since each is held against its own. Latencies always are. For bandwidths, both kinds have
+ * at least 8 readings, and no host has a part in more than half of those of one kind, else all are
+ * held against the common median: a host alone on its switch would be held against itself. So its
+ * bandwidth is judged, and its latency is not. Distances beyond that, as in a network of several
+ * levels, are one kind.
  *
  * A cell's level is the lower median of its readings: the value in the middle, or the better of
  * two. A sick partner, or one disturbed reading, does not move it as long as as many were good.
@@ -33,7 +42,7 @@
 
 struct fleet_config {
     int hosts, rails;    /* at least 1; rails at most RAILS_MOST */
-    const int *switches; /* of each host; NULL: not known */
+    const int *switches; /* of each host, from 0, below hosts; -1: not known, of this one; NULL */
 };
 
 struct series {
@@ -75,6 +84,11 @@ enum reading_outcome reading_outcome(const struct reading *reading);
 double worse_by(enum metric metric, double value, double than);
 
 double fleet_excess(const struct fleet *fleet, const struct reading *reading);
+
+/* The median of a metric on a rail, between hosts of one switch or of different ones; 0: they have
+ * none of their own. */
+double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
+                             bool one_switch);
 
 /* The value of an excess in a series. */
 double fleet_value(const struct fleet *fleet, int series, double excess);

@@ -21,6 +21,7 @@ struct isolation {
     int *asked;          /* [hosts] in how many rounds it was for its own sake */
     unsigned char **met; /* [hosts] of a suspect: [hosts], those that it has met; else NULL */
     bool *busy;          /* [hosts] in this round */
+    bool *crossed;       /* in this round: a link of this switch to another one is measured */
 };
 
 const struct suspicion *isolation_suspicion(const struct isolation *isolation)
@@ -63,9 +64,10 @@ struct isolation *isolation_create(const struct fleet *fleet, const struct limit
         .asked = calloc((size_t)hosts, sizeof *isolation->asked),
         .met = calloc((size_t)hosts, sizeof *isolation->met),
         .busy = calloc((size_t)hosts, sizeof *isolation->busy),
+        .crossed = calloc((size_t)hosts, sizeof *isolation->crossed),
     };
     if (!isolation->suspicion || !isolation->order || !isolation->asked || !isolation->met ||
-        !isolation->busy || !met_reserve(isolation)) {
+        !isolation->busy || !isolation->crossed || !met_reserve(isolation)) {
         isolation_free(isolation);
         return NULL;
     }
@@ -87,6 +89,7 @@ void isolation_free(struct isolation *isolation)
     free(isolation->asked);
     free(isolation->met);
     free(isolation->busy);
+    free(isolation->crossed);
     free(isolation);
 }
 
@@ -187,13 +190,25 @@ static void pair_take(struct isolation *isolation, struct choice_of_pairs *choic
     choice->pairs[choice->count++] = (struct host_pair){.a = a, .b = b};
 }
 
+/* Takes both switches of a link for this round; false: another link has one of them. */
+static bool switches_take(struct isolation *isolation, const struct suspect *link)
+{
+    const int *switches = fleet_shape(isolation->fleet)->switches;
+    int a = switches ? switches[link->host] : -1, b = switches ? switches[link->peer] : -1;
+    if (a < 0 || b < 0 || a == b)
+        return true;
+    if (isolation->crossed[a] || isolation->crossed[b])
+        return false;
+    return isolation->crossed[a] = isolation->crossed[b] = true;
+}
+
 static void choose_links(struct isolation *isolation, const bool *present,
                          struct choice_of_pairs *choice)
 {
     for (int i = 0; i < isolation->suspicion->count; i++) {
         const struct suspect *s = &isolation->suspicion->of[i];
         if (s->peer >= 0 && present[s->host] && present[s->peer] && !isolation->busy[s->host] &&
-            !isolation->busy[s->peer] && is_asked(isolation, s)) {
+            !isolation->busy[s->peer] && is_asked(isolation, s) && switches_take(isolation, s)) {
             pair_take(isolation, choice, s->host, s->peer);
             isolation->asked[s->peer]++;
         }
@@ -224,7 +239,7 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
         if (isolation->suspicion->of[i].peer >= 0)
             links[isolation->suspicion->of[i].peer]++;
     for (int h = 0; h < isolation->hosts; h++)
-        isolation->busy[h] = false;
+        isolation->busy[h] = isolation->crossed[h] = false;
     bool links_first = isolation->round++ % 2 == 0; /* neither waits for all of the other */
     if (links_first)
         choose_links(isolation, present, &choice);

@@ -4,7 +4,8 @@
  * A suspected host meets a host that was only ever good, another one in each round; a suspected
  * link is measured again. All suspects are measured at once where their pairs are disjoint, so the
  * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet;
- * some more are needed where suspects meet in one host.
+ * some more are needed where suspects meet in one host. Of the links between different switches, each
+ * switch has one at a time, so that what many share at once is not taken for a fault of one of them.
  *
  * What made a suspect is no evidence, since the worst of many healthy readings look sick. Evidence
  * is what is measured afterwards. Let q be the share of healthy readings beyond such a limit

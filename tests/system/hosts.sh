@@ -119,6 +119,20 @@ host_rate() { # host_rate I RATE
     done
 }
 
+# Moves hosts behind a second switch. Its only cable to the first one has RATE in each direction.
+hosts_apart() { # hosts_apart RATE HOST...
+    local lan end host
+    for lan in 0 1; do
+        ip link add "far$lan" type bridge && ip link set "far$lan" up &&
+            ip link add "up$lan" type veth peer name "down$lan" &&
+            ip link set "up$lan" master "lan$lan" && ip link set "down$lan" master "far$lan" || return
+        for end in "up$lan" "down$lan"; do
+            tc qdisc replace dev "$end" root tbf rate "$1" burst 64k latency 50ms && ip link set "$end" up || return
+        done
+        for host in "${@:2}"; do ip link set "lan$lan-$host" master "far$lan" || return; done
+    done
+}
+
 host_unrate() { # host_unrate I: full speed again
     local lan
     for lan in 0 1; do
@@ -200,5 +214,6 @@ hosts_down() {
         ip link del "lan0-$host" 2>/dev/null
         ip link del "lan1-$host" 2>/dev/null
     done
+    for host in far0 far1 up0 up1; do ip link del "$host" 2>/dev/null; done
     host_holder=()
 }

@@ -156,7 +156,8 @@ static void options_of_one_rank_may_differ(void **state)
         {"rendezvous", "--rendezvous h:1"},    /* rank 0's host may have several names */
         {"rank", "--rendezvous h:1 --rank 1"}, /* joining checks it */
         {"world", "--rendezvous h:1 --world 2"}, /* likewise */
-        {"good", ""},                            /* not an option of a run */
+        {"switches", ""},                        /* not an option of a run */
+        {"good", ""},                            /* likewise */
         {"bad", ""},                             /* likewise */
         {"junit", ""},                           /* likewise */
         {"profile", ""},                         /* that of accept, likewise */

@@ -249,6 +249,35 @@ static void test_switches(void **state)
     }
 }
 
+/* The bandwidth of a host alone on its switch is held against all others, since it would be its own
+ * yardstick. What is far has a higher latency, which is no sickness. */
+static void test_alone_on_switch(void **state)
+{
+    (void)state;
+    static const int alone[] = {0, 0, 0, 0, 0, 0, 0, 1}, halves[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    struct simulated f;
+    struct rounds *plan = rounds_plan(8, 7, 1);
+    struct yardsticks yardsticks = yardsticks_default();
+    fleet_quiet(&f, 8, 1);
+    make_sick(&f, (struct seeded){.kind = SEEDED_HOST, .host = 7, .factor = 0.5, .peer = -1});
+    f.switches = alone;
+    struct screened screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+    assert_int_equal(screened.found->health[7], HEALTH_BAD);
+    assert_int_equal(screened.found->count, 1);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_ALONE, 0, true) == 0);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, true) == LATENCY / 2);
+    screened_free(&screened);
+    f.switches = halves;
+    screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+    assert_int_equal(screened.found->health[7], HEALTH_BAD);
+    assert_int_equal(screened.found->count, 1);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, true) == LATENCY / 2);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, false) == LATENCY);
+    screened_free(&screened);
+    simulated_free(&f);
+    rounds_free(plan);
+}
+
 /* Yardsticks. */
 
 static void check_note(const struct screened *screened, enum yardstick yardstick, int findings)
@@ -385,32 +414,46 @@ static void test_host_values(void **state)
     assert_int_equal(reasons[6].yardstick, YARDSTICK_PROFILE);
 }
 
-/* Hosts of one switch get half of what their pairs promise, once all talk. */
+/* Hosts of switch 1 get half of what they have when few talk. Switch 3 talks to it only, and is not
+ * accused; switch 2 has one slow pair. */
 static void test_exchange(void **state)
+{
+    (void)state;
+    static const int switches[] = {0, 0, 1, 1, 2, 2, 3, 3};
+    static const int partners[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 4}, {3, 5}, {0, 6}};
+    struct exchange_transfer transfers[7];
+    for (int i = 0; i < 7; i++) {
+        int from = partners[i][0], to = partners[i][1];
+        bool slow = switches[from] == 1 || i == 1;
+        transfers[i] = (struct exchange_transfer){
+            .from = from, .to = to, .few = 4 + i, .many = (4 + i) * (slow ? 0.5 : 0.98)};
+    }
+    struct exchange_group groups[4];
+    struct exchange_shares shares;
+    assert_true(exchange_judge(transfers, 7, switches, 4, groups, &shares));
+    assert_int_equal(shares.transfers, 7);
+    assert_true(shares.congested && fabs(shares.share - 0.5) < 1e-9);
+    assert_true(groups[1].congested && groups[1].transfers == 4 && groups[1].share < 0.51);
+    assert_false(groups[0].congested || groups[3].congested);
+    assert_true(groups[3].share < SHARE_LEAST); /* that is explained */
+    transfers[1].few = 0;                       /* not measured */
+    assert_true(exchange_judge(transfers, 7, switches, 4, groups, &shares));
+    assert_int_equal(shares.transfers, 6);
+    assert_true(groups[1].congested && !groups[2].congested);
+    for (int i = 0; i < 7; i++)
+        transfers[i].many = transfers[i].few * 0.9;
+    assert_true(exchange_judge(transfers, 7, NULL, 0, NULL, &shares));
+    assert_false(shares.congested);
+}
+
+/* What collectives take at least, by the slowest host. */
+static void test_slowest(void **state)
 {
     (void)state;
     struct simulated f;
     fleet_quiet(&f, 8, 1);
     make_sick(&f, (struct seeded){.kind = SEEDED_SEND, .host = 7, .factor = 0.5, .peer = -1});
     struct screened screened = screen(&f);
-    static const int switches[] = {0, 0, 1, 1, 2, 2, 3, 3};
-    struct reading transfers[16];
-    for (int h = 0; h < 8; h++)
-        for (int back = 0; back < 2; back++) {
-            int other = (h + 4) % 8, from = back ? other : h, to = back ? h : other;
-            double slow = switches[from] == 1 || switches[to] == 1 ? 0.5 : 1;
-            transfers[2 * h + back] =
-                (struct reading){.from = from,
-                                 .to = to,
-                                 .metric = METRIC_BOTH,
-                                 .value = slow * exchange_promise(screened.fleet, from, to, 0)};
-        }
-    struct exchange_group groups[4];
-    struct exchange_shares shares;
-    assert_true(exchange_judge(screened.fleet, transfers, 16, switches, 4, groups, &shares));
-    assert_int_equal(shares.transfers, 16);
-    /* Its partners of switch 3 are slow with it: both have the half. */
-    assert_true(groups[1].share < 0.51 && groups[3].share < 0.51 && groups[0].share > 0.99);
     bool present[8] = {true, true, true, true, true, true, true, true};
     double rate;
     assert_int_equal(exchange_slowest(screened.fleet, present, &rate), 7);
@@ -432,7 +475,8 @@ int main(void)
         cmocka_unit_test(test_host_that_leaves), cmocka_unit_test(test_switches),
         cmocka_unit_test(test_yardsticks),       cmocka_unit_test(test_earlier),
         cmocka_unit_test(test_bad_readings),     cmocka_unit_test(test_host_values),
-        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_exchange),         cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,12 +104,28 @@ static void seed_one(struct simulated *f, const struct rounds *plan, int count,
     free(present);
 }
 
-static void run(struct tally_of_runs *tally, int hosts, int rails, int kind, uint64_t seed)
+/* So many hosts are behind each switch, in turn; NULL: switches are not known. */
+static int *switches_make(int hosts, int behind)
 {
+    int *switches = behind > 0 ? calloc((size_t)hosts, sizeof *switches) : NULL;
+    for (int h = 0; switches && h < hosts; h++)
+        switches[h] = h / behind;
+    return switches;
+}
+
+struct fleet_kind {
+    int hosts, rails, behind; /* each switch; 0: switches are not known */
+};
+
+static void run(struct tally_of_runs *tally, struct fleet_kind fleet, int kind, uint64_t seed)
+{
+    const int hosts = fleet.hosts, rails = fleet.rails;
     struct timespec began, ended;
     clock_gettime(CLOCK_MONOTONIC, &began);
     struct simulated f;
     simulated_create(&f, hosts, rails, seed);
+    int *switches = switches_make(hosts, fleet.behind);
+    f.switches = switches;
     int count = rounds_enough(hosts), most = hosts / SICK_SHARE > 1 ? hosts / SICK_SHARE : 1;
     struct rounds *plan = rounds_plan(hosts, count, seed);
     int sick = kind == KIND_NONE  ? 0
@@ -125,6 +141,7 @@ static void run(struct tally_of_runs *tally, int hosts, int rails, int kind, uin
     screened_free(&screened);
     rounds_free(plan);
     simulated_free(&f);
+    free(switches);
     clock_gettime(CLOCK_MONOTONIC, &ended);
     tally->seconds +=
         (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) * 1e-9;
@@ -138,36 +155,37 @@ static const char *kind_name(int kind)
 /* hosts_only: 0: fleets of all sizes. */
 static void table(int runs, uint64_t seed, int hosts_only)
 {
-    static const int fleets[][2] = {{3, 1},  {4, 1},  {5, 1},   {8, 1},
-                                    {64, 1}, {64, 4}, {512, 1}, {4096, 1}};
-    printf("%6s %5s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "sick", "runs",
-           "sick", "named", "about", "accusing", "rounds", "ms/run");
+    static const struct fleet_kind fleets[] = {{3, 1, 0},  {4, 1, 0},   {5, 1, 0},    {8, 1, 0},
+                                               {8, 1, 4},  {64, 1, 0},  {64, 4, 0},   {64, 1, 16},
+                                               {64, 1, 2}, {512, 1, 0}, {512, 1, 32}, {4096, 1, 0}};
+    printf("%6s %5s %6s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "behind", "sick",
+           "runs", "sick", "named", "about", "accusing", "rounds", "ms/run");
     for (size_t i = 0; i < sizeof fleets / sizeof *fleets; i++)
         for (int kind = 0; kind < KINDS; kind++) {
             struct tally_of_runs tally = {0};
-            if ((kind == SEEDED_NIC && fleets[i][1] == 1) ||
-                (hosts_only != 0 && fleets[i][0] != hosts_only))
+            if ((kind == SEEDED_NIC && fleets[i].rails == 1) ||
+                (hosts_only != 0 && fleets[i].hosts != hosts_only))
                 continue;
             for (int r = 0; r < runs; r++)
-                run(&tally, fleets[i][0], fleets[i][1], kind, seed + (uint64_t)r);
+                run(&tally, fleets[i], kind, seed + (uint64_t)r);
             double sick = tally.sick > 0 ? tally.sick : 1;
-            printf("%6d %5d  %-14s %6d %6d %7.2f%% %7.2f%% %9d %2d + %4.1f (%2d) %7.1f\n",
-                   fleets[i][0], fleets[i][1], kind_name(kind), runs, tally.sick,
-                   100 * tally.named / sick, 100 * tally.about / sick, tally.accusing,
-                   rounds_enough(fleets[i][0]), (double)tally.rounds / runs, tally.rounds_most,
+            printf("%6d %5d %6d  %-14s %6d %6d %7.2f%% %7.2f%% %9d %2d + %4.1f (%2d) %7.1f\n",
+                   fleets[i].hosts, fleets[i].rails, fleets[i].behind, kind_name(kind), runs,
+                   tally.sick, 100 * tally.named / sick, 100 * tally.about / sick, tally.accusing,
+                   rounds_enough(fleets[i].hosts), (double)tally.rounds / runs, tally.rounds_most,
                    1e3 * tally.seconds / runs);
             fflush(stdout);
         }
 }
 
 /* So many runs of each kind. Returns those of all sick fleets together. */
-static struct tally_of_runs sample(int hosts, int rails, int runs)
+static struct tally_of_runs sample(struct fleet_kind fleet, int runs)
 {
     struct tally_of_runs all = {0};
     for (int kind = 0; kind < KIND_NONE; kind++) {
         struct tally_of_runs tally = {0};
-        for (int r = 0; r < runs && (rails > 1 || kind != SEEDED_NIC); r++)
-            run(&tally, hosts, rails, kind, (uint64_t)r + 1);
+        for (int r = 0; r < runs && (fleet.rails > 1 || kind != SEEDED_NIC); r++)
+            run(&tally, fleet, kind, (uint64_t)r + 1);
         all.sick += tally.sick;
         all.named += tally.named;
         all.about += tally.about;
@@ -177,11 +195,12 @@ static struct tally_of_runs sample(int hosts, int rails, int runs)
     return all;
 }
 
-static void check_sample(int hosts, int rails, int runs)
+static void check_sample(struct fleet_kind fleet, int runs)
 {
-    struct tally_of_runs all = sample(hosts, rails, runs);
-    print_message("%d hosts, %d rails: %d of %d named in %d runs, %d accuse\n", hosts, rails,
-                  all.named, all.sick, all.runs, all.accusing);
+    struct tally_of_runs all = sample(fleet, runs);
+    print_message("%d hosts, %d rails, %d behind a switch: %d of %d named in %d runs, %d accuse\n",
+                  fleet.hosts, fleet.rails, fleet.behind, all.named, all.sick, all.runs,
+                  all.accusing);
     assert_true(all.named >= 0.95 * all.sick);
     assert_true(all.accusing <= 0.05 * all.runs);
 }
@@ -189,9 +208,18 @@ static void check_sample(int hosts, int rails, int runs)
 static void test_sick_fleets(void **state)
 {
     (void)state;
-    check_sample(64, 1, 20);
-    check_sample(64, 4, 10);
-    check_sample(512, 1, 4);
+    check_sample((struct fleet_kind){64, 1, 0}, 20);
+    check_sample((struct fleet_kind){64, 4, 0}, 10);
+    check_sample((struct fleet_kind){512, 1, 0}, 4);
+}
+
+/* Pairs of one switch have half the latency. Behind switches of two hosts they are too few for a
+ * median of their bandwidths. */
+static void test_switches(void **state)
+{
+    (void)state;
+    check_sample((struct fleet_kind){64, 1, 16}, 20);
+    check_sample((struct fleet_kind){64, 1, 2}, 20);
 }
 
 /* A host that is slow now and then makes slow links, which are not to be blamed. */
@@ -200,7 +228,7 @@ static void test_now_and_then(void **state)
     (void)state;
     struct tally_of_runs tally = {0};
     for (int r = 0; r < 200; r++)
-        run(&tally, 64, 1, SEEDED_FLAKY, (uint64_t)r + 1);
+        run(&tally, (struct fleet_kind){64, 1, 0}, SEEDED_FLAKY, (uint64_t)r + 1);
     print_message("now and then: %d of %d named, %d accuse\n", tally.named, tally.sick,
                   tally.accusing);
     assert_true(tally.named >= 0.9 * tally.sick);
@@ -212,7 +240,7 @@ static void test_large_fleet(void **state)
 {
     (void)state;
     struct tally_of_runs tally = {0};
-    run(&tally, 4096, 1, SEEDED_SEND, 1);
+    run(&tally, (struct fleet_kind){4096, 1, 0}, SEEDED_SEND, 1);
     assert_true(tally.named >= 0.95 * tally.sick && tally.accusing == 0);
     assert_in_range(tally.rounds_most, 2, 16);
 }
@@ -223,7 +251,8 @@ static void test_healthy_fleets(void **state)
     struct tally_of_runs tally = {0};
     for (int r = 0; r < 100; r++) {
         static const int sizes[] = {3, 5, 8, 64, 64, 130};
-        run(&tally, sizes[r % 6], 1 + r % 2, KIND_NONE, (uint64_t)r + 1);
+        const struct fleet_kind fleet = {sizes[r % 6], 1 + r % 2, r / 6 % 2 ? 0 : 2 + r % 5};
+        run(&tally, fleet, KIND_NONE, (uint64_t)r + 1);
     }
     assert_true(tally.accusing <= 1);
 }
@@ -231,9 +260,8 @@ static void test_healthy_fleets(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sick_fleets),
-        cmocka_unit_test(test_now_and_then),
-        cmocka_unit_test(test_large_fleet),
+        cmocka_unit_test(test_sick_fleets),    cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_now_and_then),   cmocka_unit_test(test_large_fleet),
         cmocka_unit_test(test_healthy_fleets),
     };
     if (argc == 1)

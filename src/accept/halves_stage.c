@@ -1,0 +1,369 @@
+/*
+ * halves_stage.c - the stage halves.
+ */
+#include "accept/halves_stage.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "accept/stage.h"
+#include "accept/trials.h"
+#include "base/host_list.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "screening/exchange.h"
+#include "screening/rounds.h"
+
+#define JOB_SECONDS  60.0 /* that the exchange of all pairs may take */
+#define LINE_SECONDS 1.0  /* and what is timed of it */
+#define LINE_QUICK   0.3
+#define SPLITS       3 /* of each kind */
+#define FEW_ROUNDS   2 /* in which few of a split's pairs exchange, others in each */
+#define FEW_SHARE    8 /* of random pairs, 1 in so many are few */
+#define PAIRS_LEAST  2 /* of a split: one pair alone is few and all */
+#define LIST_MOST    200
+
+/* Halves of one kind. */
+struct halving {
+    struct acceptance *acceptance;
+    const struct switch_level *level; /* whose switches are halved; NULL: random halves */
+    uint64_t random;
+    int *hosts, count; /* that are good */
+    int *order;        /* room for as many */
+    int *agents;       /* likewise */
+    struct host_pair *pairs, *few;
+    int pair_count; /* of the last split */
+    int *few_pair;  /* of each of `few`: its place in `pairs` */
+    int few_rounds; /* so far */
+    int *round_of;  /* of each switch: the last round of few that it had a host in */
+    double *values; /* of each pair of an exchange, GB/s */
+    struct exchange_transfer *transfers; /* of all splits, of each as many as it has pairs */
+    size_t transfer_count;
+    int done; /* splits */
+};
+
+static bool halving_open(struct halving *it)
+{
+    size_t count = (size_t)it->acceptance->roster->host_count;
+    it->hosts = calloc(count, sizeof *it->hosts);
+    it->order = calloc(count, sizeof *it->order);
+    it->agents = calloc(count, sizeof *it->agents);
+    it->pairs = calloc(count, sizeof *it->pairs);
+    it->few = calloc(count, sizeof *it->few);
+    it->few_pair = calloc(count, sizeof *it->few_pair);
+    it->round_of = calloc(count, sizeof *it->round_of); /* no more switches than hosts */
+    it->values = calloc(count, sizeof *it->values);
+    it->transfers = calloc(SPLITS * count, sizeof *it->transfers);
+    return it->hosts && it->order && it->agents && it->pairs && it->few && it->few_pair &&
+           it->round_of && it->values && it->transfers;
+}
+
+static void halving_close(struct halving *it)
+{
+    free(it->hosts);
+    free(it->order);
+    free(it->agents);
+    free(it->pairs);
+    free(it->few);
+    free(it->few_pair);
+    free(it->round_of);
+    free(it->values);
+    free(it->transfers);
+}
+
+/* ---- pairs ---- */
+
+static enum status split_make(struct halving *it)
+{
+    it->count = hosts_good(it->acceptance, it->hosts);
+    if (it->level) {
+        it->pair_count = switches_pairs(it->level, it->hosts, it->count, &it->random, it->pairs);
+        return it->pair_count < 0 ? fail(STATUS_ERROR, "out of memory for the halves") : STATUS_OK;
+    }
+    random_shuffle(it->order, it->count, &it->random);
+    it->pair_count = it->count / 2;
+    for (int i = 0; i < it->pair_count; i++)
+        it->pairs[i] = (struct host_pair){.a = it->hosts[it->order[2 * i]],
+                                          .b = it->hosts[it->order[2 * i + 1]]};
+    return STATUS_OK;
+}
+
+/* Is there a place among the few of a round for a pair? By switch, each one has a host in one pair
+ * at most. */
+static bool few_has_place(struct halving *it, int count, const struct host_pair *pair)
+{
+    int share = it->pair_count / FEW_SHARE;
+    if (!it->level)
+        return count < (share > 1 ? share : 1);
+    int *a = &it->round_of[it->level->of[pair->a]], *b = &it->round_of[it->level->of[pair->b]];
+    if (*a == it->few_rounds || *b == it->few_rounds)
+        return false;
+    *a = *b = it->few_rounds;
+    return true;
+}
+
+/* Picks pairs that have no value of few yet; how many. `transfers`: of the split. */
+static int few_pick(struct halving *it, const struct exchange_transfer *transfers)
+{
+    int count = 0;
+    it->few_rounds++;
+    for (int i = 0; i < it->pair_count; i++)
+        if (transfers[i].few == 0 && few_has_place(it, count, &it->pairs[i])) {
+            it->few_pair[count] = i;
+            it->few[count++] = it->pairs[i];
+        }
+    return count;
+}
+
+/* ---- exchanges ---- */
+
+static void values_take(struct halving *it, const json_t *line, int count)
+{
+    const json_t *groups = json_object_get(line, "groups");
+    for (int i = 0; i < count; i++)
+        it->values[i] = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
+}
+
+/* The transport of a split: each has another rail, if its hosts have it; NULL: as the user gave it. */
+static const char *split_transport(const struct halving *it, char text[RAIL_TRANSPORT_MOST])
+{
+    const struct acceptance *acceptance = it->acceptance;
+    const struct rails *rails = &acceptance->rails;
+    int rail = rails->count > 0 ? it->done % rails->count : 0;
+    for (int i = 0; i < it->pair_count; i++)
+        if (!rail_is_at(rails, rail, acceptance->inventories, it->pairs[i].a) ||
+            !rail_is_at(rails, rail, acceptance->inventories, it->pairs[i].b))
+            return NULL;
+    return rail_transport(acceptance->job, rails, rail, text);
+}
+
+/* Pairs exchange at the same time. *known: their values are there; else a finding says why not. */
+static enum status pairs_exchange(struct halving *it, const struct host_pair *pairs, int count,
+                                  bool *known)
+{
+    struct acceptance *acceptance = it->acceptance;
+    const struct fleet_host *hosts = acceptance->roster->hosts;
+    struct trials trials;
+    char transport[RAIL_TRANSPORT_MOST];
+    for (int i = 0; i < count; i++) {
+        it->agents[2 * i] = hosts[pairs[i].a].agents[0];
+        it->agents[2 * i + 1] = hosts[pairs[i].b].agents[0];
+    }
+    trials_open(&trials, acceptance, STAGE_HALVES);
+    trials.transport = split_transport(it, transport);
+    enum status status = trials_add(
+        &trials, it->agents, 2 * count,
+        "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c 1 --timeout 15",
+        acceptance->message_bytes, acceptance->message_bytes,
+        acceptance->job->accept.quick ? LINE_QUICK : LINE_SECONDS);
+    if (status == STATUS_OK)
+        status = trials_run(&trials, JOB_SECONDS);
+    *known = status == STATUS_OK && trials.of[0].outcome == READING_VALUE;
+    if (*known)
+        values_take(it, trials_line(&trials, 0, NULL, NULL, 1), count);
+    else if (status == STATUS_OK)
+        status = trials_find_failure(&trials, 0);
+    trials_close(&trials);
+    return status;
+}
+
+static enum status few_exchange(struct halving *it, struct exchange_transfer *transfers,
+                                bool *known)
+{
+    int count = few_pick(it, transfers);
+    if (count == 0)
+        return STATUS_OK;
+    enum status status = pairs_exchange(it, it->few, count, known);
+    for (int i = 0; i < count && *known; i++)
+        transfers[it->few_pair[i]].few = it->values[i];
+    return status;
+}
+
+/* One split: few of its pairs, then all. */
+static enum status split_run(struct halving *it)
+{
+    struct exchange_transfer *transfers = it->transfers + it->transfer_count;
+    bool known = true;
+    enum status status = split_make(it);
+    if (status != STATUS_OK || it->pair_count < PAIRS_LEAST)
+        return status;
+    for (int i = 0; i < it->pair_count; i++)
+        transfers[i] = (struct exchange_transfer){.from = it->pairs[i].a, .to = it->pairs[i].b};
+    for (int r = 0; r < FEW_ROUNDS && known && status == STATUS_OK; r++)
+        status = few_exchange(it, transfers, &known);
+    if (known && status == STATUS_OK)
+        status = pairs_exchange(it, it->pairs, it->pair_count, &known);
+    if (!known || status != STATUS_OK)
+        return status;
+    for (int i = 0; i < it->pair_count; i++)
+        transfers[i].many = it->values[i];
+    it->transfer_count += (size_t)it->pair_count;
+    it->done++;
+    return STATUS_OK;
+}
+
+/* ---- judgement ---- */
+
+/* Adds the names of the switches that take part, of the congested ones or of all. Returns how many. */
+static int switches_put(const struct halving *it, const struct exchange_group *groups,
+                        bool congested, struct text *text)
+{
+    int count = 0;
+    const char **names = calloc((size_t)it->level->count, sizeof *names);
+    for (int s = 0; names && s < it->level->count; s++)
+        if (groups[s].transfers > 0 && (groups[s].congested || !congested))
+            names[count++] = it->level->name[s];
+    host_list_add(text, names, count);
+    free(names);
+    return count;
+}
+
+/* Of which switches the pairs have less. Where those that explain it are half of the switches, it is
+ * all of them: each pair has two ends. */
+static enum status congestion_find(const struct halving *it, const struct exchange_group *groups)
+{
+    char listed[LIST_MOST], whole[LIST_MOST];
+    struct text list = text_in(listed, sizeof listed), all = text_in(whole, sizeof whole);
+    int count = switches_put(it, groups, true, &list);
+    bool half = 2 * count >= switches_put(it, groups, false, &all);
+    double worst = 1;
+    for (int s = 0; s < it->level->count; s++)
+        if (groups[s].congested && groups[s].share < worst)
+            worst = groups[s].share;
+    if (count == 0)
+        return STATUS_OK;
+    return stage_finds(
+        it->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+        "all: when %d pairs of hosts behind different switches exchange at once, those %s %s have "
+        "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
+        it->pair_count, half ? "between" : "behind", half ? whole : listed, 100 * worst,
+        100 * SHARE_LEAST,
+        half         ? "the network between these switches is"
+        : count == 1 ? "the links between this switch and the others are"
+                     : "the links between these switches and the others are");
+}
+
+static enum status halving_judge(const struct halving *it, double *share)
+{
+    struct exchange_shares shares;
+    int count = it->level ? it->level->count : 0;
+    struct exchange_group *groups = calloc((size_t)count + 1, sizeof *groups);
+    bool judged =
+        groups && exchange_judge(it->transfers, it->transfer_count,
+                                 it->level ? it->level->of : NULL, count, groups, &shares);
+    enum status status = judged ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the halves");
+    if (judged)
+        *share = shares.share;
+    if (judged && it->level)
+        status = congestion_find(it, groups);
+    else if (judged && shares.congested)
+        status = stage_finds(it->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+                             "all: when %d pairs of hosts exchange at once, the median pair has "
+                             "%.0f%% of what it has when few exchange (least: %.0f%%): the network "
+                             "between them is congested",
+                             it->pair_count, 100 * shares.share, 100 * SHARE_LEAST);
+    free(groups);
+    return status;
+}
+
+/* ---- the stage ---- */
+
+/* The line of the stage, of all kinds of halves. */
+struct halves_said {
+    struct text text, lacks;
+    int done; /* splits */
+};
+
+/* Why hosts cannot be halved by switch; NULL: they can. Written into `text`. */
+static const char *level_lacks(const struct halving *it, char text[LIST_MOST])
+{
+    int used = switches_used(it->level, it->hosts, it->count);
+    if (used == 1)
+        snprintf(text, LIST_MOST, "all good hosts are behind one switch, %.64s",
+                 it->level->name[it->level->of[it->hosts[0]]]);
+    else if (used == it->count)
+        snprintf(text, LIST_MOST, "each good host has a switch of its own");
+    else
+        return NULL;
+    return text;
+}
+
+static enum status halving_run(struct halving *it, const char *what, struct halves_said *said)
+{
+    char why[LIST_MOST], number[COUNTED_MOST];
+    double share = 0;
+    it->count = hosts_good(it->acceptance, it->hosts);
+    const char *lacks = it->level ? level_lacks(it, why) : NULL;
+    if (lacks) {
+        text_add(&said->lacks, "%sno halves by switch: %s", said->lacks.used ? "; " : "", lacks);
+        return STATUS_OK;
+    }
+    enum status status = STATUS_OK;
+    double longest = 0;
+    for (int split = 0; split < SPLITS && status == STATUS_OK; split++) {
+        double left = stage_left(it->acceptance);
+        if (left < longest)
+            break;
+        status = split_run(it);
+        longest = fmax(longest, left - stage_left(it->acceptance));
+    }
+    if (status == STATUS_OK && it->done > 0)
+        status = halving_judge(it, &share);
+    if (it->done < SPLITS)
+        text_add(&said->lacks, "%s%d of %d %s could be measured", said->lacks.used ? "; " : "",
+                 it->done, SPLITS, what);
+    if (status != STATUS_OK || it->done == 0)
+        return status;
+    if (it->level)
+        snprintf(number, sizeof number, "%d switches",
+                 switches_used(it->level, it->hosts, it->count));
+    text_add(&said->text, "%s%d %s of %s: %.0f%%", said->text.used ? ", " : "", it->done, what,
+             it->level ? number : counted(it->count, "host", number), 100 * share);
+    said->done += it->done;
+    return STATUS_OK;
+}
+
+static enum status halves_go(struct acceptance *acceptance, const struct switch_level *level,
+                             const char *what, struct halves_said *said)
+{
+    struct halving it = {.acceptance = acceptance, .level = level, .random = acceptance->seed};
+    enum status status = halving_open(&it) ? halving_run(&it, what, said)
+                                           : fail(STATUS_ERROR, "out of memory for the hosts");
+    halving_close(&it);
+    return status;
+}
+
+/* Halves of all kinds that the run has. */
+static enum status halves_all(struct acceptance *acceptance, struct stage_result *result)
+{
+    char text[STAGE_TEXT_MOST], lacks[STAGE_TEXT_MOST];
+    struct halves_said said = {.text = text_in(text, sizeof text),
+                               .lacks = text_in(lacks, sizeof lacks)};
+    enum status status = halves_go(acceptance, NULL, "random halves", &said);
+    if (status == STATUS_OK && acceptance->leaves.count > 0)
+        status = halves_go(acceptance, &acceptance->leaves, "halves by switch", &said);
+    if (status == STATUS_OK && acceptance->above.count > 0)
+        status = halves_go(acceptance, &acceptance->above, "halves by the switches above", &said);
+    if (said.done > 0)
+        stage_says(result, "pairs have, of what they have when few exchange: %s", text);
+    if (said.lacks.used > 0)
+        stage_lacks(result, said.done > 0 ? STAGE_PARTLY : STAGE_LEFT_OUT, "%s", lacks);
+    return status;
+}
+
+enum status halves_stage_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    int *hosts = calloc((size_t)acceptance->roster->host_count, sizeof *hosts);
+    if (!hosts)
+        return fail(STATUS_ERROR, "out of memory for the hosts");
+    int good = hosts_good(acceptance, hosts);
+    free(hosts);
+    if (!acceptance->fleet)
+        stage_lacks(result, STAGE_LEFT_OUT,
+                    "no pairs were measured, which tell the size of messages");
+    else if (good < 2 * PAIRS_LEAST)
+        stage_lacks(result, STAGE_LEFT_OUT, "fewer than %d hosts are good", 2 * PAIRS_LEAST);
+    else
+        return halves_all(acceptance, result);
+    return STATUS_OK;
+}
