@@ -4,11 +4,14 @@
 #include "cli/printers/accept_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "accept/stage.h"
+#include "accept/trials.h"
 #include "cli/printers/accept_files.h"
 
-#define FINDINGS_MOST 200 /* printed; JSON has all */
+#define FINDINGS_MOST  200 /* printed; JSON has all */
+#define JOB_HOSTS_MOST 4   /* named of a job */
 
 static const char *const state_words[] = {
     [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left out"};
@@ -23,12 +26,43 @@ void accept_table_begin(FILE *out, const struct acceptance *acceptance)
     fflush(out);
 }
 
+/* A job that failed: its hosts, and why. */
+static void failed_job_print(FILE *out, const struct acceptance *acceptance, const json_t *job)
+{
+    const json_t *hosts = json_object_get(job, "hosts");
+    size_t count = json_array_size(hosts);
+    fputs("#   ", out);
+    for (size_t i = 0; i < count && i < JOB_HOSTS_MOST; i++)
+        fprintf(out, "%s%s", i > 0 ? ", " : "",
+                host_label(acceptance, (int)json_integer_value(json_array_get(hosts, i))));
+    if (count > JOB_HOSTS_MOST)
+        fprintf(out, " and %zu more", count - JOB_HOSTS_MOST);
+    fprintf(out, ": %s: %s\n", json_string_value(json_object_get(job, "outcome")),
+            json_string_value(json_object_get(job, "why")));
+}
+
+static void failed_jobs_print(FILE *out, const struct acceptance *acceptance, const json_t *jobs)
+{
+    size_t index, failed = 0;
+    const json_t *job;
+    json_array_foreach(jobs, index, job)
+    {
+        const char *outcome = json_string_value(json_object_get(job, "outcome"));
+        if (strcmp(outcome, reading_outcome_names[READING_VALUE]) != 0 && failed++ < FINDINGS_MOST)
+            failed_job_print(out, acceptance, job);
+    }
+    if (failed > FINDINGS_MOST)
+        fprintf(out, "#   and %zu more jobs failed: --json has all\n", failed - FINDINGS_MOST);
+}
+
 void accept_table_stage(FILE *out, const struct acceptance *acceptance)
 {
     const struct stage_result *result = &acceptance->stages[acceptance->stage_count - 1];
     fprintf(out, "  %-10s %-9s %8.1f  %s%s%s\n", accept_stage_names[result->stage],
             state_words[result->state], result->seconds, result->text,
             result->text[0] && result->why[0] ? "; " : "", result->why);
+    if (acceptance->job->bootstrap.verbosity > 0)
+        failed_jobs_print(out, acceptance, result->jobs);
     fflush(out);
 }
 

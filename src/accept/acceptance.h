@@ -18,7 +18,7 @@
 #include "screening/fleet.h"
 #include "screening/switches.h"
 
-#define STAGE_TEXT_MOST 240
+#define STAGE_TEXT_MOST 480
 
 /* What came of a stage. */
 enum stage_state { STAGE_DONE, STAGE_PARTLY, STAGE_LEFT_OUT };

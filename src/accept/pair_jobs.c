@@ -52,6 +52,17 @@ static enum status pairs_run(struct pair_jobs *jobs, struct trials *trials, int 
     return status == STATUS_OK ? trials_run(trials, jobs->seconds) : status;
 }
 
+/* False: a host's agent is lost, which is known, and accuses no partner. */
+static bool job_failed(struct pair_jobs *jobs, const struct host_pair *pair,
+                       const struct trial *trial)
+{
+    const struct fleet_host *hosts = jobs->acceptance->roster->hosts;
+    if (hosts[pair->a].lost || hosts[pair->b].lost)
+        return false;
+    failed_jobs_add(&jobs->failed, trial->why);
+    return true;
+}
+
 /* ---- the first try ---- */
 
 /* Tells of a rail that cannot be used. Where the user has named no transport, a NIC may be there that is
@@ -82,6 +93,7 @@ static enum status rail_try(struct pair_jobs *jobs, enum accept_stage stage, int
         if (trials.of[i].outcome == READING_VALUE) {
             rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
         } else {
+            job_failed(jobs, &pairs[i], &trials.of[i]);
             failed++;
             worst = i;
         }
@@ -155,13 +167,6 @@ static enum status reading_take(const struct pair_trial *it, enum metric metric,
     return readings_add(it->readings, &reading);
 }
 
-/* The loss of a host's agent is known, and accuses no partner. */
-static bool host_was_lost(const struct pair_jobs *jobs, const struct host_pair *pair)
-{
-    const struct fleet_host *hosts = jobs->acceptance->roster->hosts;
-    return hosts[pair->a].lost || hosts[pair->b].lost;
-}
-
 /* A failed job has one reading. */
 static enum status pair_take(const struct pair_trial *it, size_t bytes)
 {
@@ -181,9 +186,8 @@ static enum status half_take(struct pair_jobs *jobs, enum accept_stage stage,
     const struct trial *trial = &it->trials->of[it->job];
     bool failed = trial->outcome != READING_VALUE;
     enum status status = STATUS_OK;
-    if (failed && host_was_lost(jobs, it->pair))
+    if (failed && !job_failed(jobs, it->pair, trial))
         return STATUS_OK;
-    jobs->failures += failed;
     if (stage == STAGE_PAIRS && !failed)
         status = resent_packets_take(acceptance, it->pair, trial->document);
     if (status != STATUS_OK)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "accept/acceptance.h"
+#include "accept/failed_jobs.h"
 #include "screening/reading.h"
 #include "screening/rounds.h"
 
@@ -18,9 +19,9 @@
 
 struct pair_jobs {
     struct acceptance *acceptance;
-    double seconds; /* that the jobs of a round may take, */
-    double budget;  /* and one line of a job (--budget) */
-    int failures;   /* jobs that failed, so far */
+    double seconds;            /* that the jobs of a round may take, */
+    double budget;             /* and one line of a job (--budget) */
+    struct failed_jobs failed; /* so far: for failed_jobs_free() */
 };
 
 /* Before the first measurement: tries each rail with these pairs. A rail that fails with more than half

@@ -159,7 +159,8 @@ static void distances_put(const struct fleet *fleet, struct text *text)
 }
 
 /* Learns the fleet from the readings, and says its medians. */
-static enum status pairs_learn(const struct pairing *it, int failures, struct stage_result *result)
+static enum status pairs_learn(const struct pairing *it, const struct failed_jobs *failed,
+                               struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
     const struct fleet_config config = {.hosts = acceptance->roster->host_count,
@@ -168,14 +169,14 @@ static enum status pairs_learn(const struct pairing *it, int failures, struct st
     char rounds[COUNTED_MOST];
     const struct readings *readings = &acceptance->paired;
     double medians[METRICS];
-    char apart[STAGE_TEXT_MOST / 2];
-    struct text text = text_in(apart, sizeof apart);
+    char apart[STAGE_TEXT_MOST / 2], failures[STAGE_TEXT_MOST];
+    struct text text = text_in(apart, sizeof apart), why = text_in(failures, sizeof failures);
+    failed_jobs_put(failed, &why);
     acceptance->fleet = fleet_create(&config, readings->of, readings->count);
     if (!acceptance->fleet)
         return fail(STATUS_ERROR, "out of memory for %zu readings", readings->count);
     if (it->rounds > 0 && !values_exist(readings)) {
-        stage_lacks(result, STAGE_PARTLY,
-                    "no pair could be measured: JSON has the reason of each (jobs)");
+        stage_lacks(result, STAGE_PARTLY, "no pair could be measured: %s", failures);
         return STATUS_OK;
     }
     for (int m = 0; m < METRICS; m++)
@@ -183,7 +184,7 @@ static enum status pairs_learn(const struct pairing *it, int failures, struct st
     distances_put(acceptance->fleet, &text);
     stage_says(result,
                "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each%s; "
-               "%d jobs failed",
+               "%s",
                rounds_text(it, rounds), medians[METRIC_LATENCY], medians[METRIC_ALONE],
                medians[METRIC_BOTH], apart, failures);
     return STATUS_OK;
@@ -212,7 +213,10 @@ static enum status pairs_go(struct pairing *it, struct stage_result *result)
                     counted(acceptance->rails.dropped, "rail", rails));
     if (status == STATUS_OK)
         status = resent_packets_judge(acceptance);
-    return status == STATUS_OK ? pairs_learn(it, jobs.failures, result) : status;
+    if (status == STATUS_OK)
+        status = pairs_learn(it, &jobs.failed, result);
+    failed_jobs_free(&jobs.failed);
+    return status;
 }
 
 /* The rails of the first time stay: those that could not be used are dropped. False: out of memory. */
@@ -379,6 +383,7 @@ static enum status isolate_rounds(struct isolating *it, struct stage_result *res
             status = fail(STATUS_ERROR, "out of memory for the suspects");
         longest = fmax(longest, left - stage_left(it->acceptance));
     }
+    failed_jobs_free(&jobs.failed);
     return status;
 }
 

@@ -180,10 +180,13 @@ no_host_is_lost() { # all stages ended, with all hosts
 
 # A worker that is killed, and one that is stopped, cost their stage and nothing else; an agent that is killed takes its
 # host out. The others are good.
-accepts "1 2 3 4" --stages pairs,isolate
-await 20 worker_of 2 >/dev/null && kill -KILL "$(worker_of 2)"
+accepts "1 2 3 4" --stages pairs,isolate -v
+check "the stage start has ended" await 20 grep -q '"stage": "start"' "$hosts_json"
+killed=$(await 20 worker_of 2) && kill -KILL "$killed"
 for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 table
+check_says '^  pairs .*; 1 job failed: the worker on h2 was killed by SIGKILL' "$out"
+check_says '^#   (h[134], h2|h2, h[134]): lost: the worker on h2 was killed by SIGKILL$' "$out"
 check_says '^# good: h\[1-4\]$' "$out"
 check_says '^# bad: none$' "$out"
 no_host_is_lost
