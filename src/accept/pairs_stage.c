@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "accept/pair_jobs.h"
 #include "accept/resent_packets.h"
@@ -57,6 +58,7 @@ struct pairing {
     int rounds;
     bool *present;
     struct host_pair *pairs;
+    int *late, *ended; /* by host: its readings */
 };
 
 /* Takes out the hosts of which most jobs did not end in their time, with two partners at least: each
@@ -64,17 +66,17 @@ struct pairing {
 static void late_leave_out(const struct pairing *it)
 {
     const struct readings *readings = &it->acceptance->paired;
-    for (int h = 0; h < it->acceptance->roster->host_count; h++) {
-        int late = 0, others = 0;
-        for (size_t i = 0; i < readings->count; i++) {
-            const struct reading *reading = &readings->of[i];
-            if (reading->from != h && reading->to != h)
-                continue;
-            late += reading->outcome == READING_LATE;
-            others += reading->outcome != READING_LATE;
-        }
-        it->present[h] &= late < LATE_LEAST || late <= others;
+    const size_t hosts = (size_t)it->acceptance->roster->host_count;
+    memset(it->late, 0, hosts * sizeof *it->late);
+    memset(it->ended, 0, hosts * sizeof *it->ended);
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->of[i];
+        int *counts = reading->outcome == READING_LATE ? it->late : it->ended;
+        counts[reading->from]++;
+        counts[reading->to]++;
     }
+    for (size_t h = 0; h < hosts; h++)
+        it->present[h] &= it->late[h] < LATE_LEAST || it->late[h] <= it->ended[h];
 }
 
 /* How many rails are measured in a round: all, or with --quick so many that each has its readings. */
@@ -238,13 +240,17 @@ enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *
         .rounds = rounds,
         .present = calloc((size_t)hosts, sizeof *it.present),
         .pairs = calloc((size_t)hosts, sizeof *it.pairs),
+        .late = calloc((size_t)hosts, sizeof *it.late),
+        .ended = calloc((size_t)hosts, sizeof *it.ended),
     };
-    bool room = it.present && it.pairs && it.plan && rails_know(acceptance);
+    bool room = it.present && it.pairs && it.late && it.ended && it.plan && rails_know(acceptance);
     enum status status =
         room ? pairs_go(&it, result) : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
     rounds_free(it.plan);
     free(it.present);
     free(it.pairs);
+    free(it.late);
+    free(it.ended);
     return status;
 }
 

@@ -27,6 +27,7 @@ struct failures {
     size_t count;
     int (*degree)[DIRECTIONS]; /* [hosts] in how many of the pairs it is */
     int *good;                 /* [hosts] its readings that have a value */
+    int (*fit)[DIRECTIONS];    /* [hosts] pairs that say the host is the reason: see fits_count() */
 };
 
 void suspect_witness(struct suspect *suspect, int partner, const struct reading *reading)
@@ -189,6 +190,21 @@ static void good_count(struct failures *failures, const struct reading *reading)
     }
 }
 
+/* In how many pairs of each direction is the partner of a host good with another one, and in fewer
+ * pairs than the host? */
+static void fits_count(struct failures *failures)
+{
+    for (size_t i = 0; i < failures->count; i++) {
+        const struct failing_pair *pair = &failures->pairs[i];
+        int sender = failures->degree[pair->from][DIRECTION_SEND];
+        int receiver = failures->degree[pair->to][DIRECTION_RECEIVE];
+        if (failures->good[pair->to] > pair->good)
+            failures->fit[pair->from][DIRECTION_SEND] += receiver < sender;
+        if (failures->good[pair->from] > pair->good)
+            failures->fit[pair->to][DIRECTION_RECEIVE] += sender < receiver;
+    }
+}
+
 static bool failures_collect(struct failures *failures, const struct fleet *fleet,
                              const struct reading *readings, size_t count)
 {
@@ -198,12 +214,14 @@ static bool failures_collect(struct failures *failures, const struct fleet *flee
     failures->pairs = calloc(2 * found + 1, sizeof *failures->pairs);
     failures->degree = calloc(hosts, sizeof *failures->degree);
     failures->good = calloc(hosts, sizeof *failures->good);
-    if (!failures->pairs || !failures->degree || !failures->good)
+    failures->fit = calloc(hosts, sizeof *failures->fit);
+    if (!failures->pairs || !failures->degree || !failures->good || !failures->fit)
         return false;
     pairs_collect(failures, fleet, readings, count);
     for (size_t i = 0; failures->count > 0 && i < count; i++)
         if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
             good_count(failures, &readings[i]);
+    fits_count(failures);
     return true;
 }
 
@@ -221,16 +239,7 @@ static bool is_blamed(const struct failures *failures, const struct reading *rea
  * with another host? Then it has been seen again already. */
 static bool is_seen_again(const struct failures *failures, int host)
 {
-    int fit[DIRECTIONS] = {0};
-    for (size_t i = 0; i < failures->count; i++) {
-        const struct failing_pair *pair = &failures->pairs[i];
-        if (failures->good[pair->to] > pair->good && pair->from == host)
-            fit[DIRECTION_SEND] += failures->degree[pair->to][DIRECTION_RECEIVE] <
-                                   failures->degree[host][DIRECTION_SEND];
-        if (failures->good[pair->from] > pair->good && pair->to == host)
-            fit[DIRECTION_RECEIVE] += failures->degree[pair->from][DIRECTION_SEND] <
-                                      failures->degree[host][DIRECTION_RECEIVE];
-    }
+    const int *fit = failures->fit[host];
     return fit[DIRECTION_SEND] >= PARTNERS_LEAST || fit[DIRECTION_RECEIVE] >= PARTNERS_LEAST;
 }
 
@@ -265,6 +274,7 @@ static bool failures_suspect(struct suspicion *suspicion, const struct reading *
     free(failures.pairs);
     free(failures.degree);
     free(failures.good);
+    free(failures.fit);
     return done;
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -467,6 +468,46 @@ static void test_slowest(void **state)
     simulated_free(&f);
 }
 
+/* Every pair of 4,096 hosts fails: the time of the judgement grows with the readings, and not with
+ * their square, which took seconds. */
+static void test_all_failing(void **state)
+{
+    enum { ALL = 4096, WAYS = 2 };
+    int count = rounds_enough(ALL);
+    struct rounds *plan = rounds_plan(ALL, count, 1);
+    struct reading *readings = calloc((size_t)count * ALL / 2 * WAYS, sizeof *readings);
+    struct host_pair *pairs = calloc(ALL / 2, sizeof *pairs);
+    bool *present = malloc(ALL);
+    size_t filled = 0;
+    (void)state;
+    assert_true(plan && readings && pairs && present);
+    memset(present, true, ALL);
+    for (int r = 0; r < count; r++)
+        for (int i = 0, met = rounds_pairs(plan, r, present, pairs); i < met; i++)
+            for (int way = 0; way < WAYS; way++)
+                readings[filled++] = (struct reading){.from = way ? pairs[i].b : pairs[i].a,
+                                                      .to = way ? pairs[i].a : pairs[i].b,
+                                                      .metric = METRIC_ALONE,
+                                                      .outcome = READING_ERROR};
+    const struct fleet_config config = {.hosts = ALL, .rails = 1};
+    const struct yardsticks yardsticks = yardsticks_default();
+    struct fleet *fleet = fleet_create(&config, readings, filled);
+    struct limits *limits = limits_create(fleet, &yardsticks, readings, filled);
+    clock_t began = clock();
+    struct suspicion *suspicion = suspicion_create(fleet, limits, readings, filled);
+    assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 1.5);
+    assert_non_null(suspicion);
+    for (int h = 0; h < ALL; h++)
+        assert_true(suspicion_covers_host(suspicion, h));
+    suspicion_free(suspicion);
+    limits_free(limits);
+    fleet_free(fleet);
+    rounds_free(plan);
+    free(readings);
+    free(pairs);
+    free(present);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,7 +517,7 @@ int main(void)
         cmocka_unit_test(test_yardsticks),       cmocka_unit_test(test_earlier),
         cmocka_unit_test(test_bad_readings),     cmocka_unit_test(test_host_values),
         cmocka_unit_test(test_exchange),         cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_alone_on_switch),  cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
