@@ -47,7 +47,7 @@ static enum status start_stage_run(struct acceptance *acceptance, struct stage_r
     if (status == STATUS_OK)
         status = trials_run(&trials, START_SECONDS);
     for (int j = 0; j < trials.count && status == STATUS_OK; j++)
-        if (trials.of[j].outcome != READING_VALUE)
+        if (trials.of[j].outcome != READING_VALUE && !trials.of[j].cut)
             status =
                 stage_finds(acceptance, STAGE_START, roster->agents[trials.jobs[j].agents[0]].host,
                             -1, HEALTH_BAD, outcome_status(trials.of[j].outcome), "%s: %s",
@@ -98,11 +98,25 @@ static double stage_end(const struct acceptance *acceptance, enum accept_stage s
     return fmin(end, acceptance->end);
 }
 
+/* Runs a stage in its time. */
+static enum status stage_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    char why[STAGE_TEXT_MOST / 2], jobs[COUNTED_MOST];
+    acceptance->until = stage_end(acceptance, result->stage);
+    acceptance->cut = 0;
+    enum status status = stage_dispatch(acceptance, result);
+    if (acceptance->cut == 0)
+        return status;
+    snprintf(why, sizeof why, "%.*s", (int)sizeof why - 1, result->why);
+    stage_lacks(result, STAGE_PARTLY, "%s%sits time was over before %s had ended", why,
+                why[0] ? "; " : "", counted(acceptance->cut, "job", jobs));
+    return status;
+}
+
 /* Of the soak. */
 static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result)
 {
-    acceptance->until = stage_end(acceptance, result->stage);
-    enum status status = stage_dispatch(acceptance, result), noted = losses_find(acceptance);
+    enum status status = stage_run(acceptance, result), noted = losses_find(acceptance);
     return status == STATUS_OK ? noted : status;
 }
 
@@ -119,11 +133,10 @@ static enum status stages_run(struct acceptance *acceptance)
         struct stage_result *result = &acceptance->stages[acceptance->stage_count];
         double began = clock_seconds();
         *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
-        acceptance->until = stage_end(acceptance, result->stage);
         if (acceptance->end - began < stage_times[s].least)
             stage_lacks(result, STAGE_LEFT_OUT, "the %g s of --quick are over", QUICK_SECONDS);
         else
-            status = stage_dispatch(acceptance, result);
+            status = stage_run(acceptance, result);
         result->seconds = clock_seconds() - began;
         if (status == STATUS_OK && s != STAGE_SOAK)
             status = counting_look(acceptance, result->stage);

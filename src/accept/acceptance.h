@@ -87,6 +87,7 @@ struct acceptance {
     double end;        /* clock_seconds() at which the run is to end; INFINITY: any time */
     double until;      /* at which the time of the present stage is over */
     double began;      /* clock_seconds() at the first stage */
+    int cut;           /* jobs of the present stage that its time did not suffice for */
     uint64_t seed;     /* of pairs, halves and inputs: another one in each rotation */
     json_t *rotations; /* of the soak: their numbers; NULL: there is none */
     struct stage_result stages[ACCEPT_STAGES];

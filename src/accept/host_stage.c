@@ -35,8 +35,8 @@ static enum status host_take(struct host_run *run, const struct trials *trials, 
     const struct host_stage *stage = run->stage;
     const struct trial *trial = &trials->of[job];
     if (trial->outcome != READING_VALUE) {
-        if (acceptance->roster->hosts[host].lost)
-            return STATUS_OK; /* that is a finding of its own */
+        if (acceptance->roster->hosts[host].lost || trial->cut)
+            return STATUS_OK; /* that is a finding of its own, or no fault */
         run->failed++;
         return stage_finds(acceptance, stage->stage, host, -1, HEALTH_BAD,
                            outcome_status(trial->outcome), "%s: %s: %s",

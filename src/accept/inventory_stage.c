@@ -22,8 +22,8 @@ static enum status inventory_take(struct acceptance *acceptance, const struct tr
     if (good && !inventory->failed)
         return STATUS_OK;
     inventory_free(inventory);
-    if (acceptance->roster->hosts[host].lost)
-        return STATUS_OK; /* that is a finding of its own */
+    if (acceptance->roster->hosts[host].lost || trial->cut)
+        return STATUS_OK; /* that is a finding of its own, or no fault */
     return stage_finds(acceptance, STAGE_INVENTORY, host, -1, HEALTH_SUSPECT, STATUS_SLOW,
                        "%s: its inventory could not be taken: %s", host_label(acceptance, host),
                        trial->why[0] ? trial->why : "what it sent is invalid");

@@ -52,12 +52,13 @@ static enum status pairs_run(struct pair_jobs *jobs, struct trials *trials, int 
     return status == STATUS_OK ? trials_run(trials, jobs->seconds) : status;
 }
 
-/* False: a host's agent is lost, which is known, and accuses no partner. */
+/* False: a host's agent is lost, which is known, or the stage's time was over. Neither accuses the
+ * pair. */
 static bool job_failed(struct pair_jobs *jobs, const struct host_pair *pair,
                        const struct trial *trial)
 {
     const struct fleet_host *hosts = jobs->acceptance->roster->hosts;
-    if (hosts[pair->a].lost || hosts[pair->b].lost)
+    if (hosts[pair->a].lost || hosts[pair->b].lost || trial->cut)
         return false;
     failed_jobs_add(&jobs->failed, trial->why);
     return true;
@@ -94,7 +95,7 @@ static enum status rail_try(struct pair_jobs *jobs, enum accept_stage stage, int
             rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
         } else {
             job_failed(jobs, &pairs[i], &trials.of[i]);
-            failed++;
+            failed += !trials.of[i].cut;
             worst = i;
         }
     }

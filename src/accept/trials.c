@@ -185,19 +185,31 @@ static void trials_progress(void *argument, int ended, int count)
     report->running(report, trials->acceptance, trials->stage, ended, count);
 }
 
+/* With more time the job might have ended. */
+static void trial_cut(const struct trials *trials, struct trial *trial)
+{
+    trial->cut = true;
+    trial->culprit = -1;
+    snprintf(trial->why, sizeof trial->why, "the time of its stage was over");
+    if (!trials->aside)
+        trials->acceptance->cut++;
+}
+
 enum status trials_run(struct trials *trials, double seconds)
 {
     struct acceptance *acceptance = trials->acceptance;
     struct fleet_outcome *outcomes = NULL;
+    double left = fmax(stage_left(acceptance), TRIAL_LEAST);
     enum status status =
         coordinator_run(acceptance->coordinator, accept_stage_names[trials->stage], trials->jobs,
-                        trials->count, fmin(seconds, fmax(stage_left(acceptance), TRIAL_LEAST)),
-                        trials_progress, trials, &outcomes);
+                        trials->count, fmin(seconds, left), trials_progress, trials, &outcomes);
     trials->of = calloc((size_t)trials->count + 1, sizeof *trials->of);
     if (!trials->of)
         status = fail(STATUS_ERROR, "out of memory for the outcomes of %d jobs", trials->count);
     for (int j = 0; j < trials->count && trials->of && outcomes && status == STATUS_OK; j++) {
         outcome_find(acceptance, &trials->jobs[j], &outcomes[j], &trials->of[j]);
+        if (left < seconds && trials->of[j].outcome == READING_LATE)
+            trial_cut(trials, &trials->of[j]);
         if (!trials->aside)
             job_keep(trials, j);
     }
@@ -256,8 +268,8 @@ enum status trials_find_failure(const struct trials *trials, int job)
     struct acceptance *acceptance = trials->acceptance;
     const struct trial *trial = &trials->of[job];
     int host = trial->culprit >= 0 ? acceptance->roster->agents[trial->culprit].host : -1;
-    if (host >= 0 && acceptance->roster->hosts[host].lost)
-        return STATUS_OK; /* that is a finding of its own */
+    if (trial->cut || (host >= 0 && acceptance->roster->hosts[host].lost))
+        return STATUS_OK; /* no fault, or a finding of its own */
     return stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
                        outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
                        host < 0 ? "all" : host_label(acceptance, host), trial->why);

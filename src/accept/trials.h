@@ -14,6 +14,7 @@ struct trial {
     enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
     int culprit;                  /* the agent whose worker is the reason; -1: not known */
     char why[300];                /* of any other outcome: a clause; "" */
+    bool cut;                     /* it is late, since the time of its stage was over: no fault */
     char *result;                 /* that rank 0 of the job wrote; NULL: nothing */
     size_t size;                  /* bytes of it */
     json_t *document;             /* the result, if it is JSON; else NULL */

@@ -144,6 +144,17 @@ check_says '^# good: h\[1-4\]$' "$out"
 check_json "$hosts_json" 'd["status"] == "ok"' 'not d["findings"]' 'len([p for p in d["pairs"] if p["value"]]) >= 24'
 nothing_is_left
 
+# A stage whose time is too short for its jobs says so, and accuses no host.
+for host in 1 2 3 4; do host_rate "$host" 8mbit; done
+launch "1 2 3 4" accept -x tcp --stages pairs:3,isolate:3
+for rank in 0 1 2 3; do ended "$rank" 0; done
+table
+check_says '^  pairs +partly .*its time was over before [0-9]+ jobs? had ended' "$out"
+check_says '^# good: h\[1-4\]$' "$out"
+check_json "$hosts_json" 'not d["findings"]' 'any(j["why"] == "the time of its stage was over" for j in d["stages"][1]["jobs"])'
+nothing_is_left
+for host in 1 2 3 4; do host_rate "$host" 400mbit; done
+
 # A throttled host is named, by its numbers beside the fleet's.
 host_rate 3 50mbit
 accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scratch/bad" --junit "$scratch/junit.xml" --html "$scratch/page.html"
