@@ -83,6 +83,8 @@ static enum status all_go(struct all_run *it, struct stage_result *result)
     if (status == STATUS_OK)
         status = trials.of[0].outcome == READING_VALUE ? all_judge(it, &trials, result)
                                                        : trials_find_failure(&trials, 0);
+    if (status == STATUS_OK && trials.of[0].outcome != READING_VALUE && result->state == STAGE_DONE)
+        stage_lacks(result, STAGE_PARTLY, "its job failed: %s", trials.of[0].why);
     trials_close(&trials);
     return status;
 }

@@ -43,33 +43,46 @@ enum status losses_find(struct acceptance *acceptance)
     return status;
 }
 
-/* The first stage in which a host fell silent. */
-static const char *silence_stage(const struct acceptance *acceptance)
+/* Did this host fall silent in this stage? */
+static bool is_silent_in(const struct fleet_host *host, const char *stage)
 {
-    const struct findings *findings = &acceptance->findings;
-    for (int i = 0; i < findings->count; i++)
-        if (findings->of[i].loss && acceptance->roster->hosts[findings->of[i].host].silent)
-            return acceptance->roster->hosts[findings->of[i].host].stage;
-    return "";
+    return host->lost && host->silent && strcmp(host->stage, stage) == 0;
 }
 
-enum status losses_judge(struct acceptance *acceptance)
+static int silent_count(const struct roster *roster, const char *stage)
+{
+    int count = 0;
+    for (int h = 0; h < roster->host_count; h++)
+        count += is_silent_in(&roster->hosts[h], stage);
+    return count;
+}
+
+/* Hosts that were lost otherwise, or in another stage, say nothing of rank 0's. */
+static enum status root_accuse(struct acceptance *acceptance, const char *stage, int silent)
 {
     const struct roster *roster = acceptance->roster;
     struct findings *findings = &acceptance->findings;
-    int root = roster->agents[0].host, others = roster->host_count - 1, silent = 0;
-    for (int h = 0; h < roster->host_count; h++)
-        silent += roster->hosts[h].lost && roster->hosts[h].silent;
-    if (silent < SILENT_LEAST || 2 * silent <= others)
-        return STATUS_OK;
+    int root = roster->agents[0].host, others = roster->host_count - 1;
     for (int i = 0; i < findings->count; i++)
-        if (findings->of[i].loss && roster->hosts[findings->of[i].host].silent)
+        if (findings->of[i].loss && is_silent_in(&roster->hosts[findings->of[i].host], stage))
             findings->of[i].health = HEALTH_UNKNOWN;
-    const char *stage = silence_stage(acceptance);
     return stage_finds(
         acceptance, STAGE_START, root, -1, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
         STATUS_TIMEOUT,
         "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
         "it: it, or its way to them, is at fault, and they are not judged",
         host_label(acceptance, root), stage[0] ? " since stage " : "", stage, silent, others);
+}
+
+enum status losses_judge(struct acceptance *acceptance)
+{
+    const struct roster *roster = acceptance->roster;
+    int others = roster->host_count - 1;
+    for (int h = 0; h < roster->host_count; h++) {
+        const char *stage = roster->hosts[h].stage;
+        int silent = is_silent_in(&roster->hosts[h], stage) ? silent_count(roster, stage) : 0;
+        if (silent >= SILENT_LEAST && 2 * silent > others)
+            return root_accuse(acceptance, stage, silent);
+    }
+    return STATUS_OK;
 }
