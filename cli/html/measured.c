@@ -132,6 +132,13 @@ static void medians_of(struct measured_metric *metric, int hosts, const struct h
     metric->median = all > 0 ? median_of(values, all) : NAN;
 }
 
+/* The stage isolate measures suspects again, with partners that are good: its values would make a suspect
+ * of each partner, too. */
+static bool is_of_suspect(const struct measurement *measurement)
+{
+    return strcmp(measurement->stage, "isolate") == 0;
+}
+
 static bool metric_summarize(struct measured_metric *metric, int hosts)
 {
     size_t count = 0;
@@ -143,7 +150,7 @@ static bool metric_summarize(struct measured_metric *metric, int hosts)
         metric->of_host[h] = NAN;
     for (size_t i = 0; good && i < metric->count; i++) {
         const struct measurement *it = &metric->of[i];
-        if (isnan(it->value))
+        if (isnan(it->value) || is_of_suspect(it))
             continue;
         sorted[count++] = (struct host_value){it->from, false, it->value};
         if (it->to >= 0 && it->to != it->from)

@@ -29,7 +29,8 @@ struct measured_metric {
     bool more_is_worse; /* a time */
     struct measurement *of;
     size_t count;
-    double *of_host; /* of each host the median of its values; of pairs the worse of those
+    double *
+        of_host; /* of each host the median of its values, without those of the stage isolate; of pairs the worse of those
                         that it sent and those that it received; NAN: it has none */
     double median; /* of these: where one host of four is slow, half of all values are; NAN: none */
 };
