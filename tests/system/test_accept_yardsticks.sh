@@ -8,7 +8,7 @@ private_machine "$@"
 cd "$scratch" || exit 1
 
 # A host meets the profile that is made of it.
-stages=(--stages inventory,self,node)
+stages=(--stages "inventory,self,node")
 cctest accept --np 2 "${stages[@]}" --write-profile made --json earlier.json
 check_status 0
 check_says '^cpu\.threads >= [0-9]+$' made
