@@ -60,8 +60,7 @@ struct accept_report {
 
 struct acceptance {
     const struct job *job;
-    const char
-        *options; /* that every small job is run with, but --transport, each behind a blank */
+    const char *options; /* of every small job, but --transport, each behind a blank */
     const char *bootstrap;
     struct accept_report *report;
     struct coordinator *coordinator;

@@ -3,12 +3,11 @@
  */
 #include "accept/host_profile.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text_file.h"
 
 const struct measured_number measured_numbers[] = {
     {"self.copy", VALUE_GBYTES, false},
@@ -77,22 +76,13 @@ static enum status line_take(struct host_profile *profile, const char *text, con
 
 enum status host_profile_read(const char *path, struct host_profile *profile)
 {
-    char text[PROFILE_LINE_MOST];
-    enum status status = STATUS_OK;
+    char *text = NULL, *rest;
     *profile = (struct host_profile){.facts = NULL};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return fail(STATUS_USAGE, "cannot read the profile %s: %s", path, strerror(errno));
-    for (int number = 1; status == STATUS_OK && fgets(text, sizeof text, file); number++) {
-        bool whole = strchr(text, '\n') || strlen(text) + 1 < sizeof text;
-        text[strcspn(text, "\n")] = '\0';
-        status = whole ? line_take(profile, text, path, number)
-                       : fail(STATUS_USAGE, "%s:%d: the line is longer than %zu characters", path,
-                              number, sizeof text - 2);
-    }
-    if (status == STATUS_OK && ferror(file))
-        status = fail(STATUS_USAGE, "cannot read the profile %s: %s", path, strerror(errno));
-    fclose(file);
+    enum status status = text_file_read(path, &text);
+    rest = text;
+    for (int number = 1; status == STATUS_OK && rest; number++)
+        status = line_take(profile, strsep(&rest, "\n"), path, number);
+    free(text);
     return status;
 }
 

@@ -84,7 +84,6 @@ static enum status hosts_judge(struct host_run *run)
         const struct value_rule rule = {
             .less_is_better = stage->metrics[m].less_is_better,
             .floor = stage->metrics[m].floor,
-            .least = HOSTS_COMPARED,
             .asked = host_profile_asked(&run->acceptance->profile, stage->metrics[m].key),
             .earlier = earlier_find(run, m),
             .earlier_floor = stage->metrics[m].floor,

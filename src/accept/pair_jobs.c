@@ -93,9 +93,8 @@ static enum status rail_try(struct pair_jobs *jobs, enum accept_stage stage, int
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (trials.of[i].outcome == READING_VALUE) {
             rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
-        } else {
-            job_failed(jobs, &pairs[i], &trials.of[i]);
-            failed += !trials.of[i].cut;
+        } else if (job_failed(jobs, &pairs[i], &trials.of[i])) {
+            failed++;
             worst = i;
         }
     }

@@ -22,7 +22,7 @@ static const struct transport_choice *verbs_choice(const struct job *job)
     return NULL;
 }
 
-bool verbs_is_allowed(const struct job *job)
+static bool verbs_is_allowed(const struct job *job)
 {
     return verbs_choice(job) != NULL;
 }
@@ -74,7 +74,8 @@ static bool option_stays(const struct transport_option *option)
     return strcmp(option->name, "nic") != 0 && strcmp(option->name, "rails") != 0;
 }
 
-const char *nic_transport(const struct job *job, const char *nic, char text[RAIL_TRANSPORT_MOST])
+static const char *nic_transport(const struct job *job, const char *nic,
+                                 char text[RAIL_TRANSPORT_MOST])
 {
     struct text to = text_in(text, RAIL_TRANSPORT_MOST);
     text_add(&to, "verbs:nic=%s%s", nic, strchr(nic, ':') ? "" : ":1");

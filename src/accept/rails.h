@@ -36,12 +36,7 @@ bool rail_is_at(const struct rails *rails, int rail, const struct inventory *inv
 const char *rail_transport(const struct job *job, const struct rails *rails, int rail,
                            char text[RAIL_TRANSPORT_MOST]);
 
-/* "verbs:nic=mlx5_2:1" of a NIC port that the inventory calls `nic`, likewise. */
-const char *nic_transport(const struct job *job, const char *nic, char text[RAIL_TRANSPORT_MOST]);
-
-/* May a job go over verbs? */
-bool verbs_is_allowed(const struct job *job);
-/* And has this host a NIC for it, usable or not? */
+/* May a job go over verbs, and has this host a NIC for it, usable or not? */
 bool verbs_is_present(const struct job *job);
 
 /* Takes a rail out that cannot be used. Without any, there is one without a name. */

@@ -222,7 +222,7 @@ static enum status drift_report(struct soak *soak, const struct soak_series *ser
                            "%s: %s goes from %.3g to %.3g %s over %d rotations: %.0f%% worse%s",
                            label, series->name, drift->first, drift->last, series->unit,
                            drift->measured, 100 * drift->worse,
-                           soak->hosts < HOSTS_LEAST ? "" : " beside the fleet");
+                           soak->hosts < HOSTS_COMPARED ? "" : " beside the fleet");
     return stage_finds(acceptance, STAGE_SOAK, host, -1, HEALTH_SUSPECT, STATUS_SLOW,
                        "%s: %s dips in %d of %d rotations, to %.3g %s in rotation %d; other hosts "
                        "in %.1f%%",

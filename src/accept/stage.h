@@ -16,8 +16,6 @@ void stage_lacks(struct stage_result *result, enum stage_state state, const char
 void stage_says(struct stage_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-#define HOSTS_COMPARED 4 /* with fewer there is no middle to be held against */
-
 /* Seconds of the present stage's time that are left; not below 0. */
 double stage_left(const struct acceptance *acceptance);
 

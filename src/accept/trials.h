@@ -23,9 +23,8 @@ struct trial {
 struct trials {
     struct acceptance *acceptance;
     enum accept_stage stage;
-    bool aside; /* they do not belong to the results of the stage */
-    const char
-        *transport; /* of the jobs that are added, which copy it; NULL: as the user gave it */
+    bool aside;            /* they do not belong to the results of the stage */
+    const char *transport; /* of jobs that are added, which copy it; NULL: as the user gave it */
     int count, room;
     struct fleet_job *jobs;
     struct trial *of; /* once it has run */
@@ -38,8 +37,8 @@ void trials_open(struct trials *trials, struct acceptance *acceptance, enum acce
 enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Runs all of them, for `seconds` at most, and not longer than the stage
- * may take, and keeps their JSON with the results of the stage. */
+/* Runs all of them, for `seconds` at most, and not longer than the stage may take, and keeps
+ * their JSON with the results of the stage. */
 enum status trials_run(struct trials *trials, double seconds);
 void trials_close(struct trials *trials);
 

@@ -17,8 +17,6 @@
 #include "base/status.h"
 #include "inventory/inventory.h"
 
-#define PROFILE_LINE_MOST 512
-
 enum profile_operator {
     PROFILE_EQUAL,
     PROFILE_NOT_EQUAL,

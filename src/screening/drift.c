@@ -42,7 +42,7 @@ static void rotation_take(struct work *work, int rotation)
     for (int h = 0; h < series->hosts; h++)
         if (values[h] > 0)
             work->scratch[count++] = values[h];
-    double base = count >= HOSTS_LEAST ? median_of(work->scratch, count) : 1;
+    double base = count >= HOSTS_COMPARED ? median_of(work->scratch, count) : 1;
     for (int h = 0; h < series->hosts; h++)
         *cell_of(work->excess, series, rotation, h) =
             values[h] > 0 ? worse_than(series, values[h], base) : NAN;

@@ -2,7 +2,7 @@
  * drift.h - hosts over the rotations of a soak: which become worse, and which are worse now and then.
  *
  * A value is compared as excess (fleet.h) with the median of its rotation's hosts, so what all of them
- * meet is no host's; of fewer than HOSTS_LEAST hosts, with nothing. Then with the median of its own
+ * meet is no host's; of fewer than HOSTS_COMPARED hosts, with nothing. Then with the median of its own
  * host, so how hosts differ is no drift.
  *
  * A host drifts if its excess rises by the test of Mann and Kendall (measure/trend.h has the source),
@@ -16,8 +16,6 @@
 #define CCTEST_SCREENING_DRIFT_H
 
 #include <stdbool.h>
-
-#define HOSTS_LEAST 4
 
 /* A number of each host, in each rotation. */
 struct drift_series {

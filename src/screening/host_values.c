@@ -60,7 +60,7 @@ int host_values_judge(const struct value_rule *rule, const double *values, int h
         if (!is_number(values[h]))
             continue;
         double slack = fmax(factor * deviation, share_excess(rule, rule->floor));
-        struct excess_limit limit = {.excess = (int)count < rule->least ? INFINITY : slack,
+        struct excess_limit limit = {.excess = count < HOSTS_COMPARED ? INFINITY : slack,
                                      .yardstick = YARDSTICK_FLEET};
         if (rule->asked > 0 && excess_of(rule, rule->asked, median) < limit.excess)
             limit = (struct excess_limit){.excess = excess_of(rule, rule->asked, median),

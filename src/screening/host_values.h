@@ -8,7 +8,7 @@
  *     max(spread_factor(judged, FALSE_ALARMS) * deviation, floor)
  *
  * in one measurement, so that no more than one run in 100 accuses anybody by chance; or beyond
- * what a profile or an earlier run asks.
+ * what a profile or an earlier run asks. Fewer than HOSTS_COMPARED are held against those alone.
  */
 #ifndef CCTEST_SCREENING_HOST_VALUES_H
 #define CCTEST_SCREENING_HOST_VALUES_H
@@ -17,7 +17,6 @@
 
 struct value_rule {
     bool less_is_better;
-    int least;             /* hosts; fewer are not held against each other */
     double floor;          /* a share: what is worse by less is no outlier */
     double asked;          /* by the profile: at least, or at most; 0: nothing */
     const double *earlier; /* of each host, 0: none; NULL: of none */
