@@ -1,5 +1,6 @@
 /*
- * worker.c - what a worker of `cctest accept` does: an ordinary rank of an ordinary small job.
+ * worker.c - what a worker of `cctest accept` does: an ordinary rank of an ordinary small job, or all
+ * ranks of one on its host.
  */
 #include "cli/worker.h"
 
@@ -11,6 +12,7 @@
 
 #include "accept/host_work.h"
 #include "base/log.h"
+#include "bootstrap/local.h"
 #include "cli/options/resolve.h"
 #include "cli/printers/printers.h"
 #include "session/session.h"
@@ -34,19 +36,16 @@ static enum status worker_read(char *words, const struct job *agent, struct job 
     return status;
 }
 
-static enum status worker_measure(const struct membership *membership, struct job *job, int result)
+/* A rank of a job; rank 0 writes its result. A rank_main, whose argument is the job. */
+static enum status worker_measure(const struct membership *membership, void *argument)
 {
+    const struct job *job = argument;
     struct printers printers;
-    char path[32];
     bool reports = membership->rank == 0;
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
     options_compared(job, FOR_RUN, compared);
-    if (job->memory->prepare)
-        job->memory->prepare();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", result);
-    job->json = reports ? path : NULL;
     enum status status = printers_open(&printers, job, PRINT_FILES, reports);
     if (status == STATUS_OK) {
         struct session_arguments arguments = {
@@ -57,6 +56,19 @@ static enum status worker_measure(const struct membership *membership, struct jo
     }
     free(compared);
     return status;
+}
+
+/* The job's ranks are the workers of its agents; or, with --np, ranks that this worker starts. */
+static enum status worker_start_job(const struct membership *membership, struct job *job,
+                                    int result)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", result);
+    job->json = path;
+    if (job->memory->prepare)
+        job->memory->prepare();
+    return job->bootstrap.np > 0 ? bootstrap_run_local(&job->bootstrap, worker_measure, job)
+                                 : worker_measure(membership, job);
 }
 
 enum status worker_run(const struct membership *membership, const char *command, int result,
@@ -72,7 +84,7 @@ enum status worker_run(const struct membership *membership, const char *command,
         status =
             job && words ? worker_read(words, argument, job) : fail(STATUS_ERROR, "out of memory");
         if (status == STATUS_OK)
-            status = worker_measure(membership, job, result);
+            status = worker_start_job(membership, job, result);
         job_release(job);
     }
     free(words);

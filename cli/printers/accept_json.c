@@ -65,10 +65,12 @@ static json_t *numbers_json(const struct acceptance *acceptance)
     json_t *numbers = json_array();
     for (int i = 0; i < acceptance->number_count; i++) {
         const struct host_number *number = &acceptance->numbers[i];
-        json_array_append_new(numbers, json_pack("{s:s, s:i, s:s, s:s, s:f}", "stage",
-                                                 accept_stage_names[number->stage], "host",
-                                                 number->host, "metric", number->metric, "unit",
-                                                 number->unit, "value", number->value));
+        json_t *part = number->part[0] ? json_string(number->part) : json_null();
+        json_array_append_new(numbers,
+                              json_pack("{s:s, s:i, s:s, s:o, s:s, s:f}", "stage",
+                                        accept_stage_names[number->stage], "host", number->host,
+                                        "metric", number->metric, "part", part, "unit",
+                                        number->unit, "value", number->value));
     }
     return numbers;
 }

@@ -31,11 +31,15 @@ struct stage_result {
     json_t *jobs; /* of each small job: hosts, command, outcome, results */
 };
 
+#define METRIC_NAME_MOST (PART_NAME_MOST + 48)
+
 /* A number of one host, of a stage that looks at each host by itself. */
 struct host_number {
     enum accept_stage stage;
     int host;
-    const char *key, *metric, *unit; /* static; the key is that of measured_numbers */
+    const char *key, *unit;        /* static; the key is that of measured_numbers */
+    char metric[METRIC_NAME_MOST]; /* "loop through a NIC mlx5_0" */
+    char part[PART_NAME_MOST];     /* that has this value, the worst of several; "" */
     double value;
 };
 

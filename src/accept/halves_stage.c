@@ -125,7 +125,7 @@ static void values_take(struct halving *it, const json_t *line, int count)
 }
 
 /* The transport of a split: each has another rail, if its hosts have it; NULL: as the user gave it. */
-static const char *split_transport(const struct halving *it, char text[RAIL_TRANSPORT_MOST])
+static const char *split_transport(const struct halving *it, char text[PORT_TRANSPORT_MOST])
 {
     const struct acceptance *acceptance = it->acceptance;
     const struct rails *rails = &acceptance->rails;
@@ -144,7 +144,7 @@ static enum status pairs_exchange(struct halving *it, const struct host_pair *pa
     struct acceptance *acceptance = it->acceptance;
     const struct fleet_host *hosts = acceptance->roster->hosts;
     struct trials trials;
-    char transport[RAIL_TRANSPORT_MOST];
+    char transport[PORT_TRANSPORT_MOST];
     for (int i = 0; i < count; i++) {
         it->agents[2 * i] = hosts[pairs[i].a].agents[0];
         it->agents[2 * i + 1] = hosts[pairs[i].b].agents[0];

@@ -5,7 +5,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "accept/nic_ports.h"
 #include "accept/stage.h"
 #include "accept/trials.h"
 #include "base/log.h"
@@ -13,83 +15,238 @@
 #include "screening/host_values.h"
 #include "screening/sickness_text.h"
 
-struct host_run {
-    struct acceptance *acceptance;
-    const struct host_stage *stage;
-    int hosts;
-    double *values;  /* [metric][host]; 0: not measured */
-    double *earlier; /* [host]: of one metric */
-    bool *outliers;  /* likewise */
-    struct reason *reasons;
-    int failed, slow;
+#define COLUMNS_MOST RAILS_MOST
+
+/* What is measured of each host: a metric, or a metric of a NIC port. */
+struct look_column {
+    const struct host_metric *metric;
+    const char *port; /* NULL: of the host */
+    char name[METRIC_NAME_MOST];
 };
 
-static size_t cell_of(const struct host_run *run, int metric, int host)
+/* One look at all hosts. */
+struct look_run {
+    struct acceptance *acceptance;
+    enum accept_stage stage;
+    const struct host_look *look;
+    int hosts;  /* of the fleet */
+    int judged; /* numbers in the whole stage */
+    struct look_column columns[COLUMNS_MOST];
+    int column_count;
+    /* By column and host: */
+    double *values;                /* 0: not measured */
+    char (*parts)[PART_NAME_MOST]; /* to which the value belongs; "": the host as a whole */
+    bool *outliers;
+    struct reason *reasons;
+    /* By host, of one column: */
+    double *earlier;
+    /* What came of it. */
+    int failed, slow;
+    char note[STAGE_TEXT_MOST / 2]; /* why parts of a host cannot be measured; "" */
+};
+
+static size_t cell_of(const struct look_run *run, int column, int host)
 {
-    return (size_t)metric * (size_t)run->hosts + (size_t)host;
+    return (size_t)column * (size_t)run->hosts + (size_t)host;
 }
 
-static enum status host_take(struct host_run *run, const struct trials *trials, int job, int host)
+/* ---- what is measured ---- */
+
+static void column_add(struct look_run *run, const struct host_metric *metric, const char *port)
 {
-    struct acceptance *acceptance = run->acceptance;
-    const struct host_stage *stage = run->stage;
-    const struct trial *trial = &trials->of[job];
-    if (trial->outcome != READING_VALUE) {
-        if (acceptance->roster->hosts[host].lost || trial->cut)
-            return STATUS_OK; /* that is a finding of its own, or no fault */
-        run->failed++;
-        return stage_finds(acceptance, stage->stage, host, -1, HEALTH_BAD,
-                           outcome_status(trial->outcome), "%s: %s: %s",
-                           host_label(acceptance, host), stage->fails, trial->why);
-    }
-    for (int m = 0; m < stage->metric_count; m++) {
-        const struct host_metric *metric = &stage->metrics[m];
-        const json_t *line = trials_line(trials, job, metric->collective, NULL, metric->bytes);
-        run->values[cell_of(run, m, host)] = line_number(line, metric->number);
-    }
-    return STATUS_OK;
+    if (run->column_count == COLUMNS_MOST)
+        return;
+    struct look_column *column = &run->columns[run->column_count++];
+    *column = (struct look_column){.metric = metric, .port = port};
+    snprintf(column->name, sizeof column->name, "%s%s%s", metric->name, port ? " " : "",
+             port ? port : "");
 }
 
-static enum status hosts_measure(struct host_run *run, const int *hosts, int count)
+static void columns_find(struct look_run *run)
 {
-    const struct host_stage *stage = run->stage;
+    const struct acceptance *acceptance = run->acceptance;
+    const char *ports[RAILS_MOST] = {NULL};
+    int count = 1; /* the host as a whole */
+    if (run->look->ranks == RANKS_ON_NIC)
+        count = nic_ports_find(acceptance->job, acceptance->inventories, run->hosts, ports);
+    for (int p = 0; p < count; p++)
+        for (int m = 0; m < run->look->metric_count; m++)
+            column_add(run, &run->look->metrics[m], ports[p]);
+}
+
+/* Takes out the columns of a port. */
+static void port_drop(struct look_run *run, const char *port)
+{
+    int kept = 0;
+    for (int c = 0; c < run->column_count; c++)
+        if (run->columns[c].port != port)
+            run->columns[kept++] = run->columns[c];
+    run->column_count = kept;
+}
+
+/* ---- measurements ---- */
+
+/* Jobs that have ended, through one port (NULL: of the hosts as a whole), of these hosts. */
+struct host_trials {
     struct trials trials;
-    enum status status = STATUS_OK;
-    trials_open(&trials, run->acceptance, stage->stage);
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        const struct fleet_host *host = &run->acceptance->roster->hosts[hosts[i]];
-        status =
-            trials_add(&trials, host->agents, stage->alone ? 1 : host->count, "%s", stage->command);
+    const char *port;
+    int *hosts; /* of each job */
+};
+
+/* The worst of the lines that the column's metric has in the results of a job. */
+static void column_take(struct look_run *run, int c, const struct trials *trials, int job, int host)
+{
+    const struct host_metric *metric = run->columns[c].metric;
+    const json_t *line, *first = trials_line(trials, job, metric->collective, NULL, metric->bytes);
+    const json_t *results = json_object_get(trials->of[job].document, "results");
+    size_t index, cell = cell_of(run, c, host);
+    json_array_foreach(results, index, line)
+    {
+        double value = line_number(line, metric->number), *worst = &run->values[cell];
+        if (!first || value <= 0 || !lines_are_alike(line, first) ||
+            (*worst > 0 && (value < *worst) == metric->less_is_better))
+            continue;
+        const char *part = json_string_value(json_object_get(line, "part"));
+        *worst = value;
+        snprintf(run->parts[cell], PART_NAME_MOST, "%s", part ? part : "");
     }
-    if (status == STATUS_OK)
-        status = trials_run(&trials, stage->seconds);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = host_take(run, &trials, i, hosts[i]);
-    trials_close(&trials);
+}
+
+static void host_take(struct look_run *run, const struct host_trials *it, int job)
+{
+    const struct trial *trial = &it->trials.of[job];
+    const char *note = json_string_value(json_object_get(trial->document, "note"));
+    int host = it->hosts[job];
+    for (int c = 0; c < run->column_count; c++)
+        if (run->columns[c].port == it->port)
+            column_take(run, c, &it->trials, job, host);
+    if (note && note[0] && !run->note[0])
+        snprintf(run->note, sizeof run->note, "%s: %s", host_label(run->acceptance, host), note);
+}
+
+/* A job of the host failed, and it is no finding of another kind, nor without fault. */
+static bool job_failed(const struct look_run *run, const struct host_trials *it, int job)
+{
+    const struct trial *trial = &it->trials.of[job];
+    return trial->outcome != READING_VALUE && !trial->cut &&
+           !run->acceptance->roster->hosts[it->hosts[job]].lost;
+}
+
+static enum status failure_find(struct look_run *run, const struct host_trials *it, int job)
+{
+    const struct trial *trial = &it->trials.of[job];
+    run->failed++;
+    return stage_finds(run->acceptance, run->stage, it->hosts[job], -1, HEALTH_BAD,
+                       outcome_status(trial->outcome), "%s: %s%s%s: %s",
+                       host_label(run->acceptance, it->hosts[job]), it->port ? it->port : "",
+                       it->port ? ": " : "", run->look->fails, trial->why);
+}
+
+/* Adds the jobs of those of these hosts that have the port. */
+static enum status jobs_add(const struct look_run *run, struct host_trials *it, const int *hosts,
+                            int count)
+{
+    const struct acceptance *acceptance = run->acceptance;
+    char transport[PORT_TRANSPORT_MOST];
+    enum status status = STATUS_OK;
+    if (it->port)
+        it->trials.transport = nic_port_transport(acceptance->job, it->port, transport);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        const struct fleet_host *host = &acceptance->roster->hosts[hosts[i]];
+        if (it->port && !nic_port_is_at(it->port, acceptance->inventories, hosts[i]))
+            continue;
+        it->hosts[it->trials.count] = hosts[i];
+        status = trials_add(&it->trials, host->agents,
+                            run->look->ranks == RANKS_OF_AGENTS ? host->count : 1, "%s",
+                            run->look->command);
+    }
+    it->trials.transport = NULL;
     return status;
 }
 
-/* What the hosts had in an earlier run; NULL: nothing is known. */
-static const double *earlier_find(struct host_run *run, int m)
+static enum status trials_take(struct look_run *run, const struct host_trials *it)
 {
-    bool known = baseline_values(&run->acceptance->baseline, accept_stage_names[run->stage->stage],
-                                 run->stage->metrics[m].name, run->earlier, run->hosts);
+    enum status status = STATUS_OK;
+    for (int j = 0; j < it->trials.count && status == STATUS_OK; j++) {
+        if (it->trials.of[j].outcome == READING_VALUE)
+            host_take(run, it, j);
+        else if (job_failed(run, it, j))
+            status = failure_find(run, it, j);
+    }
+    return status;
+}
+
+/* The last job that failed, if more than half did; -1: they did not. */
+static int most_fail(const struct look_run *run, const struct host_trials *it)
+{
+    int failed = 0, last = -1;
+    for (int j = 0; j < it->trials.count; j++)
+        if (job_failed(run, it, j)) {
+            failed++;
+            last = j;
+        }
+    return 2 * failed > it->trials.count ? last : -1;
+}
+
+/* `first`: the hosts are not measured again, so a port that most of them cannot use is dropped. */
+static enum status port_measure(struct look_run *run, const char *port, const int *hosts, int count,
+                                bool first)
+{
+    struct host_trials it = {.port = port, .hosts = calloc((size_t)count + 1, sizeof *it.hosts)};
+    if (!it.hosts)
+        return fail(STATUS_ERROR, "out of memory for %d hosts", count);
+    trials_open(&it.trials, run->acceptance, run->stage);
+    enum status status = jobs_add(run, &it, hosts, count);
+    if (status == STATUS_OK && it.trials.count > 0)
+        status = trials_run(&it.trials, run->look->seconds);
+    int refused = status == STATUS_OK && port && first ? most_fail(run, &it) : -1;
+    if (refused >= 0) {
+        port_drop(run, port);
+        status = trials_refuse_port(&it.trials, refused, port, "hosts");
+    } else if (status == STATUS_OK) {
+        status = trials_take(run, &it);
+    }
+    trials_close(&it.trials);
+    free(it.hosts);
+    return status;
+}
+
+static enum status hosts_measure(struct look_run *run, const int *hosts, int count, bool first)
+{
+    enum status status = STATUS_OK;
+    const char *ports[COLUMNS_MOST];
+    int port_count = 0;
+    for (int c = 0; c < run->column_count; c++)
+        if (port_count == 0 || ports[port_count - 1] != run->columns[c].port)
+            ports[port_count++] = run->columns[c].port;
+    for (int p = 0; p < port_count && status == STATUS_OK; p++)
+        status = port_measure(run, ports[p], hosts, count, first);
+    return status;
+}
+
+/* ---- the verdict ---- */
+
+/* What the hosts had in an earlier run; NULL: nothing is known. */
+static const double *earlier_find(struct look_run *run, int column)
+{
+    bool known = baseline_values(&run->acceptance->baseline, accept_stage_names[run->stage],
+                                 run->columns[column].name, run->earlier, run->hosts);
     return known ? run->earlier : NULL;
 }
 
-static enum status hosts_judge(struct host_run *run)
+static enum status hosts_judge(struct look_run *run)
 {
-    const struct host_stage *stage = run->stage;
-    for (int m = 0; m < stage->metric_count; m++) {
+    for (int c = 0; c < run->column_count; c++) {
+        const struct host_metric *metric = run->columns[c].metric;
         const struct value_rule rule = {
-            .less_is_better = stage->metrics[m].less_is_better,
-            .floor = stage->metrics[m].floor,
-            .asked = host_profile_asked(&run->acceptance->profile, stage->metrics[m].key),
-            .earlier = earlier_find(run, m),
-            .earlier_floor = stage->metrics[m].floor,
-            .judged = (double)run->hosts * (double)stage->metric_count,
+            .less_is_better = metric->less_is_better,
+            .floor = metric->floor,
+            .asked = host_profile_asked(&run->acceptance->profile, metric->key),
+            .earlier = earlier_find(run, c),
+            .earlier_floor = metric->floor,
+            .judged = run->judged,
         };
-        size_t first = cell_of(run, m, 0);
+        size_t first = cell_of(run, c, 0);
         if (host_values_judge(&rule, run->values + first, run->hosts, run->outliers + first,
                               run->reasons + first) < 0)
             return fail(STATUS_ERROR, "out of memory for the numbers of %d hosts", run->hosts);
@@ -97,129 +254,216 @@ static enum status hosts_judge(struct host_run *run)
     return STATUS_OK;
 }
 
-/* The first metric in which a host stands out; -1: none. */
-static int metric_standing_out(const struct host_run *run, int host)
+/* The first column in which a host stands out; -1: none. */
+static int column_standing_out(const struct look_run *run, int host)
 {
-    for (int m = 0; m < run->stage->metric_count; m++)
-        if (run->outliers[cell_of(run, m, host)])
-            return m;
+    for (int c = 0; c < run->column_count; c++)
+        if (run->outliers[cell_of(run, c, host)])
+            return c;
     return -1;
 }
 
-static enum status host_accuse(struct host_run *run, int host, int m)
+static enum status host_accuse(struct look_run *run, int host, int c)
 {
-    const struct host_metric *metric = &run->stage->metrics[m];
-    const struct reason *reason = &run->reasons[cell_of(run, m, host)];
+    size_t cell = cell_of(run, c, host);
+    const struct reason *reason = &run->reasons[cell];
+    const char *part = run->parts[cell], *unit = run->columns[c].metric->unit;
     run->slow++;
-    return stage_finds(run->acceptance, run->stage->stage, host, -1, HEALTH_BAD, STATUS_SLOW,
-                       "%s: %s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
+    return stage_finds(run->acceptance, run->stage, host, -1, HEALTH_BAD, STATUS_SLOW,
+                       "%s: %s%s%s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
                        "measured twice",
-                       host_label(run->acceptance, host), metric->name, reason->value, metric->unit,
-                       reason->median, reason->deviation, threshold_words[reason->yardstick],
-                       reason->threshold);
+                       host_label(run->acceptance, host), part, part[0] ? ": " : "",
+                       run->columns[c].name, reason->value, unit, reason->median, reason->deviation,
+                       threshold_words[reason->yardstick], reason->threshold);
 }
 
 /* Hosts that stand out are measured once more. */
-static enum status hosts_confirm(struct host_run *run, int *hosts, int count)
+static enum status hosts_confirm(struct look_run *run, int *hosts, int count)
 {
     int suspects = 0;
     for (int i = 0; i < count; i++)
-        if (metric_standing_out(run, hosts[i]) >= 0)
+        if (column_standing_out(run, hosts[i]) >= 0)
             hosts[suspects++] = hosts[i];
     if (suspects == 0)
         return STATUS_OK;
     for (int i = 0; i < suspects; i++)
-        for (int m = 0; m < run->stage->metric_count; m++)
-            run->values[cell_of(run, m, hosts[i])] = 0; /* it is the second that accuses */
-    enum status status = hosts_measure(run, hosts, suspects);
+        for (int c = 0; c < run->column_count; c++)
+            run->values[cell_of(run, c, hosts[i])] = 0; /* it is the second that accuses */
+    enum status status = hosts_measure(run, hosts, suspects, false);
     if (status == STATUS_OK)
         status = hosts_judge(run);
     for (int i = 0; i < suspects && status == STATUS_OK; i++) {
-        int m = metric_standing_out(run, hosts[i]);
-        if (m >= 0)
-            status = host_accuse(run, hosts[i], m);
+        int c = column_standing_out(run, hosts[i]);
+        if (c >= 0)
+            status = host_accuse(run, hosts[i], c);
     }
     return status;
 }
 
-/* Keeps the last numbers of each host, and says the medians. */
-static enum status hosts_keep(struct host_run *run, int count, struct stage_result *result)
+/* ---- results ---- */
+
+static bool cell_keep(const struct look_run *run, int c, int host)
 {
-    const struct host_stage *stage = run->stage;
-    struct acceptance *acceptance = run->acceptance;
-    char hosts[COUNTED_MOST];
-    struct text text = text_in(result->text, sizeof result->text);
-    text_add(&text, "%s, medians: ", counted(count, "host", hosts));
-    for (int m = 0; m < stage->metric_count; m++) {
-        const struct host_metric *metric = &stage->metrics[m];
-        double median = 0;
-        for (int h = 0; h < run->hosts; h++) {
-            struct host_number number = {.stage = stage->stage,
-                                         .host = h,
-                                         .key = metric->key,
-                                         .metric = metric->name,
-                                         .unit = metric->unit,
-                                         .value = run->values[cell_of(run, m, h)]};
-            if (number.value > 0 && !number_keep(acceptance, &number))
-                return fail(STATUS_ERROR, "out of memory for the numbers of the hosts");
-            if (number.value > 0)
-                median = run->reasons[cell_of(run, m, h)].median;
-        }
-        text_add(&text, "%s%s %.3g %s", m ? ", " : "", metric->name, median, metric->unit);
+    const struct look_column *column = &run->columns[c];
+    size_t cell = cell_of(run, c, host);
+    struct host_number number = {.stage = run->stage,
+                                 .host = host,
+                                 .key = column->metric->key,
+                                 .unit = column->metric->unit,
+                                 .value = run->values[cell]};
+    snprintf(number.metric, sizeof number.metric, "%s", column->name);
+    snprintf(number.part, sizeof number.part, "%s", run->parts[cell]);
+    return number.value <= 0 || number_keep(run->acceptance, &number);
+}
+
+/* Keeps the last numbers of a column; *median: of those of all hosts, 0: none has any. */
+static bool column_keep(const struct look_run *run, int c, double *median)
+{
+    bool kept = true;
+    *median = 0;
+    for (int h = 0; h < run->hosts && kept; h++) {
+        size_t cell = cell_of(run, c, h);
+        kept = cell_keep(run, c, h);
+        if (run->values[cell] > 0)
+            *median = run->reasons[cell].median;
     }
-    text_add(&text, "; %d failed, %d slow", run->failed, run->slow);
+    return kept;
+}
+
+/* Keeps the last numbers of each host, and says the medians: of ports the least and the most. */
+static enum status look_keep(const struct look_run *run, struct text *text)
+{
+    double least = 0, most = 0;
+    int ports = 0;
+    for (int c = 0; c < run->column_count; c++) {
+        const struct look_column *column = &run->columns[c];
+        double median;
+        if (!column_keep(run, c, &median))
+            return fail(STATUS_ERROR, "out of memory for the numbers of the hosts");
+        if (median > 0 && !column->port)
+            text_add(text, ", %s %.3g %s", column->name, median, column->metric->unit);
+        if (median > 0 && column->port) {
+            least = ports == 0 || median < least ? median : least;
+            most = median > most ? median : most;
+            ports++;
+        }
+    }
+    if (ports > 0)
+        text_add(text, ", %s %.3g to %.3g %s (%d of them)", run->look->metrics[0].name, least, most,
+                 run->look->metrics[0].unit, ports);
     return STATUS_OK;
 }
 
-static enum status host_stage_go(struct host_run *run, int *hosts, struct stage_result *result)
+static void look_free(struct look_run *run)
 {
-    const struct acceptance *acceptance = run->acceptance;
-    char text[COUNTED_MOST];
-    int count = 0, left = hosts_left(acceptance, hosts), single = 0;
-    for (int i = 0; i < left; i++)
-        if (run->stage->alone || acceptance->roster->hosts[hosts[i]].count > 1)
-            hosts[count++] = hosts[i];
-        else
-            single++;
-    if (count == 0) {
-        stage_lacks(result, STAGE_LEFT_OUT,
-                    left == 0 ? "no host is left"
-                              : "each host has one agent: start several on each");
-        return STATUS_OK;
-    }
-    bool held = acceptance->job->accept.profile || acceptance->job->accept.baseline;
-    if (single > 0)
-        stage_lacks(result, STAGE_PARTLY, "%s with one agent", counted(single, "host", text));
-    else if (count < HOSTS_COMPARED)
-        stage_lacks(result, STAGE_PARTLY,
-                    held ? "not held against each other: %s" : "nothing to be held against: %s",
-                    counted(count, "host", text));
-    enum status status = hosts_measure(run, hosts, count);
+    free(run->values);
+    free(run->parts);
+    free(run->outliers);
+    free(run->reasons);
+    free(run->earlier);
+}
+
+static bool look_open(struct look_run *run)
+{
+    size_t hosts = (size_t)run->hosts, cells = hosts * (size_t)run->column_count;
+    run->values = calloc(cells + 1, sizeof *run->values);
+    run->parts = calloc(cells + 1, sizeof *run->parts);
+    run->outliers = calloc(cells + 1, sizeof *run->outliers);
+    run->reasons = calloc(cells + 1, sizeof *run->reasons);
+    run->earlier = calloc(hosts, sizeof *run->earlier);
+    return run->values && run->parts && run->outliers && run->reasons && run->earlier;
+}
+
+/* Looks at these hosts; their order is lost. */
+static enum status look_go(struct look_run *run, int *hosts, int count, struct text *medians)
+{
+    enum status status = hosts_measure(run, hosts, count, true);
     if (status == STATUS_OK)
         status = hosts_judge(run);
     if (status == STATUS_OK)
         status = hosts_confirm(run, hosts, count);
-    return status == STATUS_OK ? hosts_keep(run, count, result) : status;
+    return status == STATUS_OK ? look_keep(run, medians) : status;
 }
 
-enum status host_stage_run(struct acceptance *acceptance, const struct host_stage *stage,
-                           struct stage_result *result)
+/* The hosts that a look can be taken at. */
+static int hosts_find(const struct acceptance *acceptance, const struct host_look *look, int *hosts)
 {
-    struct host_run run = {
-        .acceptance = acceptance, .stage = stage, .hosts = acceptance->roster->host_count};
-    size_t cells = (size_t)run.hosts * (size_t)stage->metric_count;
-    int *hosts = calloc((size_t)run.hosts, sizeof *hosts);
-    run.values = calloc(cells, sizeof *run.values);
-    run.earlier = calloc((size_t)run.hosts, sizeof *run.earlier);
-    run.outliers = calloc(cells, sizeof *run.outliers);
-    run.reasons = calloc(cells, sizeof *run.reasons);
-    enum status status = hosts && run.values && run.earlier && run.outliers && run.reasons
-                             ? host_stage_go(&run, hosts, result)
-                             : fail(STATUS_ERROR, "out of memory for %d hosts", run.hosts);
+    int left = hosts_left(acceptance, hosts), count = 0;
+    for (int i = 0; i < left; i++)
+        if (look->ranks != RANKS_OF_AGENTS || acceptance->roster->hosts[hosts[i]].count > 1)
+            hosts[count++] = hosts[i];
+    return count;
+}
+
+/* What the stage lacks. */
+static void stage_explain(const struct acceptance *acceptance, int count, const char *note,
+                          struct stage_result *result)
+{
+    char why[STAGE_TEXT_MOST] = "", text[COUNTED_MOST];
+    struct text to = text_in(why, sizeof why);
+    int single = acceptance->roster->host_count - acceptance->roster->lost - count;
+    bool held = acceptance->job->accept.profile || acceptance->job->accept.baseline;
+    if (single > 0)
+        text_add(&to, "%s with one agent", counted(single, "host", text));
+    else if (count < HOSTS_COMPARED)
+        text_add(&to, "%s: %s", held ? "not held against each other" : "nothing to be held against",
+                 counted(count, "host", text));
+    text_add(&to, "%s%s", why[0] && note[0] ? "; " : "", note);
+    if (why[0])
+        stage_lacks(result, STAGE_PARTLY, "%s", why);
+}
+
+static enum status looks_take(struct look_run *runs, int looks, int *hosts,
+                              struct stage_result *result)
+{
+    struct acceptance *acceptance = runs[0].acceptance;
+    char medians[STAGE_TEXT_MOST] = "", text[COUNTED_MOST];
+    struct text to = text_in(medians, sizeof medians);
+    enum status status = STATUS_OK;
+    int count = 0, failed = 0, slow = 0;
+    const char *note = "";
+    for (int i = 0; i < looks && status == STATUS_OK; i++) {
+        count = hosts_find(acceptance, runs[i].look, hosts);
+        status = look_open(&runs[i])
+                     ? look_go(&runs[i], hosts, count, &to)
+                     : fail(STATUS_ERROR, "out of memory for %d hosts", runs[i].hosts);
+        failed += runs[i].failed;
+        slow += runs[i].slow;
+        note = runs[i].note[0] ? runs[i].note : note;
+    }
+    stage_says(result, "%s%s%s; %d failed, %d slow", counted(count, "host", text),
+               medians[0] ? ", medians: " : "", medians[0] ? medians + strlen(", ") : "", failed,
+               slow);
+    stage_explain(acceptance, count, note, result);
+    return status;
+}
+
+enum status host_stage_run(struct acceptance *acceptance, enum accept_stage stage,
+                           const struct host_look *looks, int count, struct stage_result *result)
+{
+    int numbers = 0, *hosts = calloc((size_t)acceptance->roster->host_count, sizeof *hosts);
+    struct look_run *runs = calloc((size_t)count, sizeof *runs);
+    enum status status = hosts && runs ? STATUS_OK : fail(STATUS_ERROR, "out of memory for hosts");
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        runs[i] = (struct look_run){.acceptance = acceptance,
+                                    .stage = stage,
+                                    .look = &looks[i],
+                                    .hosts = acceptance->roster->host_count};
+        columns_find(&runs[i]);
+        numbers += runs[i].column_count * runs[i].hosts;
+    }
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        runs[i].judged = numbers;
+    if (status == STATUS_OK && hosts_find(acceptance, &looks[0], hosts) > 0)
+        status = looks_take(runs, count, hosts, result);
+    else if (status == STATUS_OK)
+        stage_lacks(result, STAGE_LEFT_OUT, "%s",
+                    hosts_left(acceptance, hosts) == 0
+                        ? "no host is left"
+                        : "each host has one agent: start several on each");
+    for (int i = 0; i < count && runs; i++)
+        look_free(&runs[i]);
+    free(runs);
     free(hosts);
-    free(run.values);
-    free(run.earlier);
-    free(run.outliers);
-    free(run.reasons);
     return status;
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "accept/self_measure.h"
+#include "accept/cpu_measure.h"
+#include "accept/gpu_measure.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/timed_call.h"
@@ -16,14 +17,9 @@
 #include "inventory/collect.h"
 #include "inventory/host_counters.h"
 
-#define SELF_SECONDS    1.0
+#define CPU_SECONDS     1.0
+#define GPU_SECONDS     0.9
 #define COUNTER_SECONDS 5.0 /* for all devices to answer */
-
-bool host_work_is(const char *command)
-{
-    return strcmp(command, WORK_NOTHING) == 0 || strcmp(command, WORK_INVENTORY) == 0 ||
-           strcmp(command, WORK_COUNTERS) == 0 || strcmp(command, WORK_SELF) == 0;
-}
 
 static enum status result_write(const struct bytes *bytes, int fd)
 {
@@ -96,11 +92,47 @@ static enum status counters_work(int fd)
     return status;
 }
 
+static enum status cpu_work(int fd)
+{
+    return cpu_measure(CPU_SECONDS, fd);
+}
+
+static enum status gpu_work(int fd)
+{
+    return gpu_measure(GPU_SECONDS, fd);
+}
+
+static enum status no_work(int fd)
+{
+    (void)fd;
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *command;
+    enum status (*run)(int fd);
+} works[] = {
+    {WORK_NOTHING, no_work},        {WORK_INVENTORY, inventory_work},
+    {WORK_COUNTERS, counters_work}, {WORK_CPU, cpu_work},
+    {WORK_GPUS, gpu_work},
+};
+#define WORKS (sizeof works / sizeof works[0])
+
+/* WORKS: it is none of them. */
+static size_t work_find(const char *command)
+{
+    size_t at = 0;
+    while (at < WORKS && strcmp(works[at].command, command) != 0)
+        at++;
+    return at;
+}
+
+bool host_work_is(const char *command)
+{
+    return work_find(command) < WORKS;
+}
+
 enum status host_work_run(const char *command, int fd)
 {
-    if (strcmp(command, WORK_INVENTORY) == 0)
-        return inventory_work(fd);
-    if (strcmp(command, WORK_COUNTERS) == 0)
-        return counters_work(fd);
-    return strcmp(command, WORK_SELF) == 0 ? self_measure(SELF_SECONDS, fd) : STATUS_OK;
+    return works[work_find(command)].run(fd);
 }

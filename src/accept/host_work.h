@@ -12,7 +12,8 @@
 #define WORK_NOTHING   "nothing"   /* starts, and ends */
 #define WORK_INVENTORY "inventory" /* what the host has: the result is an inventory, encoded */
 #define WORK_COUNTERS  "counters"  /* what it has counted: device_changes, encoded */
-#define WORK_SELF      "self"      /* how fast it is by itself: JSON (self_measure.h) */
+#define WORK_CPU       "cpu"       /* how fast its memory and cores are: JSON (cpu_measure.h) */
+#define WORK_GPUS      "gpus"      /* how fast its GPUs copy: JSON (gpu_measure.h) */
 
 /* Is the command one of these? */
 bool host_work_is(const char *command);

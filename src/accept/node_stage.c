@@ -15,14 +15,12 @@ enum status node_stage_run(struct acceptance *acceptance, struct stage_result *r
         {"node.alltoall.busbw", "alltoall of 1M", "GB/s", "alltoall", "busbw_GBps", 1 << 20, false,
          0.15},
     };
-    const struct host_stage stage = {
-        .stage = STAGE_NODE,
-        .command =
-            "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 --timeout 10",
-        .fails = "collectives among its own agents fail",
-        .seconds = 30,
-        .metrics = metrics,
-        .metric_count = (int)(sizeof metrics / sizeof metrics[0]),
-    };
-    return host_stage_run(acceptance, &stage, result);
+    static const struct host_look look = {
+        "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 --timeout 10",
+        RANKS_OF_AGENTS,
+        "collectives among its own agents fail",
+        30,
+        metrics,
+        3};
+    return host_stage_run(acceptance, STAGE_NODE, &look, 1, result);
 }

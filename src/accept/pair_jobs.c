@@ -41,7 +41,7 @@ static enum status pairs_run(struct pair_jobs *jobs, struct trials *trials, int 
 {
     const struct acceptance *acceptance = jobs->acceptance;
     const struct fleet_host *hosts = acceptance->roster->hosts;
-    char transport[RAIL_TRANSPORT_MOST];
+    char transport[PORT_TRANSPORT_MOST];
     enum status status = STATUS_OK;
     trials->transport = rail_transport(acceptance->job, &acceptance->rails, rail, transport);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
@@ -66,18 +66,6 @@ static bool job_failed(struct pair_jobs *jobs, const struct host_pair *pair,
 
 /* ---- the first try ---- */
 
-/* Tells of a rail that cannot be used. Where the user has named no transport, a NIC may be there that is
- * not meant for this. */
-static enum status rail_refuse(struct acceptance *acceptance, enum accept_stage stage, int rail,
-                               const struct trial *trial)
-{
-    bool meant = strcmp(acceptance->job->transports_text, "auto") != 0;
-    return stage_finds(acceptance, stage, -1, -1, HEALTH_GOOD,
-                       meant ? outcome_status(trial->outcome) : STATUS_OK,
-                       "all hosts, %s: it is not measured, since most pairs cannot use it: %s",
-                       acceptance->rails.names[rail], trial->why);
-}
-
 /* Tries a rail, and adds the rates of the pairs. *dropped: it cannot be used. */
 static enum status rail_try(struct pair_jobs *jobs, enum accept_stage stage, int rail,
                             const struct host_pair *pairs, int count, double *rates, size_t *known,
@@ -100,7 +88,7 @@ static enum status rail_try(struct pair_jobs *jobs, enum accept_stage stage, int
     }
     *dropped = rails_have_names(&jobs->acceptance->rails) && 2 * failed > count;
     if (status == STATUS_OK && *dropped)
-        status = rail_refuse(jobs->acceptance, stage, rail, &trials.of[worst]);
+        status = trials_refuse_port(&trials, worst, jobs->acceptance->rails.names[rail], "pairs");
     trials_close(&trials);
     return status;
 }

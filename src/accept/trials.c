@@ -120,6 +120,8 @@ static void worker_words(const struct acceptance *acceptance, int agent, struct 
         break;
     default:
         snprintf(text, size, "%s", tail_line(end->tail));
+        if (!text[0])
+            snprintf(text, size, "the worker on %s left no result", host);
     }
 }
 
@@ -238,6 +240,12 @@ static bool line_has(const json_t *line, const char *name, const char *wanted)
     return !wanted || (value && strcmp(value, wanted) == 0);
 }
 
+bool lines_are_alike(const json_t *line, const json_t *other)
+{
+    return line_has(line, "collective", json_string_value(json_object_get(other, "collective"))) &&
+           json_equal(json_object_get(line, "bytes"), json_object_get(other, "bytes"));
+}
+
 const json_t *trials_line(const struct trials *trials, int job, const char *collective,
                           const char *algorithm, size_t bytes)
 {
@@ -273,4 +281,16 @@ enum status trials_find_failure(const struct trials *trials, int job)
     return stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
                        outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
                        host < 0 ? "all" : host_label(acceptance, host), trial->why);
+}
+
+enum status trials_refuse_port(const struct trials *trials, int job, const char *port,
+                               const char *whose)
+{
+    const struct acceptance *acceptance = trials->acceptance;
+    const struct trial *trial = &trials->of[job];
+    bool meant = strcmp(acceptance->job->transports_text, "auto") != 0;
+    return stage_finds(trials->acceptance, trials->stage, -1, -1, HEALTH_GOOD,
+                       meant ? outcome_status(trial->outcome) : STATUS_OK,
+                       "all hosts, %s: it is not measured, since most %s cannot use it: %s", port,
+                       whose, trial->why);
 }

@@ -45,10 +45,18 @@ void trials_close(struct trials *trials);
 /* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
 enum status trials_find_failure(const struct trials *trials, int job);
 
+/* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this job
+ * failed. Where the user has named no transport, a NIC may be there that is not meant for this. */
+enum status trials_refuse_port(const struct trials *trials, int job, const char *port,
+                               const char *whose);
+
 /* The line of a job's results for a collective, an algorithm (NULL: any) and a size, the first of
  * at least `bytes`; NULL: there is none. */
 const json_t *trials_line(const struct trials *trials, int job, const char *collective,
                           const char *algorithm, size_t bytes);
+
+/* Do two lines of results have the same collective and size? */
+bool lines_are_alike(const json_t *line, const json_t *other);
 
 /* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
 double line_number(const json_t *line, const char *name);

@@ -29,17 +29,38 @@ static void number_put(FILE *out, const char *key, double median)
             value_text(measured_numbers[index].unit, rounded, value));
 }
 
-/* The median of what the good hosts measured by themselves; 0: nothing. */
-static double own_median(const struct acceptance *acceptance, const char *key, double *scratch)
+/* The median of a metric of the good hosts. */
+static double metric_median(const struct acceptance *acceptance, const char *metric,
+                            double *scratch)
 {
     size_t count = 0;
     for (int i = 0; i < acceptance->number_count; i++) {
         const struct host_number *number = &acceptance->numbers[i];
-        if (number->key && strcmp(number->key, key) == 0 &&
+        if (strcmp(number->metric, metric) == 0 &&
             findings_health(&acceptance->findings, number->host) == HEALTH_GOOD)
             scratch[count++] = number->value;
     }
     return count > 0 ? median_of(scratch, count) : 0;
+}
+
+/* What the good hosts measured by themselves: the median, of several metrics (one for each NIC) the
+ * worst; 0: nothing. */
+static double own_median(const struct acceptance *acceptance, int index, double *scratch)
+{
+    double worst = 0;
+    const char *last = "";
+    for (int i = 0; i < acceptance->number_count; i++) {
+        const struct host_number *number = &acceptance->numbers[i];
+        if (strcmp(number->key, measured_numbers[index].key) != 0 ||
+            strcmp(number->metric, last) == 0)
+            continue;
+        last = number->metric;
+        double median = metric_median(acceptance, last, scratch);
+        if (median > 0 &&
+            (worst == 0 || (median > worst) == measured_numbers[index].less_is_better))
+            worst = median;
+    }
+    return worst;
 }
 
 static bool numbers_put(FILE *out, const struct acceptance *acceptance)
@@ -49,8 +70,7 @@ static bool numbers_put(FILE *out, const struct acceptance *acceptance)
         return false;
     fputs("\n# measured: the medians, with some room\n", out);
     for (int i = 0; measured_numbers[i].key; i++)
-        number_put(out, measured_numbers[i].key,
-                   own_median(acceptance, measured_numbers[i].key, scratch));
+        number_put(out, measured_numbers[i].key, own_median(acceptance, i, scratch));
     for (int m = 0; acceptance->fleet && m < METRICS; m++)
         number_put(out, reading_metric_keys[m], fleet_median(acceptance->fleet, (enum metric)m));
     free(scratch);

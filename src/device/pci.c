@@ -77,6 +77,26 @@ int pci_numa_node(const char *sysfs, const char *bus)
                : -1;
 }
 
+bool pci_cpus(const char *sysfs, const char *bus, cpu_set_t *cpus)
+{
+    char text[SYSFS_PATH_MOST], *at = text;
+    CPU_ZERO(cpus);
+    if (!sysfs_text(text, sizeof text, "%s/bus/pci/devices/%s/local_cpulist", sysfs, bus))
+        return false;
+    while (*at) { /* "0-15,32-47" */
+        char *end;
+        long first = strtol(at, &end, 10), last = first;
+        if (end == at || first < 0)
+            return false;
+        if (*end == '-')
+            last = strtol(end + 1, &end, 10);
+        for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+            CPU_SET((size_t)cpu, cpus);
+        at = *end == ',' ? end + 1 : end;
+    }
+    return CPU_COUNT(cpus) > 0;
+}
+
 enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *other)
 {
     char real[PATH_MAX], other_real[PATH_MAX];

@@ -4,6 +4,8 @@
 #ifndef CCTEST_DEVICE_PCI_H
 #define CCTEST_DEVICE_PCI_H
 
+#include <sched.h>
+
 #include "device/device.h"
 #include "device/sysfs.h"
 
@@ -48,6 +50,9 @@ struct pci_errors {
 };
 /* False: the device, or the kernel, does not report them. */
 bool pci_errors_read(const char *sysfs, const char *bus, struct pci_errors *errors);
+
+/* The CPUs that are near the device. False: unknown. */
+bool pci_cpus(const char *sysfs, const char *bus, cpu_set_t *cpus);
 
 /* -1: unknown. */
 int pci_numa_node(const char *sysfs, const char *bus);

@@ -129,8 +129,8 @@ document.update(pairs=pairs, status="slow", findings=[
      "rotation": 0, "rotations": 0},
     {"stage": "isolate", "health": "bad", "host": bad, "peer": None, "status": "slow", "message": "n3: sends at 0.011 GB/s",
      "rotation": 0, "rotations": 0}])
-document["numbers"] = [{"stage": "self", "host": h, "metric": "copy by all cores", "unit": "GB/s", "value": 9 + h % 3} for h in range(count)]
-document["numbers"].append({"stage": "self", "host": 0, "metric": 'a" onclick="b', "unit": "GB/s", "value": 1})
+document["numbers"] = [{"stage": "self", "host": h, "metric": "copy by all cores", "part": None, "unit": "GB/s", "value": 9 + h % 3} for h in range(count)]
+document["numbers"].append({"stage": "self", "host": 0, "metric": 'a" onclick="b', "part": None, "unit": "GB/s", "value": 1})
 json.dump(document, open(f"made{count}", "w"))
 PYTHON
 for hosts in 8 300; do
