@@ -3,12 +3,13 @@
  */
 #include "accept/accept.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "accept/stage.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -21,10 +22,10 @@
 #include "cli/printers/accept_json.h"
 #include "cli/printers/accept_table.h"
 #include "cli/printers/json.h"
+#include "cli/printers/terminal_line.h"
 #include "cli/worker.h"
 
-#define OPTIONS_TEXT_MOST 2048       /* more than a --transport and a --memory are long */
-#define ERASE             "\r\033[K" /* the line of a terminal */
+#define OPTIONS_TEXT_MOST 2048 /* more than a --transport and a --memory are long */
 
 /* Rank 0's results: the table on standard output, JSON in a file that is replaced after each stage.
  */
@@ -43,9 +44,8 @@ static struct accept_printer *printer_of(struct accept_report *report)
 
 static void running_hide(struct accept_printer *printer)
 {
-    if (printer->running_shown)
-        fputs(ERASE, stderr);
-    printer->running_shown = false;
+    if (printer->running_shown && terminal_line_hide())
+        printer->running_shown = false;
 }
 
 static void json_keep(struct accept_printer *printer, const struct acceptance *acceptance,
@@ -84,16 +84,33 @@ static enum status printer_begin(struct accept_report *report, const struct acce
     return STATUS_OK;
 }
 
+/* How long the stage may still take: at the speed of its rounds so far, or by its time. */
+static void left_add(struct text *text, const struct acceptance *acceptance)
+{
+    const struct stage_progress *progress = &acceptance->progress;
+    double left = stage_left(acceptance), passed = clock_seconds() - progress->began;
+    if (progress->rounds > 0)
+        text_add(text, ", round %d of %d", progress->round, progress->rounds);
+    if (progress->round > 1)
+        text_add(text, ", about %.0f s more",
+                 ceil(fmin(left, fmax(progress->round_seconds * progress->rounds - passed, 0))));
+    else
+        text_add(text, ", %.0f s more at most", ceil(left));
+}
+
 static void printer_running(struct accept_report *report, const struct acceptance *acceptance,
                             enum accept_stage stage, int ended, int count)
 {
     struct accept_printer *printer = printer_of(report);
-    (void)acceptance;
+    char line[TERMINAL_LINE_MOST];
+    struct text text = text_in(line, sizeof line);
     if (!printer->on_terminal)
         return;
-    fprintf(stderr, ERASE "running: %s, %d of %d jobs have ended\r", accept_stage_names[stage],
-            ended, count);
-    printer->running_shown = true;
+    text_add(&text, "running for %.0f s: %s, %d of %d jobs have ended",
+             clock_seconds() - acceptance->progress.began, accept_stage_names[stage], ended, count);
+    left_add(&text, acceptance);
+    if (terminal_line_show(line))
+        printer->running_shown = true;
 }
 
 static void printer_stage(struct accept_report *report, const struct acceptance *acceptance)
@@ -173,7 +190,7 @@ enum status accept_command(const struct command_line *line, struct job *job)
                                                     .end = printer_end},
                                          .job = job,
                                          .table = aside ? stderr : stdout,
-                                         .on_terminal = isatty(STDERR_FILENO)};
+                                         .on_terminal = terminal_line_possible()};
         struct accept_arguments arguments = {.job = job,
                                              .options = options,
                                              .agents = {.options = compared,

@@ -4,31 +4,23 @@
 #include "cli/printers/running.h"
 
 #include <math.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "bootstrap/launcher.h"
+#include "cli/printers/terminal_line.h"
 #include "run/candidates.h"
 
 #define BRIEF_SECONDS 1.0  /* that need no such line */
 #define SHOW_SECONDS  0.25 /* between two */
-#define ERASE         "\r\033[K"
-#define LINE_MOST     256 /* a terminal with any room takes so much at once */
 
 void running_open(struct running *running, const char *_Atomic *writing, struct outcome *outcome)
 {
-    const char *terminal = getenv("TERM");
     *running = (struct running){
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .writing = writing,
         .outcome = outcome,
-        .on_terminal = isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0 &&
-                       !launcher_makes_terminal(),
+        .on_terminal = terminal_line_possible(),
     };
 }
 
@@ -38,15 +30,6 @@ void running_set_job(struct running *running, const struct job *job, int ranks)
     running->job = job;
     running->ranks = ranks;
     pthread_mutex_unlock(&running->lock);
-}
-
-/* False: the terminal has no room (Ctrl-S stops one). The text is no result, and no heartbeat of
- * rank 0 leaves while a thread waits for the terminal. */
-static bool text_put(const char *text, size_t length)
-{
-    struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};
-    return poll(&set, 1, 0) == 1 && (set.revents & POLLOUT) &&
-           write(STDERR_FILENO, text, length) == (ssize_t)length;
 }
 
 /* The iterations of a line of the table, unless -n auto decides. */
@@ -73,19 +56,17 @@ static void left_add(struct text *text, const struct running *running,
         text_add(text, ", about %.0f s more", ceil(seconds * (double)(all - done) / (double)done));
 }
 
-/* The cursor stays at the left, where a line of another process begins. */
 static void line_show(struct running *running, const struct progress_snapshot *now, double seconds)
 {
     const struct candidate *candidate = &running->job->candidates[now->algorithm];
-    char line[LINE_MOST], title[CANDIDATE_TITLE_MOST], size[SIZE_TEXT_MOST];
-    struct text text = text_in(line, sizeof line - 1);
+    char line[TERMINAL_LINE_MOST], title[CANDIDATE_TITLE_MOST], size[SIZE_TEXT_MOST];
+    struct text text = text_in(line, sizeof line);
     long done = (long)(now->iteration - running->line.iteration);
-    text_add(&text, ERASE "running for %.0f s: %s, %s, %s, iteration %ld", seconds,
+    text_add(&text, "running for %.0f s: %s, %s, %s, iteration %ld", seconds,
              phase_names[now->phase], candidate_title(running->job, candidate, title),
              size_format(now->bytes, size), done);
     left_add(&text, running, candidate, done, seconds);
-    strcat(line, "\r");
-    if (text_put(line, strlen(line)))
+    if (terminal_line_show(line))
         running->outcome->runs_shown = true;
 }
 
@@ -113,7 +94,7 @@ void running_show(struct running *running, const struct progress_snapshot *now)
 void running_hide(struct running *running)
 {
     pthread_mutex_lock(&running->lock);
-    if (running->outcome->runs_shown && text_put(ERASE, strlen(ERASE)))
+    if (running->outcome->runs_shown && terminal_line_hide())
         running->outcome->runs_shown = false;
     running->due = clock_seconds() + BRIEF_SECONDS;
     pthread_mutex_unlock(&running->lock);

@@ -102,6 +102,7 @@ static double stage_end(const struct acceptance *acceptance, enum accept_stage s
 static enum status stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
     char why[STAGE_TEXT_MOST / 2], jobs[COUNTED_MOST];
+    acceptance->progress = (struct stage_progress){.began = clock_seconds()};
     acceptance->until = stage_end(acceptance, result->stage);
     acceptance->cut = 0;
     enum status status = stage_dispatch(acceptance, result);

@@ -43,6 +43,13 @@ struct host_number {
     double value;
 };
 
+/* How far the present stage is. */
+struct stage_progress {
+    double began;         /* clock_seconds() */
+    int round, rounds;    /* the present one, from 1, of so many; 0: it has none */
+    double round_seconds; /* that the rounds so far took, on average */
+};
+
 struct acceptance;
 
 /* Takes what is known, in rank 0's only thread. */
@@ -87,9 +94,10 @@ struct acceptance {
     bool *loses_packets;              /* by host; NULL: not judged */
     struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
-    double end;        /* clock_seconds() at which the run is to end; INFINITY: any time */
-    double until;      /* at which the time of the present stage is over */
-    double began;      /* clock_seconds() at the first stage */
+    double end;   /* clock_seconds() at which the run is to end; INFINITY: any time */
+    double until; /* at which the time of the present stage is over */
+    double began; /* clock_seconds() at the first stage */
+    struct stage_progress progress;
     int cut;           /* jobs of the present stage that its time did not suffice for */
     uint64_t seed;     /* of pairs, halves and inputs: another one in each rotation */
     json_t *rotations; /* of the soak: their numbers; NULL: there is none */

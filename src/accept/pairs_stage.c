@@ -111,6 +111,7 @@ static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
             it->rounds = r;
             break;
         }
+        stage_round(acceptance, r + 1, it->rounds);
         present_find(acceptance, it->present);
         late_leave_out(it);
         int count = rounds_pairs(it->plan, r, it->present, it->pairs);

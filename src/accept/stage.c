@@ -35,6 +35,15 @@ double stage_left(const struct acceptance *acceptance)
     return fmax(acceptance->until - clock_seconds(), 0);
 }
 
+void stage_round(struct acceptance *acceptance, int round, int rounds)
+{
+    struct stage_progress *progress = &acceptance->progress;
+    progress->round = round;
+    progress->rounds = rounds;
+    if (round > 1)
+        progress->round_seconds = (clock_seconds() - progress->began) / (round - 1);
+}
+
 int hosts_left(const struct acceptance *acceptance, int *hosts)
 {
     int count = 0;

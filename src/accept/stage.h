@@ -19,6 +19,9 @@ void stage_says(struct stage_result *result, const char *format, ...)
 /* Seconds of the present stage's time that are left; not below 0. */
 double stage_left(const struct acceptance *acceptance);
 
+/* A round of the present stage begins, counted from 1. */
+void stage_round(struct acceptance *acceptance, int round, int rounds);
+
 /* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
 int hosts_left(const struct acceptance *acceptance, int *hosts);
 /* Those of them that are good so far. */
