@@ -1,6 +1,6 @@
 /*
- * words.c - texts of users and launchers: the command line, the environment, files of counts,
- * hosts. One transport of its own has options of each kind.
+ * words.c - texts of users and launchers: the command line, the environment, files of counts, of
+ * switches, of what hosts are to reach, and of an earlier run; hosts. One transport of its own has options of each kind.
  *
  * Input: the kind of text, then the text. The words of a command line end with a zero byte or a
  * line feed.
@@ -9,6 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "accept/baseline.h"
+#include "accept/host_profile.h"
+#include "accept/switch_file.h"
 #include "base/log.h"
 #include "base/size.h"
 #include "bootstrap/launcher.h"
@@ -17,6 +20,8 @@
 #include "fuzz.h"
 
 #define WORDS 24
+
+enum { COMMAND_LINE, COUNTS, HOST, SWITCHES, YARDSTICKS, KINDS };
 
 static const char *const ways[] = {"short", "long", NULL};
 static const struct transport_option rail_options[] = {
@@ -84,15 +89,20 @@ static void try_command_line(char *text, size_t size)
     require(status == STATUS_OK || log_current()->failure.text[0]);
 }
 
-static void try_counts(const char *text, size_t size)
+/* A file with this text; its name is in `path`. Close what it returns. */
+static int file_of(const char *text, size_t size, char path[64])
 {
-    char path[64];
-    struct counts_spec spec;
-    struct counts *counts;
-    int fd = memfd_create("counts", MFD_CLOEXEC);
+    int fd = memfd_create("words", MFD_CLOEXEC);
     if (fd < 0 || write(fd, text, size) != (ssize_t)size)
         abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static void try_counts(const char *path)
+{
+    struct counts_spec spec;
+    struct counts *counts;
     if (counts_read(path, &spec) == STATUS_OK) {
         require(spec.rows > 0 && spec.columns > 0);
         const size_t ranks[] = {spec.rows, spec.columns, spec.rows * spec.columns,
@@ -107,6 +117,60 @@ static void try_counts(const char *text, size_t size)
         }
     }
     free(spec.numbers);
+}
+
+static const char *const fleet[] = {"n1", "n2", "n3.cluster", "n4", ""};
+#define HOSTS ((int)(sizeof fleet / sizeof fleet[0]))
+
+static void require_level(const struct switch_level *level)
+{
+    for (int h = 0; h < HOSTS && level->count > 0; h++)
+        require(level->of[h] >= -1 && level->of[h] < level->count);
+    for (int s = 0; s < level->count; s++)
+        require(level->name[s][0]);
+}
+
+static void try_switches(const char *path)
+{
+    struct switch_level leaves, above;
+    if (switch_file_read(path, fleet, HOSTS, &leaves, &above) == STATUS_OK) {
+        require(leaves.count > 0 && above.count < leaves.count);
+        require_level(&leaves);
+        require_level(&above);
+        for (int h = 0; h < HOSTS - 1; h++)
+            require(leaves.of[h] >= 0);
+    }
+    switch_level_free(&leaves);
+    switch_level_free(&above);
+}
+
+/* What hosts are held against. */
+static void try_yardsticks(const char *path)
+{
+    struct host_profile profile;
+    struct baseline baseline;
+    double values[HOSTS];
+    if (host_profile_read(path, &profile) == STATUS_OK)
+        for (int i = 0; measured_numbers[i].key; i++)
+            require(profile.asked[i] >= 0);
+    host_profile_free(&profile);
+    if (baseline_read(path, fleet, HOSTS, &baseline) == STATUS_OK) {
+        require(baseline.common > 0 && baseline.common <= HOSTS);
+        baseline_values(&baseline, "self", "copy by all cores", values, HOSTS);
+    }
+    baseline_free(&baseline);
+}
+
+static void try_file(int kind, const char *text, size_t size)
+{
+    char path[64];
+    int fd = file_of(text, size, path);
+    if (kind == COUNTS)
+        try_counts(path);
+    else if (kind == SWITCHES)
+        try_switches(path);
+    else
+        try_yardsticks(path);
     close(fd);
 }
 
@@ -124,8 +188,6 @@ static void try_host(const char *text)
     size_parse(text, &bytes);
 }
 
-enum { COMMAND_LINE, COUNTS, HOST, KINDS };
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct reader input = {.at = data, .left = size};
@@ -138,12 +200,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case COMMAND_LINE:
         try_command_line(text, input.left);
         break;
-    case COUNTS:
-        try_counts(text, input.left);
-        break;
     case HOST:
         try_host(text);
         break;
+    default:
+        try_file((int)kind, text, input.left);
     }
     log_attach(NULL);
     free(text);
@@ -173,6 +234,15 @@ void fuzz_seeds(void)
     seed("variables", COMMAND_LINE, "CCTEST_MIN_BYTES=4K\nCCTEST_COPY=zcopy\nplan\nreduce\n");
     seed("matrix", COUNTS, "# a comment\n1 2 3\n4,5 , 6\n7 8 9\n");
     seed("vector", COUNTS, "1\n0\n18446744073709551615\n");
+    seed("topology", SWITCHES,
+         "SwitchName=a Nodes=n[1-2]\nswitchname=b nodes=n[3-4] LinkSpeed=1\nSwitchName=s "
+         "Switches=a,b\n");
+    seed("list", SWITCHES, "# two\na: n1,n2 \\\n   n5\nb: n[3-4]\n");
+    seed("profile", YARDSTICKS,
+         "# a comment\nnic.rate >= 400 Gb/s\nself.copy >= 20 GB/s\npairs.latency <= 3.5 us\n");
+    seed("baseline", YARDSTICKS,
+         "{\"command\":\"accept\",\"hosts\":[{\"name\":\"n1\"}],\"numbers\":[{\"stage\":\"self\","
+         "\"host\":0,\"metric\":\"copy by all cores\",\"value\":1}],\"pairs\":[{\"from\":0}]}");
     seed("nodelist", HOST, "node[07-09,12],other");
     seed("address", HOST, "[::1]:4711");
     seed("size", HOST, "16384P");
