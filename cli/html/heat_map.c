@@ -23,6 +23,9 @@
 struct map {
     const struct measured *measured;
     const struct measured_metric *metric;
+    int *
+        order; /* the hosts from the first row to the last: those behind one switch beside each other */
+    int *place; /* of each host in that order */
     int side;   /* cells in a row */
     int shared; /* hosts in a cell */
     double width, height, left;
@@ -51,7 +54,8 @@ static int measurement_compare(const void *a, const void *b)
 
 static void cell_add(struct map *map, int from, int to, double value)
 {
-    size_t at = (size_t)(from / map->shared) * (size_t)map->side + (size_t)(to / map->shared);
+    int row = map->place[from] / map->shared, column = map->place[to] / map->shared;
+    size_t at = (size_t)row * (size_t)map->side + (size_t)column;
     if (isnan(value))
         map->failed[at] = true;
     else if (isnan(map->values[at]) || metric_is_worse(map->metric, value, map->values[at]))
@@ -72,6 +76,38 @@ static size_t run_add(struct map *map, const struct measurement *sorted, size_t 
     if (is_mutual(map->metric))
         cell_add(map, sorted[first].to, sorted[first].from, value);
     return end;
+}
+
+static const struct measured_host *host_at(const struct map *map, int place)
+{
+    return &map->measured->hosts[map->order[place]];
+}
+
+/* The hosts behind the switch of `host`, from it on, have the next places. */
+static int places_give(struct map *map, int host, int next)
+{
+    const struct measured_host *hosts = map->measured->hosts;
+    for (int h = host; h < map->measured->host_count; h++)
+        if (map->place[h] < 0 && strcmp(hosts[h].switched, hosts[host].switched) == 0) {
+            map->place[h] = next;
+            map->order[next++] = h;
+        }
+    return next;
+}
+
+static bool order_find(struct map *map)
+{
+    int hosts = map->measured->host_count, next = 0;
+    map->order = calloc((size_t)hosts + 1, sizeof *map->order);
+    map->place = calloc((size_t)hosts + 1, sizeof *map->place);
+    if (!map->order || !map->place)
+        return false;
+    for (int h = 0; h < hosts; h++)
+        map->place[h] = -1;
+    for (int h = 0; h < hosts; h++)
+        if (map->place[h] < 0)
+            next = places_give(map, h, next);
+    return true;
 }
 
 static bool values_fill(struct map *map)
@@ -126,8 +162,8 @@ static const char *row_health(const struct map *map, int row)
     const char *health = "good";
     for (int h = row * map->shared; h < (row + 1) * map->shared && h < map->measured->host_count;
          h++)
-        if (strcmp(map->measured->hosts[h].health, "bad") == 0 || strcmp(health, "good") == 0)
-            health = map->measured->hosts[h].health;
+        if (strcmp(host_at(map, h)->health, "bad") == 0 || strcmp(health, "good") == 0)
+            health = host_at(map, h)->health;
     return health;
 }
 
@@ -137,9 +173,9 @@ static void row_put(FILE *out, const struct map *map, int row)
     int first = row * map->shared, last = first + map->shared - 1;
     if (last >= map->measured->host_count)
         last = map->measured->host_count - 1;
-    text_put(out, "%s", map->measured->hosts[first].name);
+    text_put(out, "%s", host_at(map, first)->name);
     if (last > first)
-        text_put(out, " to %s", map->measured->hosts[last].name);
+        text_put(out, " to %s", host_at(map, last)->name);
 }
 
 static bool row_is_sick(const struct map *map, int row)
@@ -215,6 +251,24 @@ static void cell_put(FILE *out, const struct map *map, int from, int to)
     fputs("</g>\n", out);
 }
 
+/* Lines between the hosts of different switches. */
+static void switches_put(FILE *out, const struct map *map)
+{
+    double width = map->side * map->width, height = map->side * map->height;
+    for (int row = 1; row < map->side; row++) {
+        int first = row * map->shared;
+        double x = map->left + row * map->width, y = TOP + row * map->height;
+        if (strcmp(host_at(map, first)->switched, host_at(map, first - 1)->switched) != 0)
+            fprintf(out, "<path class=\"border\" d=\"M%.1f %.1fh%.1fM%.1f %.1fv%.1f\"/>\n",
+                    map->left, y, width, x, TOP, height);
+    }
+}
+
+static bool switches_are_known(const struct map *map)
+{
+    return map->measured->host_count > 0 && host_at(map, 0)->switched[0];
+}
+
 /* What the colours mean. */
 static void ramp_put(FILE *out, const struct map *map)
 {
@@ -253,6 +307,7 @@ static void map_put(FILE *out, const struct map *map)
     for (int from = 0; from < map->side; from++)
         for (int to = 0; to < map->side; to++)
             cell_put(out, map, from, to);
+    switches_put(out, map);
     fputs("</svg>\n", out);
     scroll_end(out);
     ramp_put(out, map);
@@ -278,7 +333,7 @@ void heat_map_put(FILE *out, const struct measured *measured, const struct measu
     struct map map = {
         .measured = measured, .metric = metric, .shared = (hosts + CELLS_MOST - 1) / CELLS_MOST};
     map.side = map.shared ? (hosts + map.shared - 1) / map.shared : 0;
-    if (values_fill(&map)) {
+    if (order_find(&map) && values_fill(&map)) {
         range_find(&map);
         map_measure(&map);
         fprintf(out, "<figure%s>\n<figcaption>", map.side > LABELS_MOST ? " class=\"large\"" : "");
@@ -289,10 +344,14 @@ void heat_map_put(FILE *out, const struct measured *measured, const struct measu
         if (map.shared > 1)
             text_put(out, " There are %d hosts: a cell has the worst pair of %d hosts with %d.",
                      hosts, map.shared, map.shared);
+        if (switches_are_known(&map))
+            text_put(out, " Lines are between the hosts of different switches.");
         fputs("</figcaption>\n", out);
         map_put(out, &map);
         fputs("</figure>\n", out);
     }
+    free(map.order);
+    free(map.place);
     free(map.values);
     free(map.failed);
 }

@@ -35,7 +35,8 @@ static bool hosts_read(const json_t *hosts, struct measured *measured)
     json_array_foreach(hosts, index, host) measured->hosts[index] =
         (struct measured_host){.name = word_of(host, "name"),
                                .health = health_of(word_of(host, "health")),
-                               .lost = json_is_true(json_object_get(host, "lost"))};
+                               .lost = json_is_true(json_object_get(host, "lost")),
+                               .switched = word_of(host, "switch")};
     return true;
 }
 

@@ -12,6 +12,7 @@ struct measured_host {
     const char *name;
     const char *health; /* "good", "suspect" or "bad" */
     bool lost;
+    const char *switched; /* the switch that it is cabled to; "": not known */
 };
 
 /* A measurement of a host, or from a host to another one. */

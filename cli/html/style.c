@@ -56,7 +56,7 @@ const char page_style[] =
 ".s5{stroke:var(--s5)}.rest{stroke:var(--muted);stroke-width:1;opacity:.55}.rest:hover{opacity:1}\n"
 ".legend{list-style:none;margin:.25rem 0;padding:0;display:flex;flex-wrap:wrap;gap:.2rem 1.1rem}\n"
 ".legend li{display:flex;align-items:center;gap:.4rem}\n"
-".cell:hover rect{stroke:var(--text);stroke-width:2}\n"
+".cell:hover rect{stroke:var(--text);stroke-width:2}.border{stroke:var(--text);fill:none}\n"
 ".h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}"
 ".h5{fill:var(--h5)}.h6{fill:var(--h6)}\n"
 "svg .cell text{fill:var(--weak);font-size:11px}svg .h4 text,svg .h5 text,svg .h6 text{fill:var(--strong)}\n"

@@ -28,6 +28,14 @@ static json_t *inventory_json(const struct acceptance *acceptance, int host)
     return facts;
 }
 
+/* That the host is cabled to; NULL: not known. */
+static const char *switch_of(const struct acceptance *acceptance, int host)
+{
+    const struct switch_level *leaves = &acceptance->leaves;
+    bool known = leaves->count > 0 && leaves->of[host] >= 0;
+    return known ? leaves->name[leaves->of[host]] : NULL;
+}
+
 static json_t *hosts_json(const struct acceptance *acceptance)
 {
     json_t *hosts = json_array();
@@ -36,12 +44,12 @@ static json_t *hosts_json(const struct acceptance *acceptance)
         json_t *agents = json_array();
         for (int a = 0; a < host->count; a++)
             json_array_append_new(agents, json_integer(host->agents[a]));
-        json_array_append_new(hosts,
-                              json_pack("{s:i, s:s, s:s, s:b, s:o, s:o}", "host", h, "name",
-                                        host_label(acceptance, h), "health",
-                                        health_words[findings_health(&acceptance->findings, h)],
-                                        "lost", host->lost, "agents", agents, "inventory",
-                                        inventory_json(acceptance, h)));
+        json_array_append_new(
+            hosts, json_pack("{s:i, s:s, s:s, s:b, s:o, s:s?, s:o}", "host", h, "name",
+                             host_label(acceptance, h), "health",
+                             health_words[findings_health(&acceptance->findings, h)], "lost",
+                             host->lost, "agents", agents, "switch", switch_of(acceptance, h),
+                             "inventory", inventory_json(acceptance, h)));
     }
     return hosts;
 }

@@ -49,6 +49,7 @@ check_says '^  halves +done .*3 random halves of 6 hosts: [0-9]+%, 3 halves by s
 check_says 'all: when 3 pairs of hosts behind different switches exchange at once, those between s\[1-2\] have [0-9]+% of' "$out"
 check_says '^# good: h\[1-6\]$' "$out"
 check_json "$hosts_json" 'd["options"]["switches"].endswith("topology.conf")' \
+    '[h["switch"] for h in d["hosts"]] == ["s1"] * 3 + ["s2"] * 3' \
     'any("s[1-2]" in f["message"] for f in d["findings"])' 'all(h["health"] == "good" for h in d["hosts"])'
 
 # Where all are behind one switch there are no such halves, and the line says so.

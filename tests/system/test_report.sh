@@ -122,7 +122,8 @@ pairs = [{"stage": "pairs", "from": a, "to": b, "rail": 0, "part": None, "metric
          for a in range(count) for b in range(count) if a != b and (b - a) % 7 < 4]
 pairs += [dict(p, metric="latency", unit="us", value=1e3 * p["value"]) for p in pairs if p["from"] < p["to"]]
 pairs[0].update(outcome="late", value=None)
-document["hosts"] = [{"host": h, "name": name(h), "health": "bad" if h == bad else "good", "lost": False, "agents": [h], "inventory": None}
+document["hosts"] = [{"host": h, "name": name(h), "health": "bad" if h == bad else "good", "lost": False, "agents": [h], "switch": f"s{h % 2}",
+                      "inventory": None}
                      for h in range(count)]
 document.update(pairs=pairs, status="slow", findings=[
     {"stage": "isolate", "health": "good", "host": None, "peer": None, "status": "slow", "message": "<b>a note</b>",
@@ -140,6 +141,7 @@ done
 check_page made8.html '"<script>alert(\"1\")</script>" in words' '"1 of 8 hosts is bad" in words' 'words.count("\u2716 n3") == 4' \
     'words.index("n3: sends at") < words.index("<b>a note</b>")' '"23%" in {row[2] for row in tables["Measurements"]}' \
     'page.count("class=\"cell failed\"") == 1' 'page.count("class=\"cell h6\"") == 3' 'words.count("median 0.0472") == 2' \
+    'page.count("class=\"border\"") == 2' 'page.index("n6</text>") < page.index("n3</text>")' \
     '[row[0] for row in tables["Stages"][1:]] == ["start", "self"]' '"n3: 0.0111" in words'
 check_page made300.html '"There are 300 hosts: a cell has the worst pair of 3 hosts with 3" in words' 'page.count("<rect class=\"h") == 14' \
     'page.count("class=\"cell h6\"") > 60'
