@@ -85,7 +85,8 @@ enum status worker_run(const struct membership *membership, const char *command,
             job && words ? worker_read(words, argument, job) : fail(STATUS_ERROR, "out of memory");
         if (status == STATUS_OK)
             status = worker_start_job(membership, job, result);
-        job_release(job);
+        if (job)
+            job_release(job);
     }
     free(words);
     free(job);

@@ -145,6 +145,8 @@ json_t *accept_json(const struct acceptance *acceptance, const enum status *stat
     json_object_set_new(document, "options", json_options(acceptance->job, FOR_ACCEPT));
     json_object_set_new(document, "hosts", hosts_json(acceptance));
     json_object_set_new(document, "stages", stages_json(acceptance));
+    json_object_set_new(document, "counters",
+                        acceptance->growth ? json_incref(acceptance->growth) : json_array());
     json_object_set_new(document, "numbers", numbers_json(acceptance));
     json_object_set_new(document, "pairs", pairs_json(acceptance));
     json_object_set(document, "rotations",

@@ -46,13 +46,13 @@ static enum status start_stage_run(struct acceptance *acceptance, struct stage_r
             status = trials_add(&trials, &roster->hosts[left[i]].agents[a], 1, WORK_NOTHING);
     if (status == STATUS_OK)
         status = trials_run(&trials, START_SECONDS);
-    for (int j = 0; j < trials.count && status == STATUS_OK; j++)
-        if (trials.of[j].outcome != READING_VALUE && !trials.of[j].cut)
-            status =
-                stage_finds(acceptance, STAGE_START, roster->agents[trials.jobs[j].agents[0]].host,
-                            -1, HEALTH_BAD, outcome_status(trials.of[j].outcome), "%s: %s",
-                            host_label(acceptance, roster->agents[trials.jobs[j].agents[0]].host),
-                            trials.of[j].why);
+    for (int j = 0; j < trials.count && status == STATUS_OK; j++) {
+        int host = roster->agents[trials.jobs[j].agents[0]].host;
+        if (trial_accuses(&trials, j, host))
+            status = stage_finds(acceptance, STAGE_START, host, -1, HEALTH_BAD,
+                                 outcome_status(trials.of[j].outcome), "%s: %s",
+                                 host_label(acceptance, host), trials.of[j].why);
+    }
     stage_says(result, "%s on %s", counted(trials.count, "agent", agents),
                counted(count, "host", hosts));
     trials_close(&trials);
@@ -101,16 +101,16 @@ static double stage_end(const struct acceptance *acceptance, enum accept_stage s
 /* Runs a stage in its time. */
 static enum status stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    char why[STAGE_TEXT_MOST / 2], jobs[COUNTED_MOST];
+    char jobs[COUNTED_MOST];
     acceptance->progress = (struct stage_progress){.began = clock_seconds()};
     acceptance->until = stage_end(acceptance, result->stage);
+    int before = acceptance->cut; /* of other stages of a rotation */
     acceptance->cut = 0;
     enum status status = stage_dispatch(acceptance, result);
-    if (acceptance->cut == 0)
-        return status;
-    snprintf(why, sizeof why, "%.*s", (int)sizeof why - 1, result->why);
-    stage_lacks(result, STAGE_PARTLY, "%s%sits time was over before %s had ended", why,
-                why[0] ? "; " : "", counted(acceptance->cut, "job", jobs));
+    if (acceptance->cut > 0)
+        stage_lacks(result, STAGE_PARTLY, "its time was over before %s had ended",
+                    counted(acceptance->cut, "job", jobs));
+    acceptance->cut += before;
     return status;
 }
 
@@ -139,6 +139,7 @@ static enum status stages_run(struct acceptance *acceptance)
         else
             status = stage_run(acceptance, result);
         result->seconds = clock_seconds() - began;
+        acceptance->cut = 0;
         if (status == STATUS_OK && s != STAGE_SOAK)
             status = counting_look(acceptance, result->stage);
         enum status noted = losses_find(acceptance); /* also of a run that ends here */

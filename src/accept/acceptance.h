@@ -86,6 +86,8 @@ struct acceptance {
     struct findings findings;
     struct inventory *inventories;  /* by host; NULL: the stage was left out */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
+    int *uncounted; /* by host: how many looks at its counters failed, one after the other */
+    json_t *growth; /* of counters, by stage, rotation, host and device: JSON's "counters" */
     struct host_number *numbers;
     int number_count, number_room;
     struct rails rails;               /* of the pairs */

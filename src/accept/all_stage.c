@@ -3,6 +3,7 @@
  */
 #include "accept/all_stage.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "accept/stage.h"
@@ -10,7 +11,8 @@
 #include "base/log.h"
 #include "screening/exchange.h"
 
-#define ALL_SECONDS 120.0
+#define ALL_SECONDS   120.0
+#define STALL_SECONDS 30.0 /* at most, until the job itself says what it waits for */
 
 #define ALL_BYTES (1 << 20)
 
@@ -77,13 +79,14 @@ static enum status all_go(struct all_run *it, struct stage_result *result)
     trials_open(&trials, acceptance, STAGE_ALL);
     enum status status = trials_add(
         &trials, it->agents, it->ranks,
-        "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout 30");
+        "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout %g",
+        fmax(fmin(STALL_SECONDS, stage_left(acceptance) / 3), 1));
     if (status == STATUS_OK)
         status = trials_run(&trials, ALL_SECONDS);
     if (status == STATUS_OK)
         status = trials.of[0].outcome == READING_VALUE ? all_judge(it, &trials, result)
                                                        : trials_find_failure(&trials, 0);
-    if (status == STATUS_OK && trials.of[0].outcome != READING_VALUE && result->state == STAGE_DONE)
+    if (status == STATUS_OK && trials.of[0].outcome != READING_VALUE && !trials.of[0].cut)
         stage_lacks(result, STAGE_PARTLY, "its job failed: %s", trials.of[0].why);
     trials_close(&trials);
     return status;

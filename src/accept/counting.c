@@ -12,6 +12,34 @@
 #include "base/text.h"
 
 #define COUNTING_SECONDS 10.0
+#define LOOKS_MOST       2 /* that fail: the host is not asked again */
+
+static json_t *class_json(const struct counter_list *list, enum counter_class class)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < list->count; i++)
+        if (list->counters[i].class == class)
+            json_object_set_new(object, list->counters[i].name,
+                                json_integer((json_int_t)list->counters[i].value));
+    return object;
+}
+
+/* Keeps what a device has counted that tells of errors, or of a busy network. */
+static void growth_keep(struct acceptance *acceptance, enum accept_stage stage, int host,
+                        const struct device_change *grown)
+{
+    const struct counter_list *counters = &grown->counters;
+    if (counters_of_class(counters, COUNTER_SICK) == 0 &&
+        counters_of_class(counters, COUNTER_CONGESTED) == 0)
+        return;
+    acceptance->growth = acceptance->growth ? acceptance->growth : json_array();
+    json_array_append_new(acceptance->growth,
+                          json_pack("{s:s, s:i, s:i, s:s, s:o, s:o}", "stage",
+                                    accept_stage_names[stage], "rotation",
+                                    acceptance->findings.rotation, "host", host, "name",
+                                    grown->name, "sick", class_json(counters, COUNTER_SICK),
+                                    "congested", class_json(counters, COUNTER_CONGESTED)));
+}
 
 /* Notes what a healthy host does not count. */
 static enum status growth_note(struct acceptance *acceptance, enum accept_stage stage, int host,
@@ -24,6 +52,7 @@ static enum status growth_note(struct acceptance *acceptance, enum accept_stage 
              accept_stage_names[stage]);
     for (int d = 0; d < grown->count; d++) {
         char counters[200];
+        growth_keep(acceptance, stage, host, &grown->of[d]);
         if (counters_of_class(&grown->of[d].counters, COUNTER_SICK) == 0)
             continue;
         text_add(&text, "%s%s: %s", named++ ? "; " : "", grown->of[d].name,
@@ -32,21 +61,51 @@ static enum status growth_note(struct acceptance *acceptance, enum accept_stage 
     return named ? findings_add(&acceptance->findings, &found) : STATUS_OK;
 }
 
-static enum status counters_take(struct acceptance *acceptance, enum accept_stage stage, int host,
-                                 const struct trial *trial)
+/* Tells of a host whose counters could not be read several times; once, another process may have taken
+ * its time. */
+static enum status failure_note(struct acceptance *acceptance, enum accept_stage stage, int host,
+                                const struct trial *trial)
 {
-    struct device_changes now, grown = {.count = 0};
+    if (++acceptance->uncounted[host] < LOOKS_MOST)
+        return STATUS_OK;
+    return stage_finds(acceptance, stage, host, -1, HEALTH_SUSPECT, outcome_status(trial->outcome),
+                       "%s: its counters could not be read %d times, and are not asked again: %s",
+                       host_label(acceptance, host), LOOKS_MOST, trial->why);
+}
+
+static enum status counters_take(struct acceptance *acceptance, enum accept_stage stage, int host,
+                                 const struct trials *trials, int job)
+{
+    const struct trial *trial = &trials->of[job];
+    struct device_changes now = {.count = 0}, grown = {.count = 0};
     struct device_changes *before = &acceptance->counted[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
-    if (trial->outcome != READING_VALUE || !device_changes_decode(&now, &reader))
-        return STATUS_OK; /* stages find what is wrong with such a host */
+    if (trial->outcome != READING_VALUE)
+        return trial_accuses(trials, job, host) ? failure_note(acceptance, stage, host, trial)
+                                                : STATUS_OK;
+    if (!device_changes_decode(&now, &reader)) {
+        device_changes_free(&now);
+        return fail(STATUS_ERROR, "host %s sent counters that are invalid, or memory ran out",
+                    host_label(acceptance, host));
+    }
     device_changes_since(before, &now, &grown);
     enum status status =
         before->count > 0 ? growth_note(acceptance, stage, host, &grown) : STATUS_OK;
+    acceptance->uncounted[host] = 0;
     device_changes_free(&grown);
     device_changes_free(before);
     *before = now;
     return status;
+}
+
+/* The hosts whose counters can be read. */
+static int hosts_asked(const struct acceptance *acceptance, int *hosts)
+{
+    int left = hosts_left(acceptance, hosts), count = 0;
+    for (int i = 0; i < left; i++)
+        if (acceptance->uncounted[hosts[i]] < LOOKS_MOST)
+            hosts[count++] = hosts[i];
+    return count;
 }
 
 static enum status hosts_look(struct acceptance *acceptance, enum accept_stage stage,
@@ -61,7 +120,7 @@ static enum status hosts_look(struct acceptance *acceptance, enum accept_stage s
     if (status == STATUS_OK)
         status = trials_run(&trials, COUNTING_SECONDS);
     for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = counters_take(acceptance, stage, hosts[i], &trials.of[i]);
+        status = counters_take(acceptance, stage, hosts[i], &trials, i);
     trials_close(&trials);
     return status;
 }
@@ -72,9 +131,11 @@ enum status counting_look(struct acceptance *acceptance, enum accept_stage stage
     int *hosts = calloc(count, sizeof *hosts);
     if (!acceptance->counted)
         acceptance->counted = calloc(count, sizeof *acceptance->counted);
+    if (!acceptance->uncounted)
+        acceptance->uncounted = calloc(count, sizeof *acceptance->uncounted);
     enum status status =
-        hosts && acceptance->counted
-            ? hosts_look(acceptance, stage, hosts, hosts_left(acceptance, hosts))
+        hosts && acceptance->counted && acceptance->uncounted
+            ? hosts_look(acceptance, stage, hosts, hosts_asked(acceptance, hosts))
             : fail(STATUS_ERROR, "out of memory for the counters of %zu hosts", count);
     free(hosts);
     return status;
@@ -85,4 +146,6 @@ void counting_free(struct acceptance *acceptance)
     for (int h = 0; acceptance->counted && h < acceptance->roster->host_count; h++)
         device_changes_free(&acceptance->counted[h]);
     free(acceptance->counted);
+    free(acceptance->uncounted);
+    json_decref(acceptance->growth);
 }

@@ -124,5 +124,5 @@ enum status cpu_measure(double seconds, int fd)
     };
     if (count == 0 || kind.bytes < BUFFER_LEAST)
         return fail(STATUS_ERROR, "no CPU, or too little memory, to measure this host by itself");
-    return parts_measure(&kind.parts, numbers, count, fd);
+    return parts_measure(&kind.parts, numbers, count, "", fd);
 }

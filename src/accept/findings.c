@@ -24,6 +24,43 @@ static struct found *found_before(struct findings *findings, const struct found 
     return NULL;
 }
 
+/* Makes room for a host. */
+static bool healths_reserve(struct findings *findings, int host)
+{
+    if (host < findings->healths_room)
+        return true;
+    int room = 2 * host + 16;
+    enum health *healths = realloc(findings->healths, (size_t)room * sizeof *healths);
+    if (!healths)
+        return false;
+    for (int h = findings->healths_room; h < room; h++)
+        healths[h] = HEALTH_GOOD;
+    findings->healths = healths;
+    findings->healths_room = room;
+    return true;
+}
+
+static void health_worsen(struct findings *findings, int host, enum health health)
+{
+    if (host >= 0 && health > findings->healths[host])
+        findings->healths[host] = health;
+}
+
+static bool findings_reserve(struct findings *findings, const struct found *found)
+{
+    if (!healths_reserve(findings, found->host > found->peer ? found->host : found->peer))
+        return false;
+    if (findings->count < findings->room)
+        return true;
+    int room = 2 * findings->room + 16;
+    struct found *of = realloc(findings->of, (size_t)room * sizeof *of);
+    if (!of)
+        return false;
+    findings->of = of;
+    findings->room = room;
+    return true;
+}
+
 enum status findings_add(struct findings *findings, const struct found *found)
 {
     struct found *before = findings->rotation > 0 ? found_before(findings, found) : NULL;
@@ -31,34 +68,36 @@ enum status findings_add(struct findings *findings, const struct found *found)
         before->rotations += before->rotation != findings->rotation;
         return STATUS_OK;
     }
-    if (findings->count == findings->room) {
-        int room = 2 * findings->room + 16;
-        struct found *of = realloc(findings->of, (size_t)room * sizeof *of);
-        if (!of)
-            return fail(STATUS_ERROR, "out of memory for %d findings", room);
-        findings->of = of;
-        findings->room = room;
-    }
+    if (!findings_reserve(findings, found))
+        return fail(STATUS_ERROR, "out of memory for %d findings", findings->count + 1);
     findings->of[findings->count] = *found;
     findings->of[findings->count++].rotation = findings->rotation;
+    health_worsen(findings, found->host, found->health);
+    health_worsen(findings, found->peer, found->health);
     return STATUS_OK;
+}
+
+void findings_soften(struct findings *findings, int index, enum health health)
+{
+    findings->of[index].health = health;
+    for (int h = 0; h < findings->healths_room; h++)
+        findings->healths[h] = HEALTH_GOOD;
+    for (int i = 0; i < findings->count; i++) {
+        health_worsen(findings, findings->of[i].host, findings->of[i].health);
+        health_worsen(findings, findings->of[i].peer, findings->of[i].health);
+    }
 }
 
 void findings_free(struct findings *findings)
 {
     free(findings->of);
+    free(findings->healths);
     *findings = (struct findings){0};
 }
 
 enum health findings_health(const struct findings *findings, int host)
 {
-    enum health health = HEALTH_GOOD;
-    for (int i = 0; i < findings->count; i++) {
-        const struct found *found = &findings->of[i];
-        if ((found->host == host || found->peer == host) && found->health > health)
-            health = found->health;
-    }
-    return health;
+    return host < findings->healths_room ? findings->healths[host] : HEALTH_GOOD;
 }
 
 enum status findings_status(const struct findings *findings)

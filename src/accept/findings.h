@@ -25,13 +25,18 @@ struct found {
 struct findings {
     struct found *of;
     int count, room;
-    int rotation; /* that goes on; 0: none */
+    enum health *healths; /* the worst that was found of each host, */
+    int healths_room;     /* for so many; others are good */
+    int rotation;         /* that goes on; 0: none */
 };
 
 /* Adds a copy. In a rotation of a soak, what was found before of the same host or link, in the same
  * stage and as grave, is counted instead. */
 enum status findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
+
+/* What a finding makes of its hosts is less grave than it looked. */
+void findings_soften(struct findings *findings, int index, enum health health);
 
 /* The worst that was found of a host. */
 enum health findings_health(const struct findings *findings, int host);

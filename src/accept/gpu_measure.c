@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "accept/parts_at_work.h"
@@ -143,20 +144,21 @@ static enum status gpu_step(struct part_at_work *part, int work, double *done)
     return status;
 }
 
-static bool gpus_are_here(void)
+/* How many there are, whoever may use them. */
+static int gpus_present(void)
 {
     struct device_list list = {0};
     pci_gpus("/sys", &list);
-    bool are_here = list.count > 0;
+    int count = list.count;
     device_list_free(&list);
-    return are_here;
+    return count;
 }
 
 /* No GPU can be measured; if there are any, why. */
 static enum status none_write(const char *why, int fd)
 {
     json_t *document = json_pack("{s:s, s:[], s:s}", "status", "ok", "results", "note",
-                                 gpus_are_here() ? why : "");
+                                 gpus_present() > 0 ? why : "");
     bool written = document && json_dumpfd(document, fd, JSON_COMPACT) == 0;
     json_decref(document);
     return written ? STATUS_OK : fail(STATUS_ERROR, "the numbers of this host cannot be written");
@@ -171,6 +173,7 @@ enum status gpu_measure(double seconds, int fd)
                                        .step = gpu_step,
                                        .close = gpu_close};
     int numbers[GPUS_MOST], count = 0;
+    char note[80] = "";
     const char *why = memory_cuda.unavailable();
     if (why)
         return none_write(why, fd);
@@ -179,6 +182,9 @@ enum status gpu_measure(double seconds, int fd)
     for (int all = memory_cuda.devices_taken(NULL); count < all && count < GPUS_MOST; count++)
         numbers[count] = count;
     if (count == 0)
-        return none_write("CUDA shows its agent no GPU (CUDA_VISIBLE_DEVICES)", fd);
-    return parts_measure(&kind, numbers, count, fd);
+        return none_write("CUDA shows its first agent no GPU", fd);
+    if (count < gpus_present())
+        snprintf(note, sizeof note, "CUDA shows its first agent %d of %d GPUs", count,
+                 gpus_present());
+    return parts_measure(&kind, numbers, count, note, fd);
 }

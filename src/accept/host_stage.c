@@ -124,14 +124,6 @@ static void host_take(struct look_run *run, const struct host_trials *it, int jo
         snprintf(run->note, sizeof run->note, "%s: %s", host_label(run->acceptance, host), note);
 }
 
-/* A job of the host failed, and it is no finding of another kind, nor without fault. */
-static bool job_failed(const struct look_run *run, const struct host_trials *it, int job)
-{
-    const struct trial *trial = &it->trials.of[job];
-    return trial->outcome != READING_VALUE && !trial->cut &&
-           !run->acceptance->roster->hosts[it->hosts[job]].lost;
-}
-
 static enum status failure_find(struct look_run *run, const struct host_trials *it, int job)
 {
     const struct trial *trial = &it->trials.of[job];
@@ -170,18 +162,18 @@ static enum status trials_take(struct look_run *run, const struct host_trials *i
     for (int j = 0; j < it->trials.count && status == STATUS_OK; j++) {
         if (it->trials.of[j].outcome == READING_VALUE)
             host_take(run, it, j);
-        else if (job_failed(run, it, j))
+        else if (trial_accuses(&it->trials, j, it->hosts[j]))
             status = failure_find(run, it, j);
     }
     return status;
 }
 
 /* The last job that failed, if more than half did; -1: they did not. */
-static int most_fail(const struct look_run *run, const struct host_trials *it)
+static int most_fail(const struct host_trials *it)
 {
     int failed = 0, last = -1;
     for (int j = 0; j < it->trials.count; j++)
-        if (job_failed(run, it, j)) {
+        if (trial_accuses(&it->trials, j, it->hosts[j])) {
             failed++;
             last = j;
         }
@@ -199,7 +191,7 @@ static enum status port_measure(struct look_run *run, const char *port, const in
     enum status status = jobs_add(run, &it, hosts, count);
     if (status == STATUS_OK && it.trials.count > 0)
         status = trials_run(&it.trials, run->look->seconds);
-    int refused = status == STATUS_OK && port && first ? most_fail(run, &it) : -1;
+    int refused = status == STATUS_OK && port && first ? most_fail(&it) : -1;
     if (refused >= 0) {
         port_drop(run, port);
         status = trials_refuse_port(&it.trials, refused, port, "hosts");
@@ -395,22 +387,27 @@ static int hosts_find(const struct acceptance *acceptance, const struct host_loo
     return count;
 }
 
-/* What the stage lacks. */
-static void stage_explain(const struct acceptance *acceptance, int count, const char *note,
+/* What the stage lacks, which looked at so many hosts. */
+static void stage_explain(const struct look_run *runs, int looks, int left, int count,
                           struct stage_result *result)
 {
-    char why[STAGE_TEXT_MOST] = "", text[COUNTED_MOST];
-    struct text to = text_in(why, sizeof why);
-    int single = acceptance->roster->host_count - acceptance->roster->lost - count;
+    const struct acceptance *acceptance = runs[0].acceptance;
+    char text[COUNTED_MOST];
     bool held = acceptance->job->accept.profile || acceptance->job->accept.baseline;
-    if (single > 0)
-        text_add(&to, "%s with one agent", counted(single, "host", text));
+    if (count < left)
+        stage_lacks(result, STAGE_PARTLY, "%s with one agent", counted(left - count, "host", text));
     else if (count < HOSTS_COMPARED)
-        text_add(&to, "%s: %s", held ? "not held against each other" : "nothing to be held against",
-                 counted(count, "host", text));
-    text_add(&to, "%s%s", why[0] && note[0] ? "; " : "", note);
-    if (why[0])
-        stage_lacks(result, STAGE_PARTLY, "%s", why);
+        stage_lacks(result, STAGE_PARTLY, "%s: %s",
+                    held ? "not held against each other" : "nothing to be held against",
+                    counted(count, "host", text));
+    for (int i = 0; i < looks; i++) {
+        if (runs[i].note[0])
+            stage_lacks(result, STAGE_PARTLY, "%s", runs[i].note);
+        if (runs[i].look->ranks == RANKS_ON_NIC && !acceptance->inventories &&
+            verbs_is_present(acceptance->job))
+            stage_lacks(result, STAGE_PARTLY,
+                        "no NIC is measured, since the stage inventory was left out");
+    }
 }
 
 static enum status looks_take(struct look_run *runs, int looks, int *hosts,
@@ -420,21 +417,20 @@ static enum status looks_take(struct look_run *runs, int looks, int *hosts,
     char medians[STAGE_TEXT_MOST] = "", text[COUNTED_MOST];
     struct text to = text_in(medians, sizeof medians);
     enum status status = STATUS_OK;
-    int count = 0, failed = 0, slow = 0;
-    const char *note = "";
+    int count = hosts_find(acceptance, runs[0].look, hosts), left = hosts_left(acceptance, hosts);
+    int failed = 0, slow = 0;
     for (int i = 0; i < looks && status == STATUS_OK; i++) {
-        count = hosts_find(acceptance, runs[i].look, hosts);
+        int present = hosts_find(acceptance, runs[i].look, hosts);
         status = look_open(&runs[i])
-                     ? look_go(&runs[i], hosts, count, &to)
+                     ? look_go(&runs[i], hosts, present, &to)
                      : fail(STATUS_ERROR, "out of memory for %d hosts", runs[i].hosts);
         failed += runs[i].failed;
         slow += runs[i].slow;
-        note = runs[i].note[0] ? runs[i].note : note;
     }
     stage_says(result, "%s%s%s; %d failed, %d slow", counted(count, "host", text),
                medians[0] ? ", medians: " : "", medians[0] ? medians + strlen(", ") : "", failed,
                slow);
-    stage_explain(acceptance, count, note, result);
+    stage_explain(runs, looks, left, count, result);
     return status;
 }
 

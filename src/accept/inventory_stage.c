@@ -13,18 +13,21 @@
 
 #define INVENTORY_SECONDS 30.0
 
-static enum status inventory_take(struct acceptance *acceptance, const struct trial *trial,
-                                  int host)
+static enum status inventory_take(struct acceptance *acceptance, const struct trials *trials,
+                                  int job, int host)
 {
+    const struct trial *trial = &trials->of[job];
     struct inventory *inventory = &acceptance->inventories[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
     bool good = trial->outcome == READING_VALUE && inventory_decode(inventory, &reader);
     if (good && !inventory->failed)
         return STATUS_OK;
     inventory_free(inventory);
-    if (acceptance->roster->hosts[host].lost || trial->cut)
-        return STATUS_OK; /* that is a finding of its own, or no fault */
-    return stage_finds(acceptance, STAGE_INVENTORY, host, -1, HEALTH_SUSPECT, STATUS_SLOW,
+    bool failed = trial->outcome != READING_VALUE;
+    if (failed && !trial_accuses(trials, job, host))
+        return STATUS_OK;
+    return stage_finds(acceptance, STAGE_INVENTORY, host, -1, HEALTH_SUSPECT,
+                       failed ? outcome_status(trial->outcome) : STATUS_ERROR,
                        "%s: its inventory could not be taken: %s", host_label(acceptance, host),
                        trial->why[0] ? trial->why : "what it sent is invalid");
 }
@@ -39,7 +42,7 @@ static enum status inventories_collect(struct acceptance *acceptance, const int 
     if (status == STATUS_OK)
         status = trials_run(&trials, INVENTORY_SECONDS);
     for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = inventory_take(acceptance, &trials.of[i], hosts[i]);
+        status = inventory_take(acceptance, &trials, i, hosts[i]);
     trials_close(&trials);
     return status;
 }

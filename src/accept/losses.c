@@ -65,7 +65,7 @@ static enum status root_accuse(struct acceptance *acceptance, const char *stage,
     int root = roster->agents[0].host, others = roster->host_count - 1;
     for (int i = 0; i < findings->count; i++)
         if (findings->of[i].loss && is_silent_in(&roster->hosts[findings->of[i].host], stage))
-            findings->of[i].health = HEALTH_UNKNOWN;
+            findings_soften(findings, i, HEALTH_UNKNOWN);
     return stage_finds(
         acceptance, STAGE_START, root, -1, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
         STATUS_TIMEOUT,

@@ -52,15 +52,13 @@ static enum status pairs_run(struct pair_jobs *jobs, struct trials *trials, int 
     return status == STATUS_OK ? trials_run(trials, jobs->seconds) : status;
 }
 
-/* False: a host's agent is lost, which is known, or the stage's time was over. Neither accuses the
- * pair. */
+/* Did the pair's job fail, and does that say something against it? */
 static bool job_failed(struct pair_jobs *jobs, const struct host_pair *pair,
-                       const struct trial *trial)
+                       const struct trials *trials, int job)
 {
-    const struct fleet_host *hosts = jobs->acceptance->roster->hosts;
-    if (hosts[pair->a].lost || hosts[pair->b].lost || trial->cut)
+    if (!trial_accuses(trials, job, pair->a) || !trial_accuses(trials, job, pair->b))
         return false;
-    failed_jobs_add(&jobs->failed, trial->why);
+    failed_jobs_add(&jobs->failed, trials->of[job].why);
     return true;
 }
 
@@ -81,7 +79,7 @@ static enum status rail_try(struct pair_jobs *jobs, enum accept_stage stage, int
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (trials.of[i].outcome == READING_VALUE) {
             rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
-        } else if (job_failed(jobs, &pairs[i], &trials.of[i])) {
+        } else if (job_failed(jobs, &pairs[i], &trials, i)) {
             failed++;
             worst = i;
         }
@@ -174,7 +172,7 @@ static enum status half_take(struct pair_jobs *jobs, enum accept_stage stage,
     const struct trial *trial = &it->trials->of[it->job];
     bool failed = trial->outcome != READING_VALUE;
     enum status status = STATUS_OK;
-    if (failed && !job_failed(jobs, it->pair, trial))
+    if (failed && !job_failed(jobs, it->pair, it->trials, it->job))
         return STATUS_OK;
     if (stage == STAGE_PAIRS && !failed)
         status = resent_packets_take(acceptance, it->pair, trial->document);

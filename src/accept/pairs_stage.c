@@ -208,8 +208,7 @@ static enum status pairs_go(struct pairing *it, struct stage_result *result)
         stage_lacks(result, STAGE_PARTLY, "%s", remark);
     if (!acceptance->inventories && verbs_is_present(acceptance->job))
         stage_lacks(result, STAGE_PARTLY,
-                    "NICs are not told apart, since the stage inventory was left out%s%s",
-                    remark ? "; " : "", remark ? remark : "");
+                    "NICs are not told apart, since the stage inventory was left out");
     enum status status = rounds_run(it, &jobs, result);
     if (acceptance->rails.dropped > 0)
         stage_lacks(result, STAGE_PARTLY, "%s could not be used: see the findings",

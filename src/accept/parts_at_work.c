@@ -117,18 +117,20 @@ static void work_lines(json_t *lines, const struct parts_at_work *kind, int w,
 }
 
 static enum status results_write(const struct parts_at_work *kind,
-                                 const struct part_thread *threads, int count, int fd)
+                                 const struct part_thread *threads, int count, const char *note,
+                                 int fd)
 {
     json_t *lines = json_array();
     for (int w = 0; w < kind->work_count && count > 0; w++)
         work_lines(lines, kind, w, threads, count);
-    json_t *document = json_pack("{s:s, s:o}", "status", "ok", "results", lines);
+    json_t *document = json_pack("{s:s, s:o, s:s}", "status", "ok", "results", lines, "note", note);
     bool written = document && json_dumpfd(document, fd, JSON_COMPACT) == 0;
     json_decref(document);
     return written ? STATUS_OK : fail(STATUS_ERROR, "the numbers of this host cannot be written");
 }
 
-enum status parts_measure(const struct parts_at_work *kind, const int *numbers, int count, int fd)
+enum status parts_measure(const struct parts_at_work *kind, const int *numbers, int count,
+                          const char *note, int fd)
 {
     struct part_thread *threads = calloc((size_t)count + 1, sizeof *threads);
     struct parts_run run = {.log = log_current(), .gate = PTHREAD_MUTEX_INITIALIZER};
@@ -139,7 +141,7 @@ enum status parts_measure(const struct parts_at_work *kind, const int *numbers, 
             (struct part_thread){.run = &run, .part = {.kind = kind, .number = numbers[i]}};
     enum status status = threads_run(&run, threads, count);
     if (status == STATUS_OK)
-        status = results_write(kind, threads, count, fd);
+        status = results_write(kind, threads, count, note, fd);
     free(threads);
     return status;
 }

@@ -32,7 +32,7 @@ struct part_at_work {
     double rates[PART_WORKS_MOST]; /* a second */
 };
 
-/* The hooks run in the thread of their part, and may fail. */
+/* The hooks run in the thread of their part, and fail with fail(): then the others end, too. */
 struct parts_at_work {
     const struct part_work *works;
     int work_count;
@@ -43,7 +43,9 @@ struct parts_at_work {
     void (*close)(struct part_at_work *part); /* also after a failure */
 };
 
-/* Measures these parts, and writes the results, as JSON, to `fd`. */
-enum status parts_measure(const struct parts_at_work *kind, const int *numbers, int count, int fd);
+/* Measures these parts, at least one, and writes the results, as JSON, to `fd`; with a "note" if it is not
+ * "". Fails, after fail(), with the first hook that does, or if there is no memory, thread or reader. */
+enum status parts_measure(const struct parts_at_work *kind, const int *numbers, int count,
+                          const char *note, int fd);
 
 #endif

@@ -15,7 +15,6 @@
 #include "screening/drift.h"
 #include "screening/sickness_text.h"
 
-#define SERIES_MOST     64
 #define SERIES_NAME     80
 #define FLOOR_BANDWIDTH 0.1
 #define FLOOR_LATENCY   0.3
@@ -31,8 +30,8 @@ struct soak_series {
 struct soak {
     struct acceptance *acceptance;
     rotation_stage_run *stage_run;
-    int hosts, rotations, room, series_count;
-    struct soak_series series[SERIES_MOST];
+    int hosts, rotations, room, series_count, series_room;
+    struct soak_series *series;
     double longest; /* seconds of a rotation */
     int drifting, dipping;
 };
@@ -58,6 +57,24 @@ static bool rotation_fits(struct soak *soak)
     return true;
 }
 
+/* A new series; NULL: out of memory. */
+static struct soak_series *series_add(struct soak *soak, const struct soak_series *what)
+{
+    if (soak->series_count == soak->series_room) {
+        int room = 2 * soak->series_room + 16;
+        struct soak_series *series = realloc(soak->series, (size_t)room * sizeof *series);
+        if (!series)
+            return NULL;
+        soak->series = series;
+        soak->series_room = room;
+    }
+    struct soak_series *series = &soak->series[soak->series_count];
+    *series = *what;
+    series->values = calloc((size_t)soak->room * (size_t)soak->hosts, sizeof *series->values);
+    soak->series_count += series->values != NULL;
+    return series->values ? series : NULL;
+}
+
 /* Keeps a number of a host in this rotation. False: out of memory. */
 static bool value_keep(struct soak *soak, const struct soak_series *what, int host, double value)
 {
@@ -65,16 +82,8 @@ static bool value_keep(struct soak *soak, const struct soak_series *what, int ho
     while (i < soak->series_count && (strcmp(soak->series[i].name, what->name) != 0 ||
                                       strcmp(soak->series[i].stage, what->stage) != 0))
         i++;
-    if (i == SERIES_MOST)
-        return true;
-    if (i == soak->series_count) {
-        soak->series[i] = *what;
-        soak->series[i].values =
-            calloc((size_t)soak->room * (size_t)soak->hosts, sizeof *what->values);
-        if (!soak->series[i].values)
-            return false;
-        soak->series_count++;
-    }
+    if (i == soak->series_count && !series_add(soak, what))
+        return false;
     soak->series[i].values[soak->rotations * soak->hosts + host] = value;
     return true;
 }
@@ -184,7 +193,8 @@ static enum status rotation_run(struct soak *soak)
     acceptance->seed++;
     acceptance->findings.rotation++;
     enum status status = rotation_stages(soak, stages);
-    bool kept = rotation_fits(soak) && numbers_take(soak, first.number_count) && levels_take(soak);
+    bool fits = rotation_fits(soak);
+    bool kept = fits && numbers_take(soak, first.number_count) && levels_take(soak);
     if (status == STATUS_OK && !kept)
         status = fail(STATUS_ERROR, "out of memory for rotation %d", soak->rotations + 1);
     pairs_forget(acceptance);
@@ -201,7 +211,8 @@ static enum status rotation_run(struct soak *soak)
     json_array_append_new(acceptance->rotations,
                           json_pack("{s:i, s:f, s:f, s:o, s:o}", "rotation", soak->rotations + 1,
                                     "after_seconds", began - acceptance->began, "seconds", seconds,
-                                    "stages", stages, "series", series_json(soak)));
+                                    "stages", stages, "series",
+                                    fits ? series_json(soak) : json_array()));
     soak->longest = seconds > soak->longest ? seconds : soak->longest;
     soak->rotations++;
     acceptance->report->rotation(acceptance->report, acceptance, soak->rotations, seconds);
@@ -274,6 +285,9 @@ enum status soak_stage_run(struct acceptance *acceptance, struct stage_result *r
     soak->acceptance = acceptance;
     soak->stage_run = stage_run;
     soak->hosts = acceptance->roster->host_count;
+    for (int i = 0; i < acceptance->stage_count; i++) /* the stages have run once */
+        if (acceptance->stages[i].stage >= STAGE_SELF)
+            soak->longest += acceptance->stages[i].seconds;
     enum status status = STATUS_OK;
     if (!(options->stages & repeated))
         stage_lacks(result, STAGE_LEFT_OUT, "--stages has none that can be repeated");
@@ -290,6 +304,7 @@ enum status soak_stage_run(struct acceptance *acceptance, struct stage_result *r
                    soak->rotations, soak->longest, soak->drifting, soak->dipping);
     for (int i = 0; i < soak->series_count; i++)
         free(soak->series[i].values);
+    free(soak->series);
     free(soak);
     return status;
 }

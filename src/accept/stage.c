@@ -7,19 +7,25 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 const char *const stage_state_names[] = {
     [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
 
 void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
 {
+    char before[sizeof result->why], why[sizeof result->why];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(result->why, sizeof result->why, format, arguments);
+    vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
-    result->state = state;
+    memcpy(before, result->why, sizeof before);
+    struct text text = text_in(result->why, sizeof result->why);
+    text_add(&text, "%s%s%s", before, before[0] ? "; " : "", why);
+    result->state = state > result->state ? state : result->state;
 }
 
 void stage_says(struct stage_result *result, const char *format, ...)

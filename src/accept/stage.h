@@ -9,7 +9,7 @@
 
 extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
 
-/* A stage is not whole, or left out; why, as a clause. */
+/* A stage is not whole, or left out; why, as a clause, which comes behind those that are there. */
 void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Its result in one line. */

@@ -13,7 +13,9 @@
 #include "accept/stage.h"
 #include "base/log.h"
 
-#define TRIAL_LEAST 1.0 /* second: that a job gets behind the end of its stage */
+#define TRIAL_LEAST 1.0  /* second: that a job gets behind the end of its stage */
+#define TIME_ENOUGH 0.45 /* of the time that jobs may take: what is still late then hangs */
+#define TIME_PROMPT 0.5  /* of the time that they had: likewise where most have ended by then */
 
 void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage)
 {
@@ -83,6 +85,7 @@ static enum reading_outcome worker_outcome(const struct worker_end *end)
     case WORKER_EXITED:
         return end->code == STATUS_OK           ? READING_VALUE
                : end->code == STATUS_WRONG_DATA ? READING_WRONG
+               : end->code == STATUS_TIMEOUT    ? READING_LATE
                                                 : READING_ERROR;
     case WORKER_LATE:
     case WORKER_STUCK:
@@ -147,9 +150,10 @@ static void outcome_find(const struct acceptance *acceptance, const struct fleet
         return;
     const json_t *error = document_error(trial->document);
     const char *message = json_string_value(json_object_get(error, "message"));
-    if (trial->outcome > READING_ERROR && trial->outcome != READING_WRONG)
+    bool exited = from->ends[worst].fate == WORKER_EXITED; /* and the document says why */
+    if (!exited && trial->outcome > READING_ERROR && trial->outcome != READING_WRONG)
         trial->culprit = job->agents[worst];
-    if (message && (wrong || trial->outcome == READING_ERROR))
+    if (message && (wrong || exited || trial->outcome == READING_ERROR))
         snprintf(trial->why, sizeof trial->why, "%s", message);
     else
         worker_words(acceptance, job->agents[worst], &from->ends[worst], trial->why,
@@ -187,14 +191,54 @@ static void trials_progress(void *argument, int ended, int count)
     report->running(report, trials->acceptance, trials->stage, ended, count);
 }
 
-/* With more time the job might have ended. */
-static void trial_cut(const struct trials *trials, struct trial *trial)
+static bool is_ended_late(const struct worker_end *end)
 {
-    trial->cut = true;
-    trial->culprit = -1;
-    snprintf(trial->why, sizeof trial->why, "the time of its stage was over");
-    if (!trials->aside)
-        trials->acceptance->cut++;
+    return end->fate == WORKER_LATE || end->fate == WORKER_STUCK;
+}
+
+/* How long the slowest worker of a job ran; INFINITY: its time was over. */
+static double job_seconds(const struct fleet_job *job, const struct fleet_outcome *outcome)
+{
+    double most = 0;
+    for (int r = 0; r < job->ranks; r++)
+        most = is_ended_late(&outcome->ends[r]) ? INFINITY : fmax(most, outcome->ends[r].seconds);
+    return most;
+}
+
+/* Had most jobs ended long before the time of all was over? */
+static bool most_are_prompt(const struct trials *trials, const struct fleet_outcome *outcomes,
+                            double seconds)
+{
+    int prompt = 0;
+    for (int j = 0; j < trials->count; j++)
+        prompt += job_seconds(&trials->jobs[j], &outcomes[j]) <= TIME_PROMPT * seconds;
+    return 2 * prompt > trials->count;
+}
+
+/* Is a worker of the job stopped, or does the kernel not end it? */
+static bool is_stuck(const struct fleet_job *job, const struct fleet_outcome *outcome)
+{
+    bool is = false;
+    for (int r = 0; r < job->ranks; r++)
+        is |= outcome->ends[r].fate == WORKER_STUCK ||
+              (outcome->ends[r].fate == WORKER_LATE && outcome->ends[r].state == 'T');
+    return is;
+}
+
+/* The jobs had less than their time: those might have ended that were late, and none accuses a host. */
+static void trials_cut(struct trials *trials, const struct fleet_outcome *outcomes)
+{
+    for (int j = 0; j < trials->count; j++) {
+        struct trial *trial = &trials->of[j];
+        if (job_seconds(&trials->jobs[j], &outcomes[j]) < INFINITY ||
+            is_stuck(&trials->jobs[j], &outcomes[j]))
+            continue;
+        trial->cut = true;
+        trial->culprit = -1;
+        snprintf(trial->why, sizeof trial->why, "the time of its stage was over");
+        if (!trials->aside)
+            trials->acceptance->cut++;
+    }
 }
 
 enum status trials_run(struct trials *trials, double seconds)
@@ -208,13 +252,13 @@ enum status trials_run(struct trials *trials, double seconds)
     trials->of = calloc((size_t)trials->count + 1, sizeof *trials->of);
     if (!trials->of)
         status = fail(STATUS_ERROR, "out of memory for the outcomes of %d jobs", trials->count);
-    for (int j = 0; j < trials->count && trials->of && outcomes && status == STATUS_OK; j++) {
+    bool ran = trials->of && outcomes && status == STATUS_OK;
+    for (int j = 0; j < trials->count && ran; j++)
         outcome_find(acceptance, &trials->jobs[j], &outcomes[j], &trials->of[j]);
-        if (left < seconds && trials->of[j].outcome == READING_LATE)
-            trial_cut(trials, &trials->of[j]);
-        if (!trials->aside)
-            job_keep(trials, j);
-    }
+    if (ran && left < TIME_ENOUGH * seconds && !most_are_prompt(trials, outcomes, left))
+        trials_cut(trials, outcomes);
+    for (int j = 0; j < trials->count && ran && !trials->aside; j++)
+        job_keep(trials, j);
     coordinator_outcomes_free(outcomes, trials->count);
     return status;
 }
@@ -271,13 +315,20 @@ double line_number(const json_t *line, const char *name)
     return json_number_value(json_object_get(line, name));
 }
 
+bool trial_accuses(const struct trials *trials, int job, int host)
+{
+    const struct trial *trial = &trials->of[job];
+    return trial->outcome != READING_VALUE && !trial->cut &&
+           (host < 0 || !trials->acceptance->roster->hosts[host].lost);
+}
+
 enum status trials_find_failure(const struct trials *trials, int job)
 {
     struct acceptance *acceptance = trials->acceptance;
     const struct trial *trial = &trials->of[job];
     int host = trial->culprit >= 0 ? acceptance->roster->agents[trial->culprit].host : -1;
-    if (trial->cut || (host >= 0 && acceptance->roster->hosts[host].lost))
-        return STATUS_OK; /* no fault, or a finding of its own */
+    if (!trial_accuses(trials, job, host))
+        return STATUS_OK;
     return stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
                        outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
                        host < 0 ? "all" : host_label(acceptance, host), trial->why);

@@ -14,10 +14,10 @@ struct trial {
     enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
     int culprit;                  /* the agent whose worker is the reason; -1: not known */
     char why[300];                /* of any other outcome: a clause; "" */
-    bool cut;                     /* it is late, since the time of its stage was over: no fault */
-    char *result;                 /* that rank 0 of the job wrote; NULL: nothing */
-    size_t size;                  /* bytes of it */
-    json_t *document;             /* the result, if it is JSON; else NULL */
+    bool cut; /* it is late, and had too little time, since that of its stage was over: no fault */
+    char *result;     /* that rank 0 of the job wrote; NULL: nothing */
+    size_t size;      /* bytes of it */
+    json_t *document; /* the result, if it is JSON; else NULL */
 };
 
 struct trials {
@@ -41,6 +41,10 @@ enum status trials_add(struct trials *trials, const int *agents, int count, cons
  * their JSON with the results of the stage. */
 enum status trials_run(struct trials *trials, double seconds);
 void trials_close(struct trials *trials);
+
+/* Does a job say something against this host (-1: against any)? It failed, not for want of time, and the
+ * host is there: a loss is a finding of its own. */
+bool trial_accuses(const struct trials *trials, int job, int host);
 
 /* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
 enum status trials_find_failure(const struct trials *trials, int job);

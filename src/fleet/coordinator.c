@@ -148,9 +148,12 @@ static void coordinator_admit(struct agent *self, struct wire *wire,
     if (redirect.parent && sent) {
         wire_flush(&link.wire);
         wire_close(&link.wire);
-    } else if (!sent || !child_links_add(&self->below, &link)) {
-        say("out of memory for the connection of rank %d", request->rank);
+        return;
     }
+    if (!sent)
+        wire_close(&link.wire);
+    if (!sent || !child_links_add(&self->below, &link))
+        say("out of memory for the connection of rank %d", request->rank);
 }
 
 /* ---- frames ---- */

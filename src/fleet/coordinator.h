@@ -16,7 +16,7 @@ struct coordinator;
 
 /* Waits until all agents have called and found their places. Those that have not within the
  * timeout are lost, and the others go on. STATUS_USAGE if they disagree; STATUS_INTERRUPTED. On
- * success *fleet is the caller's, for coordinator_close(). */
+ * success *coordinator is the caller's, for coordinator_close(). */
 enum status coordinator_open(const struct membership *membership, const struct agent_config *config,
                              struct coordinator **coordinator);
 
@@ -25,7 +25,8 @@ const struct roster *coordinator_roster(const struct coordinator *coordinator);
 
 struct fleet_job {
     const char *command; /* for worker_main, at most COMMAND_MOST - 1 bytes */
-    const int *agents;   /* of rank 0, 1, ...; no agent is in two jobs of a run, and none is lost */
+    const int *
+        agents; /* of rank 0, 1, ...; none is in two jobs of a run. A job with one that is lost ends at once */
     int ranks;
 };
 

@@ -96,6 +96,14 @@ done
 cctest accept --np 3 --stages start,self
 check_silent 'running'
 
+# A worker that is stopped makes its host bad, also where the time of its stage is short.
+start 0 "$CCTEST" accept --np 1 --stages self:4
+worker_here() { pgrep -x cctest-worker; }
+await 20 worker_here >/dev/null && kill -STOP "$(worker_here)"
+ended 0 5
+check_says '^  bad +[^ ]+: its memory and cores cannot be measured: the worker on [^ ]+ did not end in time: it was stopped$' "$out"
+nothing_is_left
+
 # Bad input.
 refused() { # refused REGEX OPTION...
     cctest accept "${@:2}"
