@@ -65,6 +65,7 @@ static void verdict_put(struct page *page, const json_t *document, const struct 
 {
     FILE *out = page->body;
     int bad = health_count(measured, "bad"), suspect = health_count(measured, "suspect");
+    int unknown = health_count(measured, "unknown");
     section_begin(page, "Verdict");
     if (bad > 0)
         element_put(out, "p class=\"verdict bad\"", "\u2716 %d of %d hosts %s bad", bad,
@@ -72,10 +73,15 @@ static void verdict_put(struct page *page, const json_t *document, const struct 
     else if (suspect > 0)
         element_put(out, "p class=\"verdict suspect\"", "? %d of %d hosts %s suspect", suspect,
                     measured->host_count, suspect == 1 ? "is" : "are");
+    else if (unknown > 0)
+        element_put(out, "p class=\"verdict suspect\"", "? %d of %d hosts could not be judged",
+                    unknown, measured->host_count);
     else
         element_put(out, "p class=\"verdict good\"", "\u2714 No host is bad or suspect");
     fputs("<dl>\n", out);
     health_put(out, measured, "good", "\u2714");
+    if (unknown > 0)
+        health_put(out, measured, "unknown", "?");
     health_put(out, measured, "suspect", "?");
     health_put(out, measured, "bad", "\u2716");
     fputs("<dt>Status</dt>", out);

@@ -20,7 +20,8 @@ int measured_host_of(const struct measured *measured, const json_t *object, cons
 /* "sick" is a word of a later version: it counts as suspect. */
 static const char *health_of(const char *word)
 {
-    bool known = strcmp(word, "good") == 0 || strcmp(word, "bad") == 0;
+    bool known =
+        strcmp(word, "good") == 0 || strcmp(word, "bad") == 0 || strcmp(word, "unknown") == 0;
     return known ? word : "suspect";
 }
 

@@ -10,7 +10,7 @@
 
 struct measured_host {
     const char *name;
-    const char *health; /* "good", "suspect" or "bad" */
+    const char *health; /* "good", "unknown", "suspect" or "bad" */
     bool lost;
     const char *switched; /* the switch that it is cabled to; "": not known */
 };

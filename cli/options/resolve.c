@@ -253,10 +253,15 @@ static enum status settle_two_outputs(const struct output *one, const struct out
 /* Refuses two outputs to the same place. */
 static enum status settle_outputs(const struct job *job)
 {
-    const struct output outputs[] = {{"json", job->json},         {"csv", job->csv},
-                                     {"samples", job->samples},   {"svg", job->svg},
-                                     {"good", job->accept.good},  {"bad", job->accept.bad},
-                                     {"junit", job->accept.junit}, {"html", job->html}};
+    const struct output outputs[] = {{"json", job->json},
+                                     {"csv", job->csv},
+                                     {"samples", job->samples},
+                                     {"svg", job->svg},
+                                     {"good", job->accept.good},
+                                     {"bad", job->accept.bad},
+                                     {"junit", job->accept.junit},
+                                     {"html", job->html},
+                                     {"write-profile", job->accept.write_profile}};
     const int count = sizeof outputs / sizeof outputs[0];
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++)

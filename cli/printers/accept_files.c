@@ -64,14 +64,18 @@ static enum status list_write(const struct acceptance *acceptance, enum health h
 
 /* ---- Slurm ---- */
 
-/* The gravest finding of a host, which comes first. */
+/* The gravest finding of a host that is bad; NULL: it is not. */
 static const struct found *host_finding(const struct acceptance *acceptance, int host)
 {
     const struct findings *findings = &acceptance->findings;
-    for (int i = 0; i < findings->count; i++)
-        if (findings->of[i].host == host && findings->of[i].health == HEALTH_BAD)
-            return &findings->of[i];
-    return NULL;
+    const struct found *gravest = NULL;
+    for (int i = 0; i < findings->count; i++) {
+        const struct found *found = &findings->of[i];
+        if (found->host == host && found->health == HEALTH_BAD &&
+            (!gravest || findings_compare(found, gravest) < 0))
+            gravest = found;
+    }
+    return gravest;
 }
 
 void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before)
@@ -93,6 +97,16 @@ void accept_drain_print(FILE *out, const struct acceptance *acceptance, const ch
 
 /* ---- JUnit ---- */
 
+#define FLEET (-1) /* in the place of a host */
+
+/* Is a finding a failure of this host, or of the fleet? */
+static bool is_failure_of(const struct found *found, int host)
+{
+    return host == FLEET
+               ? found->host < 0 && found->status != STATUS_OK
+               : found->health >= HEALTH_SUSPECT && (found->host == host || found->peer == host);
+}
+
 /* What a stage found of a host: its failures; of the links that it is an end of, too. */
 static int case_failures(FILE *out, const struct acceptance *acceptance, enum accept_stage stage,
                          int host)
@@ -100,13 +114,13 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
     int failures = 0;
     for (int i = 0; i < acceptance->findings.count; i++) {
         const struct found *found = &acceptance->findings.of[i];
-        if (found->stage != stage || found->health < HEALTH_SUSPECT ||
-            (found->host != host && found->peer != host))
+        if (found->stage != stage || !is_failure_of(found, host))
             continue;
         failures++;
         if (!out)
             continue;
-        fprintf(out, "      <failure type=\"%s\" message=\"", health_words[found->health]);
+        fprintf(out, "      <failure type=\"%s\" message=\"",
+                host == FLEET ? status_word(found->status) : health_words[found->health]);
         markup_put(out, found->text);
         fputs("\"/>\n", out);
     }
@@ -117,6 +131,8 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
 static const char *case_skipped(const struct acceptance *acceptance,
                                 const struct stage_result *result, int host)
 {
+    if (host == FLEET)
+        return NULL;
     const struct fleet_host *one = &acceptance->roster->hosts[host];
     int lost = STAGE_START;
     while (one->stage[0] && lost < ACCEPT_STAGES &&
@@ -124,6 +140,8 @@ static const char *case_skipped(const struct acceptance *acceptance,
         lost++;
     if (result->state == STAGE_LEFT_OUT)
         return result->why;
+    if (findings_health(&acceptance->findings, host) == HEALTH_UNKNOWN)
+        return "the host could not be judged";
     return one->lost && lost < (int)result->stage ? "the host was lost before" : NULL;
 }
 
@@ -132,7 +150,7 @@ static void case_put(FILE *out, const struct acceptance *acceptance,
 {
     fprintf(out, "    <testcase classname=\"cctest.accept.%s\" name=\"",
             accept_stage_names[result->stage]);
-    markup_put(out, host_label(acceptance, host));
+    markup_put(out, host == FLEET ? "(all hosts)" : host_label(acceptance, host));
     fprintf(out, "\" time=\"%.3f\">\n", result->seconds);
     const char *skipped = case_skipped(acceptance, result, host);
     if (skipped) {
@@ -148,14 +166,15 @@ static void suite_put(FILE *out, const struct acceptance *acceptance,
                       const struct stage_result *result)
 {
     int hosts = acceptance->roster->host_count, failed = 0, skipped = 0;
-    for (int h = 0; h < hosts; h++) {
+    int first = case_failures(NULL, acceptance, result->stage, FLEET) > 0 ? FLEET : 0;
+    for (int h = first; h < hosts; h++) {
         failed += case_failures(NULL, acceptance, result->stage, h) > 0;
         skipped += case_skipped(acceptance, result, h) != NULL;
     }
     fprintf(out,
             "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",
-            accept_stage_names[result->stage], hosts, failed, skipped, result->seconds);
-    for (int h = 0; h < hosts; h++)
+            accept_stage_names[result->stage], hosts - first, failed, skipped, result->seconds);
+    for (int h = first; h < hosts; h++)
         case_put(out, acceptance, result, h);
     fputs("  </testsuite>\n", out);
 }

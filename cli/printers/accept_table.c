@@ -84,34 +84,34 @@ static void rotations_print(FILE *out, const struct found *found)
                 found->rotations);
 }
 
-/* Those that make this of their hosts, behind so many others; how many there are then. */
-static int findings_of_print(FILE *out, const struct findings *findings, enum health health,
-                             int printed)
+static int gravity_compare(const void *a, const void *b)
 {
-    for (int i = 0; i < findings->count && printed < FINDINGS_MOST; i++) {
-        const struct found *found = &findings->of[i];
-        if (found->health != health)
-            continue;
-        fprintf(out, "  %-8s %s", health == HEALTH_GOOD ? "note" : health_words[health],
-                found->text);
-        rotations_print(out, found);
-        fputc('\n', out);
-        printed++;
-    }
-    return printed;
+    const struct found *const *left = a, *const *right = b;
+    int graver = findings_compare(*left, *right);
+    return graver ? graver : (*left > *right) - (*left < *right);
 }
 
 /* The gravest first. */
 static void findings_print(FILE *out, const struct acceptance *acceptance)
 {
     const struct findings *findings = &acceptance->findings;
-    int printed = 0;
+    const struct found **sorted = calloc((size_t)findings->count + 1, sizeof *sorted);
     if (findings->count > 0)
         fprintf(out, "#\n# findings:\n");
-    for (int health = HEALTH_BAD; health >= HEALTH_GOOD; health--)
-        printed = findings_of_print(out, findings, (enum health)health, printed);
+    for (int i = 0; i < findings->count && sorted; i++)
+        sorted[i] = &findings->of[i];
+    if (findings->count > 0 && sorted)
+        qsort(sorted, (size_t)findings->count, sizeof *sorted, gravity_compare);
+    for (int i = 0; i < findings->count && i < FINDINGS_MOST && sorted; i++) {
+        fprintf(out, "  %-8s %s",
+                sorted[i]->health == HEALTH_GOOD ? "note" : health_words[sorted[i]->health],
+                sorted[i]->text);
+        rotations_print(out, sorted[i]);
+        fputc('\n', out);
+    }
     if (findings->count > FINDINGS_MOST)
         fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
+    free(sorted);
 }
 
 static void hosts_print(FILE *out, const struct acceptance *acceptance, enum health health)

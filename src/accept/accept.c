@@ -27,6 +27,7 @@
 #include "fleet/follower.h"
 
 #define START_SECONDS 20.0
+#define QUICK_KEPT    0.25 /* of its time: so much of it a stage has, whatever those before it took */
 
 /* ---- start ---- */
 
@@ -64,6 +65,14 @@ static enum status start_stage_run(struct acceptance *acceptance, struct stage_r
 
 static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result);
 
+/* Pairs accuse nobody before isolate, which may be left out. */
+static enum status pairs_alone_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    enum status status = pairs_stage_run(acceptance, result);
+    bool alone = !(acceptance->job->accept.stages & (1u << STAGE_ISOLATE));
+    return status == STATUS_OK && alone ? isolate_stage_miss(acceptance, result) : status;
+}
+
 static enum status stage_dispatch(struct acceptance *acceptance, struct stage_result *result)
 {
     switch (result->stage) {
@@ -76,7 +85,7 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct stage_re
     case STAGE_NODE:
         return node_stage_run(acceptance, result);
     case STAGE_PAIRS:
-        return pairs_stage_run(acceptance, result);
+        return pairs_alone_run(acceptance, result);
     case STAGE_ISOLATE:
         return isolate_stage_run(acceptance, result);
     case STAGE_HALVES:
@@ -88,6 +97,16 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct stage_re
     }
 }
 
+/* Seconds of --quick that are kept for the stages behind this one. */
+static double later_seconds(const struct acceptance *acceptance, enum accept_stage stage)
+{
+    double seconds = 0;
+    for (int s = (int)stage + 1; s < STAGE_SOAK; s++)
+        if (acceptance->job->accept.stages & (1u << s))
+            seconds += QUICK_KEPT * stage_times[s].quick;
+    return seconds;
+}
+
 /* When the stage's time is over. */
 static double stage_end(const struct acceptance *acceptance, enum accept_stage stage)
 {
@@ -95,7 +114,7 @@ static double stage_end(const struct acceptance *acceptance, enum accept_stage s
     const struct stage_time *time = &stage_times[stage];
     double asked = options->seconds[stage];
     double end = clock_seconds() + (asked > 0 ? asked : options->quick ? time->quick : time->usual);
-    return fmin(end, acceptance->end);
+    return fmin(end, acceptance->end - later_seconds(acceptance, stage));
 }
 
 /* Runs a stage in its time. */
@@ -121,6 +140,12 @@ static enum status rotation_stage(struct acceptance *acceptance, struct stage_re
     return status == STATUS_OK ? noted : status;
 }
 
+static enum status stage_miss(struct acceptance *acceptance, struct stage_result *result)
+{
+    stage_lacks(result, STAGE_LEFT_OUT, "the %g s of --quick are over", QUICK_SECONDS);
+    return result->stage == STAGE_ISOLATE ? isolate_stage_miss(acceptance, result) : STATUS_OK;
+}
+
 static enum status stages_run(struct acceptance *acceptance)
 {
     enum status status = STATUS_OK;
@@ -134,10 +159,10 @@ static enum status stages_run(struct acceptance *acceptance)
         struct stage_result *result = &acceptance->stages[acceptance->stage_count];
         double began = clock_seconds();
         *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
-        if (acceptance->end - began < stage_times[s].least)
-            stage_lacks(result, STAGE_LEFT_OUT, "the %g s of --quick are over", QUICK_SECONDS);
-        else
+        if (acceptance->end - began >= stage_times[s].least)
             status = stage_run(acceptance, result);
+        else
+            status = stage_miss(acceptance, result);
         result->seconds = clock_seconds() - began;
         acceptance->cut = 0;
         if (status == STATUS_OK && s != STAGE_SOAK)

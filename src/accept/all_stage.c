@@ -23,17 +23,25 @@ struct all_run {
     int count, ranks;
 };
 
-/* Is a collective slower than its slowest host explains? */
+/* Is a collective of so many steps slower than its slowest host explains? */
 static enum status collective_judge(const struct all_run *it, const char *name, double us,
-                                    double least_us, int slowest, double rate)
+                                    double least_us, int steps, int slowest, double rate)
 {
-    if (us <= 0 || least_us <= 0 || us <= least_us / COLLECTIVE_LEAST)
+    double latency = fleet_median(it->acceptance->fleet, METRIC_LATENCY);
+    double most = least_us / COLLECTIVE_LEAST + steps * latency;
+    if (us <= 0 || least_us <= 0 || us <= most)
         return STATUS_OK;
     return stage_finds(it->acceptance, STAGE_ALL, -1, -1, HEALTH_GOOD, STATUS_SLOW,
                        "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g "
-                       "GB/s) explains %.4g us at most: look at what many at once share",
-                       name, it->ranks, us, host_label(it->acceptance, slowest), rate,
-                       least_us / COLLECTIVE_LEAST);
+                       "GB/s) with the latency of %d steps explains %.4g us at most: look at what "
+                       "many at once share",
+                       name, it->ranks, us, host_label(it->acceptance, slowest), rate, steps, most);
+}
+
+/* The share of the rails that the ranks of a host use: each one. */
+static double rails_used(const struct all_run *it)
+{
+    return fmin(1, (double)it->ranks / it->count / it->acceptance->rails.count);
 }
 
 static enum status all_judge(const struct all_run *it, const struct trials *trials,
@@ -51,13 +59,15 @@ static enum status all_judge(const struct all_run *it, const struct trials *tria
         stage_lacks(result, STAGE_PARTLY, "no pairs were measured, to which it could be compared");
         return STATUS_OK;
     }
-    enum status status =
-        collective_judge(it, "allreduce", line_number(allreduce, "time_us.p50"),
-                         allreduce_least_us(it->count, ALL_BYTES, rate), slowest, rate);
+    rate *= rails_used(it);
+    enum status status = collective_judge(it, "allreduce", line_number(allreduce, "time_us.p50"),
+                                          allreduce_least_us(it->count, ALL_BYTES, rate),
+                                          2 * (it->ranks - 1), slowest, rate);
     if (status == STATUS_OK)
-        status = collective_judge(
-            it, "alltoall", line_number(alltoall, "time_us.p50"),
-            alltoall_least_us(it->count, it->ranks / it->count, ALL_BYTES, rate), slowest, rate);
+        status =
+            collective_judge(it, "alltoall", line_number(alltoall, "time_us.p50"),
+                             alltoall_least_us(it->count, it->ranks / it->count, ALL_BYTES, rate),
+                             it->ranks - 1, slowest, rate);
     return status;
 }
 

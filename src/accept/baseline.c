@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text_file.h"
 #include "run/accept_options.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -93,12 +94,16 @@ enum status baseline_read(const char *path, const char *const *labels, int hosts
                           struct baseline *baseline)
 {
     json_error_t error;
-    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    char *text;
     *baseline = (struct baseline){.hosts = 0};
+    enum status status = text_file_read(path, &text);
+    if (status != STATUS_OK)
+        return status;
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    free(text);
     if (!document)
-        return fail(STATUS_USAGE, "cannot read the earlier run %s: line %d: %s", path, error.line,
-                    error.text);
-    enum status status = STATUS_OK;
+        return fail(STATUS_USAGE, "%s:%d: it is no JSON, and so no earlier run: %s", path,
+                    error.line, error.text);
     if (strcmp(text_of(document, "command"), "accept") != 0 ||
         !json_is_array(json_object_get(document, "pairs")) ||
         !json_is_array(json_object_get(document, "numbers")))

@@ -18,7 +18,7 @@ static struct found *found_before(struct findings *findings, const struct found 
     for (int i = 0; i < findings->count; i++) {
         struct found *one = &findings->of[i];
         if (one->stage == found->stage && one->host == found->host && one->peer == found->peer &&
-            one->health == found->health && one->status == found->status)
+            (one->once ? HEALTH_BAD : one->health) == found->health && one->status == found->status)
             return one;
     }
     return NULL;
@@ -61,19 +61,38 @@ static bool findings_reserve(struct findings *findings, const struct found *foun
     return true;
 }
 
+static bool is_slow_and_bad(const struct found *found)
+{
+    return found->health == HEALTH_BAD && found->status == STATUS_SLOW;
+}
+
+static void found_again(struct findings *findings, struct found *found)
+{
+    bool is_new = found->rotation != findings->rotation;
+    found->rotations += is_new;
+    if (!is_new || !found->once)
+        return;
+    found->once = false;
+    found->health = HEALTH_BAD;
+    health_worsen(findings, found->host, found->health);
+}
+
 enum status findings_add(struct findings *findings, const struct found *found)
 {
     struct found *before = findings->rotation > 0 ? found_before(findings, found) : NULL;
     if (before) {
-        before->rotations += before->rotation != findings->rotation;
+        found_again(findings, before);
         return STATUS_OK;
     }
     if (!findings_reserve(findings, found))
         return fail(STATUS_ERROR, "out of memory for %d findings", findings->count + 1);
-    findings->of[findings->count] = *found;
-    findings->of[findings->count++].rotation = findings->rotation;
-    health_worsen(findings, found->host, found->health);
-    health_worsen(findings, found->peer, found->health);
+    struct found *kept = &findings->of[findings->count++];
+    *kept = *found;
+    kept->rotation = findings->rotation;
+    kept->once = findings->rotation > 0 && is_slow_and_bad(found);
+    kept->health = kept->once ? HEALTH_SUSPECT : found->health;
+    health_worsen(findings, kept->host, kept->health);
+    health_worsen(findings, kept->peer, kept->health);
     return STATUS_OK;
 }
 
@@ -98,6 +117,13 @@ void findings_free(struct findings *findings)
 enum health findings_health(const struct findings *findings, int host)
 {
     return host < findings->healths_room ? findings->healths[host] : HEALTH_GOOD;
+}
+
+int findings_compare(const struct found *a, const struct found *b)
+{
+    if (a->health != b->health)
+        return a->health > b->health ? -1 : 1;
+    return a->status == b->status ? 0 : status_graver(a->status, b->status) == a->status ? -1 : 1;
 }
 
 enum status findings_status(const struct findings *findings)

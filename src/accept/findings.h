@@ -17,11 +17,13 @@ struct found {
     enum status status;         /* that it asks for: 1, 3, 4 or 5; STATUS_OK: a note */
     char text[FOUND_TEXT_MOST]; /* one sentence */
     bool loss;                  /* the host is lost */
-    int rotation;               /* of a soak in which it was found first; 0: before, or behind it */
-    int rotations;              /* in which it was found again */
+    bool
+        once; /* one rotation alone found the host slow, which makes it a suspect: each has its false alarms */
+    int rotation;  /* of a soak in which it was found first; 0: before, or behind it */
+    int rotations; /* in which it was found again */
 };
 
-/* Those of one stage stand together, the gravest first. */
+/* In the order in which they were found. */
 struct findings {
     struct found *of;
     int count, room;
@@ -31,9 +33,13 @@ struct findings {
 };
 
 /* Adds a copy. In a rotation of a soak, what was found before of the same host or link, in the same
- * stage and as grave, is counted instead. */
+ * stage and as grave, is counted instead; a slow host is bad then, and a suspect before. */
 enum status findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
+
+/* Negative: `a` is graver, by what it makes of its hosts, then by its status: wrong data outranks
+ * slowness. 0: they are as grave. */
+int findings_compare(const struct found *a, const struct found *b);
 
 /* What a finding makes of its hosts is less grave than it looked. */
 void findings_soften(struct findings *findings, int index, enum health health);

@@ -36,7 +36,7 @@ struct look_run {
     /* By column and host: */
     double *values;                /* 0: not measured */
     char (*parts)[PART_NAME_MOST]; /* to which the value belongs; "": the host as a whole */
-    bool *outliers;
+    bool *outliers, *first;        /* in the last measurement, and in the first one */
     struct reason *reasons;
     /* By host, of one column: */
     double *earlier;
@@ -246,13 +246,12 @@ static enum status hosts_judge(struct look_run *run)
     return STATUS_OK;
 }
 
-/* The first column in which a host stands out; -1: none. */
-static int column_standing_out(const struct look_run *run, int host)
+static bool stands_out(const struct look_run *run, int host)
 {
+    bool does = false;
     for (int c = 0; c < run->column_count; c++)
-        if (run->outliers[cell_of(run, c, host)])
-            return c;
-    return -1;
+        does |= run->outliers[cell_of(run, c, host)];
+    return does;
 }
 
 static enum status host_accuse(struct look_run *run, int host, int c)
@@ -274,21 +273,24 @@ static enum status hosts_confirm(struct look_run *run, int *hosts, int count)
 {
     int suspects = 0;
     for (int i = 0; i < count; i++)
-        if (column_standing_out(run, hosts[i]) >= 0)
+        if (stands_out(run, hosts[i]))
             hosts[suspects++] = hosts[i];
     if (suspects == 0)
         return STATUS_OK;
+    memcpy(run->first, run->outliers,
+           (size_t)run->column_count * (size_t)run->hosts * sizeof *run->first);
     for (int i = 0; i < suspects; i++)
         for (int c = 0; c < run->column_count; c++)
             run->values[cell_of(run, c, hosts[i])] = 0; /* it is the second that accuses */
     enum status status = hosts_measure(run, hosts, suspects, false);
     if (status == STATUS_OK)
         status = hosts_judge(run);
-    for (int i = 0; i < suspects && status == STATUS_OK; i++) {
-        int c = column_standing_out(run, hosts[i]);
-        if (c >= 0)
-            status = host_accuse(run, hosts[i], c);
-    }
+    for (int i = 0; i < suspects; i++)
+        for (int c = 0; c < run->column_count && status == STATUS_OK; c++) {
+            size_t cell = cell_of(run, c, hosts[i]);
+            if (run->first[cell] && run->outliers[cell])
+                status = host_accuse(run, hosts[i], c);
+        }
     return status;
 }
 
@@ -351,6 +353,7 @@ static void look_free(struct look_run *run)
     free(run->values);
     free(run->parts);
     free(run->outliers);
+    free(run->first);
     free(run->reasons);
     free(run->earlier);
 }
@@ -361,9 +364,10 @@ static bool look_open(struct look_run *run)
     run->values = calloc(cells + 1, sizeof *run->values);
     run->parts = calloc(cells + 1, sizeof *run->parts);
     run->outliers = calloc(cells + 1, sizeof *run->outliers);
+    run->first = calloc(cells + 1, sizeof *run->first);
     run->reasons = calloc(cells + 1, sizeof *run->reasons);
     run->earlier = calloc(hosts, sizeof *run->earlier);
-    return run->values && run->parts && run->outliers && run->reasons && run->earlier;
+    return run->values && run->parts && run->outliers && run->first && run->reasons && run->earlier;
 }
 
 /* Looks at these hosts; their order is lost. */

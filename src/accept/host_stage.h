@@ -2,7 +2,8 @@
  * host_stage.h - a stage that looks at each host by itself: a job on each, or on each of its NICs, all
  * hosts at once, whose numbers are held against those of the other hosts.
  *
- * A host that stands out is measured once more, and is bad if it stands out again.
+ * A host that stands out is measured once more, and is bad if it stands out again in the same number. One
+ * whose job fails is bad.
  */
 #ifndef CCTEST_ACCEPT_HOST_STAGE_H
 #define CCTEST_ACCEPT_HOST_STAGE_H

@@ -285,7 +285,7 @@ static bool is_explained(const struct acceptance *acceptance, const struct sickn
 static bool is_untried(const struct sickness *sickness)
 {
     return sickness->spot.kind == SPOT_HOST && !sickness->confirmed && sickness->tries == 0 &&
-           sickness->kind <= SICKNESS_SLOW;
+           !sickness->ended_early && sickness->kind <= SICKNESS_SLOW;
 }
 
 static int untried_count(const struct sicknesses *sicknesses)
@@ -296,34 +296,44 @@ static int untried_count(const struct sicknesses *sicknesses)
     return count;
 }
 
+/* Slowness that was not tried again is noise as likely as not, and no failure is. */
+static enum status sickness_report(struct acceptance *acceptance, enum accept_stage stage,
+                                   const struct sickness *sickness)
+{
+    const struct spot *spot = &sickness->spot;
+    const struct fleet_names names = fleet_names_of(acceptance);
+    bool passes = sickness->ended_early && sickness->tries == 0 && sickness->kind <= SICKNESS_SLOW;
+    struct found found = {.stage = stage,
+                          .host = spot->host,
+                          .peer = spot->peer,
+                          .health = passes ? HEALTH_GOOD
+                                    : spot->kind == SPOT_HOST && sickness->confirmed
+                                        ? HEALTH_BAD
+                                        : HEALTH_SUSPECT,
+                          .status = passes ? STATUS_OK : sickness_status(sickness->kind)};
+    struct text text = text_in(found.text, sizeof found.text);
+    sickness_put(sickness, &names, &text);
+    return findings_add(&acceptance->findings, &found);
+}
+
 /* If half of the fleet or more stands out, nothing tells which half is sick. */
-static enum status sicknesses_report(struct acceptance *acceptance,
+static enum status sicknesses_report(struct acceptance *acceptance, enum accept_stage stage,
                                      const struct sicknesses *sicknesses,
                                      struct stage_result *result)
 {
     enum status status = STATUS_OK;
     int untried = untried_count(sicknesses);
-    const struct fleet_names names = fleet_names_of(acceptance);
     bool uneven = 2 * untried >= acceptance->roster->host_count;
     if (uneven)
         stage_lacks(result, STAGE_PARTLY,
-                    "%d times a host stood out, and no good one was left to try it with: the "
-                    "fleet is too uneven to tell which hosts are sick",
+                    "%d suspects had no good partner left: the fleet is too uneven to tell which "
+                    "hosts are sick",
                     untried);
     for (int i = 0; i < sicknesses->count && status == STATUS_OK; i++) {
         const struct sickness *sickness = &sicknesses->of[i];
-        const struct spot *spot = &sickness->spot;
         if (is_explained(acceptance, sickness) || (uneven && is_untried(sickness)))
             continue;
-        struct found found = {
-            .stage = STAGE_ISOLATE,
-            .host = spot->host,
-            .peer = spot->peer,
-            .health = spot->kind == SPOT_HOST && sickness->confirmed ? HEALTH_BAD : HEALTH_SUSPECT,
-            .status = sickness_status(sickness->kind)};
-        struct text text = text_in(found.text, sizeof found.text);
-        sickness_put(sickness, &names, &text);
-        status = findings_add(&acceptance->findings, &found);
+        status = sickness_report(acceptance, stage, sickness);
     }
     return status;
 }
@@ -337,17 +347,16 @@ static bool is_by_kernel(const struct fleet *fleet)
 
 /* What no host can be accused of, since all have it. One connection of a kernel's TCP need not fill its
  * link. */
-static enum status notes_report(struct acceptance *acceptance, const struct limits *limits)
+static enum status notes_report(struct acceptance *acceptance, enum accept_stage stage,
+                                const struct limits *limits)
 {
     const struct fleet_names names = fleet_names_of(acceptance);
     const struct fleet_note *notes = limits_notes(limits);
     enum status status = STATUS_OK;
     for (int i = 0; i < limits_note_count(limits) && status == STATUS_OK; i++) {
         bool usual = notes[i].yardstick == YARDSTICK_RATE && is_by_kernel(acceptance->fleet);
-        struct found found = {.stage = STAGE_ISOLATE,
-                              .host = -1,
-                              .peer = -1,
-                              .status = usual ? STATUS_OK : STATUS_SLOW};
+        struct found found = {
+            .stage = stage, .host = -1, .peer = -1, .status = usual ? STATUS_OK : STATUS_SLOW};
         struct text text = text_in(found.text, sizeof found.text);
         fleet_note_put(&notes[i], acceptance->fleet, &names, &text);
         status = findings_add(&acceptance->findings, &found);
@@ -375,7 +384,9 @@ static enum status isolate_rounds(struct isolating *it, struct stage_result *res
         present_find(it->acceptance, it->present);
         int count = isolation_pairs(it->isolation, it->present, it->pairs);
         size_t before = readings->count;
-        if (count == 0)
+        if (count < 0)
+            status = fail(STATUS_ERROR, "out of memory for the suspects");
+        if (count <= 0)
             break;
         if (left < longest) {
             stage_lacks(result, STAGE_PARTLY,
@@ -393,22 +404,21 @@ static enum status isolate_rounds(struct isolating *it, struct stage_result *res
     return status;
 }
 
-static enum status isolate_go(struct isolating *it, struct stage_result *result)
+/* What is known of the suspects, as findings of this stage. */
+static enum status isolate_report(const struct isolating *it, enum accept_stage stage, int suspects,
+                                  struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
-    int suspects = isolation_suspicion(it->isolation)->count;
-    enum status status = isolate_rounds(it, result);
-    struct sicknesses *sicknesses =
-        status == STATUS_OK ? sicknesses_find(acceptance->fleet, it->isolation) : NULL;
+    struct sicknesses *sicknesses = sicknesses_find(acceptance->fleet, it->isolation);
+    if (!sicknesses)
+        return fail(STATUS_ERROR, "out of memory for the findings");
+    enum status status = sicknesses_report(acceptance, stage, sicknesses, result);
     if (status == STATUS_OK)
-        status = sicknesses ? sicknesses_report(acceptance, sicknesses, result)
-                            : fail(STATUS_ERROR, "out of memory for the findings");
-    if (status == STATUS_OK)
-        status = notes_report(acceptance, it->limits);
-    if (sicknesses)
+        status = notes_report(acceptance, stage, it->limits);
+    if (stage == STAGE_ISOLATE)
         stage_says(result, "%d suspects, %d rounds: %d findings, %d were disturbed measurements",
                    suspects, it->rounds, sicknesses->count, sicknesses->passing);
-    if (sicknesses && sicknesses->untried > 0 && result->state == STAGE_DONE)
+    if (stage == STAGE_ISOLATE && sicknesses->untried > 0)
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
                     sicknesses->untried);
     sicknesses_free(sicknesses);
@@ -435,33 +445,58 @@ static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
     return yardsticks;
 }
 
-enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result)
+/* What pairs has shown, before anything is tried again. False: out of memory. */
+static bool isolating_open(struct isolating *it)
 {
-    int hosts = acceptance->roster->host_count;
+    const struct acceptance *acceptance = it->acceptance;
     const struct readings *readings = &acceptance->paired;
-    if (!acceptance->fleet || readings->count == 0) {
-        stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
-        return STATUS_OK;
-    }
+    const struct yardsticks yardsticks = yardsticks_find(acceptance);
+    size_t hosts = (size_t)acceptance->roster->host_count;
+    it->present = calloc(hosts, sizeof *it->present);
+    it->pairs = calloc(hosts, sizeof *it->pairs);
+    it->limits = limits_create(acceptance->fleet, &yardsticks, readings->of, readings->count);
+    it->isolation = it->limits ? isolation_create(acceptance->fleet, it->limits, readings->of,
+                                                  readings->count, acceptance->seed)
+                               : NULL;
+    return it->present && it->pairs && it->isolation;
+}
+
+static void isolating_close(struct isolating *it)
+{
+    isolation_free(it->isolation);
+    limits_free(it->limits);
+    free(it->present);
+    free(it->pairs);
+}
+
+/* Suspects are tried again if they are to be; else what a measurement showed that failed is told. */
+static enum status suspects_judge(struct acceptance *acceptance, enum accept_stage stage,
+                                  struct stage_result *result)
+{
+    struct isolating it = {.acceptance = acceptance};
     enum status status = baseline_pairs_take(&acceptance->baseline, acceptance->rails.names,
                                              acceptance->rails.count);
-    if (status != STATUS_OK)
-        return status;
-    const struct yardsticks yardsticks = yardsticks_find(acceptance);
-    struct isolating it = {
-        .acceptance = acceptance,
-        .limits = limits_create(acceptance->fleet, &yardsticks, readings->of, readings->count),
-        .present = calloc((size_t)hosts, sizeof *it.present),
-        .pairs = calloc((size_t)hosts, sizeof *it.pairs)};
-    if (it.limits)
-        it.isolation = isolation_create(acceptance->fleet, it.limits, readings->of, readings->count,
-                                        acceptance->seed);
-    status = it.present && it.pairs && it.isolation
-                 ? isolate_go(&it, result)
-                 : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
-    isolation_free(it.isolation);
-    limits_free(it.limits);
-    free(it.present);
-    free(it.pairs);
+    if (status == STATUS_OK && !isolating_open(&it))
+        status = fail(STATUS_ERROR, "out of memory for the suspects");
+    int suspects = status == STATUS_OK ? isolation_suspicion(it.isolation)->count : 0;
+    if (status == STATUS_OK && stage == STAGE_ISOLATE)
+        status = isolate_rounds(&it, result);
+    if (status == STATUS_OK)
+        status = isolate_report(&it, stage, suspects, result);
+    isolating_close(&it);
     return status;
+}
+
+enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    if (acceptance->fleet && acceptance->paired.count > 0)
+        return suspects_judge(acceptance, STAGE_ISOLATE, result);
+    stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
+    return STATUS_OK;
+}
+
+enum status isolate_stage_miss(struct acceptance *acceptance, struct stage_result *pairs)
+{
+    bool any = acceptance->fleet && acceptance->paired.count > 0;
+    return any ? suspects_judge(acceptance, STAGE_PAIRS, pairs) : STATUS_OK;
 }

@@ -13,4 +13,7 @@ enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *
 /* Sets acceptance->isolated. */
 enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result);
 
+/* In its place, where it is left out: what failed in pairs makes suspects, and what was slow is noted. */
+enum status isolate_stage_miss(struct acceptance *acceptance, struct stage_result *pairs);
+
 #endif

@@ -114,7 +114,7 @@ static void groups_judge(struct judging *it, int group_count, struct exchange_gr
         int group = it->ranked[r].group;
         const double *members = bins_of(&it->members, group);
         double share = share_left(it, group, &left);
-        groups[group].congested = left > 0 && share < SHARE_LEAST;
+        groups[group].congested = left >= TRANSFERS_LEAST && share < SHARE_LEAST;
         for (size_t i = 0; groups[group].congested && i < bins_size(&it->members, group); i++)
             it->explained[(size_t)members[i]] = true;
     }

@@ -9,7 +9,8 @@
  *
  * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
  * looked at from the worst median of its shares to the best. A group is congested when the median of
- * those of its transfers that no congested group before it has explained is below SHARE_LEAST; it
+ * those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has explained is
+ * below SHARE_LEAST; it
  * explains all its transfers. So a good switch that talked to a congested one is not accused. Of two
  * groups that talked only to each other the first one is taken for both.
  */
@@ -19,6 +20,7 @@
 #include "screening/fleet.h"
 
 #define SHARE_LEAST      0.8 /* of what pairs have when few talk */
+#define TRANSFERS_LEAST  3   /* of a group: one alone may have been disturbed */
 #define COLLECTIVE_LEAST 0.5 /* of what the slowest host allows */
 
 /* From one host to another, in GB/s; 0: it was not measured. */
@@ -57,8 +59,12 @@ int exchange_slowest(const struct fleet *fleet, const bool *present, double *rat
  *
  * An allreduce sends that from each host at least (Patarasuk, Yuan, "Bandwidth optimal all-reduce
  * algorithms for clusters of workstations", JPDC 2009); an alltoall sends the blocks of all other
- * hosts. A collective that takes longer than this / COLLECTIVE_LEAST at a large size is slower than
- * its slowest host explains.
+ * hosts. A collective of so many steps (of a ring 2 * (all ranks - 1), of pairwise all ranks - 1) that
+ * takes longer than
+ *
+ *     this / COLLECTIVE_LEAST + steps * the fleet's latency
+ *
+ * is slower than its slowest host explains.
  */
 double allreduce_least_us(int hosts, double bytes, double rate);
 double alltoall_least_us(int hosts, int ranks, double bytes, double rate);

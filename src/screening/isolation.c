@@ -16,8 +16,9 @@ struct isolation {
     const struct limits *limits;
     struct suspicion *suspicion;
     int hosts, round;
-    int *order;          /* hosts, shuffled: who is asked to be a partner */
-    int at;              /* in the order */
+    int *order; /* hosts, shuffled: who is asked to be a partner */
+    int at;     /* in the order */
+    bool is_done;
     int *asked;          /* [hosts] in how many rounds it was for its own sake */
     unsigned char **met; /* [hosts] of a suspect: [hosts], those that it has met; else NULL */
     bool *busy;          /* [hosts] in this round */
@@ -93,11 +94,6 @@ void isolation_free(struct isolation *isolation)
     free(isolation);
 }
 
-static bool is_failing(const struct suspect *suspect)
-{
-    return suspect->outcome != READING_VALUE;
-}
-
 static bool is_of_latency(const struct isolation *isolation, const struct suspect *suspect)
 {
     return fleet_series(isolation->fleet, suspect->series)->metric == METRIC_LATENCY;
@@ -110,11 +106,11 @@ static bool explains(const struct isolation *isolation, int host, const struct s
     const struct suspicion *suspicion = isolation->suspicion;
     for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
         const struct suspect *end = &suspicion->of[i];
-        bool alike =
-            is_failing(end) == is_failing(link) &&
-            (is_failing(end) || is_of_latency(isolation, end) == is_of_latency(isolation, link));
-        bool likely =
-            is_failing(link) ? end->state == SUSPECT_CONFIRMED : end->state != SUSPECT_CLEARED;
+        bool alike = suspect_is_failing(end) == suspect_is_failing(link) &&
+                     (suspect_is_failing(end) ||
+                      is_of_latency(isolation, end) == is_of_latency(isolation, link));
+        bool likely = suspect_is_failing(link) ? end->state == SUSPECT_CONFIRMED
+                                               : end->state != SUSPECT_CLEARED;
         if (end->peer < 0 && alike && likely)
             return true;
     }
@@ -234,7 +230,7 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
     struct choice_of_pairs choice = {.pairs = pairs};
     int *links = calloc((size_t)isolation->hosts, sizeof *links); /* of each host as a receiver */
     if (!links)
-        return 0;
+        return -1;
     for (int i = 0; i < isolation->suspicion->count; i++)
         if (isolation->suspicion->of[i].peer >= 0)
             links[isolation->suspicion->of[i].peer]++;
@@ -247,7 +243,13 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
     if (!links_first)
         choose_links(isolation, present, &choice);
     free(links);
+    isolation->is_done = choice.count == 0;
     return choice.count;
+}
+
+bool isolation_is_done(const struct isolation *isolation)
+{
+    return isolation->is_done;
 }
 
 /* Suspected readings of the link between the same two hosts. */
@@ -258,8 +260,8 @@ static int own_readings(const struct isolation *isolation, const struct suspect 
         int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
         for (int i = isolation->suspicion->first[from]; i >= 0;
              i = isolation->suspicion->of[i].next)
-            own +=
-                isolation->suspicion->of[i].peer == to && !is_failing(&isolation->suspicion->of[i]);
+            own += isolation->suspicion->of[i].peer == to &&
+                   !suspect_is_failing(&isolation->suspicion->of[i]);
     }
     return own;
 }
@@ -269,7 +271,7 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
     int good = suspect->tries - suspect->hits;
     if (suspect->state != SUSPECT_OPEN)
         return;
-    if (is_failing(suspect)) {
+    if (suspect_is_failing(suspect)) {
         suspect->state = suspect->hits > 0           ? SUSPECT_CONFIRMED
                          : good >= suspect->patience ? SUSPECT_CLEARED
                                                      : SUSPECT_OPEN;
@@ -304,18 +306,30 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     suspect_judge(isolation, suspect);
 }
 
-/* A reading of a suspected host with a partner that is none. A failure counts for all that the host
- * is suspected of: its job got no further. */
+/* Is the host, or the link, suspected of failures? */
+static bool fails(const struct isolation *isolation, int host, int peer)
+{
+    const struct suspicion *suspicion = isolation->suspicion;
+    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next)
+        if (suspicion->of[i].peer == peer && suspect_is_failing(&suspicion->of[i]))
+            return true;
+    return false;
+}
+
+/* A reading of a suspected host with a partner that is none. A failure counts for the failures that the
+ * host is suspected of; if of none, for all: its job got no further. */
 static bool host_try(struct isolation *isolation, int host, int partner, int series,
                      const struct reading *reading)
 {
     struct suspicion *suspicion = isolation->suspicion;
     bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
+    bool alone = failed && fails(isolation, host, -1);
     if (suspicion_covers_host(suspicion, partner))
         return false;
     for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
         struct suspect *s = &suspicion->of[i];
-        if (s->peer >= 0 || s->state == SUSPECT_CLEARED || !(failed || s->series == series))
+        if (s->peer >= 0 || s->state == SUSPECT_CLEARED || !(failed || s->series == series) ||
+            (alone && !suspect_is_failing(s)))
             continue;
         suspect_try(isolation, s, reading);
         tried = true;
@@ -330,12 +344,13 @@ static bool link_try(struct isolation *isolation, const struct reading *reading)
     bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
     for (int w = 0; w < 2; w++) {
         int from = ways[w]->from, to = ways[w]->to;
+        bool alone = failed && (fails(isolation, from, to) || fails(isolation, to, from));
         for (int i = isolation->suspicion->first[from]; i >= 0;
              i = isolation->suspicion->of[i].next) {
             struct suspect *s = &isolation->suspicion->of[i];
             bool same = s->series == fleet_from(isolation->fleet, reading) &&
                         (w == 0 || reading->metric == METRIC_LATENCY);
-            if (s->peer != to || !(same || failed))
+            if (s->peer != to || !(same || failed) || (alone && !suspect_is_failing(s)))
                 continue;
             suspect_try(isolation, s, reading);
             tried = true;

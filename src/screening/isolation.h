@@ -38,12 +38,16 @@ void isolation_free(struct isolation *isolation); /* NULL is allowed */
 
 /* The pairs of the next round, among the hosts that are present: all metrics and directions of each are
  * to be measured, on the rails of suspects that are open. Returns how many, 0: it is done. Suspects
- * that are still open then have no partner that is good. `pairs` has room for hosts / 2. */
+ * that are still open then have no partner that is good. -1: out of memory. `pairs` has room for
+ * hosts / 2. */
 int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs);
 
 /* Takes what a round brought. A failure of a pair that is no suspect makes new suspects. False: out
  * of memory. */
 bool isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
+
+/* Has isolation_pairs() said that it is done? Else suspects may be open that were not tried again. */
+bool isolation_is_done(const struct isolation *isolation);
 
 const struct suspicion *isolation_suspicion(const struct isolation *isolation);
 

@@ -160,10 +160,18 @@ static double earlier_level(const struct limits *limits, int s, int host)
  * since the difference of two levels has sqrt(2) times the deviation of one: that of their noise,
  * since how hosts differ is the same in both.
  */
+/* What a host may lose since an earlier run, excess: no less than it may differ from the fleet by. */
+static double earlier_floor(const struct limits *limits, enum metric metric)
+{
+    const struct yardsticks *yardsticks = &limits->yardsticks;
+    double share = fmax(yardsticks->earlier_floor, yardsticks->floor[metric]);
+    return metric == METRIC_LATENCY ? log1p(share) : -log1p(-share);
+}
+
 static void earlier_hold(struct limits *limits, int s)
 {
     const struct series *series = fleet_series(limits->fleet, s);
-    double floor = -log1p(-limits->yardsticks.earlier_floor);
+    double floor = earlier_floor(limits, series->metric);
     size_t count = 0;
     for (int h = 0; h < limits->hosts; h++) {
         double change = fleet_level(limits->fleet, s, h) - earlier_level(limits, s, h);
@@ -189,12 +197,15 @@ static void earlier_hold(struct limits *limits, int s)
 static void rails_hold(struct limits *limits, int s)
 {
     const struct series *series = fleet_series(limits->fleet, s);
-    if (limits->rails < 2 || series->levels.count == 0)
+    size_t others = 0;
+    for (int r = 0; r < limits->rails; r++) {
+        int other = fleet_find(limits->fleet, series->metric, r, series->direction);
+        if (other != s && fleet_series(limits->fleet, other)->levels.count > 0)
+            limits->scratch[others++] = median_value(limits, other);
+    }
+    if (others == 0 || series->levels.count == 0)
         return;
-    for (int r = 0; r < limits->rails; r++)
-        limits->scratch[r] =
-            median_value(limits, fleet_find(limits->fleet, series->metric, r, series->direction));
-    double median = median_of(limits->scratch, (size_t)limits->rails);
+    double median = median_of(limits->scratch, others);
     double threshold =
         median * (series->metric == METRIC_LATENCY ? 1 + RAILS_FLOOR : 1 - RAILS_FLOOR);
     if (worse_by(series->metric, median_value(limits, s), threshold) > 0)
@@ -284,7 +295,7 @@ struct excess_limit limits_reading(const struct limits *limits, const struct rea
                                                  : NULL;
     if (then && reading_outcome(then) == READING_VALUE) {
         double slack = fmax(limits->reading_factor * sqrt(2) * limits->deviation[s],
-                            -log1p(-limits->yardsticks.earlier_floor));
+                            earlier_floor(limits, then->metric));
         double excess = fleet_excess(limits->fleet, then) + limits->changed[s] + slack;
         if (excess < limit.excess)
             limit = (struct excess_limit){.excess = excess, .yardstick = YARDSTICK_EARLIER};

@@ -20,6 +20,7 @@ struct merging {
     const struct suspect **of; /* room for all suspects */
     int count;
     bool confirmed;
+    bool ended_early;
     bool out_of_memory;
 };
 
@@ -248,6 +249,7 @@ static void sickness_add(struct merging *m, enum spot_kind where, uint64_t rails
                                   .spot = spot_turned(spot),
                                   .reason = reason_of(m, worst),
                                   .confirmed = m->confirmed,
+                                  .ended_early = m->ended_early,
                                   .tries = worst->tries,
                                   .hits = worst->hits,
                                   .witness_count = worst->witness_count};
@@ -388,6 +390,7 @@ struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isola
     struct merging m = {.fleet = fleet,
                         .suspicion = suspicion,
                         .found = found,
+                        .ended_early = !isolation_is_done(isolation),
                         .of = calloc((size_t)suspicion->count + 1, sizeof *m.of)};
     if (found)
         found->health = calloc((size_t)fleet_shape(fleet)->hosts, sizeof *found->health);

@@ -43,16 +43,17 @@ struct sickness {
     enum sickness_kind kind;
     struct spot spot;
     struct reason reason; /* the worst; its value is 0 of a failure */
-    bool confirmed;  /* seen again; a failure that was not, and what could not be tried, is none */
-    int tries, hits; /* measurements for this, and those that showed it */
+    bool confirmed;   /* seen again; a failure that was not, and what could not be tried, is none */
+    bool ended_early; /* isolation ended before it was tried again */
+    int tries, hits;  /* measurements for this, and those that showed it */
     int witness_count;
     struct witness witnesses[WITNESSES_MOST];
 };
 
 /* bad: a sickness of the host is confirmed. suspect: one is not confirmed, or is the link's, which
  * has two ends, or either host's. Slowness that was seen once, and not again, leaves a host good.
- * */
-/* In order of gravity. HEALTH_UNKNOWN: the host could not be judged. */
+ *
+ * In order of gravity. HEALTH_UNKNOWN: the host could not be judged. */
 enum health { HEALTH_GOOD, HEALTH_UNKNOWN, HEALTH_SUSPECT, HEALTH_BAD };
 
 struct sicknesses {

@@ -140,7 +140,8 @@ static void put_evidence(const struct sickness *s, const struct fleet_names *nam
     else if (s->tries > 0)
         text_add(text, ": seen again in %d of %d measurements", s->hits, s->tries);
     else
-        text_add(text, ": not confirmed, since no good partner is there");
+        text_add(text, s->ended_early ? ": not tried again"
+                                      : ": not confirmed, since no good partner is there");
 }
 
 void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
@@ -181,7 +182,7 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
         [YARDSTICK_RATE] = "70% of the link's rate",
         [YARDSTICK_EARLIER] = "what the earlier run had, less what a run may lose,",
         [YARDSTICK_PROFILE] = "what the profile asks",
-        [YARDSTICK_RAILS] = "what the other rails have, less 15%,",
+        [YARDSTICK_RAILS] = "what the other rails have, worse by 15%,",
     };
     const char *unit = metric_unit(series->metric);
     text_add(text, "all hosts: the median of their ");

@@ -73,13 +73,19 @@ double spread_factor(double judged, double alarms)
     return factor > FACTOR_LEAST ? factor : FACTOR_LEAST;
 }
 
+/* The logarithm of n over k. */
+static double ways_log(int n, int k)
+{
+    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
+}
+
+/* By logarithms, since of a thousand tries some factors are too large and others too small. */
 double binomial_tail(int tries, int hits, double chance)
 {
-    double tail = 0, ways = 1; /* to choose k of the tries */
-    for (int k = 0; k <= tries; k++) {
-        if (k >= hits)
-            tail += ways * pow(chance, k) * pow(1 - chance, tries - k);
-        ways *= (double)(tries - k) / (k + 1);
-    }
+    double tail = 0;
+    if (hits <= 0 || chance >= 1)
+        return hits <= tries;
+    for (int k = hits; k <= tries && chance > 0; k++)
+        tail += exp(ways_log(tries, k) + k * log(chance) + (tries - k) * log1p(-chance));
     return tail;
 }

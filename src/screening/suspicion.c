@@ -37,14 +37,23 @@ void suspect_witness(struct suspect *suspect, int partner, const struct reading 
             .partner = partner, .outcome = reading_outcome(reading), .value = reading->value};
 }
 
-struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series)
+bool suspect_is_failing(const struct suspect *suspect)
+{
+    return suspect->outcome != READING_VALUE;
+}
+
+struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series,
+                               bool failing)
 {
     bool either = peer >= 0 && fleet_series(suspicion->fleet, series)->metric == METRIC_LATENCY;
     for (int end = 0; end <= (int)either; end++) {
         int from = end ? peer : host, to = end ? host : peer;
-        for (int i = suspicion->first[from]; i >= 0; i = suspicion->of[i].next)
-            if (suspicion->of[i].peer == to && suspicion->of[i].series == series)
-                return &suspicion->of[i];
+        for (int i = suspicion->first[from]; i >= 0; i = suspicion->of[i].next) {
+            struct suspect *suspect = &suspicion->of[i];
+            if (suspect->peer == to && suspect->series == series &&
+                suspect_is_failing(suspect) == failing)
+                return suspect;
+        }
     }
     return NULL;
 }
@@ -52,8 +61,12 @@ struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int 
 /* Has the host a suspect in a series that was not cleared? */
 static bool is_covered(const struct suspicion *suspicion, int host, int series)
 {
-    const struct suspect *suspect = suspicion_find(suspicion, host, -1, series);
-    return suspect && suspect->state != SUSPECT_CLEARED;
+    for (int failing = 0; failing < 2; failing++) {
+        const struct suspect *suspect = suspicion_find(suspicion, host, -1, series, failing);
+        if (suspect && suspect->state != SUSPECT_CLEARED)
+            return true;
+    }
+    return false;
 }
 
 bool suspicion_covers_host(const struct suspicion *suspicion, int host)
@@ -64,10 +77,12 @@ bool suspicion_covers_host(const struct suspicion *suspicion, int host)
     return false;
 }
 
-/* The suspect, a new one if need be. NULL: out of memory. */
-static struct suspect *suspect_take(struct suspicion *suspicion, int host, int peer, int series)
+/* The suspect, a new one if need be; the outcome is READING_VALUE of one by slowness. NULL: out of
+ * memory. */
+static struct suspect *suspect_take(struct suspicion *suspicion, int host, int peer, int series,
+                                    enum reading_outcome outcome)
 {
-    struct suspect *known = suspicion_find(suspicion, host, peer, series);
+    struct suspect *known = suspicion_find(suspicion, host, peer, series, outcome != READING_VALUE);
     if (known)
         return known;
     if (suspicion->count == suspicion->room) {
@@ -83,6 +98,7 @@ static struct suspect *suspect_take(struct suspicion *suspicion, int host, int p
                                 .peer = peer,
                                 .series = series,
                                 .limit = {.excess = INFINITY},
+                                .outcome = outcome,
                                 .patience = PATIENCE_SLOW,
                                 .tries_most = TRIES_SLOW,
                                 .next = suspicion->first[host]};
@@ -93,7 +109,7 @@ static struct suspect *suspect_take(struct suspicion *suspicion, int host, int p
 static bool take_slow(struct suspicion *suspicion, int host, int peer, int series,
                       struct excess_limit limit, double excess)
 {
-    struct suspect *suspect = suspect_take(suspicion, host, peer, series);
+    struct suspect *suspect = suspect_take(suspicion, host, peer, series, READING_VALUE);
     suspicion->slow += suspect && !isfinite(suspect->limit.excess);
     if (suspect && limit.excess < suspect->limit.excess) {
         suspect->limit = limit;
@@ -106,14 +122,15 @@ static bool take_slow(struct suspicion *suspicion, int host, int peer, int serie
 static struct suspect *take_failing(struct suspicion *suspicion, int host, int peer, int series,
                                     const struct reading *reading)
 {
-    struct suspect *suspect = suspect_take(suspicion, host, peer, series);
+    enum reading_outcome outcome = reading_outcome(reading);
+    struct suspect *suspect = suspect_take(suspicion, host, peer, series, outcome);
     if (!suspect)
         return NULL;
     suspect->limit = (struct excess_limit){.excess = DBL_MAX, .yardstick = YARDSTICK_FAILURE};
     suspect->excess = INFINITY;
     suspect->patience = PATIENCE_FAILURE;
-    if (reading_outcome(reading) > suspect->outcome)
-        suspect->outcome = reading_outcome(reading);
+    if (outcome > suspect->outcome)
+        suspect->outcome = outcome;
     suspect_witness(suspect, reading->from == host ? reading->to : reading->from, reading);
     return suspect;
 }
@@ -310,11 +327,11 @@ static int peer_series(const struct fleet *fleet, int series)
 static bool often_slow_take(struct suspicion *suspicion, int host, int series,
                             const struct suspect *link)
 {
-    if (suspicion_find(suspicion, host, -1, series))
+    if (suspicion_find(suspicion, host, -1, series, false))
         return true;
     if (!take_slow(suspicion, host, -1, series, link->limit, link->excess))
         return false;
-    struct suspect *suspect = suspicion_find(suspicion, host, -1, series);
+    struct suspect *suspect = suspicion_find(suspicion, host, -1, series, false);
     suspect->patience = PATIENCE_NOW;
     suspect->tries_most = TRIES_NOW;
     return true;

@@ -7,6 +7,8 @@
  * links are suspects, and two at least, the cell is one too: a host that is slow now and then has a
  * good level.
  *
+ * What fails may be slow as well: these are two suspects, of which each has its own evidence.
+ *
  * Noise does not make a pair fail, so one failure is enough. With two partners or more, it is the
  * host's that has failures with the most; else it may be either host's or the link's, and all three
  * are suspects.
@@ -60,8 +62,12 @@ struct suspicion *suspicion_create(const struct fleet *fleet, const struct limit
                                    const struct reading *readings, size_t count);
 void suspicion_free(struct suspicion *suspicion); /* NULL is allowed */
 
-/* The suspect, NULL if there is none. A latency is in either order. */
-struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series);
+/* The suspect by slowness, or by failures, NULL if there is none. A latency is in either order. */
+struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series,
+                               bool failing);
+
+/* Is it one by failures? */
+bool suspect_is_failing(const struct suspect *suspect);
 
 /* Both ends of a failed reading and the link between them become suspects. False: out of memory. */
 bool suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading);

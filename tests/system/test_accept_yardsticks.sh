@@ -70,7 +70,7 @@ for text in '{' '{"command": "run"}' '[]' '{"command": "accept", "hosts": 3, "pa
     printf '%s\n' "$text" >other
     cctest accept --np 2 --stages start --baseline other
     check_status 2 "$text"
-    check_says 'cannot read the earlier run other: line|other is not the JSON of a run of cctest accept'
+    check_says 'other:[0-9]+: it is no JSON, and so no earlier run|other is not the JSON of a run of cctest accept'
 done
 rm other
 

@@ -168,6 +168,38 @@ static void test_small_fleets(void **state)
     assert_null(fleet_size_remark(4));
 }
 
+/* The first readings of all pairs of six hosts. */
+static void pairs_measure(struct simulated *f)
+{
+    struct screened none = screen(f);
+    screened_free(&none);
+    f->count = 0;
+    for (int a = 0; a < 6; a++)
+        for (int b = a + 1; b < 6; b++)
+            simulated_pair(f, a, b);
+}
+
+/* What isolation finds from these readings on. */
+static struct screened pairs_isolate(struct simulated *f)
+{
+    const struct fleet_config config = {.hosts = 6, .rails = 1};
+    struct yardsticks yardsticks = yardsticks_default();
+    struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
+    s.limits = limits_create(s.fleet, &yardsticks, f->readings, f->count);
+    s.isolation = isolation_create(s.fleet, s.limits, f->readings, f->count, 1);
+    bool present[6] = {true, true, true, true, true, true};
+    struct host_pair pairs[3];
+    for (int n; (n = isolation_pairs(s.isolation, present, pairs)) > 0; s.rounds++) {
+        assert_in_range(s.rounds, 0, 15);
+        f->count = 0;
+        for (int i = 0; i < n; i++)
+            simulated_pair(f, pairs[i].a, pairs[i].b);
+        assert_true(isolation_add(s.isolation, f->readings, f->count));
+    }
+    s.found = sicknesses_find(s.fleet, s.isolation);
+    return s;
+}
+
 /* What was seen once: a slow reading is passing, a failure leaves suspects. What cannot be seen
  * again is not confirmed. */
 static void test_once(void **state)
@@ -176,32 +208,13 @@ static void test_once(void **state)
     for (int failure = 0; failure < 2; failure++) {
         struct simulated f;
         fleet_quiet(&f, 6, 1);
-        struct screened none = screen(&f); /* what follows starts from its first round's readings */
-        screened_free(&none);
-        f.count = 0;
-        for (int a = 0; a < 6; a++)
-            for (int b = a + 1; b < 6; b++)
-                simulated_pair(&f, a, b);
+        pairs_measure(&f);
         struct reading *odd = &f.readings[1]; /* of n0 and n1 */
         if (failure)
             odd->outcome = READING_LATE;
         else
             odd->value /= 2;
-        const struct fleet_config config = {.hosts = 6, .rails = 1};
-        struct yardsticks yardsticks = yardsticks_default();
-        struct screened s = {.fleet = fleet_create(&config, f.readings, f.count)};
-        s.limits = limits_create(s.fleet, &yardsticks, f.readings, f.count);
-        s.isolation = isolation_create(s.fleet, s.limits, f.readings, f.count, 1);
-        bool present[6] = {true, true, true, true, true, true};
-        struct host_pair pairs[3];
-        for (int n; (n = isolation_pairs(s.isolation, present, pairs)) > 0; s.rounds++) {
-            assert_in_range(s.rounds, 0, 15);
-            f.count = 0;
-            for (int i = 0; i < n; i++)
-                simulated_pair(&f, pairs[i].a, pairs[i].b);
-            assert_true(isolation_add(s.isolation, f.readings, f.count));
-        }
-        s.found = sicknesses_find(s.fleet, s.isolation);
+        struct screened s = pairs_isolate(&f);
         assert_int_equal(s.found->count, failure);
         assert_int_equal(s.found->passing, !failure);
         assert_int_equal(s.found->health[1], failure ? HEALTH_SUSPECT : HEALTH_GOOD);
@@ -214,6 +227,26 @@ static void test_once(void **state)
         screened_free(&s);
         simulated_free(&f);
     }
+}
+
+/* A host that is slow, of which one measurement fails, is still found to be slow. */
+static void test_slow_and_failing(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 6, 1);
+    make_sick(&f, (struct seeded){.kind = SEEDED_LATENCY, .host = 1, .factor = 0.2, .peer = -1});
+    pairs_measure(&f);
+    f.readings[0].outcome = READING_LATE; /* of n0 and n1, as a job that fails has it */
+    assert_int_equal(f.readings[0].metric, METRIC_LATENCY);
+    struct screened s = pairs_isolate(&f);
+    assert_int_equal(s.found->health[1], HEALTH_BAD);
+    check_sentence(
+        &s, s.found->count - 1,
+        "n1: latency 10 us, the fleet's median is 2 (spread 0, threshold 2.5): confirmed "
+        "with n3, n4, n2 and n5");
+    screened_free(&s);
+    simulated_free(&f);
 }
 
 static void test_host_that_leaves(void **state)
@@ -513,11 +546,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),           cmocka_unit_test(test_two),
         cmocka_unit_test(test_small_fleets),     cmocka_unit_test(test_once),
-        cmocka_unit_test(test_host_that_leaves), cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_yardsticks),       cmocka_unit_test(test_earlier),
-        cmocka_unit_test(test_bad_readings),     cmocka_unit_test(test_host_values),
-        cmocka_unit_test(test_exchange),         cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_alone_on_switch),  cmocka_unit_test(test_all_failing),
+        cmocka_unit_test(test_slow_and_failing), cmocka_unit_test(test_host_that_leaves),
+        cmocka_unit_test(test_switches),         cmocka_unit_test(test_yardsticks),
+        cmocka_unit_test(test_earlier),          cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_host_values),      cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_slowest),          cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

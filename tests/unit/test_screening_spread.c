@@ -71,6 +71,10 @@ static void test_tails(void **state)
     assert_near(binomial_tail(2, 2, 0.1), 0.01);
     assert_near(binomial_tail(6, 1, 0.1), 1 - pow(0.9, 6));
     assert_near(binomial_tail(6, 7, 0.1), 0);
+    assert_near(binomial_tail(5000, 0, 0.01), 1);
+    assert_near(binomial_tail(5000, 1, 0.01), 1);
+    assert_in_range((int)(1e3 * binomial_tail(5000, 51, 0.01)), 455, 475); /* the mean is 50 */
+    assert_true(binomial_tail(5000, 200, 0.01) < 1e-50);
 }
 
 int main(void)
