@@ -3,6 +3,7 @@
  */
 #include "accept/accept.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ struct accept_printer {
     const struct job *job;
     FILE *table;
     bool on_terminal, running_shown;
-    enum status failed; /* to write JSON */
+    bool json_failed;   /* it cannot be written, and is not tried again */
+    enum status failed; /* to write anything */
 };
 
 static struct accept_printer *printer_of(struct accept_report *report)
@@ -53,12 +55,14 @@ static void json_keep(struct accept_printer *printer, const struct acceptance *a
 {
     const char *path = printer->job->json;
     bool last = status != NULL;
-    if (!path || (!last && strcmp(path, "-") == 0) || printer->failed != STATUS_OK)
+    if (!path || (!last && strcmp(path, "-") == 0) || printer->json_failed)
         return;
     json_t *document = accept_json(acceptance, status);
-    printer->failed = document ? json_put(document, path, NULL)
-                               : fail(STATUS_ERROR, "out of memory for the JSON report");
+    enum status written = document ? json_put(document, path, NULL)
+                                   : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
+    printer->json_failed = written != STATUS_OK;
+    printer->failed = printer->failed != STATUS_OK ? printer->failed : written;
 }
 
 static enum status html_write(const struct accept_printer *printer,
@@ -74,14 +78,27 @@ static enum status html_write(const struct accept_printer *printer,
     return written;
 }
 
+/* Has the table been written so far? The run goes on without it. */
+static void table_check(struct accept_printer *printer)
+{
+    if (fflush(printer->table) != 0 || ferror(printer->table)) {
+        if (printer->failed == STATUS_OK)
+            printer->failed = fail(STATUS_ERROR, "cannot write the table: %s", strerror(errno));
+        clearerr(printer->table);
+    }
+}
+
 static enum status printer_begin(struct accept_report *report, const struct acceptance *acceptance)
 {
     struct accept_printer *printer = printer_of(report);
     json_keep(printer, acceptance, NULL);
-    if (printer->failed != STATUS_OK)
+    if (printer->json_failed)
         return STATUS_USAGE;
-    accept_table_begin(printer->table, acceptance);
-    return STATUS_OK;
+    enum status status = accept_files_probe(printer->job);
+    if (status == STATUS_OK)
+        accept_table_begin(printer->table, acceptance);
+    table_check(printer);
+    return status;
 }
 
 /* How long the stage may still take: at the speed of its rounds so far, or by its time. */
@@ -118,6 +135,7 @@ static void printer_stage(struct accept_report *report, const struct acceptance 
     struct accept_printer *printer = printer_of(report);
     running_hide(printer);
     accept_table_stage(printer->table, acceptance);
+    table_check(printer);
     json_keep(printer, acceptance, NULL);
 }
 
@@ -131,22 +149,27 @@ static void printer_rotation(struct accept_report *report, const struct acceptan
     json_keep(printer, acceptance, NULL);
 }
 
+/* What could not be written ends the run with an error, and JSON says so: it comes last. */
 static enum status printer_end(struct accept_report *report, const struct acceptance *acceptance,
                                enum status status)
 {
     struct accept_printer *printer = printer_of(report);
+    bool any = acceptance->stage_count > 0;
     running_hide(printer);
-    json_keep(printer, acceptance, &status);
-    if (printer->failed == STATUS_OK && acceptance->stage_count > 0)
-        printer->failed = accept_files_write(acceptance);
-    if (printer->failed == STATUS_OK && acceptance->stage_count > 0)
-        printer->failed = html_write(printer, acceptance, status);
-    if (printer->failed != STATUS_OK && status != STATUS_USAGE) {
-        log_print_failure(log_current());
-        status = status_graver(status, STATUS_ERROR);
-    }
-    if (acceptance->stage_count > 0)
+    enum status files = any ? accept_files_write(acceptance) : STATUS_OK;
+    enum status page = any ? html_write(printer, acceptance, status) : STATUS_OK;
+    if (files != STATUS_OK || page != STATUS_OK || printer->failed != STATUS_OK)
+        status = status == STATUS_USAGE ? status : status_graver(status, STATUS_ERROR);
+    if (any)
         accept_table_end(printer->table, acceptance, status);
+    table_check(printer);
+    if (printer->failed != STATUS_OK && status != STATUS_USAGE)
+        status = status_graver(status, STATUS_ERROR);
+    json_keep(printer, acceptance, &status);
+    if (printer->json_failed && status != STATUS_USAGE)
+        status = status_graver(status, STATUS_ERROR);
+    if (status == STATUS_ERROR)
+        log_print_failure(log_current());
     return status;
 }
 
@@ -182,7 +205,10 @@ enum status accept_command(const struct command_line *line, struct job *job)
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     options_pass(line, options, sizeof options);
     if (status == STATUS_OK) {
-        bool aside = goes_to_output(job->json) || goes_to_output(job->html);
+        const struct accept_options *accept = &job->accept;
+        bool aside = goes_to_output(job->json) || goes_to_output(job->html) ||
+                     goes_to_output(accept->good) || goes_to_output(accept->bad) ||
+                     goes_to_output(accept->junit) || goes_to_output(accept->write_profile);
         struct accept_printer printer = {.report = {.begin = printer_begin,
                                                     .running = printer_running,
                                                     .stage = printer_stage,

@@ -50,7 +50,8 @@ static enum status refuse(const struct command_line *line, struct job *unused, e
     const struct argument *json = command_line_argument(line, "json");
     bool has_results = !line->help && !line->version;
     bool named = json->source == SOURCE_FLAG || (json->source != SOURCE_NONE && has_results);
-    if (named && json->option->kind->parse(json, unused) == STATUS_OK)
+    if (named && !command_line_reads(line, json->text) &&
+        json->option->kind->parse(json, unused) == STATUS_OK)
         json_refuse(json->text, status);
     return status;
 }

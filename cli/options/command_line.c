@@ -299,7 +299,8 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
     for (; optind < argc && line->word_count < WORDS_MOST; optind++)
         line->words[line->word_count++] = argv[optind];
     if (optind < argc && status == STATUS_OK)
-        return fail(STATUS_USAGE, "'%s' is one word too many: see `cctest help`", argv[optind]);
+        return fail(STATUS_USAGE, "'%s' is one word too many: a command takes at most %d",
+                    argv[optind], WORDS_MOST - 1);
     return status;
 }
 

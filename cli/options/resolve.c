@@ -250,23 +250,45 @@ static enum status settle_two_outputs(const struct output *one, const struct out
     return STATUS_OK;
 }
 
-/* Refuses two outputs to the same place. */
+static enum status settle_input(const struct output *output, const struct output *input)
+{
+    if (!output->path || !input->path || !outputs_are_one(output->path, input->path))
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "--%s names %s, which --%s reads: give it a file of its own",
+                output->option, output->path, input->option);
+}
+
+bool command_line_reads(const struct command_line *line, const char *path)
+{
+    static const char *const inputs[] = {"profile", "baseline", "switches", "counts", "split"};
+    bool reads = false;
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        const struct argument *input = command_line_argument(line, inputs[i]);
+        reads |= input->source == SOURCE_FLAG && outputs_are_one(path, input->text);
+    }
+    return reads;
+}
+
+/* Refuses two outputs to the same place, and one to that of an input. */
 static enum status settle_outputs(const struct job *job)
 {
-    const struct output outputs[] = {{"json", job->json},
-                                     {"csv", job->csv},
-                                     {"samples", job->samples},
-                                     {"svg", job->svg},
-                                     {"good", job->accept.good},
-                                     {"bad", job->accept.bad},
-                                     {"junit", job->accept.junit},
-                                     {"html", job->html},
-                                     {"write-profile", job->accept.write_profile}};
+    const struct accept_options *accept = &job->accept;
+    const struct output outputs[] = {
+        {"json", job->json},      {"csv", job->csv},      {"samples", job->samples},
+        {"svg", job->svg},        {"good", accept->good}, {"bad", accept->bad},
+        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile}};
+    const struct output inputs[] = {{"profile", accept->profile},
+                                    {"baseline", accept->baseline},
+                                    {"switches", accept->switches}};
     const int count = sizeof outputs / sizeof outputs[0];
+    const int input_count = sizeof inputs / sizeof inputs[0];
     enum status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++)
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
         for (int k = i + 1; k < count && status == STATUS_OK; k++)
             status = settle_two_outputs(&outputs[i], &outputs[k]);
+        for (int k = 0; k < input_count && status == STATUS_OK; k++)
+            status = settle_input(&outputs[i], &inputs[k]);
+    }
     return status;
 }
 

@@ -224,15 +224,24 @@ static enum status profile_write(const struct acceptance *acceptance, const char
     return status;
 }
 
+enum status accept_files_probe(const struct job *job)
+{
+    const char *const paths[] = {job->accept.good, job->accept.bad, job->accept.junit, job->html,
+                                 job->accept.write_profile};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0] && status == STATUS_OK; i++)
+        if (paths[i])
+            status = output_probe(paths[i]);
+    return status;
+}
+
 enum status accept_files_write(const struct acceptance *acceptance)
 {
     const struct accept_options *options = &acceptance->job->accept;
-    enum status status = STATUS_OK;
-    if (!acceptance->ended_early)
-        status = list_write(acceptance, HEALTH_GOOD, options->good);
-    if (status == STATUS_OK)
-        status = list_write(acceptance, HEALTH_BAD, options->bad);
-    if (status == STATUS_OK && !acceptance->ended_early)
-        status = profile_write(acceptance, options->write_profile);
-    return status == STATUS_OK ? junit_write(acceptance, options->junit) : status;
+    bool whole = !acceptance->ended_early;
+    enum status good = whole ? list_write(acceptance, HEALTH_GOOD, options->good) : STATUS_OK;
+    enum status bad = list_write(acceptance, HEALTH_BAD, options->bad);
+    enum status profile = whole ? profile_write(acceptance, options->write_profile) : STATUS_OK;
+    enum status junit = junit_write(acceptance, options->junit);
+    return status_graver(status_graver(good, bad), status_graver(profile, junit));
 }

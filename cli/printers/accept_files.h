@@ -16,7 +16,10 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health);
  * scontrol update NodeName=n17 State=DRAIN Reason="cctest: ..." */
 void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before);
 
-/* Writes the files that the options name. */
+/* Before the first stage: can the files be written that the options name, and the page? STATUS_USAGE
+ * or STATUS_ERROR, after fail(). */
+enum status accept_files_probe(const struct job *job);
+/* Writes these files, each of them also where another fails. */
 enum status accept_files_write(const struct acceptance *acceptance);
 
 #endif

@@ -66,6 +66,21 @@ enum status output_try(const char *path, FILE **file)
     return is_named_wrong ? STATUS_USAGE : status;
 }
 
+enum status output_probe(const char *path)
+{
+    FILE *file;
+    struct stat about;
+    bool is_there = stat(path, &about) == 0;
+    if (strcmp(path, "-") == 0 || (is_there && S_ISFIFO(about.st_mode)))
+        return STATUS_OK;
+    enum status status = output_try(path, &file);
+    if (status == STATUS_OK)
+        fclose(file);
+    if (status == STATUS_OK && !is_there)
+        unlink(path);
+    return status;
+}
+
 /* Such a name must stay what it is, though it may lead to a file. */
 static bool is_descriptor(const char *path)
 {

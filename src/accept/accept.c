@@ -24,6 +24,7 @@
 #include "accept/switch_file.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "fleet/follower.h"
 
 #define START_SECONDS 20.0
@@ -200,12 +201,40 @@ static enum status labels_make(struct acceptance *acceptance)
     return STATUS_OK;
 }
 
+static int names_compare(const void *a, const void *b)
+{
+    const struct fleet_host *const *left = a, *const *right = b;
+    return strcmp((*left)->name, (*right)->name);
+}
+
+/* Findings and lists name hosts. */
+static enum status names_check(const struct roster *roster)
+{
+    const struct fleet_host **sorted = calloc((size_t)roster->host_count, sizeof *sorted);
+    enum status status = sorted ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the hosts");
+    for (int h = 0; h < roster->host_count && sorted; h++)
+        sorted[h] = &roster->hosts[h];
+    if (sorted)
+        qsort(sorted, (size_t)roster->host_count, sizeof *sorted, names_compare);
+    for (int h = 1; h < roster->host_count && status == STATUS_OK; h++)
+        if (sorted[h]->name[0] && strcmp(sorted[h]->name, sorted[h - 1]->name) == 0)
+            status = fail(STATUS_USAGE,
+                          "the hosts of rank %d and of rank %d are both called %s: give each a "
+                          "host name of its own, or SLURMD_NODENAME",
+                          sorted[h - 1]->agents[0], sorted[h]->agents[0], sorted[h]->name);
+    free(sorted);
+    return status;
+}
+
 /* Hosts that are compared with each other have as many agents each; of one that is lost it is not
  * known how many it had. */
 static enum status hosts_check(const struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
     char text[COUNTED_MOST];
+    enum status status = names_check(roster);
+    if (status != STATUS_OK)
+        return status;
     for (int h = 1; h < roster->host_count && roster->lost == 0; h++)
         if (roster->hosts[h].count != roster->hosts[0].count)
             return fail(STATUS_USAGE,
@@ -278,6 +307,36 @@ static enum status switches_judge(struct acceptance *acceptance)
                        acceptance->leaves.name[common]);
 }
 
+/* Has any host, or pair of hosts, a measurement of this? */
+static bool is_measured(const struct acceptance *acceptance, const char *key)
+{
+    for (int i = 0; i < acceptance->number_count; i++)
+        if (strcmp(acceptance->numbers[i].key, key) == 0)
+            return true;
+    for (int m = 0; m < METRICS; m++)
+        if (strcmp(reading_metric_keys[m], key) == 0)
+            return acceptance->fleet && fleet_median(acceptance->fleet, (enum metric)m) > 0;
+    return false;
+}
+
+/* What a profile asks and no stage has measured is not met. */
+static enum status profile_judge(struct acceptance *acceptance)
+{
+    const struct host_profile *profile = &acceptance->profile;
+    char keys[FOUND_TEXT_MOST / 2] = "";
+    struct text text = text_in(keys, sizeof keys);
+    if (profile->fact_count > 0 && !acceptance->inventories)
+        text_add(&text, "what hosts have");
+    for (int i = 0; measured_numbers[i].key; i++)
+        if (profile->asked[i] > 0 && !is_measured(acceptance, measured_numbers[i].key))
+            text_add(&text, "%s%s", keys[0] ? ", " : "", measured_numbers[i].key);
+    if (!keys[0])
+        return STATUS_OK;
+    return stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+                       "all: %s asks for %s, which no stage of this run has measured",
+                       acceptance->job->accept.profile, keys);
+}
+
 static void acceptance_close(struct acceptance *acceptance)
 {
     for (int s = 0; s < ACCEPT_STAGES; s++)
@@ -330,6 +389,8 @@ static enum status coordinate(const struct membership *membership,
     acceptance.ended_early = status != STATUS_OK;
     if (status == STATUS_OK)
         status = losses_judge(&acceptance);
+    if (status == STATUS_OK)
+        status = profile_judge(&acceptance);
     if (status == STATUS_OK)
         status = switches_judge(&acceptance);
     if (status == STATUS_OK)

@@ -66,12 +66,17 @@ static enum status root_accuse(struct acceptance *acceptance, const char *stage,
     for (int i = 0; i < findings->count; i++)
         if (findings->of[i].loss && is_silent_in(&roster->hosts[findings->of[i].host], stage))
             findings_soften(findings, i, HEALTH_UNKNOWN);
+    char stopped[120] = "it, or its way to them, is at fault";
+    if (roster->stopped > 0)
+        snprintf(stopped, sizeof stopped, "rank 0 was stopped, or got no core, for %.1f s",
+                 roster->stopped);
     return stage_finds(
         acceptance, STAGE_START, root, -1, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
         STATUS_TIMEOUT,
         "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
-        "it: it, or its way to them, is at fault, and they are not judged",
-        host_label(acceptance, root), stage[0] ? " since stage " : "", stage, silent, others);
+        "it: %s, and they are not judged",
+        host_label(acceptance, root), stage[0] ? " since stage " : "", stage, silent, others,
+        stopped);
 }
 
 enum status losses_judge(struct acceptance *acceptance)

@@ -122,6 +122,9 @@ static void host_name_take(struct host_id *host)
     const char *node = getenv("SLURMD_NODENAME");
     if (node && node[0])
         snprintf(host->name, sizeof host->name, "%s", node);
+    for (char *c = host->name; *c; c++) /* no list, terminal or XML takes anything else */
+        if (*c <= ' ' || *c > '~')
+            *c = '?';
 }
 
 enum status agent_open(struct agent *agent, const struct agent_ops *ops,

@@ -3,10 +3,12 @@
  */
 #include "fleet/coordinator.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "control/messages.h"
 #include "fleet/pulse.h"
@@ -42,6 +44,7 @@ struct coordinator {
     struct run_job *run_jobs;
     int jobs_ended;
     double progressed_at; /* when the caller was told how far the run is */
+    double turned_at;     /* the end of the last turn */
 };
 
 static struct coordinator *coordinator_of(struct agent *agent)
@@ -60,12 +63,22 @@ static void duty_end(struct coordinator *coordinator, int rank, const struct wor
     duty->job = -1;
 }
 
+/* Others leave a rank 0 that does not turn: then their losses say nothing of them. */
+static bool was_stopped(struct coordinator *coordinator)
+{
+    double seconds = clock_seconds() - coordinator->turned_at;
+    if (coordinator->turned_at > 0 && seconds > coordinator->agent.silence)
+        coordinator->roster.stopped = fmax(coordinator->roster.stopped, seconds);
+    return coordinator->roster.stopped > 0;
+}
+
 /* `silent`: nothing says that it ended; it may be the way to it. */
 static void coordinator_lose(struct coordinator *coordinator, int rank, const char *why,
                              bool silent)
 {
     const struct duty *duty = &coordinator->duties[rank];
     int host = coordinator->roster.agents[rank].host;
+    silent |= was_stopped(coordinator);
     if (silent && coordinator->roster.complete && !coordinator->roster.hosts[host].lost)
         coordinator->roster.hosts[host].silent = true;
     roster_lose(&coordinator->roster, rank, why, coordinator->stage,
@@ -267,6 +280,7 @@ static enum status coordinator_turn(struct coordinator *coordinator, double seco
     }
     coordinator_check_silence(coordinator);
     duties_end_lost(coordinator);
+    coordinator->turned_at = clock_seconds();
     if (agent->signal)
         return fail(STATUS_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(agent->signal));
     return coordinator->refusal;
@@ -425,6 +439,7 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
         for (int r = 0; r < jobs[j].ranks && status == STATUS_OK; r++)
             status = order_send(coordinator, j, &jobs[j], r, seconds);
     double until = coordinator->agent.now + seconds + REPORT_SECONDS;
+    coordinator->turned_at = clock_seconds();
     while (status == STATUS_OK && coordinator->jobs_ended < count) {
         status = coordinator_turn(coordinator, LOOK_SECONDS);
         run_tell(coordinator, progress, argument, count);

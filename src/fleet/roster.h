@@ -35,7 +35,8 @@ struct roster {
     int ranks, present, lost;
     struct known_agent *agents; /* by rank */
     int *leaders, leader_count;
-    bool complete; /* no agent joins any more, and the hosts are known */
+    bool complete;  /* no agent joins any more, and the hosts are known */
+    double stopped; /* seconds for which rank 0 did not turn, too long for the others; 0: never */
     struct fleet_host *hosts;
     int host_count;
     int *host_agents; /* of all hosts, one after the other */

@@ -6,6 +6,7 @@ private_machine "$@"
 # shellcheck source=tests/system/hosts.sh
 . "$repository/tests/system/hosts.sh"
 
+cd "$scratch" || exit 1
 nothing_is_left() { check "processes are left: $(strange_processes)" test -z "$(strange_processes)"; }
 
 # One host, on this machine: what needs several hosts is left out, and each line says why.
@@ -96,10 +97,31 @@ done
 cctest accept --np 3 --stages start,self
 check_silent 'running'
 
+# A table that cannot be written is an error, which JSON tells; the files are written.
+"$CCTEST" accept --np 2 --stages start --json full.json --good full.good >/dev/full 2>"$err"
+status=$? ran=(accept '>/dev/full')
+check_status 1
+check_says 'cannot write the table: No space left on device'
+check_json full.json 'd["status"] == "error"' '"cannot write the table" in d["errors"][0]["message"]'
+check "the list is there" test -s full.good
+mkdir full && mount -t tmpfs -o size=4k none full && echo x >full/good && head -c 4000 /dev/zero >full/fill
+cctest accept --np 2 --stages start --json full.json --good full/good --bad full.bad --html full.html
+check_status 1
+check_says 'cannot write full/good: '
+check "the others are there" test -e full.bad -a -s full.html
+check_json full.json 'd["status"] == "error"'
+umount full
+
+# What a profile asks and nobody measured is not met.
+echo 'self.copy >= 1 GB/s' >asked
+cctest accept --np 2 --stages start --profile asked
+check_status 4
+check_says '^  note +all: asked asks for self\.copy, which no stage of this run has measured$' "$out"
+
 # A worker that is stopped makes its host bad, also where the time of its stage is short.
 start 0 "$CCTEST" accept --np 1 --stages self:4
-worker_here() { pgrep -x cctest-worker; }
-await 20 worker_here >/dev/null && kill -STOP "$(worker_here)"
+worker_here_stop() { pkill -STOP -x cctest-worker; }
+await 20 worker_here_stop
 ended 0 5
 check_says '^  bad +[^ ]+: its memory and cores cannot be measured: the worker on [^ ]+ did not end in time: it was stopped$' "$out"
 nothing_is_left
@@ -113,12 +135,24 @@ refused() { # refused REGEX OPTION...
 refused "'pairs:2' in --stages is too short: pairs needs 3 s" --stages pairs:2 --np 2
 refused "'node:x' in --stages: write the seconds" --stages node:x --np 2
 refused "'nod' is no stage: did you mean 'node'\?" --stages nod --np 2
+for option in good bad junit html write-profile; do
+    refused 'cannot write /nowhere/x' --$option /nowhere/x --np 2 --json refused.json
+    check_json refused.json 'd["status"] == "usage"' 'not d["stages"]' '"/nowhere/x" in d["errors"][0]["message"]'
+done
+refused '^cctest: --good names asked, which --profile reads: ' --np 2 --profile asked --good asked
+cp asked asked.before
+cctest accept --np 2 --baseline asked --json asked --quick=1
+check_status 2
+check "the earlier run stays" cmp asked asked.before
+refused '^cctest: --json and --write-profile name the same file' --json both --write-profile both --np 2
 refused 'cannot write /nowhere/x' --json /nowhere/x --np 2
 refused 'has no option --min-bytes' -b 8 --np 2
 refused 'one word too many' allreduce
 export SLURMD_NODENAME=node07 # as Slurm calls this host
 cctest accept --np 2 --stages start
 check_says '^# good: node07$' "$out"
+SLURMD_NODENAME=$'a\nb\xff' cctest accept --np 2 --stages start
+check_says '^# good: a\?b\?$' "$out"
 unset SLURMD_NODENAME
 cctest accept --np 2 --stages start --json -
 check_status 0
@@ -141,6 +175,10 @@ worker_of() { # worker_of HOST: the pid of its worker
         [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != cctest-worker ] || { echo "$pid" && return; }
     done
     return 1
+}
+worker_stop() { # worker_stop HOST: stops a worker of it; it fails if that has just ended
+    local pid
+    pid=$(worker_of "$1") && kill -STOP "$pid" 2>/dev/null
 }
 agent_of() {
     local pid
@@ -216,14 +254,14 @@ check_says '^# good: h\[1-4\]$' "$out"
 check_says '^# bad: none$' "$out"
 no_host_is_lost
 accepts "1 2 3 4" --stages pairs,isolate
-await 20 worker_of 2 >/dev/null && kill -STOP "$(worker_of 2)"
+await 20 worker_stop 2
 for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 table
 check_says '^# good: (h\[1-4\]|h\[1,3-4\]|h\[3-4\])$' "$out"
 no_host_is_lost
 SECONDS=0
 accepts "1 2 3 4" --stages pairs:5,isolate:5
-await 20 worker_of 2 >/dev/null && kill -STOP "$(worker_of 2)"
+await 20 worker_stop 2
 for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 check "two stages of 5 s took $SECONDS s" test $SECONDS -le 20
 table
@@ -239,6 +277,18 @@ check_says '^# good: h\[1,3-4\]$' "$out"
 check_says '^# bad: h2$' "$out"
 check "a lost host's cases are skipped" test "$(grep -c '<skipped message="the host was lost before"' "$scratch/junit.xml")" = 2
 wait "${pids[1]}"
+nothing_is_left
+
+# If rank 0 was stopped, and the others left it, none of them is at fault.
+accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scratch/bad"
+await 20 worker_of 1 >/dev/null && stopped=$(agent_of 1) && kill -STOP "$stopped"
+for rank in 1 2 3; do ended "$rank" 5; done
+kill -CONT "$stopped"
+ended 0 5
+table
+check_says '^  bad +h1: lost since stage pairs: rank 0 is there, and 3 of the 3 other hosts fell silent for it: rank 0 was stopped' "$out"
+check_says '^# bad: h1$' "$out"
+check "no other host is drained" test "$(cat "$scratch/bad")" = h1
 nothing_is_left
 
 # If all other hosts fall silent for rank 0, it is its own host or network that is at fault.
@@ -297,6 +347,13 @@ for rank in 0 1; do
     ended "$rank" 2
     check_says "with other options than rank 0: '--seed 1' there, '--seed 4' at rank 0"
 done
+
+# Hosts that have one name cannot be told apart.
+host_on 2 hostname h1
+accepts "1 2" --stages start
+for rank in 0 1; do ended "$rank" 2; done
+check_says 'the hosts of rank 0 and of rank 1 are both called h1: give each' "$scratch/0.err"
+host_on 2 hostname h2
 
 # Hosts with different numbers of agents are not comparable.
 for rank in 0 1 2; do
