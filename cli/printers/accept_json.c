@@ -107,18 +107,34 @@ static json_t *pairs_json(const struct acceptance *acceptance)
     return pairs;
 }
 
+/* The number that is the reason, beside the fleet's; null: there is none. */
+static json_t *reason_json(const struct found *found)
+{
+    static const char *const yardsticks[YARDSTICKS] = {
+        [YARDSTICK_FLEET] = "fleet",     [YARDSTICK_RATE] = "rate",
+        [YARDSTICK_EARLIER] = "earlier", [YARDSTICK_PROFILE] = "profile",
+        [YARDSTICK_FAILURE] = "fleet",   [YARDSTICK_RAILS] = "rails"};
+    const struct reason *reason = &found->reason;
+    if (!found->unit)
+        return json_null();
+    return json_pack("{s:f, s:s, s:f, s:f, s:f, s:s}", "value", reason->value, "unit", found->unit,
+                     "median", reason->median, "spread", reason->deviation, "threshold",
+                     reason->threshold, "held_against", yardsticks[reason->yardstick]);
+}
+
 static json_t *findings_json(const struct findings *findings)
 {
     json_t *all = json_array();
     for (int i = 0; i < findings->count; i++) {
         const struct found *found = &findings->of[i];
         json_array_append_new(
-            all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:i, s:i}", "stage",
+            all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:i, s:i}", "stage",
                            accept_stage_names[found->stage], "health", health_words[found->health],
                            "host", found->host < 0 ? json_null() : json_integer(found->host),
                            "peer", found->peer < 0 ? json_null() : json_integer(found->peer),
-                           "status", status_word(found->status), "message", found->text, "rotation",
-                           found->rotation, "rotations", found->rotations));
+                           "status", status_word(found->status), "message", found->text, "reason",
+                           reason_json(found), "rotation", found->rotation, "rotations",
+                           found->rotations));
     }
     return all;
 }

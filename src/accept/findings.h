@@ -16,7 +16,9 @@ struct found {
     int host, peer;             /* -1: the fleet as a whole; peer -1: the host alone */
     enum status status;         /* that it asks for: 1, 3, 4 or 5; STATUS_OK: a note */
     char text[FOUND_TEXT_MOST]; /* one sentence */
-    bool loss;                  /* the host is lost */
+    const char *unit;           /* static, of the number that is the reason; NULL: it is none */
+    struct reason reason;
+    bool loss; /* the host is lost */
     bool
         once; /* one rotation alone found the host slow, which makes it a suspect: each has its false alarms */
     int rotation;  /* of a soak in which it was found first; 0: before, or behind it */

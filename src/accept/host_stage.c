@@ -259,13 +259,21 @@ static enum status host_accuse(struct look_run *run, int host, int c)
     size_t cell = cell_of(run, c, host);
     const struct reason *reason = &run->reasons[cell];
     const char *part = run->parts[cell], *unit = run->columns[c].metric->unit;
+    struct found found = {.stage = run->stage,
+                          .health = HEALTH_BAD,
+                          .host = host,
+                          .peer = -1,
+                          .status = STATUS_SLOW,
+                          .unit = unit,
+                          .reason = *reason};
     run->slow++;
-    return stage_finds(run->acceptance, run->stage, host, -1, HEALTH_BAD, STATUS_SLOW,
-                       "%s: %s%s%s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
-                       "measured twice",
-                       host_label(run->acceptance, host), part, part[0] ? ": " : "",
-                       run->columns[c].name, reason->value, unit, reason->median, reason->deviation,
-                       threshold_words[reason->yardstick], reason->threshold);
+    snprintf(found.text, sizeof found.text,
+             "%s: %s%s%s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
+             "measured twice",
+             host_label(run->acceptance, host), part, part[0] ? ": " : "", run->columns[c].name,
+             reason->value, unit, reason->median, reason->deviation,
+             threshold_words[reason->yardstick], reason->threshold);
+    return findings_add(&run->acceptance->findings, &found);
 }
 
 /* Hosts that stand out are measured once more. */

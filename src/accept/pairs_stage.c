@@ -303,14 +303,16 @@ static enum status sickness_report(struct acceptance *acceptance, enum accept_st
     const struct spot *spot = &sickness->spot;
     const struct fleet_names names = fleet_names_of(acceptance);
     bool passes = sickness->ended_early && sickness->tries == 0 && sickness->kind <= SICKNESS_SLOW;
-    struct found found = {.stage = stage,
-                          .host = spot->host,
-                          .peer = spot->peer,
-                          .health = passes ? HEALTH_GOOD
-                                    : spot->kind == SPOT_HOST && sickness->confirmed
-                                        ? HEALTH_BAD
-                                        : HEALTH_SUSPECT,
-                          .status = passes ? STATUS_OK : sickness_status(sickness->kind)};
+    struct found found = {
+        .stage = stage,
+        .host = spot->host,
+        .peer = spot->peer,
+        .health = passes                                           ? HEALTH_GOOD
+                  : spot->kind == SPOT_HOST && sickness->confirmed ? HEALTH_BAD
+                                                                   : HEALTH_SUSPECT,
+        .status = passes ? STATUS_OK : sickness_status(sickness->kind),
+        .unit = sickness->reason.value > 0 ? metric_unit(sickness->reason.metric) : NULL,
+        .reason = sickness->reason};
     struct text text = text_in(found.text, sizeof found.text);
     sickness_put(sickness, &names, &text);
     return findings_add(&acceptance->findings, &found);
