@@ -229,9 +229,23 @@ static void choose_hosts(struct isolation *isolation, const bool *present, const
     }
 }
 
-int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs)
+/* A rail of which no suspect is asked would bring what is known. */
+static uint64_t rails_asked(const struct isolation *isolation)
+{
+    uint64_t rails = 0;
+    for (int i = 0; i < isolation->suspicion->count; i++) {
+        const struct suspect *s = &isolation->suspicion->of[i];
+        if (is_asked(isolation, s))
+            rails |= UINT64_C(1) << fleet_series(isolation->fleet, s->series)->rail;
+    }
+    return rails;
+}
+
+int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs,
+                    uint64_t *rails)
 {
     struct choice_of_pairs choice = {.pairs = pairs};
+    *rails = rails_asked(isolation);
     int *links = calloc((size_t)isolation->hosts, sizeof *links); /* of each host as a receiver */
     if (!links)
         return 0;
