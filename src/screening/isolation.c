@@ -318,18 +318,27 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     suspect_judge(isolation, suspect);
 }
 
-/* A reading of a suspected host with a partner that is none. A failure counts for all that the host
- * is suspected of: its job got no further. */
+/* Does a reading say something of a suspect? A failure does of all that is suspected on its rail: its
+ * job got no further. */
+static bool concerns(const struct isolation *isolation, const struct reading *reading, int series,
+                     const struct suspect *suspect)
+{
+    bool failed = reading_outcome(reading) != READING_VALUE;
+    int rail = fleet_series(isolation->fleet, suspect->series)->rail;
+    return suspect->series == series || (failed && rail == reading->rail);
+}
+
+/* A reading of a suspected host with a partner that is none. */
 static bool host_try(struct isolation *isolation, int host, int partner, int series,
                      const struct reading *reading)
 {
     struct suspicion *suspicion = isolation->suspicion;
-    bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
+    bool tried = false;
     if (suspicion_covers_host(suspicion, partner))
         return false;
     for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
         struct suspect *s = &suspicion->of[i];
-        if (s->peer >= 0 || s->state == SUSPECT_CLEARED || !(failed || s->series == series))
+        if (s->peer >= 0 || s->state == SUSPECT_CLEARED || !concerns(isolation, reading, series, s))
             continue;
         suspect_try(isolation, s, reading);
         tried = true;
@@ -341,15 +350,15 @@ static bool link_try(struct isolation *isolation, const struct reading *reading)
 {
     const struct reading back = {.from = reading->to, .to = reading->from};
     const struct reading *ways[] = {reading, &back};
+    int series = fleet_from(isolation->fleet, reading);
     bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
     for (int w = 0; w < 2; w++) {
         int from = ways[w]->from, to = ways[w]->to;
         for (int i = isolation->suspicion->first[from]; i >= 0;
              i = isolation->suspicion->of[i].next) {
             struct suspect *s = &isolation->suspicion->of[i];
-            bool same = s->series == fleet_from(isolation->fleet, reading) &&
-                        (w == 0 || reading->metric == METRIC_LATENCY);
-            if (s->peer != to || !(same || failed))
+            bool in_order = w == 0 || failed || reading->metric == METRIC_LATENCY;
+            if (s->peer != to || !in_order || !concerns(isolation, reading, series, s))
                 continue;
             suspect_try(isolation, s, reading);
             tried = true;

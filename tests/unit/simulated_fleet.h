@@ -220,7 +220,7 @@ static inline bool simulated_read(struct simulated *f, struct reading r)
 
 #define RAILS_ALL UINT64_MAX
 
-/* One job of a pair: all metrics, on these rails (1 << rail). */
+/* A job of a pair for each of these rails (1 << rail): all metrics. */
 static inline void simulated_pair(struct simulated *f, int a, int b, uint64_t rails)
 {
     for (int rail = 0; rail < f->rails; rail++) {
@@ -235,7 +235,7 @@ static inline void simulated_pair(struct simulated *f, int a, int b, uint64_t ra
         };
         for (int i = 0; i < 5; i++)
             if (!simulated_read(f, job[i]))
-                return;
+                break;
     }
 }
 
