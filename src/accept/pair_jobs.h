@@ -15,8 +15,6 @@
 #include "screening/reading.h"
 #include "screening/rounds.h"
 
-#define RAILS_ALL UINT64_MAX
-
 struct pair_jobs {
     struct acceptance *acceptance;
     double seconds;            /* that the jobs of a round may take, */

@@ -381,10 +381,11 @@ static enum status isolate_rounds(struct isolating *it, struct stage_result *res
     struct readings *readings = &it->acceptance->isolated;
     enum status status = STATUS_OK;
     double longest = 0;
+    uint64_t rails;
     while (status == STATUS_OK && it->rounds < ISOLATIONS_MOST) {
         double left = stage_left(it->acceptance);
         present_find(it->acceptance, it->present);
-        int count = isolation_pairs(it->isolation, it->present, it->pairs);
+        int count = isolation_pairs(it->isolation, it->present, it->pairs, &rails);
         size_t before = readings->count;
         if (count < 0)
             status = fail(STATUS_ERROR, "out of memory for the suspects");
@@ -396,7 +397,7 @@ static enum status isolate_rounds(struct isolating *it, struct stage_result *res
             break;
         }
         it->rounds++;
-        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, RAILS_ALL, readings);
+        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, rails, readings);
         if (status == STATUS_OK &&
             !isolation_add(it->isolation, readings->of + before, readings->count - before))
             status = fail(STATUS_ERROR, "out of memory for the suspects");

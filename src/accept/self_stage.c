@@ -26,9 +26,9 @@ enum status self_stage_run(struct acceptance *acceptance, struct stage_result *r
     static const struct host_look looks[] = {
         {WORK_CPU, RANKS_ALONE, "its memory and cores cannot be measured", 20, cpu, 3},
         {WORK_GPUS, RANKS_ALONE, "its GPUs cannot be measured", 20, gpu, 3},
-        {"sendrecv --np 2 --ranks-as threads -a uni -b 4M -e 4M -n auto --budget 0.3 -w 2 -c 1 "
+        {"sendrecv --np 2 --ranks-as threads -a uni -b 1M -e 1M -n auto --budget 0.3 -w 2 -c 1 "
          "--timeout 5",
-         RANKS_ON_NIC, "a loop through it fails", 10, nic, 1},
+         RANKS_ON_NIC, "a loop through it fails", 20, nic, 1},
     };
     return host_stage_run(acceptance, STAGE_SELF, looks, sizeof looks / sizeof looks[0], result);
 }

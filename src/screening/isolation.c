@@ -225,9 +225,23 @@ static void choose_hosts(struct isolation *isolation, const bool *present, const
     }
 }
 
-int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs)
+/* A rail of which no suspect is asked would bring what is known. */
+static uint64_t rails_asked(const struct isolation *isolation)
+{
+    uint64_t rails = 0;
+    for (int i = 0; i < isolation->suspicion->count; i++) {
+        const struct suspect *s = &isolation->suspicion->of[i];
+        if (is_asked(isolation, s))
+            rails |= UINT64_C(1) << fleet_series(isolation->fleet, s->series)->rail;
+    }
+    return rails;
+}
+
+int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs,
+                    uint64_t *rails)
 {
     struct choice_of_pairs choice = {.pairs = pairs};
+    *rails = rails_asked(isolation);
     int *links = calloc((size_t)isolation->hosts, sizeof *links); /* of each host as a receiver */
     if (!links)
         return -1;
@@ -306,30 +320,43 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     suspect_judge(isolation, suspect);
 }
 
-/* Is the host, or the link, suspected of failures? */
-static bool fails(const struct isolation *isolation, int host, int peer)
+/* Is the host, or the link, suspected of failures on this rail? */
+static bool fails(const struct isolation *isolation, int host, int peer, int rail)
 {
     const struct suspicion *suspicion = isolation->suspicion;
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next)
-        if (suspicion->of[i].peer == peer && suspect_is_failing(&suspicion->of[i]))
+    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
+        const struct suspect *suspect = &suspicion->of[i];
+        if (suspect->peer == peer && suspect_is_failing(suspect) &&
+            fleet_series(isolation->fleet, suspect->series)->rail == rail)
             return true;
+    }
     return false;
 }
 
-/* A reading of a suspected host with a partner that is none. A failure counts for the failures that the
- * host is suspected of; if of none, for all: its job got no further. */
+/* Does a reading say something of a suspect? A failure counts for the failures that are suspected on its
+ * rail; if there are none (`alone` is false), for all that is suspected there: its job got no further. */
+static bool concerns(const struct isolation *isolation, const struct reading *reading, int series,
+                     const struct suspect *suspect, bool alone)
+{
+    bool failed = reading_outcome(reading) != READING_VALUE;
+    int rail = fleet_series(isolation->fleet, suspect->series)->rail;
+    if (failed && alone && !suspect_is_failing(suspect))
+        return false;
+    return suspect->series == series || (failed && rail == reading->rail);
+}
+
+/* A reading of a suspected host with a partner that is none. */
 static bool host_try(struct isolation *isolation, int host, int partner, int series,
                      const struct reading *reading)
 {
     struct suspicion *suspicion = isolation->suspicion;
-    bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
-    bool alone = failed && fails(isolation, host, -1);
+    bool alone = fails(isolation, host, -1, reading->rail), tried = false;
     if (suspicion_covers_host(suspicion, partner))
         return false;
     for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
         struct suspect *s = &suspicion->of[i];
-        if (s->peer >= 0 || s->state == SUSPECT_CLEARED || !(failed || s->series == series) ||
-            (alone && !suspect_is_failing(s)))
+        if (s->peer >= 0 || s->state == SUSPECT_CLEARED ||
+            !concerns(isolation, reading, series, s, alone))
             continue;
         suspect_try(isolation, s, reading);
         tried = true;
@@ -341,16 +368,17 @@ static bool link_try(struct isolation *isolation, const struct reading *reading)
 {
     const struct reading back = {.from = reading->to, .to = reading->from};
     const struct reading *ways[] = {reading, &back};
+    int series = fleet_from(isolation->fleet, reading);
     bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
     for (int w = 0; w < 2; w++) {
         int from = ways[w]->from, to = ways[w]->to;
-        bool alone = failed && (fails(isolation, from, to) || fails(isolation, to, from));
+        bool alone =
+            fails(isolation, from, to, reading->rail) || fails(isolation, to, from, reading->rail);
         for (int i = isolation->suspicion->first[from]; i >= 0;
              i = isolation->suspicion->of[i].next) {
             struct suspect *s = &isolation->suspicion->of[i];
-            bool same = s->series == fleet_from(isolation->fleet, reading) &&
-                        (w == 0 || reading->metric == METRIC_LATENCY);
-            if (s->peer != to || !(same || failed) || (alone && !suspect_is_failing(s)))
+            bool in_order = w == 0 || failed || reading->metric == METRIC_LATENCY;
+            if (s->peer != to || !in_order || !concerns(isolation, reading, series, s, alone))
                 continue;
             suspect_try(isolation, s, reading);
             tried = true;

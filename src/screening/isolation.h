@@ -37,10 +37,11 @@ struct isolation *isolation_create(const struct fleet *fleet, const struct limit
 void isolation_free(struct isolation *isolation); /* NULL is allowed */
 
 /* The pairs of the next round, among the hosts that are present: all metrics and directions of each are
- * to be measured, on the rails of suspects that are open. Returns how many, 0: it is done. Suspects
- * that are still open then have no partner that is good. -1: out of memory. `pairs` has room for
- * hosts / 2. */
-int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs);
+ * to be measured on *rails (1 << rail), those of suspects that are open. Returns how many, 0: it is done.
+ * Suspects that are still open then have no partner that is good. -1: out of memory. `pairs` has room
+ * for hosts / 2. */
+int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs,
+                    uint64_t *rails);
 
 /* Takes what a round brought. A failure of a pair that is no suspect makes new suspects. False: out
  * of memory. */

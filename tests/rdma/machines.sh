@@ -5,7 +5,7 @@
 # Machine I is called hI, and has up to two NICs with an RDMA device (Soft-RoCE) on each:
 #     eth0    10.77.0.I/24    rxe0
 #     eth1    10.78.0.I/24    rxe1
-# eth0 of machine 1 is connected with eth0 of machine 2, and so is eth1. /tmp, /run and /dev/shm are the machine's own.
+# The eth0 of all machines are connected with each other, and so are the eth1. /tmp, /run and /dev/shm are the machine's own.
 # $scratch is the host's, and writable: what a machine writes there, the test can read at once.
 #
 #     machines_ready || skip "$machines_missing"
@@ -54,36 +54,41 @@ machine_initramfs() {
     (cd "$root" && find . | cpio -o -H newc --quiet) >"$machine_state/initramfs"
 }
 
-# Adds the options of NIC $2 of machine $1 to $options. The cable is a socket; machine 1 has its listening end.
-machine_nic() {
-    local cable=$machine_state/cable$2 server=off
-    [ "$1" != 1 ] || server=on
-    if [ "$3" -gt 1 ]; then
-        options+=(-netdev "stream,id=net$2,server=$server,addr.type=unix,addr.path=$cable")
-    else
+# Adds the options of a NIC to $options. Machine 1 has a hub for each NIC number: its own NIC, and the listening ends of the
+# cables to the other machines, which are sockets.
+machine_nic() { # machine_nic I NIC 1 J...
+    local machine
+    if [ "$1" = 1 ]; then
         options+=(-netdev "hubport,id=net$2,hubid=$2")
+        for machine in "${@:4}"; do
+            options+=(-netdev "stream,id=cable$2-$machine,server=on,addr.type=unix,addr.path=$machine_state/cable$2-$machine"
+                -netdev "hubport,id=port$2-$machine,hubid=$2,netdev=cable$2-$machine")
+        done
+    else
+        options+=(-netdev "stream,id=net$2,server=off,addr.type=unix,addr.path=$machine_state/cable$2-$1")
     fi
     options+=(-device "virtio-net-pci,netdev=net$2,mac=52:54:00:77:0$2:0$1,host_mtu=9000")
 }
 
-# machines_up NICS I...: boots these machines. Ends the test if that fails.
+# machines_up NICS 1 I...: boots these machines. Ends the test if that fails.
 machines_up() {
     local nics=$1 machine
     shift
     for machine in "$@"; do
-        machine_start "$machine" "$nics" $#
+        machine_start "$machine" "$nics" "$@"
         # The end of a cable that connects must find the end that listens.
-        [ $# = 1 ] || await 10 test -S "$machine_state/cable$((nics - 1))"
+        [ $# = 1 ] || await 10 test -S "$machine_state/cable$((nics - 1))-${!#}"
     done
     for machine in "$@"; do machine_await "$machine"; done
 }
 
-machine_start() { # machine_start I NICS MACHINES
+machine_start() { # machine_start I NICS 1 J...
     local machine=$1 nics=$2 nic kernel=$repository/build/rdma folder=$machine_state/$1 options words
     rm -rf "$folder"
     mkdir "$folder"
     mkfifo "$folder/orders.in" "$folder/orders.out"
-    words="console=ttyS0 quiet panic=-1 random.trust_cpu=on mitigations=off tsc=reliable no_timer_check rdinit=/init"
+    # Not the TSC: a kernel that loses its CPU while it measures the rate has a clock that is several times too fast.
+    words="console=ttyS0 quiet panic=-1 random.trust_cpu=on mitigations=off clocksource=hpet no_timer_check rdinit=/init"
     words+=" machine=$machine nics=$nics devices=$machine_devices"
     words+=" repository=$repository scratch=$scratch work=$folder"
     # shellcheck disable=SC2054 # the commas are QEMU's
@@ -92,7 +97,7 @@ machine_start() { # machine_start I NICS MACHINES
         -serial "file:$folder/console" -chardev "pipe,id=orders,path=$folder/orders" -serial chardev:orders
         -virtfs "local,path=/,mount_tag=files,security_model=none,readonly=on,multidevs=remap"
         -virtfs "local,path=$scratch,mount_tag=scratch,security_model=none,multidevs=remap")
-    for ((nic = 0; nic < nics; nic++)); do machine_nic "$machine" "$nic" "$3"; done
+    for ((nic = 0; nic < nics; nic++)); do machine_nic "$machine" "$nic" "${@:3}"; done
     # It ends with this script, however that ends.
     setpriv --pdeathsig TERM timeout -k 2 "$machine_seconds" qemu-system-x86_64 "${options[@]}" -pidfile "$folder/pid" \
         </dev/null >"$folder/qemu" 2>&1 &
@@ -101,7 +106,7 @@ machine_start() { # machine_start I NICS MACHINES
 
 machine_await() {
     local folder=$machine_state/$1
-    await 60 test -e "$folder/ready" -o ! -e "/proc/${machine_process[$1]}"
+    await 120 test -e "$folder/ready" -o ! -e "/proc/${machine_process[$1]}"
     [ ! -e "$folder/ready" ] || return
     cat "$folder/qemu" "$folder/console" >"$err"
     ran=(machine_start "$1")

@@ -111,6 +111,27 @@ static void test_places(void **state)
     }
 }
 
+/* Partners meet a suspect on the rail of its sick NIC, or on all of a sick host. */
+static void test_rails_of_suspects(void **state)
+{
+    (void)state;
+    for (int nic = 0; nic < 2; nic++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 8);
+        make_sick(&f, (struct seeded){.kind = nic ? SEEDED_NIC : SEEDED_HOST,
+                                      .host = 3,
+                                      .factor = 0.5,
+                                      .rail = 5,
+                                      .peer = -1});
+        struct screened screened = screen(&f);
+        assert_int_equal(screened.found->count, 1);
+        assert_int_equal(screened.found->of[0].spot.rail, nic ? 5 : -1);
+        assert_int_equal(screened.rails, nic ? 1 << 5 : 0xFF);
+        screened_free(&screened);
+        simulated_free(&f);
+    }
+}
+
 /* Wrong data comes first, and a host beside it is not blamed. */
 static void test_two(void **state)
 {
@@ -176,7 +197,7 @@ static void pairs_measure(struct simulated *f)
     f->count = 0;
     for (int a = 0; a < 6; a++)
         for (int b = a + 1; b < 6; b++)
-            simulated_pair(f, a, b);
+            simulated_pair(f, a, b, RAILS_ALL);
 }
 
 /* What isolation finds from these readings on. */
@@ -189,11 +210,12 @@ static struct screened pairs_isolate(struct simulated *f)
     s.isolation = isolation_create(s.fleet, s.limits, f->readings, f->count, 1);
     bool present[6] = {true, true, true, true, true, true};
     struct host_pair pairs[3];
-    for (int n; (n = isolation_pairs(s.isolation, present, pairs)) > 0; s.rounds++) {
+    uint64_t rails;
+    for (int n; (n = isolation_pairs(s.isolation, present, pairs, &rails)) > 0; s.rounds++) {
         assert_in_range(s.rounds, 0, 15);
         f->count = 0;
         for (int i = 0; i < n; i++)
-            simulated_pair(f, pairs[i].a, pairs[i].b);
+            simulated_pair(f, pairs[i].a, pairs[i].b, rails);
         assert_true(isolation_add(s.isolation, f->readings, f->count));
     }
     s.found = sicknesses_find(s.fleet, s.isolation);
@@ -381,7 +403,7 @@ static void test_earlier(void **state)
     }
     for (int a = 0; a < 8; a++)
         for (int b = a + 1; b < 8; b++)
-            simulated_pair(&then, a, b);
+            simulated_pair(&then, a, b, RAILS_ALL);
     struct yardsticks yardsticks = yardsticks_default();
     yardsticks.earlier = then.readings;
     yardsticks.earlier_count = then.count;
@@ -544,13 +566,21 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),           cmocka_unit_test(test_two),
-        cmocka_unit_test(test_small_fleets),     cmocka_unit_test(test_once),
-        cmocka_unit_test(test_slow_and_failing), cmocka_unit_test(test_host_that_leaves),
-        cmocka_unit_test(test_switches),         cmocka_unit_test(test_yardsticks),
-        cmocka_unit_test(test_earlier),          cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_host_values),      cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_slowest),          cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_rails_of_suspects),
+        cmocka_unit_test(test_small_fleets),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_slow_and_failing),
+        cmocka_unit_test(test_host_that_leaves),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_yardsticks),
+        cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_host_values),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch),
         cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
