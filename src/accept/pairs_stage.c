@@ -97,6 +97,41 @@ static uint64_t rails_of_round(const struct pairing *it, int round)
     return set;
 }
 
+/* The pairs of a round on its rails, one after the other, without hosts that have become late. False, as
+ * *whole: the stage's time is over. */
+static enum status round_run(struct pairing *it, struct pair_jobs *jobs, int round, bool *whole)
+{
+    struct acceptance *acceptance = it->acceptance;
+    uint64_t rails = rails_of_round(it, round);
+    enum status status = STATUS_OK;
+    double longest = 0;
+    *whole = true;
+    for (int r = 0; r < acceptance->rails.count && *whole && status == STATUS_OK; r++) {
+        double left = stage_left(acceptance);
+        if (!(rails >> r & 1))
+            continue;
+        *whole = left >= longest;
+        present_find(acceptance, it->present);
+        late_leave_out(it);
+        int count = rounds_pairs(it->plan, round, it->present, it->pairs);
+        if (*whole)
+            status = pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, UINT64_C(1) << r,
+                                   &acceptance->paired);
+        longest = fmax(longest, left - stage_left(acceptance));
+    }
+    return status;
+}
+
+/* The first pairs that can be measured show which rails can be used, and how large messages are to be. */
+static enum status first_try(struct pairing *it, struct pair_jobs *jobs, int round)
+{
+    if (it->acceptance->message_bytes > 0)
+        return STATUS_OK;
+    present_find(it->acceptance, it->present);
+    int count = rounds_pairs(it->plan, round, it->present, it->pairs);
+    return count > 0 ? pair_jobs_try(jobs, STAGE_PAIRS, it->pairs, count) : STATUS_OK;
+}
+
 /* As many rounds as its time allows. */
 static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
                               struct stage_result *result)
@@ -104,23 +139,21 @@ static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
     struct acceptance *acceptance = it->acceptance;
     enum status status = STATUS_OK;
     double longest = 0;
-    for (int r = 0; r < it->rounds && status == STATUS_OK; r++) {
+    bool whole = true;
+    int rounds = it->rounds;
+    for (int r = 0; r < rounds && status == STATUS_OK && whole; r++) {
         double left = stage_left(acceptance);
-        if (left < longest) {
-            stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time", r, it->rounds);
-            it->rounds = r;
-            break;
-        }
-        stage_round(acceptance, r + 1, it->rounds);
-        present_find(acceptance, it->present);
-        late_leave_out(it);
-        int count = rounds_pairs(it->plan, r, it->present, it->pairs);
-        if (count > 0 && acceptance->message_bytes == 0)
-            status = pair_jobs_try(jobs, STAGE_PAIRS, it->pairs, count);
-        if (status == STATUS_OK)
-            status = pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, rails_of_round(it, r),
-                                   &acceptance->paired);
+        whole = left >= longest;
+        stage_round(acceptance, r + 1, rounds);
+        if (whole)
+            status = first_try(it, jobs, r);
+        if (whole && status == STATUS_OK)
+            status = round_run(it, jobs, r, &whole);
         longest = fmax(longest, left - stage_left(acceptance));
+        if (!whole) {
+            stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time", r, rounds);
+            it->rounds = r;
+        }
     }
     return status;
 }
