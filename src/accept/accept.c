@@ -14,6 +14,7 @@
 #include "accept/halves_stage.h"
 #include "accept/host_work.h"
 #include "accept/inventory_stage.h"
+#include "accept/isolate_stage.h"
 #include "accept/losses.h"
 #include "accept/node_stage.h"
 #include "accept/pair_jobs.h"

@@ -14,12 +14,24 @@
 #include "base/log.h"
 #include "screening/spread.h"
 
+#define ROUND_SECONDS 30.0 /* that the jobs of a round may take */
+#define ROUND_QUICK   12.0
+#define LINE_SECONDS  0.5 /* and one line of a job */
+#define LINE_QUICK    0.15
 #define PROBE_BYTES   (256 << 10)
 #define MESSAGE_US    4000.0 /* that a message is to take */
 #define BYTES_LEAST   ((size_t)64 << 10)
 #define BYTES_MOST    ((size_t)16 << 20)
 #define LATENCY_BYTES 8
 #define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
+
+struct pair_jobs pair_jobs_open(struct acceptance *acceptance)
+{
+    bool quick = acceptance->job->accept.quick;
+    return (struct pair_jobs){.acceptance = acceptance,
+                              .seconds = quick ? ROUND_QUICK : ROUND_SECONDS,
+                              .budget = quick ? LINE_QUICK : LINE_SECONDS};
+}
 
 /* The pairs whose hosts both have a rail; how many. `kept` has room for all. */
 static int pairs_on_rail(const struct acceptance *acceptance, int rail,

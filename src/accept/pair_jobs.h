@@ -22,6 +22,9 @@ struct pair_jobs {
     struct failed_jobs failed; /* so far: for failed_jobs_free() */
 };
 
+/* With the times of pairs and isolate, which --quick shortens. */
+struct pair_jobs pair_jobs_open(struct acceptance *acceptance);
+
 /* Before the first measurement: tries each rail with these pairs. A rail that fails with more than half
  * of them is told, and dropped. Finds the size of messages: so large that one takes a few milliseconds
  * at the fleet's median rate. */

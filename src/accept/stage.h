@@ -27,6 +27,11 @@ int hosts_left(const struct acceptance *acceptance, int *hosts);
 /* Those of them that are good so far. */
 int hosts_good(const struct acceptance *acceptance, int *hosts);
 
+/* Is it known why measurements with this host fail or are slow: is it lost, or does it lose packets? */
+bool host_is_explained(const struct acceptance *acceptance, int host);
+/* Those that are not, by host; how many. */
+int hosts_pairable(const struct acceptance *acceptance, bool *present);
+
 const char *host_label(const struct acceptance *acceptance, int host);
 /* Of all hosts and rails, for sentences about them. */
 struct fleet_names fleet_names_of(const struct acceptance *acceptance);

@@ -1,0 +1,267 @@
+/*
+ * isolate_stage.c - suspects meet hosts that were only ever good.
+ */
+#include "accept/isolate_stage.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "accept/pair_jobs.h"
+#include "accept/stage.h"
+#include "base/log.h"
+#include "screening/sickness_text.h"
+
+#define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
+#define KERNEL_FLOOR    1.0
+#define KERNEL_SHARE    0.1 /* of a bandwidth */
+#define FEW_HOSTS       8
+#define FEW_SHARE       0.15
+#define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
+
+static enum status sickness_status(enum sickness_kind kind)
+{
+    switch (kind) {
+    case SICKNESS_WRONG:
+        return STATUS_WRONG_DATA;
+    case SICKNESS_LOST:
+    case SICKNESS_LATE:
+        return STATUS_TIMEOUT;
+    case SICKNESS_ERROR:
+        return STATUS_ERROR;
+    default:
+        return STATUS_SLOW;
+    }
+}
+
+/* A lost agent, also one whose loss was noticed later, and lost packets are findings of their own, and
+ * accuse no partner. */
+static bool is_explained(const struct acceptance *acceptance, const struct sickness *sickness)
+{
+    const struct spot *spot = &sickness->spot;
+    return sickness->kind != SICKNESS_WRONG &&
+           (host_is_explained(acceptance, spot->host) ||
+            (spot->peer >= 0 && host_is_explained(acceptance, spot->peer)));
+}
+
+/* Slow hosts that no good one was left to be tried with. */
+static bool is_untried(const struct sickness *sickness)
+{
+    return sickness->spot.kind == SPOT_HOST && !sickness->confirmed && sickness->tries == 0 &&
+           !sickness->ended_early && sickness->kind <= SICKNESS_SLOW;
+}
+
+static int untried_count(const struct sicknesses *sicknesses)
+{
+    int count = 0;
+    for (int i = 0; i < sicknesses->count; i++)
+        count += is_untried(&sicknesses->of[i]);
+    return count;
+}
+
+/* Slowness that was not tried again is noise as likely as not, and no failure is. */
+static enum status sickness_report(struct acceptance *acceptance, enum accept_stage stage,
+                                   const struct sickness *sickness)
+{
+    const struct spot *spot = &sickness->spot;
+    const struct fleet_names names = fleet_names_of(acceptance);
+    bool passes = sickness->ended_early && sickness->tries == 0 && sickness->kind <= SICKNESS_SLOW;
+    struct found found = {
+        .stage = stage,
+        .host = spot->host,
+        .peer = spot->peer,
+        .health = passes                                           ? HEALTH_GOOD
+                  : spot->kind == SPOT_HOST && sickness->confirmed ? HEALTH_BAD
+                                                                   : HEALTH_SUSPECT,
+        .status = passes ? STATUS_OK : sickness_status(sickness->kind),
+        .unit = sickness->reason.value > 0 ? metric_unit(sickness->reason.metric) : NULL,
+        .reason = sickness->reason};
+    struct text text = text_in(found.text, sizeof found.text);
+    sickness_put(sickness, &names, &text);
+    return findings_add(&acceptance->findings, &found);
+}
+
+/* If half of the fleet or more stands out, nothing tells which half is sick. */
+static enum status sicknesses_report(struct acceptance *acceptance, enum accept_stage stage,
+                                     const struct sicknesses *sicknesses,
+                                     struct stage_result *result)
+{
+    enum status status = STATUS_OK;
+    int untried = untried_count(sicknesses);
+    bool uneven = 2 * untried >= acceptance->roster->host_count;
+    if (uneven)
+        stage_lacks(result, STAGE_PARTLY,
+                    "%d suspects had no good partner left: the fleet is too uneven to tell which "
+                    "hosts are sick",
+                    untried);
+    for (int i = 0; i < sicknesses->count && status == STATUS_OK; i++) {
+        const struct sickness *sickness = &sicknesses->of[i];
+        if (is_explained(acceptance, sickness) || (uneven && is_untried(sickness)))
+            continue;
+        status = sickness_report(acceptance, stage, sickness);
+    }
+    return status;
+}
+
+/* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may double it,
+ * and take a part of a bandwidth. */
+static bool is_by_kernel(const struct fleet *fleet)
+{
+    return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;
+}
+
+/* What no host can be accused of, since all have it. One connection of a kernel's TCP need not fill its
+ * link. */
+static enum status notes_report(struct acceptance *acceptance, enum accept_stage stage,
+                                const struct limits *limits)
+{
+    const struct fleet_names names = fleet_names_of(acceptance);
+    const struct fleet_note *notes = limits_notes(limits);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < limits_note_count(limits) && status == STATUS_OK; i++) {
+        bool usual = notes[i].yardstick == YARDSTICK_RATE && is_by_kernel(acceptance->fleet);
+        struct found found = {
+            .stage = stage, .host = -1, .peer = -1, .status = usual ? STATUS_OK : STATUS_SLOW};
+        struct text text = text_in(found.text, sizeof found.text);
+        fleet_note_put(&notes[i], acceptance->fleet, &names, &text);
+        status = findings_add(&acceptance->findings, &found);
+    }
+    return status;
+}
+
+struct isolating {
+    struct acceptance *acceptance;
+    struct limits *limits;
+    struct isolation *isolation;
+    bool *present;
+    struct host_pair *pairs;
+    int rounds;
+};
+
+static enum status isolate_rounds(struct isolating *it, struct stage_result *result)
+{
+    struct pair_jobs jobs = pair_jobs_open(it->acceptance);
+    struct readings *readings = &it->acceptance->isolated;
+    enum status status = STATUS_OK;
+    double longest = 0;
+    uint64_t rails;
+    while (status == STATUS_OK && it->rounds < ISOLATIONS_MOST) {
+        double left = stage_left(it->acceptance);
+        hosts_pairable(it->acceptance, it->present);
+        int count = isolation_pairs(it->isolation, it->present, it->pairs, &rails);
+        size_t before = readings->count;
+        if (count < 0)
+            status = fail(STATUS_ERROR, "out of memory for the suspects");
+        if (count <= 0)
+            break;
+        if (left < longest) {
+            stage_lacks(result, STAGE_PARTLY,
+                        "its time was over after %d rounds, and there was more to try", it->rounds);
+            break;
+        }
+        it->rounds++;
+        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, rails, readings);
+        if (status == STATUS_OK &&
+            !isolation_add(it->isolation, readings->of + before, readings->count - before))
+            status = fail(STATUS_ERROR, "out of memory for the suspects");
+        longest = fmax(longest, left - stage_left(it->acceptance));
+    }
+    failed_jobs_free(&jobs.failed);
+    return status;
+}
+
+/* What is known of the suspects, as findings of this stage. */
+static enum status isolate_report(const struct isolating *it, enum accept_stage stage, int suspects,
+                                  struct stage_result *result)
+{
+    struct acceptance *acceptance = it->acceptance;
+    struct sicknesses *sicknesses = sicknesses_find(acceptance->fleet, it->isolation);
+    if (!sicknesses)
+        return fail(STATUS_ERROR, "out of memory for the findings");
+    enum status status = sicknesses_report(acceptance, stage, sicknesses, result);
+    if (status == STATUS_OK)
+        status = notes_report(acceptance, stage, it->limits);
+    if (stage == STAGE_ISOLATE)
+        stage_says(result, "%d suspects, %d rounds: %d findings, %d were disturbed measurements",
+                   suspects, it->rounds, sicknesses->count, sicknesses->passing);
+    if (stage == STAGE_ISOLATE && sicknesses->untried > 0)
+        stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
+                    sicknesses->untried);
+    sicknesses_free(sicknesses);
+    return status;
+}
+
+/* The spread of a few hosts says little. */
+static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
+{
+    const struct fleet *fleet = acceptance->fleet;
+    struct yardsticks yardsticks = yardsticks_default();
+    double *alone = &yardsticks.floor[METRIC_ALONE], *both = &yardsticks.floor[METRIC_BOTH];
+    yardsticks.rates = acceptance->rails.rates;
+    if (is_by_kernel(fleet)) {
+        yardsticks.floor[METRIC_LATENCY] = KERNEL_FLOOR;
+        *alone = *both = KERNEL_SHARE;
+    }
+    if (fleet_shape(fleet)->hosts < FEW_HOSTS)
+        *alone = *both = FEW_SHARE;
+    for (int m = 0; m < METRICS; m++)
+        yardsticks.asked[m] = host_profile_asked(&acceptance->profile, reading_metric_keys[m]);
+    yardsticks.earlier = acceptance->baseline.pairs.of;
+    yardsticks.earlier_count = acceptance->baseline.pairs.count;
+    return yardsticks;
+}
+
+/* What pairs has shown, before anything is tried again. False: out of memory. */
+static bool isolating_open(struct isolating *it)
+{
+    const struct acceptance *acceptance = it->acceptance;
+    const struct readings *readings = &acceptance->paired;
+    const struct yardsticks yardsticks = yardsticks_find(acceptance);
+    size_t hosts = (size_t)acceptance->roster->host_count;
+    it->present = calloc(hosts, sizeof *it->present);
+    it->pairs = calloc(hosts, sizeof *it->pairs);
+    it->limits = limits_create(acceptance->fleet, &yardsticks, readings->of, readings->count);
+    it->isolation = it->limits ? isolation_create(acceptance->fleet, it->limits, readings->of,
+                                                  readings->count, acceptance->seed)
+                               : NULL;
+    return it->present && it->pairs && it->isolation;
+}
+
+static void isolating_close(struct isolating *it)
+{
+    isolation_free(it->isolation);
+    limits_free(it->limits);
+    free(it->present);
+    free(it->pairs);
+}
+
+/* Suspects are tried again if they are to be; else what a measurement showed that failed is told. */
+static enum status suspects_judge(struct acceptance *acceptance, enum accept_stage stage,
+                                  struct stage_result *result)
+{
+    struct isolating it = {.acceptance = acceptance};
+    enum status status = baseline_pairs_take(&acceptance->baseline, acceptance->rails.names,
+                                             acceptance->rails.count);
+    if (status == STATUS_OK && !isolating_open(&it))
+        status = fail(STATUS_ERROR, "out of memory for the suspects");
+    int suspects = status == STATUS_OK ? isolation_suspicion(it.isolation)->count : 0;
+    if (status == STATUS_OK && stage == STAGE_ISOLATE)
+        status = isolate_rounds(&it, result);
+    if (status == STATUS_OK)
+        status = isolate_report(&it, stage, suspects, result);
+    isolating_close(&it);
+    return status;
+}
+
+enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    if (acceptance->fleet && acceptance->paired.count > 0)
+        return suspects_judge(acceptance, STAGE_ISOLATE, result);
+    stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
+    return STATUS_OK;
+}
+
+enum status isolate_stage_miss(struct acceptance *acceptance, struct stage_result *pairs)
+{
+    bool any = acceptance->fleet && acceptance->paired.count > 0;
+    return any ? suspects_judge(acceptance, STAGE_PAIRS, pairs) : STATUS_OK;
+}
