@@ -27,12 +27,24 @@ struct fact_group {
     int count;
 };
 
+/* Parts that some hosts lack are few, and asked for again and again. */
+#define PARTS_KEPT 32
+struct part_counts {
+    struct {
+        enum part_kind kind;
+        char part[PART_NAME_MOST];
+        int hosts;
+    } of[PARTS_KEPT];
+    int count;
+};
+
 struct comparing {
     const struct inventory_host *hosts;
     int host_count, present; /* hosts that have an inventory */
     struct entry *entries;
     int count;
     struct inventory_findings *findings;
+    struct part_counts *parts;
 };
 
 static struct inventory_finding *finding_add(struct inventory_findings *findings,
@@ -103,9 +115,18 @@ static bool has_part(const struct inventory *inventory, enum part_kind kind, con
 
 static int hosts_with_part(const struct comparing *comparing, enum part_kind kind, const char *part)
 {
+    struct part_counts *parts = comparing->parts;
+    for (int i = 0; i < parts->count; i++)
+        if (parts->of[i].kind == kind && strcmp(parts->of[i].part, part) == 0)
+            return parts->of[i].hosts;
     int count = 0;
     for (int i = 0; i < comparing->host_count; i++)
         count += has_part(comparing->hosts[i].inventory, kind, part);
+    if (parts->count < PARTS_KEPT) {
+        parts->of[parts->count].kind = kind;
+        parts->of[parts->count].hosts = count;
+        snprintf(parts->of[parts->count++].part, PART_NAME_MOST, "%s", part);
+    }
     return count;
 }
 
@@ -121,8 +142,10 @@ static void parts_add(const struct comparing *comparing, enum part_kind kind,
         if (fact->rule->kind != kind || strcmp(fact->part, last) == 0)
             continue;
         last = fact->part;
+        if (other && has_part(other, kind, last))
+            continue;
         bool most = 2 * hosts_with_part(comparing, kind, last) > comparing->present;
-        if ((other && has_part(other, kind, last)) || most != most_have)
+        if (most != most_have)
             continue;
         text_add(text, "%s%s", text->used ? ", " : "", last);
     }
@@ -357,7 +380,9 @@ static void findings_sort(struct inventory_findings *findings)
 void inventory_compare(const struct inventory_host *hosts, int count,
                        struct inventory_findings *findings)
 {
-    struct comparing comparing = {.hosts = hosts, .host_count = count, .findings = findings};
+    struct part_counts parts = {.count = 0};
+    struct comparing comparing = {
+        .hosts = hosts, .host_count = count, .findings = findings, .parts = &parts};
     *findings = (struct inventory_findings){0};
     findings->failed = !entries_take(&comparing);
     for (int i = 0, end; comparing.entries && i < comparing.count; i = end) {
