@@ -236,6 +236,24 @@ check_json "$hosts_json" 'd["status"] == "slow"' \
     '[h["name"] for h in d["hosts"] if h["health"] == "bad"] == ["h3"]'
 host_rate 3 400mbit
 
+# Where isolate is left out, slowness is a note, and what failed makes a suspect.
+host_rate 3 50mbit
+accepts "1 2 3 4" --stages pairs
+for rank in 0 1 2 3; do ended "$rank" 0; done
+table
+check_says '^  note +h3: sends and receives at 0\.00[0-9]* GB/s, .*: not tried again$' "$out"
+check_says '^# good: h\[1-4\]$' "$out"
+host_rate 3 400mbit
+accepts "1 2 3 4" --stages pairs
+check "the stage start has ended" await 20 grep -q '"stage": "start"' "$hosts_json"
+while kill -0 "$(agent_of 1)" 2>/dev/null; do
+    killed=$(worker_of 2) && kill -KILL "$killed" 2>/dev/null
+    sleep 0.1
+done
+for rank in 0 1 2 3; do ended "$rank" 5; done
+table
+check_says '^  (bad|suspect) +.*h2.*: a worker was lost' "$out"
+
 no_host_is_lost() { # all stages ended, with all hosts
     check_json "$hosts_json" 'not any(h["lost"] for h in d["hosts"])' \
         '[s["stage"] for s in d["stages"]] == ["start", "pairs", "isolate"]' \
