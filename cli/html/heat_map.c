@@ -156,13 +156,22 @@ static int level_of(const struct map *map, double value)
 
 /* ---- picture ---- */
 
+static int gravity_of(const char *health)
+{
+    static const char *const words[] = {"good", "unknown", "suspect", "bad"};
+    int gravity = 3;
+    while (gravity > 0 && strcmp(words[gravity], health) != 0)
+        gravity--;
+    return gravity;
+}
+
 /* The gravest health of the hosts in a row. */
 static const char *row_health(const struct map *map, int row)
 {
     const char *health = "good";
     for (int h = row * map->shared; h < (row + 1) * map->shared && h < map->measured->host_count;
          h++)
-        if (strcmp(host_at(map, h)->health, "bad") == 0 || strcmp(health, "good") == 0)
+        if (gravity_of(host_at(map, h)->health) > gravity_of(health))
             health = host_at(map, h)->health;
     return health;
 }
@@ -266,7 +275,10 @@ static void switches_put(FILE *out, const struct map *map)
 
 static bool switches_are_known(const struct map *map)
 {
-    return map->measured->host_count > 0 && host_at(map, 0)->switched[0];
+    bool known = false;
+    for (int h = 0; h < map->measured->host_count; h++)
+        known |= map->measured->hosts[h].switched[0] != '\0';
+    return known;
 }
 
 /* What the colours mean. */

@@ -264,7 +264,7 @@ bool command_line_reads(const struct command_line *line, const char *path)
     bool reads = false;
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const struct argument *input = command_line_argument(line, inputs[i]);
-        reads |= input->source == SOURCE_FLAG && outputs_are_one(path, input->text);
+        reads |= input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
     }
     return reads;
 }
@@ -273,13 +273,16 @@ bool command_line_reads(const struct command_line *line, const char *path)
 static enum status settle_outputs(const struct job *job)
 {
     const struct accept_options *accept = &job->accept;
+    const struct split_spec *split = &job->split;
     const struct output outputs[] = {
         {"json", job->json},      {"csv", job->csv},      {"samples", job->samples},
         {"svg", job->svg},        {"good", accept->good}, {"bad", accept->bad},
         {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile}};
     const struct output inputs[] = {{"profile", accept->profile},
                                     {"baseline", accept->baseline},
-                                    {"switches", accept->switches}};
+                                    {"switches", accept->switches},
+                                    {"counts", job->counts_text},
+                                    {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const int count = sizeof outputs / sizeof outputs[0];
     const int input_count = sizeof inputs / sizeof inputs[0];
     enum status status = STATUS_OK;

@@ -70,8 +70,9 @@ enum status output_probe(const char *path)
 {
     FILE *file;
     struct stat about;
-    bool is_there = stat(path, &about) == 0;
-    if (strcmp(path, "-") == 0 || (is_there && S_ISFIFO(about.st_mode)))
+    bool leads = stat(path, &about) == 0, is_fifo = leads && S_ISFIFO(about.st_mode);
+    bool is_there = lstat(path, &about) == 0; /* a link that leads nowhere is not tried */
+    if (strcmp(path, "-") == 0 || is_fifo || (is_there && !leads))
         return STATUS_OK;
     enum status status = output_try(path, &file);
     if (status == STATUS_OK)

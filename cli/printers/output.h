@@ -30,7 +30,7 @@ FILE *output_open(const char *path, bool append);
  * recorded: STATUS_USAGE if another name is needed, STATUS_ERROR if the file can be made usable. */
 enum status output_try(const char *path, FILE **file);
 
-/* Can `path` be written to? Leaves no file that was not there. A FIFO is not tried. Fails like
+/* Can `path` be written to? Leaves no file that was not there. A FIFO, or a link that leads nowhere, is not tried. Fails like
  * output_try(). */
 enum status output_probe(const char *path);
 

@@ -38,7 +38,7 @@ static enum status collective_judge(const struct all_run *it, const char *name, 
                        name, it->ranks, us, host_label(it->acceptance, slowest), rate, steps, most);
 }
 
-/* The share of the rails that the ranks of a host use: each one. */
+/* Each rank uses one rail: the share of the rails that a host's ranks use together. */
 static double rails_used(const struct all_run *it)
 {
     return fmin(1, (double)it->ranks / it->count / it->acceptance->rails.count);

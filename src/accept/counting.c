@@ -8,6 +8,7 @@
 #include "accept/host_work.h"
 #include "accept/stage.h"
 #include "accept/trials.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -117,8 +118,11 @@ static enum status hosts_look(struct acceptance *acceptance, enum accept_stage s
     trials.aside = true;
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = trials_add(&trials, acceptance->roster->hosts[hosts[i]].agents, 1, WORK_COUNTERS);
+    double until = acceptance->until; /* the stage has ended: this has a time of its own */
+    acceptance->until = clock_seconds() + COUNTING_SECONDS;
     if (status == STATUS_OK)
         status = trials_run(&trials, COUNTING_SECONDS);
+    acceptance->until = until;
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = counters_take(acceptance, stage, hosts[i], &trials, i);
     trials_close(&trials);

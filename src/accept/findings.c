@@ -4,6 +4,7 @@
 #include "accept/findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -18,7 +19,8 @@ static struct found *found_before(struct findings *findings, const struct found 
     for (int i = 0; i < findings->count; i++) {
         struct found *one = &findings->of[i];
         if (one->stage == found->stage && one->host == found->host && one->peer == found->peer &&
-            (one->once ? HEALTH_BAD : one->health) == found->health && one->status == found->status)
+            (one->once ? HEALTH_BAD : one->health) == found->health &&
+            one->status == found->status && strcmp(one->what, found->what) == 0)
             return one;
     }
     return NULL;
@@ -68,8 +70,9 @@ static bool is_slow_and_bad(const struct found *found)
 
 static void found_again(struct findings *findings, struct found *found)
 {
-    bool is_new = found->rotation != findings->rotation;
+    bool is_new = found->last != findings->rotation;
     found->rotations += is_new;
+    found->last = findings->rotation;
     if (!is_new || !found->once)
         return;
     found->once = false;
@@ -88,7 +91,7 @@ enum status findings_add(struct findings *findings, const struct found *found)
         return fail(STATUS_ERROR, "out of memory for %d findings", findings->count + 1);
     struct found *kept = &findings->of[findings->count++];
     *kept = *found;
-    kept->rotation = findings->rotation;
+    kept->rotation = kept->last = findings->rotation;
     kept->once = findings->rotation > 0 && is_slow_and_bad(found);
     kept->health = kept->once ? HEALTH_SUSPECT : found->health;
     health_worsen(findings, kept->host, kept->health);

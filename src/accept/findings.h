@@ -9,6 +9,7 @@
 #include "screening/sickness.h"
 
 #define FOUND_TEXT_MOST 480
+#define FOUND_WHAT_MOST 120
 
 struct found {
     enum accept_stage stage;
@@ -18,11 +19,13 @@ struct found {
     char text[FOUND_TEXT_MOST]; /* one sentence */
     const char *unit;           /* static, of the number that is the reason; NULL: it is none */
     struct reason reason;
+    /* What is slow or fails, "latency, rail 2": the same in each rotation of a soak. */
+    char what[FOUND_WHAT_MOST];
     bool loss; /* the host is lost */
-    bool
-        once; /* one rotation alone found the host slow, which makes it a suspect: each has its false alarms */
-    int rotation;  /* of a soak in which it was found first; 0: before, or behind it */
-    int rotations; /* in which it was found again */
+    /* One rotation alone found the host slow, which makes it a suspect: each has its false alarms. */
+    bool once;
+    int rotation;        /* of a soak in which it was found first; 0: before, or behind it */
+    int rotations, last; /* how many found it again, and the last of them */
 };
 
 /* In the order in which they were found. */
@@ -34,8 +37,8 @@ struct findings {
     int rotation;         /* that goes on; 0: none */
 };
 
-/* Adds a copy. In a rotation of a soak, what was found before of the same host or link, in the same
- * stage and as grave, is counted instead; a slow host is bad then, and a suspect before. */
+/* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link, in the
+ * same stage and as grave, is counted instead; a slow host is bad then, and a suspect before. */
 enum status findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
 

@@ -21,7 +21,8 @@
 #define BUFFER_LEAST ((size_t)1 << 20)
 #define MEMORY_SHARE 8 /* a buffer takes at most one in so many of the bytes that are left */
 #define HALVES       2 /* of a buffer, copied at the same time: the engine's queue is never empty */
-#define STUCK        5.0 /* seconds after which a copy hangs */
+#define STUCK        5.0  /* seconds after which a copy hangs, */
+#define STUCK_OPEN   12.0 /* and a GPU that is opened */
 
 enum gpu_work { WORK_COPY, WORK_TO_DEVICE, WORK_TO_HOST, WORKS };
 
@@ -30,6 +31,14 @@ static const struct part_work works[WORKS] = {
     [WORK_TO_DEVICE] = {"host-to-device", "GBps", 1e9, PARTS_EACH},
     [WORK_TO_HOST] = {"device-to-host", "GBps", 1e9, PARTS_EACH},
 };
+
+/* Ends what waits for a GPU that is opened. `argument`: when, by clock_seconds(). */
+static enum tick_answer deadline_call(void *argument, int peer)
+{
+    const double *until = argument;
+    (void)peer;
+    return clock_seconds() < *until ? TICK_GO_ON : TICK_ENDED;
+}
 
 /* A GPU's own. */
 struct gpu {
@@ -50,7 +59,7 @@ static size_t bytes_choose(const struct memory_kind *kind, size_t most)
 }
 
 /* The GPU's buffers, and a pinned one of the host. */
-static enum status buffers_make(struct gpu *gpu, const char *name)
+static enum status buffers_make(struct gpu *gpu, const char *name, const struct tick *tick)
 {
     const struct memory_kind *host = memory_find("host");
     size_t bytes = bytes_choose(&memory_cuda, DEVICE_MOST);
@@ -58,9 +67,9 @@ static enum status buffers_make(struct gpu *gpu, const char *name)
     if (pinned < BUFFER_LEAST)
         return fail(STATUS_ERROR, "%s, or its host, has too little memory left to be measured",
                     name);
-    enum status status = memory_cuda.allocate(bytes, NULL, &gpu->to);
+    enum status status = memory_cuda.allocate(bytes, tick, &gpu->to);
     if (status == STATUS_OK)
-        status = memory_cuda.allocate(bytes, NULL, &gpu->from);
+        status = memory_cuda.allocate(bytes, tick, &gpu->from);
     if (status == STATUS_OK)
         status = host->allocate(pinned, NULL, &gpu->host);
     if (status == STATUS_OK)
@@ -81,23 +90,26 @@ static enum status gpu_open(struct part_at_work *part)
 {
     struct memory_device device;
     struct gpu *gpu = calloc(1, sizeof *gpu);
+    double until = clock_seconds() + STUCK_OPEN;
+    const struct tick tick = {.call = deadline_call, .argument = &until};
     part->own = gpu;
     if (!gpu)
         return fail(STATUS_ERROR, "out of memory for GPU %d", part->number);
-    enum status status = memory_cuda.settle(NULL, part->number, NULL, &device);
+    enum status status = memory_cuda.settle(NULL, part->number, &tick, &device);
     if (status != STATUS_OK)
         return status;
     memory_device_text(&device, part->name);
     thread_place(&device);
-    status = buffers_make(gpu, part->name);
-    return status == STATUS_OK ? memory_cuda.engine_open(ENGINE_MOVES, NULL, &gpu->engine) : status;
+    status = buffers_make(gpu, part->name, &tick);
+    return status == STATUS_OK ? memory_cuda.engine_open(ENGINE_MOVES, &tick, &gpu->engine)
+                               : status;
 }
 
 static void gpu_close(struct part_at_work *part)
 {
     struct gpu *gpu = part->own;
-    if (!gpu)
-        return;
+    if (!gpu || (gpu->engine && memory_cuda.engine_busy(gpu->engine)))
+        return; /* to free what a GPU uses that hangs would wait for it: the end of the process does */
     if (gpu->engine)
         memory_cuda.engine_close(gpu->engine);
     if (gpu->is_pinned)

@@ -36,7 +36,9 @@ struct look_run {
     /* By column and host: */
     double *values;                /* 0: not measured */
     char (*parts)[PART_NAME_MOST]; /* to which the value belongs; "": the host as a whole */
-    bool *outliers, *first;        /* in the last measurement, and in the first one */
+    double *before;         /* the values of the first measurement, of hosts that stood out */
+    bool *outliers, *first; /* in the last measurement, and in the first one */
+    bool *again;            /* the value is that of the second */
     struct reason *reasons;
     /* By host, of one column: */
     double *earlier;
@@ -267,6 +269,7 @@ static enum status host_accuse(struct look_run *run, int host, int c)
                           .unit = unit,
                           .reason = *reason};
     run->slow++;
+    snprintf(found.what, sizeof found.what, "%s", run->columns[c].name);
     snprintf(found.text, sizeof found.text,
              "%s: %s%s%s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
              "measured twice",
@@ -274,6 +277,47 @@ static enum status host_accuse(struct look_run *run, int host, int c)
              reason->value, unit, reason->median, reason->deviation,
              threshold_words[reason->yardstick], reason->threshold);
     return findings_add(&run->acceptance->findings, &found);
+}
+
+/* What stood out once, and could not be measured again, is a note. */
+static enum status host_note(struct look_run *run, int host, int c)
+{
+    const struct reason *reason = &run->reasons[cell_of(run, c, host)];
+    return stage_finds(run->acceptance, run->stage, host, -1, HEALTH_GOOD, STATUS_OK,
+                       "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
+                       host_label(run->acceptance, host), run->columns[c].name, reason->value,
+                       run->columns[c].metric->unit, reason->median);
+}
+
+/* The numbers of a host, before they are measured again; and afterwards those that it lacks then. */
+static void host_set_aside(struct look_run *run, int host)
+{
+    for (int c = 0; c < run->column_count; c++) {
+        size_t cell = cell_of(run, c, host);
+        run->before[cell] = run->values[cell];
+        run->values[cell] = 0;
+    }
+}
+
+static void host_restore(struct look_run *run, int host)
+{
+    for (int c = 0; c < run->column_count; c++) {
+        size_t cell = cell_of(run, c, host);
+        run->again[cell] = run->values[cell] > 0;
+        if (!run->again[cell])
+            run->values[cell] = run->before[cell];
+    }
+}
+
+static enum status host_conclude(struct look_run *run, int host)
+{
+    enum status status = STATUS_OK;
+    for (int c = 0; c < run->column_count && status == STATUS_OK; c++) {
+        size_t cell = cell_of(run, c, host);
+        if (run->first[cell] && run->outliers[cell])
+            status = run->again[cell] ? host_accuse(run, host, c) : host_note(run, host, c);
+    }
+    return status;
 }
 
 /* Hosts that stand out are measured once more. */
@@ -288,17 +332,14 @@ static enum status hosts_confirm(struct look_run *run, int *hosts, int count)
     memcpy(run->first, run->outliers,
            (size_t)run->column_count * (size_t)run->hosts * sizeof *run->first);
     for (int i = 0; i < suspects; i++)
-        for (int c = 0; c < run->column_count; c++)
-            run->values[cell_of(run, c, hosts[i])] = 0; /* it is the second that accuses */
+        host_set_aside(run, hosts[i]);
     enum status status = hosts_measure(run, hosts, suspects, false);
+    for (int i = 0; i < suspects; i++)
+        host_restore(run, hosts[i]);
     if (status == STATUS_OK)
         status = hosts_judge(run);
-    for (int i = 0; i < suspects; i++)
-        for (int c = 0; c < run->column_count && status == STATUS_OK; c++) {
-            size_t cell = cell_of(run, c, hosts[i]);
-            if (run->first[cell] && run->outliers[cell])
-                status = host_accuse(run, hosts[i], c);
-        }
+    for (int i = 0; i < suspects && status == STATUS_OK; i++)
+        status = host_conclude(run, hosts[i]);
     return status;
 }
 
@@ -362,6 +403,8 @@ static void look_free(struct look_run *run)
     free(run->parts);
     free(run->outliers);
     free(run->first);
+    free(run->again);
+    free(run->before);
     free(run->reasons);
     free(run->earlier);
 }
@@ -373,9 +416,12 @@ static bool look_open(struct look_run *run)
     run->parts = calloc(cells + 1, sizeof *run->parts);
     run->outliers = calloc(cells + 1, sizeof *run->outliers);
     run->first = calloc(cells + 1, sizeof *run->first);
+    run->again = calloc(cells + 1, sizeof *run->again);
+    run->before = calloc(cells + 1, sizeof *run->before);
     run->reasons = calloc(cells + 1, sizeof *run->reasons);
     run->earlier = calloc(hosts, sizeof *run->earlier);
-    return run->values && run->parts && run->outliers && run->first && run->reasons && run->earlier;
+    return run->values && run->parts && run->outliers && run->first && run->again && run->before &&
+           run->reasons && run->earlier;
 }
 
 /* Looks at these hosts; their order is lost. */

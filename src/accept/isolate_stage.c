@@ -4,6 +4,7 @@
 #include "accept/isolate_stage.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "accept/pair_jobs.h"
@@ -76,6 +77,11 @@ static enum status sickness_report(struct acceptance *acceptance, enum accept_st
         .unit = sickness->reason.value > 0 ? metric_unit(sickness->reason.metric) : NULL,
         .reason = sickness->reason};
     struct text text = text_in(found.text, sizeof found.text);
+    snprintf(found.what, sizeof found.what, "%s, rail %d",
+             sickness->kind == SICKNESS_LATENCY ? "latency"
+             : sickness->kind <= SICKNESS_SLOW  ? "bandwidth"
+                                                : "failure",
+             spot->rail);
     sickness_put(sickness, &names, &text);
     return findings_add(&acceptance->findings, &found);
 }

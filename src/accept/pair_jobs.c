@@ -229,12 +229,17 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
 {
     enum status status = STATUS_OK;
     struct host_pair *kept = calloc((size_t)count + 1, sizeof *kept);
+    double longest = 0;
     if (!kept)
         return fail(STATUS_ERROR, "out of memory for %d pairs", count);
     for (int r = 0; r < jobs->acceptance->rails.count && status == STATUS_OK; r++) {
+        double time = stage_left(jobs->acceptance);
+        if (time < longest)
+            break; /* no further rail fits into the stage's time */
         int left = rails >> r & 1 ? pairs_on_rail(jobs->acceptance, r, pairs, count, kept) : 0;
         for (int reversed = 0; reversed < 2 && left > 0 && status == STATUS_OK; reversed++)
             status = half_run(jobs, stage, r, kept, left, reversed, readings);
+        longest = fmax(longest, time - stage_left(jobs->acceptance));
     }
     free(kept);
     return status;

@@ -32,7 +32,7 @@ enum status pair_jobs_try(struct pair_jobs *jobs, enum accept_stage stage,
                           const struct host_pair *pairs, int count);
 
 /* Measures the pairs on some rails (1 << rail), and adds what came of each. A pair is not measured on a
- * rail that one of its hosts lacks. */
+ * rail that one of its hosts lacks, nor on one for which the stage's time does not suffice. */
 enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
                           const struct host_pair *pairs, int count, uint64_t rails,
                           struct readings *readings);

@@ -19,7 +19,7 @@
 struct pairing {
     struct acceptance *acceptance;
     struct rounds *plan;
-    int rounds;
+    int rounds, done; /* planned, and measured on all of their rails */
     bool *present;
     struct host_pair *pairs;
     int *late, *ended; /* by host: its readings */
@@ -104,20 +104,20 @@ static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
     enum status status = STATUS_OK;
     double longest = 0;
     bool whole = true;
-    int rounds = it->rounds;
-    for (int r = 0; r < rounds && status == STATUS_OK && whole; r++) {
+    for (int r = 0; r < it->rounds && status == STATUS_OK && whole; r++) {
         double left = stage_left(acceptance);
+        size_t before = acceptance->paired.count;
         whole = left >= longest;
-        stage_round(acceptance, r + 1, rounds);
+        stage_round(acceptance, r + 1, it->rounds);
         if (whole)
             status = first_try(it, jobs, r);
         if (whole && status == STATUS_OK)
             status = round_run(it, jobs, r, &whole);
         longest = fmax(longest, left - stage_left(acceptance));
-        if (!whole) {
-            stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time", r, rounds);
-            it->rounds = r;
-        }
+        it->done += whole;
+        if (!whole)
+            stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time%s", r, it->rounds,
+                        acceptance->paired.count > before ? ", and a part of the next" : "");
     }
     return status;
 }
@@ -135,12 +135,12 @@ static const char *rounds_text(const struct pairing *it, char text[COUNTED_MOST]
 {
     int rails = it->acceptance->rails.count, each = rails_in_round(it);
     if (!rails_have_names(&it->acceptance->rails))
-        return counted(it->rounds, "round", text);
+        return counted(it->done, "round", text);
     if (each < rails)
-        snprintf(text, COUNTED_MOST, "%d rounds, each on %d of %d rails", it->rounds, each, rails);
+        snprintf(text, COUNTED_MOST, "%d rounds, each on %d of %d rails", it->done, each, rails);
     else
-        snprintf(text, COUNTED_MOST, "%d round%s on %d rail%s", it->rounds,
-                 it->rounds == 1 ? "" : "s", rails, rails == 1 ? "" : "s");
+        snprintf(text, COUNTED_MOST, "%d round%s on %d rail%s", it->done, it->done == 1 ? "" : "s",
+                 rails, rails == 1 ? "" : "s");
     return text;
 }
 
@@ -175,8 +175,9 @@ static enum status pairs_learn(const struct pairing *it, const struct failed_job
     acceptance->fleet = fleet_create(&config, readings->of, readings->count);
     if (!acceptance->fleet)
         return fail(STATUS_ERROR, "out of memory for %zu readings", readings->count);
-    if (it->rounds > 0 && !values_exist(readings)) {
-        stage_lacks(result, STAGE_PARTLY, "no pair could be measured: %s", failures);
+    if (!values_exist(readings)) {
+        if (readings->count > 0 || it->done > 0)
+            stage_lacks(result, STAGE_PARTLY, "no pair could be measured: %s", failures);
         return STATUS_OK;
     }
     for (int m = 0; m < METRICS; m++)

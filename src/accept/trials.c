@@ -230,7 +230,8 @@ static void trials_cut(struct trials *trials, const struct fleet_outcome *outcom
 {
     for (int j = 0; j < trials->count; j++) {
         struct trial *trial = &trials->of[j];
-        if (job_seconds(&trials->jobs[j], &outcomes[j]) < INFINITY ||
+        if (trial->outcome != READING_LATE ||
+            job_seconds(&trials->jobs[j], &outcomes[j]) < INFINITY ||
             is_stuck(&trials->jobs[j], &outcomes[j]))
             continue;
         trial->cut = true;

@@ -82,32 +82,40 @@ static struct made_number own_made(const struct acceptance *acceptance, int inde
     return made;
 }
 
-/* What the good hosts had in their pairs. */
-static struct made_number pairs_made(const struct acceptance *acceptance, enum metric metric)
+/* What the good hosts had in their pairs. `scratch` has room for all hosts in all series. */
+static struct made_number pairs_made(const struct acceptance *acceptance, enum metric metric,
+                                     double *scratch)
 {
     const struct fleet *fleet = acceptance->fleet;
-    struct made_number made = {.median = fleet_median(fleet, metric)};
+    struct made_number made = {0};
+    size_t count = 0;
     for (int s = 0; s < fleet_series_count(fleet); s++)
-        for (int h = 0;
-             fleet_series(fleet, s)->metric == metric && h < acceptance->roster->host_count; h++) {
+        for (int h = 0; h < acceptance->roster->host_count; h++) {
             double level = fleet_level(fleet, s, h);
-            if (isfinite(level) && is_good(acceptance, h))
-                made.worst =
-                    worse_of(made.worst, fleet_value(fleet, s, level), metric == METRIC_LATENCY);
+            if (fleet_series(fleet, s)->metric != metric || !isfinite(level) ||
+                !is_good(acceptance, h))
+                continue;
+            scratch[count] = fleet_value(fleet, s, level);
+            made.worst = worse_of(made.worst, scratch[count++], metric == METRIC_LATENCY);
         }
+    made.median = count > 0 ? median_of(scratch, count) : 0;
     return made;
 }
 
 static bool numbers_put(FILE *out, const struct acceptance *acceptance)
 {
-    double *scratch = calloc((size_t)acceptance->number_count + 1, sizeof *scratch);
+    size_t hosts = (size_t)acceptance->roster->host_count;
+    size_t cells = acceptance->fleet ? hosts * (size_t)fleet_series_count(acceptance->fleet) : 0;
+    size_t most =
+        cells > (size_t)acceptance->number_count ? cells : (size_t)acceptance->number_count;
+    double *scratch = calloc(most + 1, sizeof *scratch);
     if (!scratch)
         return false;
     fputs("\n# measured: the medians and the worst, with some room\n", out);
     for (int i = 0; measured_numbers[i].key; i++)
         number_put(out, measured_numbers[i].key, own_made(acceptance, i, scratch));
     for (int m = 0; acceptance->fleet && m < METRICS; m++)
-        number_put(out, reading_metric_keys[m], pairs_made(acceptance, (enum metric)m));
+        number_put(out, reading_metric_keys[m], pairs_made(acceptance, (enum metric)m, scratch));
     free(scratch);
     return true;
 }

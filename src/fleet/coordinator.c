@@ -44,7 +44,8 @@ struct coordinator {
     struct run_job *run_jobs;
     int jobs_ended;
     double progressed_at; /* when the caller was told how far the run is */
-    double turned_at;     /* the end of the last turn */
+    double turned_at;     /* the end of the last turn, or heartbeat of the pulse, */
+    double resumed_at;    /* and when the first one behind a long stop began */
 };
 
 static struct coordinator *coordinator_of(struct agent *agent)
@@ -66,9 +67,13 @@ static void duty_end(struct coordinator *coordinator, int rank, const struct wor
 /* Others leave a rank 0 that does not turn: then their losses say nothing of them. */
 static bool was_stopped(struct coordinator *coordinator)
 {
-    double seconds = clock_seconds() - coordinator->turned_at;
-    if (coordinator->turned_at > 0 && seconds > coordinator->agent.silence)
+    double now = clock_seconds(), seconds = now - coordinator->turned_at;
+    if (coordinator->turned_at > 0 && seconds > coordinator->agent.silence) {
         coordinator->roster.stopped = fmax(coordinator->roster.stopped, seconds);
+        coordinator->resumed_at = now;
+    }
+    if (now - coordinator->resumed_at > coordinator->agent.silence)
+        coordinator->roster.stopped = 0; /* that was another time */
     return coordinator->roster.stopped > 0;
 }
 
@@ -439,7 +444,7 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
         for (int r = 0; r < jobs[j].ranks && status == STATUS_OK; r++)
             status = order_send(coordinator, j, &jobs[j], r, seconds);
     double until = coordinator->agent.now + seconds + REPORT_SECONDS;
-    coordinator->turned_at = clock_seconds();
+    coordinator->turned_at = coordinator->pulse.beat;
     while (status == STATUS_OK && coordinator->jobs_ended < count) {
         status = coordinator_turn(coordinator, LOOK_SECONDS);
         run_tell(coordinator, progress, argument, count);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "control/messages.h"
 
 /* False: it is to stop. */
@@ -29,6 +30,7 @@ static void *pulse_main(void *argument)
 {
     struct pulse *pulse = argument;
     while (pulse_wait(pulse)) {
+        pulse->beat = clock_seconds();
         child_links_send(pulse->links, 0, FRAME_HEARTBEAT, NULL, 0);
         child_links_flush(pulse->links);
     }
@@ -48,6 +50,7 @@ void pulse_init(struct pulse *pulse, struct child_links *links, double seconds)
 void pulse_start(struct pulse *pulse)
 {
     pulse->stops = false;
+    pulse->beat = clock_seconds();
     pulse->runs = pthread_create(&pulse->thread, NULL, pulse_main, pulse) == 0;
 }
 

@@ -14,6 +14,7 @@
 struct pulse {
     struct child_links *links;
     double seconds; /* between two heartbeats */
+    double beat; /* clock_seconds() at the last one, or the start; to be read once it has stopped */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop;
@@ -21,7 +22,7 @@ struct pulse {
 };
 
 void pulse_init(struct pulse *pulse, struct child_links *links, double seconds);
-/* Without a thread, agents miss rank 0 only if it does not turn for long. */
+/* If no thread can be started, there are no heartbeats: agents miss rank 0 if it does not turn for long. */
 void pulse_start(struct pulse *pulse);
 void pulse_stop(struct pulse *pulse); /* one that does not run is allowed */
 void pulse_free(struct pulse *pulse);

@@ -10,9 +10,8 @@
  * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
  * looked at from the worst median of its shares to the best. A group is congested when the median of
  * those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has explained is
- * below SHARE_LEAST; it
- * explains all its transfers. So a good switch that talked to a congested one is not accused. Of two
- * groups that talked only to each other the first one is taken for both.
+ * below SHARE_LEAST; it explains all its transfers. So a good switch that talked to a congested one is
+ * not accused. Of two groups that talked only to each other the first one is taken for both.
  */
 #ifndef CCTEST_SCREENING_EXCHANGE_H
 #define CCTEST_SCREENING_EXCHANGE_H

@@ -327,6 +327,7 @@ static bool fails(const struct isolation *isolation, int host, int peer, int rai
     for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
         const struct suspect *suspect = &suspicion->of[i];
         if (suspect->peer == peer && suspect_is_failing(suspect) &&
+            suspect->state != SUSPECT_CLEARED &&
             fleet_series(isolation->fleet, suspect->series)->rail == rail)
             return true;
     }

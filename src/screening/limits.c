@@ -151,6 +151,14 @@ static double earlier_level(const struct limits *limits, int s, int host)
                            : NAN;
 }
 
+/* What a host may lose since an earlier run, excess: no less than it may differ from the fleet by. */
+static double earlier_floor(const struct limits *limits, enum metric metric)
+{
+    const struct yardsticks *yardsticks = &limits->yardsticks;
+    double share = fmax(yardsticks->earlier_floor, yardsticks->floor[metric]);
+    return metric == METRIC_LATENCY ? log1p(share) : -log1p(-share);
+}
+
 /*
  * Holds hosts against an earlier run. The fleet's change is the median of its hosts' changes; one
  * beyond the floor is a note. A host is a suspect if it changed by more than the fleet and
@@ -160,14 +168,6 @@ static double earlier_level(const struct limits *limits, int s, int host)
  * since the difference of two levels has sqrt(2) times the deviation of one: that of their noise,
  * since how hosts differ is the same in both.
  */
-/* What a host may lose since an earlier run, excess: no less than it may differ from the fleet by. */
-static double earlier_floor(const struct limits *limits, enum metric metric)
-{
-    const struct yardsticks *yardsticks = &limits->yardsticks;
-    double share = fmax(yardsticks->earlier_floor, yardsticks->floor[metric]);
-    return metric == METRIC_LATENCY ? log1p(share) : -log1p(-share);
-}
-
 static void earlier_hold(struct limits *limits, int s)
 {
     const struct series *series = fleet_series(limits->fleet, s);

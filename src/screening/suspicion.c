@@ -131,6 +131,10 @@ static struct suspect *take_failing(struct suspicion *suspicion, int host, int p
     suspect->patience = PATIENCE_FAILURE;
     if (outcome > suspect->outcome)
         suspect->outcome = outcome;
+    if (suspect->state == SUSPECT_CLEARED) { /* it fails again */
+        suspect->state = SUSPECT_OPEN;
+        suspect->tries = suspect->hits = 0;
+    }
     suspect_witness(suspect, reading->from == host ? reading->to : reading->from, reading);
     return suspect;
 }

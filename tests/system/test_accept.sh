@@ -252,7 +252,7 @@ while kill -0 "$(agent_of 1)" 2>/dev/null; do
 done
 for rank in 0 1 2 3; do ended "$rank" 5; done
 table
-check_says '^  (bad|suspect) +.*h2.*: a worker was lost' "$out"
+check_says '^  bad +h2: a worker was lost: confirmed with h[134]' "$out"
 
 no_host_is_lost() { # all stages ended, with all hosts
     check_json "$hosts_json" 'not any(h["lost"] for h in d["hosts"])' \
