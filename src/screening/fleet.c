@@ -118,6 +118,14 @@ double fleet_value(const struct fleet *fleet, int series, double excess)
     return s->reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
 }
 
+double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess)
+{
+    const struct series *s = &fleet->series[series];
+    const struct reading link = {.from = host, .to = peer, .rail = s->rail, .metric = s->metric};
+    double reference = fleet->reference[class_of(fleet, &link)][distance_of(fleet, &link)];
+    return reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
+}
+
 double fleet_median(const struct fleet *fleet, enum metric metric)
 {
     double values[RAILS_MOST];

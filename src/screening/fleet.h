@@ -90,8 +90,9 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading);
 double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
                              bool one_switch);
 
-/* The value of an excess in a series. */
+/* The value of an excess in a series: of a host, whose pairs are at all distances; and of a link. */
 double fleet_value(const struct fleet *fleet, int series, double excess);
+double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess);
 
 /* The median of what hosts send, in the metric's unit; of several rails the median of theirs. */
 double fleet_median(const struct fleet *fleet, enum metric metric);

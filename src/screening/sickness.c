@@ -199,6 +199,14 @@ static enum sickness_kind kind_of(const struct merging *m, const struct suspect 
     return is_duplex(m, worst, spot, rails) ? SICKNESS_DUPLEX : SICKNESS_SLOW;
 }
 
+/* The value of an excess, of a link beside those at its distance. */
+static double value_of(const struct merging *m, const struct suspect *suspect, double excess)
+{
+    return suspect->peer < 0
+               ? fleet_value(m->fleet, suspect->series, excess)
+               : fleet_link_value(m->fleet, suspect->series, suspect->host, suspect->peer, excess);
+}
+
 static struct reason reason_of(const struct merging *m, const struct suspect *worst)
 {
     const struct series *series = series_of(m, worst);
@@ -207,10 +215,10 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
         return reason;
     double deviation = worst->peer < 0 ? series->levels.deviation
                                        : limits_deviation(m->suspicion->limits, worst->series);
-    reason.value = fleet_value(m->fleet, worst->series, worst->excess);
-    reason.median = fleet_value(m->fleet, worst->series, series->levels.median);
+    reason.value = value_of(m, worst, worst->excess);
+    reason.median = value_of(m, worst, series->levels.median);
     reason.deviation = deviation * reason.median;
-    reason.threshold = fleet_value(m->fleet, worst->series, worst->limit.excess);
+    reason.threshold = value_of(m, worst, worst->limit.excess);
     return reason;
 }
 

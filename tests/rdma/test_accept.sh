@@ -33,6 +33,10 @@ check_status 0
 
 # ---- pairs ----
 
+# The time of the stage ends in the first round, between its rails.
+accept '[014]' --stages inventory,pairs:8
+check_says '^  pairs +partly .*[01] of 3 rounds fit into its time' "$table"
+
 # What emulated CPUs can keep up with, so that hosts are alike. Few and long waits, since a link of this rate answers late.
 patience=(-x verbs:timeout=16:retry=2)
 for machine in 1 2 3; do

@@ -329,6 +329,9 @@ static void test_alone_on_switch(void **state)
     assert_int_equal(screened.found->count, 1);
     assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, true) == LATENCY / 2);
     assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, false) == LATENCY);
+    int series = fleet_find(screened.fleet, METRIC_LATENCY, 0, DIRECTION_SEND);
+    assert_true(fleet_link_value(screened.fleet, series, 0, 1, 0) == LATENCY / 2);
+    assert_true(fleet_link_value(screened.fleet, series, 0, 5, 0) == LATENCY);
     screened_free(&screened);
     simulated_free(&f);
     rounds_free(plan);
