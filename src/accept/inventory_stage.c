@@ -67,7 +67,7 @@ static enum status inventories_judge(struct acceptance *acceptance, int taken,
     int count = acceptance->roster->host_count, graver = 0;
     struct inventory_findings findings;
     struct inventory_host *hosts = calloc((size_t)count, sizeof *hosts);
-    char text[COUNTED_MOST];
+    char text[COUNTED_MOST], differences[COUNTED_MOST], notes[COUNTED_MOST];
     if (!hosts)
         return fail(STATUS_ERROR, "out of memory for %d hosts", count);
     for (int h = 0; h < count; h++)
@@ -83,8 +83,9 @@ static enum status inventories_judge(struct acceptance *acceptance, int taken,
         graver += findings.list[i].severity != SEVERITY_NOTE;
         status = finding_report(acceptance, &findings.list[i], hosts);
     }
-    stage_says(result, "%s: %d differences, and %d notes", counted(taken, "host", text), graver,
-               findings.count - graver);
+    stage_says(result, "%s: %s, and %s", counted(taken, "host", text),
+               counted(graver, "difference", differences),
+               counted(findings.count - graver, "note", notes));
     inventory_findings_free(&findings);
     free(hosts);
     return status;

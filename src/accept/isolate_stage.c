@@ -180,6 +180,7 @@ static enum status isolate_report(const struct isolating *it, enum accept_stage 
                                   struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
+    char texts[4][COUNTED_MOST];
     struct sicknesses *sicknesses = sicknesses_find(acceptance->fleet, it->isolation);
     if (!sicknesses)
         return fail(STATUS_ERROR, "out of memory for the findings");
@@ -187,8 +188,10 @@ static enum status isolate_report(const struct isolating *it, enum accept_stage 
     if (status == STATUS_OK)
         status = notes_report(acceptance, stage, it->limits);
     if (stage == STAGE_ISOLATE)
-        stage_says(result, "%d suspects, %d rounds: %d findings, %d were disturbed measurements",
-                   suspects, it->rounds, sicknesses->count, sicknesses->passing);
+        stage_says(result, "%s, %s: %s, %s", counted(suspects, "suspect", texts[0]),
+                   counted(it->rounds, "round", texts[1]),
+                   counted(sicknesses->count, "finding", texts[2]),
+                   counted(sicknesses->passing, "disturbed measurement", texts[3]));
     if (stage == STAGE_ISOLATE && sicknesses->untried > 0)
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
                     sicknesses->untried);
