@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "accept/stage.h"
+#include "base/text.h"
 
 #define SILENT_LEAST 2 /* hosts that accuse rank 0's */
 
@@ -22,15 +23,22 @@ static enum status loss_find(struct acceptance *acceptance, int index)
     if (host->doing[0])
         snprintf(doing, sizeof doing, "; its worker ran %.*s", (int)strcspn(host->doing, " "),
                  host->doing);
+    int root = acceptance->roster->agents[0].host;
+    bool is_link = host->forged && root != index; /* either end of it, or what lies between */
     struct found found = {.stage = stage,
-                          .health = HEALTH_BAD,
+                          .health = is_link ? HEALTH_SUSPECT : HEALTH_BAD,
                           .host = index,
-                          .peer = -1,
-                          .status = STATUS_TIMEOUT,
+                          .peer = is_link ? root : -1,
+                          .status = is_link ? STATUS_WRONG_DATA : STATUS_TIMEOUT,
                           .loss = true};
-    snprintf(found.text, sizeof found.text, "%s: lost%s%s: rank %d of the agents: %s%s",
-             host_label(acceptance, index), host->stage[0] ? " in stage " : "", host->stage,
-             host->lost_agent, host->why, doing);
+    struct text text = text_in(found.text, sizeof found.text);
+    text_add(&text, "%s", host_label(acceptance, index));
+    if (is_link)
+        text_add(&text, ", %s or the link between them: wrong data", host_label(acceptance, root));
+    else
+        text_add(&text, ": lost");
+    text_add(&text, "%s%s: rank %d of the agents: %s%s", host->stage[0] ? " in stage " : "",
+             host->stage, host->lost_agent, host->why, doing);
     return findings_add(&acceptance->findings, &found);
 }
 

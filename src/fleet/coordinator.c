@@ -90,6 +90,15 @@ static void coordinator_lose(struct coordinator *coordinator, int rank, const ch
                 duty->job >= 0 ? coordinator->jobs[duty->job].command : "");
 }
 
+static void coordinator_lose_link(struct coordinator *coordinator, int rank, enum link_end end)
+{
+    struct roster *roster = &coordinator->roster;
+    int host = roster->agents[rank].host;
+    if (end == LINK_FORGED && roster->complete && !roster->hosts[host].lost)
+        roster->hosts[host].forged = true;
+    coordinator_lose(coordinator, rank, agent_link_end(end), false);
+}
+
 /* Tells an agent to end its worker. */
 static void worker_cancel(struct coordinator *coordinator, int rank)
 {
@@ -240,7 +249,7 @@ static void coordinator_lost(void *argument, struct child_link *child, enum link
 {
     struct coordinator *coordinator = argument;
     if (!coordinator->parting)
-        coordinator_lose(coordinator, child->rank, agent_link_end(end), false);
+        coordinator_lose_link(coordinator, child->rank, end);
 }
 
 static void coordinator_reported(struct agent *agent, const struct bytes *report)

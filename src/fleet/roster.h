@@ -14,6 +14,7 @@ struct fleet_host {
     int count;
     bool lost;
     bool silent;                  /* nothing says that it ended: it may be the way to it */
+    bool forged;                  /* what came from it was changed on the way */
     int lost_agent;               /* the first one that was, */
     char why[160];                /* why: a clause whose subject is that agent, */
     char stage[STAGE_NAME_MOST];  /* and what ran; "": nothing */
