@@ -45,14 +45,15 @@ static void peer_finished(struct root *root, struct peer *peer, const struct not
         root_end(root, FRAME_VERDICT, root->status, "");
 }
 
+/* One that is not joined has called again since: what is lost is its old connection. */
 static void peer_lost(struct root *root, int rank, bool forged)
 {
     struct peer *peer = &root->peers[rank];
-    if (peer_is_joined(peer)) {
-        control_set_lost(root->control, rank);
-        root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT,
-                   forged ? "its control connection carried data that " FORGED : "");
-    }
+    if (!peer_is_joined(peer))
+        return;
+    control_set_lost(root->control, rank);
+    root_blame(root, rank, CAUSE_LOST, STATUS_TIMEOUT,
+               forged ? "its control connection carried data that " FORGED : "");
     peer->state = PEER_LEFT;
 }
 
