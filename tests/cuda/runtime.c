@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,14 +59,23 @@ static void standin_begin(const char *text, const char *visible)
                           connections ? connections : "not set");
 }
 
+static _Atomic int lock_waiters;
+
+/* A thread that polls would take the lock again and again, before one that waits for it runs. */
 void standin_lock(void)
 {
+    if (pthread_mutex_trylock(&standin.lock) == 0)
+        return;
+    atomic_fetch_add(&lock_waiters, 1);
     pthread_mutex_lock(&standin.lock);
+    atomic_fetch_sub(&lock_waiters, 1);
 }
 
 void standin_unlock(void)
 {
     pthread_mutex_unlock(&standin.lock);
+    if (atomic_load(&lock_waiters) > 0)
+        sched_yield();
 }
 
 /* Is this a child of a process that has called? A thread that is not here may hold its lock. */

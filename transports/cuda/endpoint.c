@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,6 +15,8 @@
 #include "transports/transports.h"
 
 #define DRAIN_SECONDS 1.0 /* at a bad end: what GPUs have begun is done by then, or hangs */
+#define DRAIN_NAP_NS                                                                               \
+    100000 /* between two looks: threads of the driver may need the core, or a lock */
 
 static bool pull_carries(const struct memory_kind *kind)
 {
@@ -223,6 +226,7 @@ static bool pull_drain(struct pull_endpoint *endpoint)
         if (pull_engine_progress(endpoint) != STATUS_OK)
             return false;
         tick_on(endpoint->base.config.tick);
+        nanosleep(&(struct timespec){.tv_nsec = DRAIN_NAP_NS}, NULL);
     }
     return !reads;
 }
