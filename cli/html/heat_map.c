@@ -156,22 +156,13 @@ static int level_of(const struct map *map, double value)
 
 /* ---- picture ---- */
 
-static int gravity_of(const char *health)
-{
-    static const char *const words[] = {"good", "unknown", "suspect", "bad"};
-    int gravity = 3;
-    while (gravity > 0 && strcmp(words[gravity], health) != 0)
-        gravity--;
-    return gravity;
-}
-
 /* The gravest health of the hosts in a row. */
 static const char *row_health(const struct map *map, int row)
 {
     const char *health = "good";
     for (int h = row * map->shared; h < (row + 1) * map->shared && h < map->measured->host_count;
          h++)
-        if (gravity_of(host_at(map, h)->health) > gravity_of(health))
+        if (health_gravity(host_at(map, h)->health) > health_gravity(health))
             health = host_at(map, h)->health;
     return health;
 }

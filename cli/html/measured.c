@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accept/findings.h"
 #include "cli/html/parts.h"
 #include "screening/spread.h"
 
@@ -17,12 +18,19 @@ int measured_host_of(const struct measured *measured, const json_t *object, cons
     return host >= 0 && host < measured->host_count ? (int)host : -1;
 }
 
+int health_gravity(const char *word)
+{
+    int gravity = HEALTH_BAD;
+    while (gravity > HEALTH_GOOD && strcmp(health_words[gravity], word) != 0)
+        gravity--;
+    return gravity;
+}
+
 /* "sick" is a word of a later version: it counts as suspect. */
 static const char *health_of(const char *word)
 {
-    bool known =
-        strcmp(word, "good") == 0 || strcmp(word, "bad") == 0 || strcmp(word, "unknown") == 0;
-    return known ? word : "suspect";
+    return strcmp(health_words[health_gravity(word)], word) == 0 ? word
+                                                                 : health_words[HEALTH_SUSPECT];
 }
 
 static bool hosts_read(const json_t *hosts, struct measured *measured)

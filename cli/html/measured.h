@@ -53,6 +53,9 @@ void measured_free(struct measured *measured);
 /* The number of a host under this key; -1: there is none. */
 int measured_host_of(const struct measured *measured, const json_t *object, const char *key);
 
+/* How grave a word of health is: as enum health; 0 of "good", and of one that is not known. */
+int health_gravity(const char *word);
+
 /* Is a value worse than another? */
 bool metric_is_worse(const struct measured_metric *metric, double a, double b);
 

@@ -7,6 +7,7 @@
 #include "accept/trials.h"
 #include "base/log.h"
 #include "cli/options/option.h"
+#include "cli/printers/json_devices.h"
 #include "cli/printers/output.h"
 #include "screening/sickness_text.h"
 
@@ -107,6 +108,22 @@ static json_t *pairs_json(const struct acceptance *acceptance)
     return pairs;
 }
 
+static json_t *counters_json(const struct acceptance *acceptance)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < acceptance->growth_count; i++) {
+        const struct counter_growth *growth = &acceptance->growth[i];
+        const struct counter_list *counters = &growth->device.counters;
+        json_array_append_new(all, json_pack("{s:s, s:i, s:i, s:s, s:o, s:o}", "stage",
+                                             accept_stage_names[growth->stage], "rotation",
+                                             growth->rotation, "host", growth->host, "name",
+                                             growth->device.name, "sick",
+                                             counters_object(counters, COUNTER_SICK), "congested",
+                                             counters_object(counters, COUNTER_CONGESTED)));
+    }
+    return all;
+}
+
 /* The number that is the reason, beside the fleet's; null: there is none. */
 static json_t *reason_json(const struct found *found)
 {
@@ -161,8 +178,7 @@ json_t *accept_json(const struct acceptance *acceptance, const enum status *stat
     json_object_set_new(document, "options", json_options(acceptance->job, FOR_ACCEPT));
     json_object_set_new(document, "hosts", hosts_json(acceptance));
     json_object_set_new(document, "stages", stages_json(acceptance));
-    json_object_set_new(document, "counters",
-                        acceptance->growth ? json_incref(acceptance->growth) : json_array());
+    json_object_set_new(document, "counters", counters_json(acceptance));
     json_object_set_new(document, "numbers", numbers_json(acceptance));
     json_object_set_new(document, "pairs", pairs_json(acceptance));
     json_object_set(document, "rotations",

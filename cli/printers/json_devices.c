@@ -77,7 +77,7 @@ void devices_put(json_t *document, const struct connectivity *connectivity)
         family_put(&families[f], document, connectivity);
 }
 
-static json_t *class_object(const struct counter_list *list, enum counter_class class)
+json_t *counters_object(const struct counter_list *list, enum counter_class class)
 {
     json_t *object = json_object();
     for (int i = 0; i < list->count; i++)
@@ -90,12 +90,13 @@ static json_t *class_object(const struct counter_list *list, enum counter_class 
 static json_t *reading_object(const struct device_reading *reading)
 {
     const struct counter_list *counters = &reading->counters;
-    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o}", "host", reading->host, "name",
-                               reading->device->name, "sick", class_object(counters, COUNTER_SICK),
-                               "congested", class_object(counters, COUNTER_CONGESTED), "other",
-                               class_object(counters, COUNTER_OTHER));
+    json_t *object =
+        json_pack("{s:s, s:s, s:o, s:o, s:o}", "host", reading->host, "name", reading->device->name,
+                  "sick", counters_object(counters, COUNTER_SICK), "congested",
+                  counters_object(counters, COUNTER_CONGESTED), "other",
+                  counters_object(counters, COUNTER_OTHER));
     if (counters_of_class(counters, COUNTER_GAUGE) > 0)
-        json_object_set_new(object, "gauges", class_object(counters, COUNTER_GAUGE));
+        json_object_set_new(object, "gauges", counters_object(counters, COUNTER_GAUGE));
     return object;
 }
 
@@ -104,7 +105,7 @@ static json_t *sick_object(const struct device_reading *reading)
 {
     const struct device *device = reading->device;
     json_t *object = json_pack("{s:s, s:s, s:o}", "host", reading->host, "name", device->name,
-                               "counters", class_object(&reading->counters, COUNTER_SICK));
+                               "counters", counters_object(&reading->counters, COUNTER_SICK));
     for (int i = 0; i < device->fact_count; i++)
         if (device->facts[i].scope == FACT_IDENTITY)
             json_object_set_new(object, device->facts[i].name, json_string(device->facts[i].text));

@@ -21,6 +21,9 @@ void devices_put(json_t *document, const struct connectivity *connectivity);
 /* Adds "nics" and "gpus" to a line: what each has counted, by class. */
 void readings_put(json_t *line, const struct device_readings *readings);
 
+/* The counters of a class: {"local_ack_timeout_err": 3}. */
+json_t *counters_object(const struct counter_list *list, enum counter_class class);
+
 /* Adds "nics_sick" and "gpus_sick", what devices have counted in the job and healthy ones do not,
  * and "nics_unfinished" and "gpus_unfinished". */
 void devices_end(json_t *document, const struct job_end *end);

@@ -30,8 +30,8 @@ FILE *output_open(const char *path, bool append);
  * recorded: STATUS_USAGE if another name is needed, STATUS_ERROR if the file can be made usable. */
 enum status output_try(const char *path, FILE **file);
 
-/* Can `path` be written to? Leaves no file that was not there. A FIFO, or a link that leads nowhere, is not tried. Fails like
- * output_try(). */
+/* Can `path` be written to? Leaves no file that was not there. A FIFO, or a link that leads nowhere, is
+ * not tried. Fails like output_try(). */
 enum status output_probe(const char *path);
 
 /* Is there anything but a regular file at `path`? It cannot be replaced, only written to once. */

@@ -68,7 +68,7 @@ static enum status start_stage_run(struct acceptance *acceptance, struct stage_r
 static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result);
 
 /* Pairs accuse nobody before isolate, which may be left out. */
-static enum status pairs_alone_run(struct acceptance *acceptance, struct stage_result *result)
+static enum status pairs_run(struct acceptance *acceptance, struct stage_result *result)
 {
     enum status status = pairs_stage_run(acceptance, result);
     bool alone = !(acceptance->job->accept.stages & (1u << STAGE_ISOLATE));
@@ -87,7 +87,7 @@ static enum status stage_dispatch(struct acceptance *acceptance, struct stage_re
     case STAGE_NODE:
         return node_stage_run(acceptance, result);
     case STAGE_PAIRS:
-        return pairs_alone_run(acceptance, result);
+        return pairs_run(acceptance, result);
     case STAGE_ISOLATE:
         return isolate_stage_run(acceptance, result);
     case STAGE_HALVES:

@@ -50,6 +50,14 @@ struct stage_progress {
     double round_seconds; /* that the rounds so far took, on average */
 };
 
+/* What a device of a host counted in a stage that tells of errors, or of a busy network. */
+struct counter_growth {
+    enum accept_stage stage;
+    int rotation; /* of a soak; 0: none */
+    int host;
+    struct device_change device;
+};
+
 struct acceptance;
 
 /* Takes what is known, in rank 0's only thread. */
@@ -87,7 +95,8 @@ struct acceptance {
     struct inventory *inventories;  /* by host; NULL: the stage was left out */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
     int *uncounted; /* by host: how many looks at its counters failed, one after the other */
-    json_t *growth; /* of counters, by stage, rotation, host and device: JSON's "counters" */
+    struct counter_growth *growth; /* of counters, in the order in which it was seen */
+    int growth_count, growth_room;
     struct host_number *numbers;
     int number_count, number_room;
     struct rails rails;               /* of the pairs */

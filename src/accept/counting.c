@@ -15,36 +15,31 @@
 #define COUNTING_SECONDS 10.0
 #define LOOKS_MOST       2 /* that fail: the host is not asked again */
 
-static json_t *class_json(const struct counter_list *list, enum counter_class class)
+/* Keeps what a device has counted that tells of errors, or of a busy network, and takes its counters
+ * over. False: out of memory. */
+static bool growth_keep(struct acceptance *acceptance, enum accept_stage stage, int host,
+                        struct device_change *grown)
 {
-    json_t *object = json_object();
-    for (int i = 0; i < list->count; i++)
-        if (list->counters[i].class == class)
-            json_object_set_new(object, list->counters[i].name,
-                                json_integer((json_int_t)list->counters[i].value));
-    return object;
-}
-
-/* Keeps what a device has counted that tells of errors, or of a busy network. */
-static void growth_keep(struct acceptance *acceptance, enum accept_stage stage, int host,
-                        const struct device_change *grown)
-{
-    const struct counter_list *counters = &grown->counters;
-    if (counters_of_class(counters, COUNTER_SICK) == 0 &&
-        counters_of_class(counters, COUNTER_CONGESTED) == 0)
-        return;
-    acceptance->growth = acceptance->growth ? acceptance->growth : json_array();
-    json_array_append_new(acceptance->growth,
-                          json_pack("{s:s, s:i, s:i, s:s, s:o, s:o}", "stage",
-                                    accept_stage_names[stage], "rotation",
-                                    acceptance->findings.rotation, "host", host, "name",
-                                    grown->name, "sick", class_json(counters, COUNTER_SICK),
-                                    "congested", class_json(counters, COUNTER_CONGESTED)));
+    if (counters_of_class(&grown->counters, COUNTER_SICK) == 0 &&
+        counters_of_class(&grown->counters, COUNTER_CONGESTED) == 0)
+        return true;
+    if (acceptance->growth_count == acceptance->growth_room) {
+        int room = 2 * acceptance->growth_room + 16;
+        struct counter_growth *growth = realloc(acceptance->growth, (size_t)room * sizeof *growth);
+        if (!growth)
+            return false;
+        acceptance->growth = growth;
+        acceptance->growth_room = room;
+    }
+    acceptance->growth[acceptance->growth_count++] = (struct counter_growth){
+        .stage = stage, .rotation = acceptance->findings.rotation, .host = host, .device = *grown};
+    grown->counters = (struct counter_list){.counters = NULL};
+    return true;
 }
 
 /* Notes what a healthy host does not count. */
 static enum status growth_note(struct acceptance *acceptance, enum accept_stage stage, int host,
-                               const struct device_changes *grown)
+                               struct device_changes *grown)
 {
     struct found found = {.stage = stage, .host = host, .peer = -1};
     struct text text = text_in(found.text, sizeof found.text);
@@ -53,11 +48,12 @@ static enum status growth_note(struct acceptance *acceptance, enum accept_stage 
              accept_stage_names[stage]);
     for (int d = 0; d < grown->count; d++) {
         char counters[200];
-        growth_keep(acceptance, stage, host, &grown->of[d]);
-        if (counters_of_class(&grown->of[d].counters, COUNTER_SICK) == 0)
-            continue;
-        text_add(&text, "%s%s: %s", named++ ? "; " : "", grown->of[d].name,
-                 counters_text(&grown->of[d].counters, COUNTER_SICK, counters, sizeof counters));
+        if (counters_of_class(&grown->of[d].counters, COUNTER_SICK) > 0)
+            text_add(
+                &text, "%s%s: %s", named++ ? "; " : "", grown->of[d].name,
+                counters_text(&grown->of[d].counters, COUNTER_SICK, counters, sizeof counters));
+        if (!growth_keep(acceptance, stage, host, &grown->of[d]))
+            return fail(STATUS_ERROR, "out of memory for the counters of the hosts");
     }
     return named ? findings_add(&acceptance->findings, &found) : STATUS_OK;
 }
@@ -151,5 +147,7 @@ void counting_free(struct acceptance *acceptance)
         device_changes_free(&acceptance->counted[h]);
     free(acceptance->counted);
     free(acceptance->uncounted);
-    json_decref(acceptance->growth);
+    for (int i = 0; i < acceptance->growth_count; i++)
+        counter_list_free(&acceptance->growth[i].device.counters);
+    free(acceptance->growth);
 }
