@@ -47,6 +47,18 @@ check_says '^  bad +[^ ]+: loop through a NIC strict[01]: [0-9.e-]+ GB/s, ' "$ou
 accept 0 "${self[@]}" --write-profile made
 for key in gpu.copy gpu.host_to_device gpu.device_to_host loop; do check_says "^self\.$key >= [0-9.e-]+ GB/s$" made; done
 
+# What a port counts meanwhile that tells of errors is a note, and in JSON.
+mkdir -p /sys/class/infiniband/strict0/ports/1/counters
+(count=0 && while echo $((count += 3)) >/sys/class/infiniband/strict0/ports/1/counters/symbol_error; do sleep 0.2; done) &
+counts=$!
+gpus=devices=0
+accept 0 "${self[@]}"
+kill $counts
+check_says '^  note +[^ ]+ counted in stage self: strict0: symbol_error [0-9]+$' "$out"
+check_json json '[(c["stage"], c["host"], c["name"], list(c["sick"])) for c in d["counters"] if c["sick"]][-1] == ("self", 0, "strict0", ["symbol_error"])' \
+    'all(c["rotation"] == 0 for c in d["counters"])'
+rm -r /sys/class/infiniband/strict0/ports/1/counters
+
 # A GPU that fails is named. So is the reason why none can be measured.
 gpus=devices=2,mode=async,fail=cudaMemcpyAsync:40
 accept 1 "${self[@]}"
