@@ -289,7 +289,7 @@ static enum status host_note(struct look_run *run, int host, int c)
                        run->columns[c].metric->unit, reason->median);
 }
 
-/* The numbers of a host, before they are measured again; and afterwards those that it lacks then. */
+/* A host is to be measured again: its numbers are set aside. */
 static void host_set_aside(struct look_run *run, int host)
 {
     for (int c = 0; c < run->column_count; c++) {
@@ -299,6 +299,7 @@ static void host_set_aside(struct look_run *run, int host)
     }
 }
 
+/* It was: what the second measurement lacks is that of the first. */
 static void host_restore(struct look_run *run, int host)
 {
     for (int c = 0; c < run->column_count; c++) {
