@@ -325,7 +325,7 @@ static void offer_words(const struct word *word, const struct command *command, 
          (count == 0 || (helps && count == 1)) && other->name; other++)
         offer(word, other->name, "");
     if (count == 0 || (command && count == 1 && command->words_most > 1))
-        offer_collectives(*word, count == 0 || helps || command->bit == FOR_PLAN);
+        offer_collectives(*word, count == 0 || helps || command->bit & (FOR_PLAN | FOR_PREDICT));
     if (command && command->bit == FOR_LIST && count == 2 && collective)
         for (int i = 0; algorithms[i]; i++)
             if (algorithm_serves(algorithms[i], collective->id))

@@ -22,10 +22,20 @@ int fold_active(const struct fold *fold, int v)
 
 int fold_index(const struct fold *fold, int rank)
 {
-    int v = 0;
-    while (fold_first(fold, v + 1) <= rank)
-        v++;
-    return v;
+    int full = fold->rest / (fold->radix - 1); /* groups of `radix` ranks; the next has fewer */
+    int behind = rank - full * fold->radix, next = 1 + fold->rest % (fold->radix - 1);
+    return behind < 0 ? rank / fold->radix : behind < next ? full : full + 1 + behind - next;
+}
+
+/* The active ranks as a group. */
+static struct group fold_actives(struct builder *b, const struct group *g, const struct fold *fold)
+{
+    if (fold->rest == 0)
+        return *g;
+    int *members = index_array(b, fold->power);
+    for (int v = 0; members && v < fold->power; v++)
+        members[v] = fold_active(fold, v);
+    return group_part(b, g, members, members ? fold->power : 0);
 }
 
 struct fold fold_make(struct builder *b, const struct group *g, int radix, int favourite)
@@ -37,10 +47,7 @@ struct fold fold_make(struct builder *b, const struct group *g, int radix, int f
     if (favourite >= 0)
         fold.chosen = favourite - fold_first(&fold, fold_index(&fold, favourite));
     fold.mine = fold_index(&fold, g->rank);
-    int *members = index_array(b, fold.power);
-    for (int v = 0; members && v < fold.power; v++)
-        members[v] = fold_active(&fold, v);
-    fold.actives = group_part(b, g, members, members ? fold.power : 0);
+    fold.actives = fold_actives(b, g, &fold);
     return fold;
 }
 

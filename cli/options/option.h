@@ -19,6 +19,7 @@ enum option_group {
     GROUP_LINKS,
     GROUP_RANKS,
     GROUP_ACCEPT,
+    GROUP_MODEL,
     GROUP_RESULTS,
     GROUP_FAULTS,
     GROUPS
@@ -33,7 +34,10 @@ enum {
     FOR_HELP = 1 << 4,
     FOR_ACCEPT = 1 << 5,
     FOR_REPORT = 1 << 6,
-    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT
+    FOR_PREDICT = 1 << 7,
+    FOR_FIT = 1 << 8,
+    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT |
+              FOR_PREDICT | FOR_FIT
 };
 
 /* Where a value comes from; a greater source overrides a smaller one. */

@@ -21,7 +21,8 @@
 const char *const option_group_titles[GROUPS] = {
     [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
     [GROUP_LINKS] = "Memory and links", [GROUP_RANKS] = "Ranks",
-    [GROUP_ACCEPT] = "Acceptance",      [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Fault injection",
+    [GROUP_ACCEPT] = "Acceptance",
+    [GROUP_MODEL] = "Prediction",      [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Fault injection",
 };
 
 #define SIZE_MOST  ((long long)1 << 46) /* 64T: sums over ranks cannot overflow */
@@ -42,32 +43,32 @@ static const char *const ranks_as_words[] = {"auto", "processes", "threads", NUL
 
 const struct option_row option_table[] = {
     {.name = "algorithm", .letter = 'a', .argument = "A[,B...]", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_algorithm,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_algorithm,
      .help = "algorithms to compare, each with its options: bruck:radix=4,pairwise; 'all': every "
              "algorithm of the collective; 'auto': one for each size, by a rule; of several "
              "collectives each runs those that it has",
      .standard_note = "auto"},
     {.name = "datatype", .letter = 'd', .argument = "TYPE[,TYPE...]", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_datatype, .standard = "float",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_datatype, .standard = "float",
      .help = "types of the elements, one after the other; 'all': every type"},
     {.name = "op", .letter = 'o', .argument = "OP[,OP...]", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_reduction, .standard = "sum",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_reduction, .standard = "sum",
      .help = "operations that combine elements, if the collective combines; 'all': every operation, "
              "with the types that have it"},
     {.name = "root", .letter = 'r', .argument = "RANK|all", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_root, .standard = "0",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_root, .standard = "0",
      .most = JOB_RANKS_MOST - 1,
      .help = "root of a rooted collective; 'all': the next rank in each iteration"},
-    {.name = "in-place", .group = GROUP_WHAT, .commands = FOR_RUN | FOR_PLAN,
+    {.name = "in-place", .group = GROUP_WHAT, .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN,
      .kind = &kind_switch, FIELD(in_place),
      .help = "source and destination share memory"},
 
     {.name = "counts", .argument = "SPEC", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_counts, .standard = "spread",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_counts, .standard = "spread",
      .help = "block lengths of alltoallv and the other forms with counts: uniform, zipf:S, hot:F, "
              "spread, or a file with numbers of elements (a line for each sender)"},
     {.name = "shape", .argument = "NODESxRANKS", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_shape,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_shape,
      .help = "groups of consecutive ranks for hierarchical algorithms, instead of the real nodes"},
     {.name = "split", .argument = "WAY|FILE", .group = GROUP_WHAT,
      .commands = FOR_RUN, .kind = &kind_split,
@@ -76,16 +77,16 @@ const struct option_row option_table[] = {
              "file with a line for each group"},
 
     {.name = "min-bytes", .letter = 'b', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_size, FIELD(smallest), .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_size, FIELD(smallest), .most = SIZE_MOST,
      .standard = "1K", .help = "smallest size: bytes of the larger buffer of a rank"},
     {.name = "max-bytes", .letter = 'e', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_size, FIELD(largest), .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_size, FIELD(largest), .most = SIZE_MOST,
      .standard = "16M", .help = "largest size"},
     {.name = "step-factor", .letter = 'f', .argument = "FACTOR", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_whole, FIELD(factor), .least = 2, .most = 1 << 20,
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_whole, FIELD(factor), .least = 2, .most = 1 << 20,
      .standard = "4", .help = "factor from one size to the next"},
     {.name = "step-bytes", .letter = 'i', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_size, FIELD(increment), .least = 1, .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_size, FIELD(increment), .least = 1, .most = SIZE_MOST,
      .help = "bytes from one size to the next, instead of a factor"},
     {.name = "iterations", .letter = 'n', .argument = "N", .group = GROUP_SWEEP,
      .commands = FOR_RUN, .kind = &kind_iterations, FIELD(iterations), .most = COUNT_MOST,
@@ -111,14 +112,14 @@ const struct option_row option_table[] = {
      .standard = "1", .help = "seed of the random inputs"},
 
     {.name = "memory", .letter = 'm', .argument = "KIND", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_memory, .standard = "host",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_ACCEPT, .kind = &kind_memory, .standard = "host",
      .help = "memory of the buffers: 'host' (private), 'shared' (peers read it in place), or 'cuda'"},
     {.name = "device", .argument = "GPU[,GPU...]", .group = GROUP_LINKS, .per_rank = true,
      .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_memory_devices, FIELD(devices),
      .standard_note = "all, in turn",
      .help = "GPUs that the ranks of this host take in turn, by CUDA's number or by PCI address"},
     {.name = "transport", .letter = 'x', .argument = "X[,Y...]", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_transport, .standard = "auto",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_ACCEPT, .kind = &kind_transport, .standard = "auto",
      .help = "transports to use, each with its options; each pair of ranks takes the first that "
              "connects it; 'auto': any"},
     {.name = "executor", .argument = "WHAT", .group = GROUP_LINKS,
@@ -135,16 +136,16 @@ const struct option_row option_table[] = {
     {.name = "graph", .group = GROUP_LINKS, .commands = FOR_RUN, .kind = &kind_switch, FIELD(graph),
      .help = "capture the launch of a schedule's kernel once, as a CUDA graph, and replay it"},
     {.name = "copy", .argument = "WAY", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(copy), .words = copy_names,
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_words, FIELD(copy), .words = copy_names,
      .standard = "auto",
      .help = "how messages travel: 'bcopy' (through slots), 'zcopy' (directly to the destination), "
              "'ll' (shm: data and flag in one word), 'auto' (by length, memory and cores)"},
     {.name = "chunk", .argument = "SIZE", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
      .help = "grain of pipelining, in bytes; 'auto': a quarter of the message, 128K to 1M; 0: no "
              "pipelining"},
     {.name = "channels", .argument = "N", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PLAN, .kind = &kind_channels, FIELD(channels), .least = 1,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_channels, FIELD(channels), .least = 1,
      .most = CHANNELS_MOST, .standard = "auto",
      .help = "lanes for each pair of ranks; each carries a slice of every block; 'auto': 1; where "
              "devices run the schedules, 1 to 64 by size"},
@@ -163,7 +164,7 @@ const struct option_row option_table[] = {
      .help = "network address or device to listen on: for tcp, and at rank 0 for joining ranks"},
 
     {.name = "np", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT, .kind = &kind_whole, FIELD(bootstrap.np),
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_INFO | FOR_ACCEPT, .kind = &kind_whole, FIELD(bootstrap.np),
      .least = 1, .most = JOB_RANKS_MOST, .standard_note = "one per core, 2 to 8; plan: 4",
      .help = "number of ranks to start on this machine; plan: number of ranks"},
     {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS, .per_rank = true,
@@ -230,11 +231,15 @@ const struct option_row option_table[] = {
      .commands = FOR_ACCEPT, .kind = &kind_file, FIELD(accept.baseline),
      .help = "hold hosts against an earlier run, whose JSON this is"},
 
+    {.name = "model", .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,
+     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(model),
+     .help = "the costs of cores and links from which times are predicted"},
+
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT, .kind = &kind_file, FIELD(json),
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT, .kind = &kind_file, FIELD(json),
      .help = "write JSON; '-': to standard output, then the table goes to standard error"},
     {.name = "csv", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_RUN, .kind = &kind_file, FIELD(csv),
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_file, FIELD(csv),
      .help = "write a CSV table; '-': to standard output"},
     {.name = "samples", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN, .kind = &kind_file, FIELD(samples),

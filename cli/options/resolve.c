@@ -260,7 +260,7 @@ static enum status settle_input(const struct output *output, const struct output
 
 bool command_line_reads(const struct command_line *line, const char *path)
 {
-    static const char *const inputs[] = {"profile", "baseline", "switches", "counts", "split"};
+    static const char *const inputs[] = {"profile", "baseline", "switches", "counts", "split", "model"};
     bool reads = false;
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const struct argument *input = command_line_argument(line, inputs[i]);
@@ -281,6 +281,7 @@ static enum status settle_outputs(const struct job *job)
     const struct output inputs[] = {{"profile", accept->profile},
                                     {"baseline", accept->baseline},
                                     {"switches", accept->switches},
+                                    {"model", job->model},
                                     {"counts", job->counts_text},
                                     {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const int count = sizeof outputs / sizeof outputs[0];
@@ -429,6 +430,26 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
     return status == STATUS_OK ? transports_settle(job) : status;
 }
 
+static enum status settle_predict(const struct command_line *line, struct job *job)
+{
+    if (!job->model)
+        return fail(STATUS_USAGE, "a prediction needs the costs of a machine: give --model FILE, which "
+                                  "cctest fit -o FILE makes");
+    if (job->bootstrap.np == 0 && job->shape_groups > 0)
+        job->bootstrap.np = job->shape_groups * job->shape_ranks;
+    if (job->bootstrap.np == 0)
+        return fail(STATUS_USAGE, "a prediction needs the number of ranks: give --np N");
+    enum status status = settle_bounds(line, job);
+    if (status == STATUS_OK)
+        status = settle_steps(line, job);
+    if (status == STATUS_OK)
+        status = settle_counts(line, job);
+    settle_contract(line, job);
+    if (status == STATUS_OK)
+        status = settle_candidates(job);
+    return status == STATUS_OK ? settle_outputs(job) : status;
+}
+
 /* The collectives: the first word of a run, else the second (plan, list). */
 static enum status find_collectives(const struct command_line *line, struct job *job)
 {
@@ -443,7 +464,7 @@ static enum status find_collectives(const struct command_line *line, struct job 
         return unknown_listed(word);
     if (word)
         return collectives_read(word, job);
-    if (line->command->bit == FOR_PLAN)
+    if (line->command->bit & (FOR_PLAN | FOR_PREDICT))
         return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
     return STATUS_OK;
 }
@@ -471,6 +492,8 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         if (status == STATUS_OK)
             status = settle_outputs(job);
     }
+    if (status == STATUS_OK && line->command->bit == FOR_PREDICT)
+        status = settle_predict(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_ACCEPT)
         status = settle_accept(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_INFO) {

@@ -33,6 +33,7 @@ struct table {
     struct report report;
     struct stream stream;
     FILE *out; /* over it */
+    bool predicted; /* nothing has run */
     struct outcome *outcome;
     bool aside; /* it goes to standard error */
     bool colour;
@@ -71,15 +72,6 @@ static void table_flush(struct table *table)
 
 /* The head. */
 
-static void table_begin(struct report *report, const struct job *job,
-                        const struct participants *participants)
-{
-    struct table *table = table_of(report);
-    columns_find(job, &table->columns);
-    head_print(table->out, job, participants, &table->columns);
-    table_flush(table);
-}
-
 static void print_columns(const struct table *table, const struct job *job)
 {
     static const char *const titles[2][9] = {
@@ -97,6 +89,20 @@ static void print_columns(const struct table *table, const struct job *job)
         sampling_titles_print(table->out, job, row);
         fprintf(table->out, "%s\n", job->split.kind != SPLIT_NONE && !row ? "    slowest" : "");
     }
+}
+
+static void table_begin(struct report *report, const struct job *job,
+                        const struct participants *participants)
+{
+    struct table *table = table_of(report);
+    columns_find(job, &table->columns);
+    head_print(table->out, job, participants, &table->columns);
+    table->predicted = participants->model != NULL;
+    if (table->predicted) {
+        fputs("#\n", table->out);
+        print_columns(table, job);
+    }
+    table_flush(table);
 }
 
 /* The links by transport and treatment: with -v all, else those that are staged. */
@@ -167,7 +173,7 @@ static void print_bandwidth(FILE *out, double bandwidth)
 
 static void print_time(FILE *out, const struct result *result, double microseconds)
 {
-    if (result->iterations > 0 && !isnan(microseconds))
+    if (result_is_timed(result) && !isnan(microseconds))
         fprintf(out, " %11.2f", microseconds);
     else
         fprintf(out, " %11s", "-");
@@ -241,7 +247,7 @@ static int fastest_held(const struct table *table)
     int best = -1;
     for (int i = 0; i < table->held_count; i++) {
         const struct result *result = &table->held[i].result;
-        if (result->iterations > 0 && result->wrong == 0 &&
+        if (result_is_timed(result) && result->wrong == 0 &&
             (best < 0 || result->timing.time_us.p50 < table->held[best].result.timing.time_us.p50))
             best = i;
     }
@@ -292,7 +298,7 @@ static void remember_cell(struct table *table, const struct result *result)
         .choice = result->choice,
         .asked = result->asked,
         .bytes = result->bytes,
-        .time = result->iterations > 0 ? result->timing.time_us.p50 : 0,
+        .time = result_is_timed(result) ? result->timing.time_us.p50 : 0,
         .busbw = result->timing.busbw,
         .wrong = result->wrong > 0,
     };
@@ -360,7 +366,7 @@ static void table_result(struct report *report, const struct job *job, const str
 static void received_print(const struct table *table, const struct job *job)
 {
     int own = 0;
-    for (int c = 0; c < job->candidate_count; c++)
+    for (int c = 0; c < job->candidate_count && !table->predicted; c++)
         own += !job->candidates[c].choice.algorithm->vendor;
     if (own == 0)
         return;

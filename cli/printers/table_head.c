@@ -147,31 +147,10 @@ static void print_split(FILE *out, const struct job *job, const struct split *sp
         job->split.text);
 }
 
-void head_print(FILE *out, const struct job *job, const struct participants *participants,
-                const struct columns *columns)
+/* How the lines were measured. */
+static void print_iterations(FILE *out, const struct job *job,
+                             const struct participants *participants)
 {
-    const struct traits any = job_traits(job);
-    fprintf(out, "# cctest %s: ", CCTEST_VERSION);
-    print_names(out, job);
-    fputs("\n# ", out);
-    print_picks(out, job);
-    print_hosts(out, participants);
-    fprintf(out, " (bootstrap %s%s); memory %s; transport %s", participants->bootstrap,
-            job->bootstrap.ranks_as == RANKS_THREADS ? ", as threads" : "", job->memory->name,
-            job->transports_text);
-    if (job->channels != CHANNELS_AUTO)
-        fprintf(out, "; channels %d", job->channels);
-    else if (job_considers_devices(job))
-        fputs("; channels auto", out);
-    print_common(out, job, columns);
-    if (any.sized)
-        fprintf(out, "; %s", job->in_place ? "in-place" : "out of place");
-    if (any.counted)
-        fprintf(out, "; counts %s", job->counts_text);
-    if (any.rooted && job->root == ROOT_ALL)
-        fputs("; every root in turn", out);
-    else if (any.rooted)
-        fprintf(out, "; root %d", job->root);
     fprintf(out, "\n# %ld warm-up, ", job->warmup);
     if (job->iterations_auto)
         fprintf(out, "as many timed as the median needs in %g s", job->budget);
@@ -185,6 +164,47 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
             job->start == START_BARRIER ? "barrier before each iteration"
                                         : "iterations back to back");
     print_bindings(out, participants);
+}
+
+/* Where the times of predicted lines come from. */
+static void print_model(FILE *out, const struct job *job, const struct model *model)
+{
+    fprintf(out, "\n# predicted by the model %s, made on %s, %s: nothing has run", job->model,
+            model->host, model->made);
+}
+
+void head_print(FILE *out, const struct job *job, const struct participants *participants,
+                const struct columns *columns)
+{
+    const struct traits any = job_traits(job);
+    fprintf(out, "# cctest %s: ", CCTEST_VERSION);
+    print_names(out, job);
+    fputs("\n# ", out);
+    print_picks(out, job);
+    print_hosts(out, participants);
+    if (participants->model)
+        fputs(" (predicted)", out);
+    else
+        fprintf(out, " (bootstrap %s%s)", participants->bootstrap,
+                job->bootstrap.ranks_as == RANKS_THREADS ? ", as threads" : "");
+    fprintf(out, "; memory %s; transport %s", job->memory->name, job->transports_text);
+    if (job->channels != CHANNELS_AUTO)
+        fprintf(out, "; channels %d", job->channels);
+    else if (job_considers_devices(job))
+        fputs("; channels auto", out);
+    print_common(out, job, columns);
+    if (any.sized)
+        fprintf(out, "; %s", job->in_place ? "in-place" : "out of place");
+    if (any.counted)
+        fprintf(out, "; counts %s", job->counts_text);
+    if (any.rooted && job->root == ROOT_ALL)
+        fputs("; every root in turn", out);
+    else if (any.rooted)
+        fprintf(out, "; root %d", job->root);
+    if (participants->model)
+        print_model(out, job, participants->model);
+    else
+        print_iterations(out, job, participants);
     fputs("\n", out);
     print_split(out, job, participants->split);
     gpus_print(out, participants, job->bootstrap.verbosity >= 1);

@@ -18,6 +18,7 @@
 #include "run/cpu_binding.h"
 #include "run/job.h"
 #include "run/split.h"
+#include "simulate/model.h"
 #include "verdict/rank_state.h"
 
 /* Where one rank's time went in the timed iterations of a line. */
@@ -58,6 +59,7 @@ struct result {
     size_t count, bytes;
     int root;
     int channels; /* 0: a vendor's library has its own */
+    bool is_predicted; /* its times are those of a model; there were no iterations */
     long iterations, checked;
     size_t wrong; /* wrong elements, over all ranks and checked iterations */
     /* Of each group; the results free them. The three by p50, of equal ones the first; there may be
@@ -113,7 +115,14 @@ struct participants {
     /* Likewise: that have the ranks' memory; NULL also where it is the host's. */
     const struct memory_device *devices;
     const char *bootstrap;
+    const struct model *model; /* that predicts; NULL: the ranks run */
 };
+
+/* Has the line times? */
+static inline bool result_is_timed(const struct result *result)
+{
+    return result->iterations > 0 || result->is_predicted;
+}
 
 /* How it ended. */
 struct job_end {

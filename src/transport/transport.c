@@ -33,6 +33,13 @@ const struct transport *transport_find(const char *name)
     return NULL;
 }
 
+enum path transport_path(const struct transport *transport, const struct path_query *query)
+{
+    if (transport->path_of)
+        return transport->path_of(query);
+    return query->copy == COPY_BCOPY ? PATH_BCOPY : PATH_ZCOPY;
+}
+
 bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind, char *reason)
 {
     if (endpoint->transport->reaches)

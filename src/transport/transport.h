@@ -53,6 +53,19 @@ struct traffic {
  * things than the link, and to measure them would delay them. */
 #define WAIT_STATS_LEAST ((size_t)64 << 10)
 
+/* What decides on the path of a message, in host or shared memory, where its transport chooses. */
+struct path_query {
+    enum copy_policy copy;
+    size_t bytes;    /* of the message */
+    size_t run;      /* of the shortest piece of memory that it consists of */
+    bool shared;     /* the sender's memory is shared, so that a peer can map it */
+    bool combines;   /* as in struct transfer */
+    bool one_way;    /* likewise */
+    bool has_core;   /* both ranks have a core of their own */
+    bool is_far;     /* their cores share no cache */
+    bool only_sends; /* the sender has no other message under way */
+};
+
 /* What a channel has waited for since it was made. */
 struct wait_stats {
     /* Receiving: ns in which a transfer could take bytes and none arrived. Counted only while
@@ -246,6 +259,10 @@ struct transport {
     /* The channel, owned by the endpoint; NULL if it is not connected. */
     struct channel *(*channel)(struct endpoint *endpoint, int peer, int lane, bool sends);
 
+    /* The path that a message takes over it, between ranks that can read each other's memory; what
+     * simulations go by. NULL: PATH_BCOPY, where the policy says so, else PATH_ZCOPY. */
+    enum path (*path_of)(const struct path_query *query);
+
     /* How the transport treats a connected peer: a few static words, the same for all peers that
      * are treated alike. *ns: the one-way latency of the smallest message; 0: not measured. NULL:
      * it treats all alike. */
@@ -299,6 +316,9 @@ struct transport {
      * regions of a rank stay until its process ends. Calls tick_on() where it takes long. */
     void (*close)(struct endpoint *endpoint);
 };
+
+/* transport->path_of(), or its default. */
+enum path transport_path(const struct transport *transport, const struct path_query *query);
 
 /* transport->reaches(), or its default. */
 bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind,

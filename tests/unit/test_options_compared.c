@@ -163,6 +163,7 @@ static void options_of_one_rank_may_differ(void **state)
         {"profile", ""},                         /* that of accept, likewise */
         {"write-profile", ""},                   /* likewise */
         {"baseline", ""},                        /* likewise */
+        {"model", ""},                           /* not an option of a run */
         {"json", "--json f"},                    /* rank 0 writes results */
         {"csv", "--csv f"},                      /* likewise */
         {"samples", "--samples f"},              /* likewise */

@@ -18,6 +18,7 @@
 #include "transports/shm/connect.h"
 #include "transports/shm/eager.h"
 #include "transports/shm/peer.h"
+#include "transports/shm/reference.h"
 #include "transports/shm/segment.h"
 #include "transports/transports.h"
 
@@ -249,6 +250,7 @@ const struct transport transport_shm = {
     .attach = shm_attach,
     .connect = shm_connect_and_say,
     .channel = shm_channel,
+    .path_of = shm_path_of,
     .describe = shm_describe,
     .activate = shm_activate,
     .eager_most = shm_eager_most,

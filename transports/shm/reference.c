@@ -56,25 +56,39 @@ static bool shm_only_sends(const struct shm_channel *channel)
            !endpoint->active[false].first;
 }
 
-/* Does --copy auto send these bytes of a message by reference? */
-static bool shm_auto_refers(const struct shm_channel *channel, const struct transfer *transfer,
-                            size_t bytes, bool shared, const struct shm_reference *reference)
+/* Does --copy auto send `bytes` bytes of a message by one reference? */
+static bool shm_auto_refers(const struct path_query *query, size_t bytes)
 {
-    size_t length = transfer->length;
-    enum shm_source source = shared                                ? SHM_SHARED
-                             : shm_is_far(channel->peer->distance) ? SHM_PRIVATE_FAR
-                                                                   : SHM_PRIVATE_NEAR;
+    enum shm_source source = query->shared                       ? SHM_SHARED
+                             : query->is_far || !query->has_core ? SHM_PRIVATE_FAR
+                                                                 : SHM_PRIVATE_NEAR;
     /* A system call cannot combine what it reads. To copy it twice is faster if both ranks have a
      * core, or if the sender has little else to do. */
-    if (source != SHM_SHARED && transfer->combines &&
-        (channel->peer->distance != SHM_CORELESS || transfer->one_way))
+    if (source != SHM_SHARED && query->combines && (query->has_core || query->one_way))
         return false;
     /* Slots use both cores, where the sender's would be idle while the other one reads. But bytes
      * that do not stay in the cache on their way go through memory twice. */
-    if (source == SHM_PRIVATE_NEAR && length <= HELP_MOST && shm_only_sends(channel))
+    if (source == SHM_PRIVATE_NEAR && query->bytes <= HELP_MOST && query->only_sends)
         return false;
-    return length > shm_auto[source].bcopy_most && bytes >= shm_auto[source].reference_least &&
-           reference->run >= shm_auto[source].run_least;
+    return query->bytes > shm_auto[source].bcopy_most &&
+           bytes >= shm_auto[source].reference_least && query->run >= shm_auto[source].run_least;
+}
+
+enum path shm_path_of(const struct path_query *query)
+{
+    switch (query->copy) {
+    case COPY_BCOPY:
+        return PATH_BCOPY;
+    case COPY_ZCOPY:
+        return PATH_ZCOPY;
+    case COPY_LL:
+        return PATH_LL;
+    case COPY_AUTO:
+        break;
+    }
+    if (query->bytes <= SHM_LINE_BYTES)
+        return PATH_LINE;
+    return shm_auto_refers(query, query->bytes) ? PATH_ZCOPY : PATH_BCOPY;
 }
 
 size_t shm_refer(const struct shm_channel *channel, const struct transfer *transfer, size_t most,
@@ -89,7 +103,15 @@ size_t shm_refer(const struct shm_channel *channel, const struct transfer *trans
     bool shared = bytes > 0 && endpoint->address.regions[reference->region].fd >= 0;
     if (bytes == 0 || (!shared && !channel->peer->it_reads))
         return 0;
-    if (policy == COPY_AUTO && !shm_auto_refers(channel, transfer, bytes, shared, reference))
-        return 0;
-    return bytes;
+    const struct path_query query = {
+        .bytes = transfer->length,
+        .run = reference->run,
+        .shared = shared,
+        .combines = transfer->combines,
+        .one_way = transfer->one_way,
+        .has_core = channel->peer->distance != SHM_CORELESS,
+        .is_far = shm_is_far(channel->peer->distance),
+        .only_sends = shm_only_sends(channel),
+    };
+    return policy == COPY_AUTO && !shm_auto_refers(&query, bytes) ? 0 : bytes;
 }

@@ -34,6 +34,7 @@
 
 #define SHM_CACHE_LINE   64
 #define SHM_REGIONS_MOST 8
+#define SHM_LINE_BYTES   56 /* of a message that travels in one line, beside its head */
 #define SHM_SLOT_MOST    ((size_t)1 << 29) /* limit of the length field of a cell */
 #define SHM_BCOPY_MOST   ((size_t)8 << 10) /* of shared memory under auto; more goes by reference */
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* one call costs 2 us, then reads 10 GB/s */
@@ -47,7 +48,7 @@ enum shm_cell_kind { SHM_BYTES, SHM_REFERENCE };
  * slot cell, which is a slot of --slots, follow it. */
 struct shm_cell {
     _Atomic uint64_t head; /* number (32 bits), length (30), kind (2) */
-    char data[56];
+    char data[SHM_LINE_BYTES];
 };
 
 /* Bytes that the receiver reads in the memory of the sender: `times` runs. */

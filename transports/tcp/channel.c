@@ -36,16 +36,21 @@ static enum status tcp_lost(const struct channel *channel, const char *why)
                      channel->peer, channel->lane, why);
 }
 
-static enum path tcp_path(const struct endpoint *endpoint, const struct transfer *transfer)
+static enum path tcp_path(enum copy_policy copy, size_t bytes)
 {
-    switch (endpoint->config.copy) {
+    switch (copy) {
     case COPY_BCOPY:
         return PATH_BCOPY;
     case COPY_ZCOPY:
         return PATH_ZCOPY;
     default:
-        return transfer->length > ZCOPY_THRESHOLD ? PATH_ZCOPY : PATH_BCOPY;
+        return bytes > ZCOPY_THRESHOLD ? PATH_ZCOPY : PATH_BCOPY;
     }
+}
+
+enum path tcp_path_of(const struct path_query *query)
+{
+    return tcp_path(query->copy, query->bytes);
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -182,7 +187,7 @@ static enum status tcp_step(struct tcp_channel *channel, size_t most, size_t *mo
 {
     struct traffic *traffic = &channel->base.endpoint->traffic;
     struct transfer *transfer = channel->base.first;
-    enum path path = tcp_path(channel->base.endpoint, transfer);
+    enum path path = tcp_path(channel->base.endpoint->config.copy, transfer->length);
     size_t wanted = 0, allowed = smaller(transfer->limit - transfer->issued, most);
     bool packed = channel->base.sends && channel->slot_begin < channel->slot_end;
     enum status status = STATUS_OK;

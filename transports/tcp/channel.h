@@ -13,4 +13,7 @@ enum status tcp_channel_progress(struct tcp_channel *channel);
  * needs more than what the peer sent before. */
 enum status tcp_channel_check(const struct tcp_channel *channel);
 
+/* As the hook of struct transport. */
+enum path tcp_path_of(const struct path_query *query);
+
 #endif

@@ -180,6 +180,7 @@ const struct transport transport_tcp = {
     .connect = tcp_connect,
     .settle = tcp_settle,
     .channel = tcp_channel,
+    .path_of = tcp_path_of,
     .wait_stats = tcp_wait_stats,
     .activate = tcp_activate,
     .progress = tcp_progress,

@@ -1,0 +1,161 @@
+/*
+ * json_reader.c - reads a document that a user may have edited.
+ */
+#include "cli/model/json_reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text_file.h"
+
+#define SCHEMA 1
+
+void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
+{
+    char text[300];
+    va_list arguments;
+    if (reader->status != STATUS_OK)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    reader->status = fail(STATUS_USAGE, "%.200s: %s%s %s: %s", reader->path, reader->place, key,
+                          text, reader->remedy);
+}
+
+static void syntax_refuse(struct json_reader *reader, const json_error_t *error)
+{
+    if (json_error_code(error) == json_error_premature_end_of_input)
+        reader->status = fail(STATUS_USAGE, "%.200s is cut off: its JSON ends in line %d: %s",
+                              reader->path, error->line, reader->remedy);
+    else
+        reader->status = fail(STATUS_USAGE, "%.200s is no JSON: line %d, column %d: %s; %s",
+                              reader->path, error->line, error->column, error->text,
+                              reader->remedy);
+}
+
+json_t *json_reader_open(struct json_reader *reader, const char *path, const char *remedy,
+                         size_t bytes_most)
+{
+    char *text = NULL;
+    json_error_t error;
+    json_t *document = NULL;
+    *reader = (struct json_reader){.path = path, .remedy = remedy};
+    reader->status = text_file_read(path, &text);
+    if (reader->status != STATUS_OK)
+        return NULL;
+    if (strlen(text) > bytes_most) {
+        reader->status = fail(STATUS_USAGE, "%.200s has %zu KiB, and at most %zu are read: %s", path,
+                              strlen(text) >> 10, bytes_most >> 10, remedy);
+    } else {
+        document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+        if (!document)
+            syntax_refuse(reader, &error);
+    }
+    free(text);
+    if (document && json_reader_number(reader, document, "schema", 1, 1e9) != SCHEMA &&
+        reader->status == STATUS_OK)
+        json_reader_fail(reader, "schema", "is not the one that this cctest reads, %d", SCHEMA);
+    if (reader->status != STATUS_OK) {
+        json_decref(document);
+        return NULL;
+    }
+    return document;
+}
+
+/* The value at `key`; NULL after a failure. */
+static const json_t *value_get(struct json_reader *reader, const json_t *object, const char *key)
+{
+    const json_t *value = reader->status == STATUS_OK ? json_object_get(object, key) : NULL;
+    if (!value)
+        json_reader_fail(reader, key, "is missing");
+    return value;
+}
+
+double json_reader_number(struct json_reader *reader, const json_t *object, const char *key,
+                          double least, double most)
+{
+    const json_t *value = value_get(reader, object, key);
+    if (!value)
+        return 0;
+    double number = json_number_value(value);
+    if (json_is_number(value) && number >= least && number <= most)
+        return number;
+    json_reader_fail(reader, key, "is no number from %g to %g", least, most);
+    return 0;
+}
+
+bool json_reader_bool(struct json_reader *reader, const json_t *object, const char *key)
+{
+    const json_t *value = value_get(reader, object, key);
+    if (value && !json_is_boolean(value))
+        json_reader_fail(reader, key, "is neither true nor false");
+    return json_is_true(value);
+}
+
+void json_reader_text(struct json_reader *reader, const json_t *object, const char *key, char *text,
+                      size_t size)
+{
+    const json_t *value = value_get(reader, object, key);
+    text[0] = '\0';
+    if (!value)
+        return;
+    if (!json_is_string(value) || json_string_length(value) >= size)
+        json_reader_fail(reader, key, "is no text of fewer than %zu bytes", size);
+    else
+        memcpy(text, json_string_value(value), json_string_length(value) + 1);
+}
+
+int json_reader_word(struct json_reader *reader, const json_t *object, const char *key,
+                     const char *const *words)
+{
+    const json_t *value = value_get(reader, object, key);
+    const char *word = json_string_value(value);
+    char list[200] = "";
+    if (!value)
+        return 0;
+    for (int i = 0; words[i]; i++) {
+        if (word && strcmp(word, words[i]) == 0)
+            return i;
+        size_t length = strlen(list);
+        snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", words[i]);
+    }
+    json_reader_fail(reader, key, "is none of %s", list);
+    return 0;
+}
+
+const json_t *json_reader_array(struct json_reader *reader, const json_t *object, const char *key,
+                                size_t most)
+{
+    const json_t *value = value_get(reader, object, key);
+    if (value && (!json_is_array(value) || json_array_size(value) > most)) {
+        json_reader_fail(reader, key, "is no array of at most %zu entries", most);
+        return NULL;
+    }
+    return value;
+}
+
+const json_t *json_reader_object(struct json_reader *reader, const json_t *object, const char *key)
+{
+    const json_t *value = value_get(reader, object, key);
+    if (value && !json_is_object(value)) {
+        json_reader_fail(reader, key, "is no object");
+        return NULL;
+    }
+    return value;
+}
+
+size_t json_reader_enter(struct json_reader *reader, const char *key, size_t index)
+{
+    size_t before = strlen(reader->place);
+    snprintf(reader->place + before, sizeof reader->place - before, "%s[%zu].", key, index);
+    return before;
+}
+
+void json_reader_leave(struct json_reader *reader, size_t before)
+{
+    reader->place[before] = '\0';
+}

@@ -1,0 +1,18 @@
+/*
+ * model_file.h - a model as a file: what `cctest fit` writes, and --model reads.
+ */
+#ifndef CCTEST_CLI_MODEL_MODEL_FILE_H
+#define CCTEST_CLI_MODEL_MODEL_FILE_H
+
+#include <jansson.h>
+
+#include "simulate/model.h"
+
+/* STATUS_USAGE, with the file and the place in it, for one that is no model. On success the caller
+ * frees *model with free(). */
+enum status model_read(const char *path, struct model **model);
+
+/* The document; `residuals` (taken over, NULL: none): how well its numbers fit. NULL: out of memory. */
+json_t *model_json(const struct model *model, json_t *residuals);
+
+#endif

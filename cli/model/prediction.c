@@ -1,0 +1,50 @@
+/*
+ * prediction.c - how long a line of a job would take, by a model.
+ */
+#include "cli/model/prediction.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "run/candidates.h"
+#include "run/channel_count.h"
+
+#define PIECES_MOST      16    /* of a message */
+#define PIECES_MANY      4     /* where there are many ranks */
+#define RANKS_MANY       1024
+
+enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
+                            const struct rank_group *group, const int *node,
+                            const struct model *model, struct prediction *prediction)
+{
+    struct sized_problem sized;
+    if (candidate->choice.algorithm->vendor)
+        return fail(STATUS_USAGE, "%s runs steps of its own, which a model cannot know: name another "
+                                  "algorithm with -a",
+                    candidate->choice.algorithm->vendor);
+    enum status status = job_problem(job, candidate, bytes, group, &sized);
+    if (status != STATUS_OK)
+        return status;
+    const struct simulation simulation = {
+        .model = model,
+        .choice = &candidate->choice,
+        .problem = &sized.problem,
+        .channels = channel_count_host(job),
+        .datatype = candidate->datatype,
+        .reduction = candidate->reduction,
+        .memory = job->memory,
+        .transports = job->transports,
+        .copy = job->copy,
+        .chunk = job->chunk,
+        .shared = strcmp(job->memory->name, "shared") == 0,
+        .node = node,
+        .pieces = sized.problem.ranks < RANKS_MANY ? PIECES_MOST : PIECES_MANY,
+    };
+    *prediction = (struct prediction){
+        .count = sized.problem.count,
+        .bytes = collective_bytes(&sized.problem, candidate->datatype->size)};
+    status = simulate(&simulation, &prediction->simulated);
+    prediction->time = prediction->simulated.time / (double)candidate_trips(candidate);
+    counts_free(sized.counts);
+    return status;
+}

@@ -1,0 +1,93 @@
+/*
+ * cost.c - how much of an operation a core moves in one turn, and how long that takes.
+ */
+#include "simulate/cost.h"
+
+#include "collective/collective.h"
+
+#define PIECE_LEAST ((size_t)16 << 10) /* a slot of shm; about a call of tcp */
+
+const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t operation)
+{
+    const struct simulation *simulation = engine->simulation;
+    const struct collective *collective = simulation->problem->collective;
+    const struct program_operation *program = engine_operation(engine, operation);
+    const struct sim_operation *it = &engine->operations[operation];
+    const struct link_model *link = engine->channels[it->channel].link;
+    const struct sim_rank *rank = &engine->rank[it->rank];
+    const struct transport *transport = transport_find(link->transport);
+    const struct path_query query = {
+        .copy = simulation->copy,
+        .bytes = program->length * engine->element,
+        .run = program->run * engine->element,
+        .shared = simulation->shared,
+        .combines = collective->reduces,
+        .one_way = collective->rooted,
+        .has_core = engine->has_cores,
+        .is_far = link->distance != DISTANCE_CACHE,
+        .only_sends = rank->sends == 1 && rank->recvs == 0,
+    };
+    return link_path(link, transport_path(transport, &query), query.bytes);
+}
+
+/* Pieces grow from the smallest to the largest and shrink again, so that the two ends of a long message
+ * work at the same time for nearly all of it, with few pieces. */
+size_t cost_piece(const struct sim_engine *engine, uint32_t operation, size_t bytes)
+{
+    const struct sim_operation *it = &engine->operations[operation];
+    size_t length = engine_length(engine, operation);
+    size_t gone = it->done > it->issued ? it->done : it->issued, left = length - gone;
+    size_t most = length / (size_t)engine->simulation->pieces;
+    most = most < gone ? most : gone;
+    most = most < left / 2 ? most : left / 2;
+    most = most > PIECE_LEAST ? most : PIECE_LEAST;
+    if (engine->simulation->pieces == 1 || bytes <= most)
+        return bytes;
+    return most - most % engine->element;
+}
+
+size_t cost_grain(const struct sim_engine *engine, uint32_t operation)
+{
+    const struct simulation *simulation = engine->simulation;
+    size_t length = engine_length(engine, operation);
+    if (!engine_operation(engine, operation)->awaited)
+        return length;
+    return grain_of(simulation->chunk, length, simulation->memory->grain_least,
+                    simulation->memory->grain_most);
+}
+
+double cost_time(const struct sim_engine *engine, uint32_t operation, size_t bytes)
+{
+    const struct model *model = engine->simulation->model;
+    const struct sim_operation *it = &engine->operations[operation];
+    const struct program_operation *program = engine_operation(engine, operation);
+    const struct path_cost *cost =
+        it->partner == NONE ? NULL
+        : it->cost          ? it->cost
+                            : engine->operations[it->partner].cost;
+    double all = (double)(engine->rank[it->rank].program->elements * engine->element);
+    double count = (double)bytes, copy = curve_at(&model->copy, all);
+    double combine = engine->combine ? curve_at(engine->combine, all) : 0, placed;
+    bool begins = it->done == 0 && it->issued == 0;
+    switch ((enum operation_kind)program->kind) {
+    case OPERATION_COPY:
+    case OPERATION_FINISH:
+        return (begins ? model->copy_overhead : 0) + count * copy;
+    case OPERATION_REDUCE:
+        return (begins ? model->copy_overhead : 0) + count * combine;
+    case OPERATION_SEND:
+        if (cost->movement == MOVEMENT_PULL)
+            return cost->send_overhead;
+        return (begins ? cost->send_overhead : 0) + count * curve_at(&cost->send_byte, all);
+    case OPERATION_RECV:
+        return (begins ? cost->receive_overhead : 0) + count * curve_at(&cost->receive_byte, all);
+    case OPERATION_RECV_REDUCE:
+        break;
+    }
+    /* A path that combines out of what has arrived does so in the place of a copy. */
+    placed = curve_at(&cost->receive_byte, all);
+    placed += !cost->combines_apart && combine > copy ? combine - copy
+              : cost->combines_apart                  ? combine
+                                                      : 0;
+    return (begins ? cost->receive_overhead : 0) + count * placed;
+}

@@ -1,0 +1,331 @@
+/*
+ * engine_setup.c - makes the state of a simulation: ranks on cores, and channels with their messages.
+ */
+#include "simulate/engine_setup.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+/* Channels by sender, receiver and lane: a table with open addressing. */
+struct channel_table {
+    uint32_t *slots; /* indices of channels; NONE: free */
+    size_t size;     /* a power of two; at most half of it is full */
+};
+
+static uint64_t channel_hash(uint32_t sender, uint32_t receiver, uint32_t lane)
+{
+    uint64_t key = ((uint64_t)sender << 32 | receiver) + ((uint64_t)lane << 17);
+    key *= UINT64_C(0x9e3779b97f4a7c15);
+    return key ^ key >> 32;
+}
+
+/* Where the channel stands in the table, or would. */
+static uint32_t *channel_slot(const struct sim_engine *engine, const struct channel_table *table,
+                              uint32_t sender, uint32_t receiver, uint32_t lane)
+{
+    size_t at = channel_hash(sender, receiver, lane) & (table->size - 1);
+    for (; table->slots[at] != NONE; at = (at + 1) & (table->size - 1)) {
+        const struct sim_channel *channel = &engine->channels[table->slots[at]];
+        if (channel->sender == sender && channel->receiver == receiver && channel->lane == lane)
+            break;
+    }
+    return &table->slots[at];
+}
+
+/* Messages of all ranks, each counted at one end. */
+static size_t sends_count(const struct sim_engine *engine)
+{
+    size_t sends = 0;
+    for (uint32_t r = 0; r < engine->ranks; r++)
+        for (uint32_t i = 0; i < engine->rank[r].program->count; i++)
+            sends += engine->rank[r].program->operations[i].kind == OPERATION_SEND;
+    return sends;
+}
+
+enum rank_distance engine_distance(const struct simulation *simulation, int a, int b)
+{
+    const int *node = simulation->node;
+    return node && node[a] != node[b] ? DISTANCE_NETWORK : DISTANCE_CACHE;
+}
+
+/* The sender and the receiver of an operation's message. Where rank 0 stands for all, what it receives
+ * comes over the channel by which it sends as far. */
+static void message_ends(const struct sim_engine *engine, uint32_t operation, uint32_t *sender,
+                         uint32_t *receiver)
+{
+    const struct programs *programs = engine->programs;
+    uint32_t rank = engine->operations[operation].rank;
+    int peer = programs->peers[rank][operation - engine->rank[rank].first];
+    bool sends = engine_operation(engine, operation)->kind == OPERATION_SEND;
+    *sender = sends ? rank : (uint32_t)peer;
+    *receiver = sends ? (uint32_t)peer : rank;
+    if (programs->symmetry != SYMMETRY_NONE && !sends) {
+        *sender = 0;
+        *receiver = (uint32_t)symmetry_peer(programs, programs->symmetry, peer, (int)rank);
+    }
+}
+
+static enum status channel_create(struct sim_engine *engine, uint32_t sender, uint32_t receiver,
+                                  uint32_t lane)
+{
+    const struct simulation *simulation = engine->simulation;
+    enum rank_distance distance = engine_distance(simulation, (int)sender, (int)receiver);
+    const struct link_model *link = model_link(simulation->model, simulation->transports, distance);
+    if (!link)
+        return fail(STATUS_USAGE,
+                    "the model has no link of these transports for ranks %u and %u (%s): fit one on "
+                    "such ranks, or allow another transport with -x",
+                    sender, receiver, distance_names[distance]);
+    if (engine->channel_count == engine->channel_room) {
+        uint32_t room = engine->channel_room ? 2 * engine->channel_room : 64;
+        struct sim_channel *channels = realloc(engine->channels, room * sizeof *channels);
+        if (!channels)
+            return fail(STATUS_ERROR, "out of memory for %u channels: use fewer ranks", room);
+        engine->channels = channels;
+        engine->channel_room = room;
+    }
+    engine->channels[engine->channel_count++] = (struct sim_channel){.link = link,
+                                                                     .sender = sender,
+                                                                     .receiver = receiver,
+                                                                     .lane = lane,
+                                                                     .send_head = NONE,
+                                                                     .recv_head = NONE,
+                                                                     .pull_head = NONE,
+                                                                     .first_piece = NONE,
+                                                                     .last_piece = NONE};
+    return STATUS_OK;
+}
+
+/* Puts an operation behind those of its channel. */
+static enum status message_add(struct sim_engine *engine, const struct channel_table *table,
+                               uint32_t operation, uint32_t *last)
+{
+    const struct program_operation *it = engine_operation(engine, operation);
+    uint32_t sender, receiver, lane = (uint32_t)it->lane;
+    message_ends(engine, operation, &sender, &receiver);
+    uint32_t *slot = channel_slot(engine, table, sender, receiver, lane);
+    if (*slot == NONE) {
+        *slot = engine->channel_count;
+        enum status status = channel_create(engine, sender, receiver, lane);
+        if (status != STATUS_OK)
+            return status;
+    }
+    struct sim_channel *channel = &engine->channels[*slot];
+    bool sends = it->kind == OPERATION_SEND;
+    uint32_t *head = sends ? &channel->send_head : &channel->recv_head;
+    engine->operations[operation].channel = *slot;
+    if (*head == NONE)
+        *head = operation;
+    else
+        engine->operations[last[2 * *slot + sends]].next = operation;
+    last[2 * *slot + sends] = operation;
+    return STATUS_OK;
+}
+
+/* Each message has two ends: the nth of the sender and the nth of the receiver. */
+static enum status messages_pair(struct sim_engine *engine)
+{
+    for (uint32_t c = 0; c < engine->channel_count; c++) {
+        struct sim_channel *channel = &engine->channels[c];
+        uint32_t send = channel->send_head, recv = channel->recv_head;
+        while (send != NONE && recv != NONE &&
+               engine_length(engine, send) == engine_length(engine, recv)) {
+            engine->operations[send].partner = recv;
+            engine->operations[recv].partner = send;
+            send = engine->operations[send].next;
+            recv = engine->operations[recv].next;
+        }
+        if (send != NONE || recv != NONE)
+            return fail(STATUS_ERROR,
+                        "the messages from rank %u to rank %u on lane %u do not meet: the algorithm "
+                        "is wrong (tests/unit/test_algorithms finds why)",
+                        channel->sender, channel->receiver, channel->lane);
+        channel->pull_head = channel->send_head;
+    }
+    return STATUS_OK;
+}
+
+static enum status channels_open(struct sim_engine *engine)
+{
+    size_t sends = sends_count(engine);
+    struct channel_table table = {.size = 16};
+    while (table.size < 4 * sends)
+        table.size *= 2;
+    table.slots = malloc(table.size * sizeof *table.slots);
+    /* A message whose ends do not meet has a channel at each end. */
+    uint32_t *last = malloc((2 * (size_t)engine->operation_count + 2) * sizeof *last);
+    enum status status = STATUS_OK;
+    if (!table.slots || !last)
+        status = fail(STATUS_ERROR, "out of memory for %zu messages: use fewer ranks", sends);
+    for (size_t i = 0; i < table.size && status == STATUS_OK; i++)
+        table.slots[i] = NONE;
+    for (uint32_t i = 0; i < engine->operation_count && status == STATUS_OK; i++)
+        if (operation_travels((enum operation_kind)engine_operation(engine, i)->kind))
+            status = message_add(engine, &table, i, last);
+    if (status == STATUS_OK)
+        status = messages_pair(engine);
+    free(table.slots);
+    free(last);
+    return status;
+}
+
+/* Hosts are numbered from 0. */
+static uint32_t hosts_count(const struct simulation *simulation)
+{
+    int last = 0;
+    for (int r = 0; simulation->node && r < simulation->problem->ranks; r++)
+        last = simulation->node[r] > last ? simulation->node[r] : last;
+    return (uint32_t)last + 1;
+}
+
+/* Ranks on cores: in turn, as the session binds them. */
+static enum status ranks_open(struct sim_engine *engine)
+{
+    const struct simulation *simulation = engine->simulation;
+    uint32_t ranks = (uint32_t)simulation->problem->ranks, operations = 0, epochs = 0;
+    uint32_t hosts = hosts_count(simulation), cores = (uint32_t)simulation->model->cores;
+    uint32_t *placed = calloc(hosts, sizeof *placed);
+    engine->core_count = hosts * cores;
+    engine->rank = calloc(engine->ranks, sizeof *engine->rank);
+    engine->cores = calloc(engine->core_count, sizeof *engine->cores);
+    engine->has_cores = true;
+    for (uint32_t r = 0; r < ranks && placed && engine->rank; r++) {
+        uint32_t host = simulation->node ? (uint32_t)simulation->node[r] : 0;
+        uint32_t place = placed[host]++;
+        engine->has_cores &= place < cores;
+        if (r >= engine->ranks)
+            continue;
+        const struct rank_program *program = engine->programs->program[r];
+        engine->rank[r] = (struct sim_rank){.program = program,
+                                            .first = operations,
+                                            .left = program->count,
+                                            .epoch_first = epochs,
+                                            .ready = NONE,
+                                            .last_ready = NONE,
+                                            .next_rank = NONE,
+                                            .core = host * cores + place % cores};
+        operations += program->count;
+        epochs += program->epoch_count;
+    }
+    free(placed);
+    engine->operation_count = operations;
+    engine->epoch_left = calloc((size_t)epochs + 1, sizeof *engine->epoch_left);
+    if (!placed || !engine->rank || !engine->cores || !engine->epoch_left)
+        return fail(STATUS_ERROR, "out of memory for %u ranks on %u cores", ranks,
+                    engine->core_count);
+    for (uint32_t c = 0; c < engine->core_count; c++)
+        engine->cores[c] =
+            (struct sim_core){.rank = NONE, .first = NONE, .last = NONE, .operation = NONE};
+    return STATUS_OK;
+}
+
+static enum status operations_open(struct sim_engine *engine)
+{
+    int steps = 0;
+    engine->operations = calloc((size_t)engine->operation_count + 1, sizeof *engine->operations);
+    engine->visible = calloc((size_t)engine->operation_count + 1, sizeof *engine->visible);
+    for (uint32_t r = 0; r < engine->ranks && engine->operations; r++) {
+        const struct sim_rank *rank = &engine->rank[r];
+        steps = rank->program->steps > steps ? rank->program->steps : steps;
+        for (uint32_t i = 0; i < rank->program->count; i++)
+            engine->operations[rank->first + i] = (struct sim_operation){.rank = r,
+                                                                         .channel = NONE,
+                                                                         .partner = NONE,
+                                                                         .next = NONE,
+                                                                         .watchers = NONE,
+                                                                         .next_watcher = NONE,
+                                                                         .next_ready = NONE};
+        for (uint32_t e = 0; e < rank->program->epoch_count; e++)
+            engine->epoch_left[rank->epoch_first + e] = rank->program->epochs[e].operations;
+    }
+    engine->steps = steps;
+    engine->step_end = calloc((size_t)steps + 1, sizeof *engine->step_end);
+    if (!engine->operations || !engine->visible || !engine->step_end)
+        return fail(STATUS_ERROR, "out of memory for %u operations: use fewer ranks",
+                    engine->operation_count);
+    return STATUS_OK;
+}
+
+/* The least time for a byte on any path of a link; 0: no path has a wire. */
+static double wire_least(const struct link_model *link)
+{
+    double least = 0;
+    for (int i = 0; i < link->path_count; i++) {
+        double wire = link->paths[i].wire;
+        least = wire > 0 && (least == 0 || wire < least) ? wire : least;
+    }
+    return least;
+}
+
+/* Gives each channel its ports: of its ends' ranks or hosts, an output and an input each. Where rank 0
+ * stands for all, the ranks of its host share its port equally. */
+static enum status ports_open(struct sim_engine *engine)
+{
+    const struct simulation *simulation = engine->simulation;
+    uint32_t ranks = (uint32_t)simulation->problem->ranks, shared = 0;
+    bool symmetric = engine->programs->symmetry != SYMMETRY_NONE;
+    double *capacity = calloc(4 * (size_t)ranks + 1, sizeof *capacity);
+    if (!capacity)
+        return fail(STATUS_ERROR, "out of memory for the ports of %u ranks", ranks);
+    for (uint32_t r = 0; simulation->node && r < ranks; r++)
+        shared += simulation->node[r] == simulation->node[0];
+    for (uint32_t c = 0; c < engine->channel_count; c++) {
+        struct sim_channel *channel = &engine->channels[c];
+        double wire = wire_least(channel->link);
+        bool node = channel->link->port == PORT_NODE && simulation->node;
+        if (channel->link->port == PORT_NONE || wire == 0)
+            continue;
+        uint32_t ends[2] = {channel->sender, symmetric ? channel->sender : channel->receiver};
+        for (uint32_t end = 0; end < 2; end++) {
+            uint32_t owner = node ? ranks + (uint32_t)simulation->node[ends[end]] : ends[end];
+            channel->ports[end] = 2 * owner + end;
+            double rate = 1 / wire / (symmetric && node && shared > 0 ? shared : 1);
+            if (rate > capacity[channel->ports[end]])
+                capacity[channel->ports[end]] = rate;
+        }
+        channel->port_count = 2;
+    }
+    engine->flows = flows_create(capacity, 4 * ranks, 2);
+    free(capacity);
+    return engine->flows ? STATUS_OK
+                         : fail(STATUS_ERROR, "out of memory for the ports of %u ranks", ranks);
+}
+
+enum status engine_open(const struct simulation *simulation, const struct programs *programs,
+                        struct sim_engine *engine)
+{
+    *engine = (struct sim_engine){.simulation = simulation,
+                              .programs = programs,
+                              .element = simulation->datatype->size,
+                              .ranks = (uint32_t)programs->held,
+                              .free_piece = NONE};
+    if (simulation->reduction)
+        engine->combine =
+            model_combine(simulation->model, simulation->datatype, simulation->reduction);
+    enum status status = ranks_open(engine);
+    if (status == STATUS_OK)
+        status = operations_open(engine);
+    if (status == STATUS_OK)
+        status = channels_open(engine);
+    if (status == STATUS_OK)
+        status = ports_open(engine);
+    if (status != STATUS_OK)
+        engine_close(engine);
+    return status;
+}
+
+void engine_close(struct sim_engine *engine)
+{
+    free(engine->rank);
+    free(engine->operations);
+    free(engine->visible);
+    free(engine->epoch_left);
+    free(engine->channels);
+    free(engine->cores);
+    free(engine->pieces);
+    free(engine->step_end);
+    events_free(&engine->events);
+    flows_free(engine->flows);
+    *engine = (struct sim_engine){0};
+}

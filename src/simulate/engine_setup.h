@@ -1,0 +1,17 @@
+/*
+ * engine_setup.h - makes the state of a simulation: ranks on cores, and channels with their messages.
+ */
+#ifndef CCTEST_SIMULATE_ENGINE_SETUP_H
+#define CCTEST_SIMULATE_ENGINE_SETUP_H
+
+#include "simulate/state.h"
+
+/* All at rest, at time 0. Errors as of simulate(). */
+enum status engine_open(const struct simulation *simulation, const struct programs *programs,
+                        struct sim_engine *engine);
+void engine_close(struct sim_engine *engine);
+
+/* How far two ranks are from each other. */
+enum rank_distance engine_distance(const struct simulation *simulation, int a, int b);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * programs.h - the programs of all ranks, and whether one of them stands for all.
+ *
+ * Many algorithms treat all ranks alike: rank r does what rank 0 does, with peers that are as far
+ * from it. Then all ranks do everything at the same time, and a simulation of rank 0 alone is exact,
+ * as long as links and cores treat all ranks alike, too. "As far" means: the same distance around
+ * the ring of ranks; the same bits flipped in the rank's number; or, where ranks form groups of one
+ * size, the same distance around the ring of groups, and around that of the ranks in a group.
+ */
+#ifndef CCTEST_SIMULATE_PROGRAMS_H
+#define CCTEST_SIMULATE_PROGRAMS_H
+
+#include "base/status.h"
+#include "schedule/algorithm.h"
+#include "simulate/rank_program.h"
+
+enum symmetry {
+    SYMMETRY_NONE,   /* each rank has a program of its own */
+    SYMMETRY_RING,   /* peer - rank, modulo the ranks */
+    SYMMETRY_XOR,    /* peer ^ rank */
+    SYMMETRY_GROUPS, /* the difference of groups, and of places in them, each modulo their number */
+    SYMMETRIES
+};
+
+struct programs {
+    int ranks;
+    enum symmetry symmetry;
+    int held; /* programs: 1 where rank 0 stands for all, else those of all ranks */
+    struct rank_program **program; /* of each; ranks with equal programs share them */
+    int32_t **peers;               /* of each, by operation */
+    struct rank_program **distinct; /* each program once */
+    int distinct_count;
+    const struct shape *shape; /* of the problem; NULL: none */
+};
+
+/* Builds the schedules of all ranks. `kinds`: of each pair of ranks, what must be equal where a
+ * symmetry is to hold (such as the class of the link); NULL: all pairs are alike. `symmetric`: false
+ * holds the programs of all ranks in any case. Errors as of schedule_build(); STATUS_ERROR: memory
+ * ran out. On success the caller calls programs_close(). */
+typedef int link_kind(const void *context, int rank, int peer);
+enum status programs_open(const struct choice *choice, const struct problem *problem, int channels,
+                          link_kind *kind, const void *context, bool symmetric,
+                          struct programs *programs);
+void programs_close(struct programs *programs);
+
+/* How far a peer is from a rank, under a symmetry: the peer that rank 0 has at that distance. */
+int symmetry_peer(const struct programs *programs, enum symmetry symmetry, int rank, int peer);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * simulation.h - what is to be simulated.
+ */
+#ifndef CCTEST_SIMULATE_SIMULATION_H
+#define CCTEST_SIMULATE_SIMULATION_H
+
+#include "memory/memory.h"
+#include "schedule/algorithm.h"
+#include "simulate/model.h"
+
+struct simulation {
+    const struct model *model;
+    const struct choice *choice;
+    const struct problem *problem;
+    int channels;                   /* slices of every block */
+    const struct datatype *datatype;
+    const struct reduction *reduction; /* NULL: the collective does not combine */
+    const struct memory_kind *memory;
+    const struct transport_choice *transports; /* that may be used, ended by a NULL transport */
+    enum copy_policy copy;
+    size_t chunk;    /* bytes; 0: whole messages; GRAIN_AUTO */
+    bool shared;     /* the buffers lie in memory that peers of the host can map */
+    const int *node; /* the host of each rank, from 0, fewer than the ranks; NULL: all have one host */
+    int pieces;      /* into which a long message is cut at most, so that its ends work at the same
+                        time; 1: none is cut */
+};
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * simulator.c - how long a collective takes, by the schedules and the costs of a model.
+ */
+#include "simulate/simulator.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "simulate/engine.h"
+#include "simulate/engine_setup.h"
+
+static int kind_of(const void *context, int rank, int peer)
+{
+    return (int)engine_distance(context, rank, peer);
+}
+
+/* Ranks that share cores wait for each other, so they are not alike. */
+static bool ranks_share_cores(const struct simulation *simulation)
+{
+    int ranks = simulation->problem->ranks, cores = simulation->model->cores, most = 0;
+    int *count = calloc((size_t)ranks + 1, sizeof *count);
+    for (int r = 0; r < ranks && count; r++) {
+        int *host = &count[simulation->node ? simulation->node[r] : 0];
+        most = ++*host > most ? *host : most;
+    }
+    free(count);
+    return !count || most > cores;
+}
+
+static enum status result_take(struct sim_engine *engine, struct simulated *simulated)
+{
+    const struct programs *programs = engine->programs;
+    if (engine->failed)
+        return fail(STATUS_ERROR, "out of memory for a simulation of %d ranks: use fewer",
+                    programs->ranks);
+    *simulated = (struct simulated){.steps = engine->steps,
+                                    .step_end = engine->step_end,
+                                    .symmetry = programs->symmetry,
+                                    .programs = programs->distinct_count,
+                                    .simulated_ranks = (int)engine->ranks,
+                                    .events = engine->handled};
+    engine->step_end = NULL;
+    for (uint32_t r = 0; r < engine->ranks; r++) {
+        if (engine->rank[r].left > 0) {
+            simulated_free(simulated);
+            return fail(STATUS_ERROR,
+                        "rank %u waits for ever in the simulation: the algorithm is wrong "
+                        "(tests/unit/test_algorithms finds why)",
+                        r);
+        }
+        if (engine->rank[r].end > simulated->time) {
+            simulated->time = engine->rank[r].end;
+            simulated->slowest = (int)r;
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status simulate(const struct simulation *simulation, struct simulated *simulated)
+{
+    struct programs programs;
+    struct sim_engine engine;
+    enum status status = programs_open(simulation->choice, simulation->problem,
+                                       simulation->channels, kind_of, simulation,
+                                       !ranks_share_cores(simulation), &programs);
+    if (status != STATUS_OK)
+        return status;
+    status = engine_open(simulation, &programs, &engine);
+    if (status == STATUS_OK) {
+        engine_run(&engine);
+        status = result_take(&engine, simulated);
+        engine_close(&engine);
+    }
+    programs_close(&programs);
+    return status;
+}
+
+void simulated_free(struct simulated *simulated)
+{
+    free(simulated->step_end);
+    *simulated = (struct simulated){0};
+}

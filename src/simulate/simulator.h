@@ -1,0 +1,32 @@
+/*
+ * simulator.h - how long a collective takes: computes it from the schedules and the costs of a model.
+ *
+ * The simulator interprets the schedules that the executor runs, in the same way: operations are open
+ * at once but for fences, each goes as far as earlier ones allow (schedule/limit.h), messages on a
+ * lane keep their order, and what a message does depends on its path. Time is that of cores, each of
+ * which serves one operation at a time, piece by piece and in turn, and of wires, which flows share
+ * fairly (flows.h).
+ */
+#ifndef CCTEST_SIMULATE_SIMULATOR_H
+#define CCTEST_SIMULATE_SIMULATOR_H
+
+#include "simulate/programs.h"
+#include "simulate/simulation.h"
+
+struct simulated {
+    double time;            /* us, until the last rank has ended */
+    int slowest;            /* that rank */
+    int steps;              /* of any rank */
+    double *step_end;       /* us: when the last operation of each step has ended; owned */
+    enum symmetry symmetry; /* that let rank 0 stand for all */
+    int simulated_ranks;    /* 1 then; else all */
+    int programs;           /* of those ranks, that differ in more than peers */
+    uint64_t events;
+};
+
+/* Errors: STATUS_USAGE: the algorithm refuses the problem, or the model lacks the links that it needs;
+ * STATUS_ERROR: memory ran out. On success the caller calls simulated_free(). */
+enum status simulate(const struct simulation *simulation, struct simulated *simulated);
+void simulated_free(struct simulated *simulated);
+
+#endif

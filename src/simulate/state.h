@@ -1,0 +1,130 @@
+/*
+ * state.h - the state of a simulation: what ranks, cores, channels and operations are doing.
+ */
+#ifndef CCTEST_SIMULATE_STATE_H
+#define CCTEST_SIMULATE_STATE_H
+
+#include "simulate/events.h"
+#include "simulate/flows.h"
+#include "simulate/programs.h"
+#include "simulate/simulation.h"
+
+#define NONE UINT32_MAX /* no operation, channel or rank */
+
+/* Of an operation of a rank that is simulated; by one numbering of those of all. In bytes. */
+struct sim_operation {
+    size_t limit, done; /* as in struct transfer */
+    size_t issued;      /* of a send: put into slots, announced or given to the NIC */
+    size_t granted;     /* of a recv: that the sender was told of, where it must be */
+    size_t moving;      /* that its core is moving now */
+    uint32_t rank, channel;
+    uint32_t first_wait;      /* all waits before it are satisfied */
+    uint32_t partner;         /* the other end of its message */
+    uint32_t next;            /* the next message on its channel, of the same end */
+    uint32_t watchers;        /* operations that it holds back */
+    uint32_t next_watcher;    /* of the operation that holds this one back */
+    uint32_t next_ready;      /* behind it in the queue of its rank */
+    const struct path_cost *cost; /* of a send, once it has begun */
+    bool is_open, is_ready;
+};
+
+/* From one rank to another, on a lane. Byte counts are of all its messages. */
+struct sim_channel {
+    const struct link_model *link;
+    uint32_t sender, receiver; /* ranks */
+    uint32_t lane;
+    uint32_t send_head, recv_head; /* the next messages to move; NONE: none is left */
+    uint32_t pull_head;            /* sends by reference, the oldest that is not read */
+    size_t taken_before;              /* bytes of messages before the head of the receiver */
+    size_t arrived;                   /* that the receiver may have taken */
+    size_t granted, given;            /* that the receiver has room for; and of those, sent */
+    size_t outstanding;               /* pushed, and not taken */
+    double last_arrival;              /* us: messages keep their order */
+    uint32_t first_piece, last_piece; /* that wait for the wire, the first on it */
+    uint32_t ports[2], port_count;    /* resources of the wire */
+    bool is_blocked;                  /* its window is full, and it has more to send */
+};
+
+/* A part of a message that waits for the wire. */
+struct sim_piece {
+    size_t bytes;
+    double wire, latency;
+    uint32_t next;
+};
+
+struct sim_rank {
+    const struct rank_program *program;
+    uint32_t first;            /* its operation 0 */
+    uint32_t left;             /* operations that have not ended */
+    uint32_t epoch_first;      /* in engine->epoch_left */
+    uint32_t ready, last_ready; /* operations that its core may serve, in turn */
+    uint32_t next_rank;        /* behind it in the queue of its core */
+    uint32_t core;
+    int sends, recvs; /* messages that are open and have not ended */
+    bool is_queued, has_started;
+    double end; /* us */
+};
+
+struct sim_core {
+    uint32_t rank;         /* that it serves, or served last */
+    uint32_t first, last;  /* ranks that wait for it */
+    uint32_t operation;    /* that it serves; NONE: none */
+    bool is_busy;
+};
+
+struct sim_engine {
+    const struct simulation *simulation;
+    const struct programs *programs;
+    size_t element;
+    double now;
+    uint32_t ranks; /* that are simulated */
+    struct sim_rank *rank;
+    struct sim_operation *operations;
+    uint32_t operation_count;
+    size_t *visible; /* of each operation: what others know of `done`, whole grains */
+    uint32_t *epoch_left;
+    struct sim_channel *channels;
+    uint32_t channel_count, channel_room;
+    struct sim_core *cores;
+    uint32_t core_count;
+    struct sim_piece *pieces;
+    uint32_t piece_room, free_piece;
+    struct events events;
+    struct flows *flows;
+    const struct curve *combine; /* NULL: nothing is combined */
+    double *step_end;
+    int steps;
+    uint64_t handled; /* events */
+    bool has_cores;   /* each rank has a core of its own */
+    bool failed;      /* memory ran out */
+};
+
+/* What an event is about: the subject is a core or a channel. */
+enum sim_event_kind {
+    EVENT_SERVED,  /* the core has moved a piece, or has started its rank */
+    EVENT_ARRIVED, /* bytes at the receiver */
+    EVENT_READ,    /* the sender learns that bytes were read */
+    EVENT_GRANTED, /* the sender may send bytes more */
+    EVENT_ROOM,    /* the sender learns of room */
+};
+
+static inline void engine_add(struct sim_engine *engine, double at, enum sim_event_kind kind,
+                              uint32_t subject, size_t bytes)
+{
+    if (!events_add(&engine->events, at, kind, subject, bytes))
+        engine->failed = true;
+}
+
+static inline const struct program_operation *engine_operation(const struct sim_engine *engine,
+                                                               uint32_t operation)
+{
+    const struct sim_rank *rank = &engine->rank[engine->operations[operation].rank];
+    return &rank->program->operations[operation - rank->first];
+}
+
+static inline size_t engine_length(const struct sim_engine *engine, uint32_t operation)
+{
+    return engine_operation(engine, operation)->length * engine->element;
+}
+
+#endif
