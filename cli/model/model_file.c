@@ -84,7 +84,6 @@ static void machine_read(struct json_reader *reader, const json_t *object, struc
     json_reader_text(reader, object, "made", model->made, sizeof model->made);
     model->cores = (int)json_reader_number(reader, object, "cores", 1, CORES_MOST);
     model->start = json_reader_number(reader, object, "start_us", 0, TIME_MOST);
-    model->operation = json_reader_number(reader, object, "operation_us", 0, TIME_MOST);
     model->core_switch = json_reader_number(reader, object, "core_switch_us", 0, TIME_MOST);
     model->copy_overhead = json_reader_number(reader, object, "copy_overhead_us", 0, TIME_MOST);
     curve_read(reader, object, "copy_ns_per_byte", &model->copy);
@@ -173,9 +172,9 @@ json_t *model_json(const struct model *model, json_t *residuals)
     for (int i = 0; i < model->link_count; i++)
         json_array_append_new(links, link_json(&model->links[i]));
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "host", model->host,
+        "{s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "host", model->host,
         "processor", model->processor, "made", model->made, "cores", model->cores, "start_us",
-        model->start, "operation_us", model->operation, "core_switch_us", model->core_switch,
+        model->start, "core_switch_us", model->core_switch,
         "copy_overhead_us", model->copy_overhead, "copy_ns_per_byte", curve_json(&model->copy),
         "combine", combines, "links", links, "residuals", residuals ? residuals : json_array());
     if (!document || json_object_set_new(document, "model", object) < 0) {

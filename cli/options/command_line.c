@@ -47,6 +47,11 @@ const struct command commands[] = {
      .words_most = WORDS_MOST,
      .synopsis = "report FILE... --html FILE",
      .summary = "make a page of the JSON of earlier runs, and compare them"},
+    {.name = "fit",
+     .bit = FOR_FIT,
+     .words_most = 1,
+     .synopsis = "fit [-o FILE] [options]",
+     .summary = "measure what cores and links cost, as a model for predictions"},
     {.name = "predict",
      .bit = FOR_PREDICT,
      .words_most = 2,
@@ -110,6 +115,15 @@ static const struct option_row *row_of(int code)
         if (row->letter && row->letter == code)
             return row;
     return NULL;
+}
+
+/* The option that a letter stands for with this command, where two commands use it for two. */
+static const struct option_row *row_lettered(const struct option_row *row, unsigned command)
+{
+    for (const struct option_row *other = option_table; other->name && row->letter; other++)
+        if (other->letter == row->letter && (other->commands & command))
+            return other;
+    return row;
 }
 
 /* Is it the row of its name that this command takes? */
@@ -241,8 +255,9 @@ static enum status flag_take(struct command_line *line, const struct option_row 
     return STATUS_OK;
 }
 
-/* One code of getopt. `flag`: the word that it stands in. */
-static enum status flag_read(int code, const char *flag, struct command_line *line)
+/* One code of getopt, given to `command`. `flag`: the word that it stands in. */
+static enum status flag_read(int code, const char *flag, unsigned command,
+                             struct command_line *line)
 {
     if (code == '?')
         return unknown_flag(flag, optopt);
@@ -251,7 +266,7 @@ static enum status flag_read(int code, const char *flag, struct command_line *li
         return fail(STATUS_USAGE, "there is no option --%s: %s", alias->name, alias->way);
     if (alias && alias->way)
         return fail(STATUS_USAGE, "there is no option -%c: %s", alias->letter, alias->way);
-    const struct option_row *row = row_of(code == ':' ? optopt : code);
+    const struct option_row *row = row_lettered(row_of(code == ':' ? optopt : code), command);
     if (code == ':' && row->kind != &kind_file)
         return fail(STATUS_USAGE, "--%s needs a value, %s: %s", row->name, row->argument,
                     row->help);
@@ -290,7 +305,8 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
 {
     struct getopt_tables tables;
     enum status status = STATUS_OK;
-    getopt_tables_fill(&tables, argc, argv, line->is_named ? FOR_RUN : command_seek(argc, argv));
+    unsigned command = line->is_named ? FOR_RUN : command_seek(argc, argv);
+    getopt_tables_fill(&tables, argc, argv, command);
     opterr = 0;
     optind = 0; /* glibc: reset */
     for (;;) {
@@ -299,7 +315,7 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
         if (code == -1)
             break;
         const char *flag = argv[optopt && optopt < LONG_FIRST ? before : optind - 1];
-        status = first_failure(status, flag_read(code, flag, line));
+        status = first_failure(status, flag_read(code, flag, command, line));
     }
     for (; optind < argc && line->word_count < WORDS_MOST; optind++)
         line->words[line->word_count++] = argv[optind];

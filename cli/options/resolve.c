@@ -430,6 +430,15 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
     return status == STATUS_OK ? transports_settle(job) : status;
 }
 
+static enum status settle_fit(const struct command_line *line, struct job *job)
+{
+    enum status status = settle_ranks(line, job);
+    if (status == STATUS_OK)
+        status = settle_timeout(job);
+    job->memory = memory_find("host");
+    return status == STATUS_OK ? transports_settle(job) : status;
+}
+
 static enum status settle_predict(const struct command_line *line, struct job *job)
 {
     if (!job->model)
@@ -494,6 +503,8 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
     }
     if (status == STATUS_OK && line->command->bit == FOR_PREDICT)
         status = settle_predict(line, job);
+    if (status == STATUS_OK && line->command->bit == FOR_FIT)
+        status = settle_fit(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_ACCEPT)
         status = settle_accept(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_INFO) {

@@ -283,7 +283,7 @@ static void core_serve(struct sim_engine *engine, uint32_t number)
     for (;;) {
         if (core->rank != NONE && !engine->rank[core->rank].has_started) {
             core->operation = NONE;
-            time += model->start + model->operation * engine->rank[core->rank].program->count;
+            time += model->start;
             break;
         }
         if (core->rank != NONE && (core->operation = core_operation(engine, core, &bytes)) != NONE) {

@@ -88,7 +88,6 @@ struct model {
     char host[MODEL_TEXT_MOST], processor[MODEL_TEXT_MOST], made[MODEL_TEXT_MOST]; /* where, when */
     int cores;            /* of a host, for ranks */
     double start;         /* of a rank's core, for each iteration */
-    double operation;     /* likewise for each operation of its schedule */
     double core_switch;   /* until a core that ranks share goes from one to another */
     struct curve copy;    /* local copies: for each byte, by the bytes of all buffers of the rank */
     double copy_overhead; /* for each local operation */

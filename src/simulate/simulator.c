@@ -35,6 +35,7 @@ static enum status result_take(struct sim_engine *engine, struct simulated *simu
                     programs->ranks);
     *simulated = (struct simulated){.steps = engine->steps,
                                     .step_end = engine->step_end,
+                                    .first = engine->rank[0].end,
                                     .symmetry = programs->symmetry,
                                     .programs = programs->distinct_count,
                                     .simulated_ranks = (int)engine->ranks,

@@ -16,6 +16,7 @@
 struct simulated {
     double time;            /* us, until the last rank has ended */
     int slowest;            /* that rank */
+    double first;           /* us, until rank 0 has ended */
     int steps;              /* of any rank */
     double *step_end;       /* us: when the last operation of each step has ended; owned */
     enum symmetry symmetry; /* that let rank 0 stand for all */

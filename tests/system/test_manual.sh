@@ -18,7 +18,7 @@ fi
 
 # The options of the manual page are those of --help and of each command (test_options.c compares their order).
 sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" >"$scratch/man"
-for command in --help "help plan" "help list" "help info" "help accept" "help report" "help predict" "help help"; do
+for command in --help "help plan" "help list" "help info" "help accept" "help report" "help fit" "help predict" "help help"; do
     read -ra words <<<"$command"
     "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' | sort >"$scratch/help"
     cat "$scratch/help" >>"$scratch/all"

@@ -164,6 +164,7 @@ static void options_of_one_rank_may_differ(void **state)
         {"write-profile", ""},                   /* likewise */
         {"baseline", ""},                        /* likewise */
         {"model", ""},                           /* not an option of a run */
+        {"output", ""},                          /* likewise */
         {"json", "--json f"},                    /* rank 0 writes results */
         {"csv", "--csv f"},                      /* likewise */
         {"samples", "--samples f"},              /* likewise */

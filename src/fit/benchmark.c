@@ -1,0 +1,58 @@
+/*
+ * benchmark.c - a line that was measured to fit a model, and what the model says of it.
+ */
+#include "fit/benchmark.h"
+
+#include <string.h>
+
+#include "collective/counts.h"
+
+#define PIECES_MOST 16
+
+static struct choice benchmark_choice(const struct benchmark *benchmark)
+{
+    struct choice choice = choice_of(benchmark->algorithm);
+    const struct algorithm_option *options = benchmark->algorithm->options;
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && options[i].name; i++)
+        if (benchmark->window > 0 && strcmp(options[i].name, "window") == 0)
+            choice.options[i] = benchmark->window;
+    return choice;
+}
+
+enum status benchmark_predict(const struct benchmark *benchmark, const struct model *model,
+                              double *time, double *first)
+{
+    static const int apart[] = {0, 1};
+    struct choice choice = benchmark_choice(benchmark);
+    struct counts *partners = NULL;
+    struct simulated simulated;
+    enum status status = STATUS_OK;
+    if (benchmark->algorithm->partner)
+        status = choice_partners(&choice, benchmark->ranks, &partners);
+    if (status != STATUS_OK)
+        return status;
+    const struct problem problem = {.collective = benchmark->collective,
+                                    .ranks = benchmark->ranks,
+                                    .count = benchmark->count,
+                                    .counts = partners};
+    const struct simulation simulation = {.model = model,
+                                          .choice = &choice,
+                                          .problem = &problem,
+                                          .channels = 1,
+                                          .datatype = benchmark->datatype,
+                                          .reduction = benchmark->reduction,
+                                          .memory = memory_find("host"),
+                                          .transports = benchmark->transports,
+                                          .copy = benchmark->copy,
+                                          .chunk = GRAIN_AUTO,
+                                          .node = benchmark->is_apart ? apart : NULL,
+                                          .pieces = PIECES_MOST};
+    status = simulate(&simulation, &simulated);
+    counts_free(partners);
+    if (status != STATUS_OK)
+        return status;
+    *time = simulated.time / (benchmark->algorithm->round_trip ? 2 : 1);
+    *first = simulated.first;
+    simulated_free(&simulated);
+    return STATUS_OK;
+}

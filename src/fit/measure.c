@@ -1,0 +1,212 @@
+/*
+ * measure.c - the benchmarks from which a model is fitted.
+ *
+ * Two ranks tell what messages cost: pingpong has latency and all overheads in sequence, bidir both
+ * ends of a message on each core, uni the sender's end alone (rank 0 ends when its last message has
+ * left), and a window of messages what each further one costs.
+ */
+#include "fit/measure.h"
+
+#include <jansson.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define JOB_SECONDS 60.0
+#define LINE_BUDGET 0.12 /* seconds, of --budget */
+#define JOBS_MOST   32
+#define LINK_LINES  "sendrecv -a pingpong,bidir,uni:window=4,bidir:window=4 -b 8 -e 16M -f 8"
+#define LINE_LINES  "sendrecv -a pingpong,bidir,uni:window=4,bidir:window=4 -b 8 -e 32 -f 4"
+#define ALONE_LINES "allgather -a ring -b 64 -e 64M -f 8"
+#define TYPES       "float,double,float16,bfloat16,int8,int32,int64"
+#define COMBINES    "reduce -a linear -d " TYPES " -b 4K -e 16M -f 64"
+#define CROWD_LINES "allgather -a ring -b 64 -e 64K -f 32"
+
+static struct fit_measurement *measurement_add(struct fit_measurements *measurements, enum fit_subject subject,
+                                           const struct transport_choice *transport,
+                                           enum copy_policy copy, const char *lines)
+{
+    struct fit_measurement *it = &measurements->of[measurements->count];
+    if (measurements->count == JOBS_MOST)
+        return NULL;
+    measurements->count++;
+    *it = (struct fit_measurement){.subject = subject, .copy = copy};
+    if (transport)
+        it->transports[0] = *transport;
+    snprintf(it->command, sizeof it->command, "%s -n auto --budget %g -w 3 -c 0 --copy %s", lines,
+             LINE_BUDGET, copy_names[copy]);
+    return it;
+}
+
+/* All of one link: shm chooses by lines, slots, references and words; others by two ways. */
+static void link_plan(struct fit_measurements *measurements, const struct transport_choice *transport,
+                      bool apart)
+{
+    static const enum copy_policy local[] = {COPY_BCOPY, COPY_ZCOPY, COPY_LL},
+                                  remote[] = {COPY_BCOPY, COPY_ZCOPY};
+    bool shm = transport->transport->local;
+    const enum copy_policy *policies = shm ? local : remote;
+    struct fit_measurement *added;
+    if (shm)
+        measurement_add(measurements, SUBJECT_LINK, transport, COPY_AUTO, LINE_LINES);
+    for (int i = 0; i < (shm ? 3 : 2); i++)
+        if ((added = measurement_add(measurements, SUBJECT_LINK, transport, policies[i],
+                                     LINK_LINES)))
+            added->is_apart = apart;
+}
+
+static void measurements_plan(struct fit_measurements *measurements, const struct job *job, int hosts)
+{
+    measurement_add(measurements, SUBJECT_ALONE, NULL, COPY_AUTO, ALONE_LINES);
+    for (const struct transport_choice *it = job->transports; it->transport; it++) {
+        if (it->transport->maps || (it->transport->unavailable && it->transport->unavailable()))
+            continue; /* GPUs have costs of their own */
+        link_plan(measurements, it, false);
+        if (hosts > 1 && !it->transport->local)
+            link_plan(measurements, it, true);
+    }
+    measurement_add(measurements, SUBJECT_COMBINE, NULL, COPY_AUTO, COMBINES);
+    measurement_add(measurements, SUBJECT_CROWD, NULL, COPY_AUTO, CROWD_LINES);
+}
+
+/* A line of a job's JSON. False: it is none that a benchmark can be made of. */
+static bool benchmark_read(const struct fit_measurement *measurement, const json_t *line,
+                           const struct transport_choice *links, struct benchmark *benchmark)
+{
+    const char *collective = json_string_value(json_object_get(line, "collective"));
+    const char *algorithm = json_string_value(json_object_get(line, "algorithm"));
+    const char *datatype = json_string_value(json_object_get(line, "datatype"));
+    const char *reduction = json_string_value(json_object_get(line, "op"));
+    const json_t *time = json_object_get(line, "time_us");
+    const json_t *window = json_object_get(json_object_get(line, "algorithm_options"), "window");
+    const json_t *rank0 = json_array_get(json_object_get(line, "samples"), 0);
+    const json_t *interval = json_object_get(line, "median_interval");
+    if (!collective || !algorithm || !datatype)
+        return false;
+    *benchmark = (struct benchmark){
+        .collective = collective_find(collective),
+        .datatype = datatype_find(datatype),
+        .reduction = reduction ? reduction_find(reduction) : NULL,
+        .transports = links,
+      .copy = measurement->copy,
+        .window = (int)json_integer_value(window),
+        .ranks = (int)json_integer_value(json_object_get(line, "ranks")),
+        .is_apart = measurement->is_apart,
+        .count = (size_t)json_integer_value(json_object_get(line, "count")),
+        .bytes = (size_t)json_integer_value(json_object_get(line, "bytes")),
+        .time = json_number_value(json_object_get(time, "p50")),
+        .noise = json_number_value(json_object_get(interval, "margin")),
+    };
+    if (!benchmark->collective || !benchmark->datatype || benchmark->ranks < 1)
+        return false;
+    benchmark->algorithm = algorithm_find(benchmark->collective->id, algorithm);
+    if (strcmp(algorithm, "uni") == 0)
+        benchmark->first = json_number_value(json_object_get(rank0, "p50_us"));
+    return benchmark->algorithm && benchmark->count > 0 && benchmark->time > 0;
+}
+
+static enum status lines_read(const struct job *job, const struct fleet_outcome *outcome,
+                              struct fit_measurement *measurement)
+{
+    json_t *document = outcome->result ? json_loads(outcome->result, 0, NULL) : NULL;
+    const json_t *lines = json_object_get(document, "results"), *line;
+    const json_t *error = json_array_get(json_object_get(document, "errors"), 0);
+    const struct transport_choice *links =
+        measurement->transports[0].transport ? measurement->transports : job->transports;
+    size_t index;
+    measurement->benchmarks = calloc(json_array_size(lines) + 1, sizeof *measurement->benchmarks);
+    json_array_foreach (lines, index, line)
+        if (measurement->benchmarks &&
+            benchmark_read(measurement, line, links,
+                           &measurement->benchmarks[measurement->count]))
+            measurement->count++;
+    if (measurement->count == 0)
+        snprintf(measurement->why, sizeof measurement->why, "%s",
+                 error ? json_string_value(json_object_get(error, "message"))
+                       : "its workers ended without a result");
+    json_decref(document);
+    return measurement->benchmarks ? STATUS_OK
+                                   : fail(STATUS_ERROR, "out of memory for benchmarks");
+}
+
+/* Ranks that it starts on its host; 0: its agents' workers are its ranks. */
+static int measurement_np(const struct fit_measurement *measurement, int cores)
+{
+    switch (measurement->subject) {
+    case SUBJECT_ALONE:
+        return 1;
+    case SUBJECT_CROWD:
+        return 2 * cores;
+    default:
+        return measurement->is_apart ? 0 : 2;
+    }
+}
+
+/* A measurement that runs. */
+struct under_way {
+    const struct fit_progress *progress;
+    int index, count;
+};
+
+static void measurement_progress(void *argument, int ended, int count)
+{
+    const struct under_way *now = argument;
+    (void)ended, (void)count;
+    now->progress->call(now->progress->argument, now->index, now->count);
+}
+
+static enum status measurement_run(struct coordinator *coordinator, const struct job *job,
+                                   const char *options, int cores, struct under_way *now,
+                                   struct fit_measurement *measurement)
+{
+    const struct roster *roster = coordinator_roster(coordinator);
+    const int agents[] = {roster->hosts[0].agents[0],
+                          roster->host_count > 1 ? roster->hosts[1].agents[0] : -1};
+    const struct transport *transport = measurement->transports[0].transport;
+    int np = measurement_np(measurement, cores);
+    char command[COMMAND_MOST], start[32] = "";
+    struct fleet_outcome *outcomes = NULL;
+    if (np > 0)
+        snprintf(start, sizeof start, " --np %d", np);
+    snprintf(command, sizeof command, "%s%s --transport %s%s", measurement->command, start,
+             transport ? transport->name : job->transports_text, options);
+    const struct fleet_job order = {
+        .command = command, .agents = agents, .ranks = measurement->is_apart ? 2 : 1};
+    enum status status = coordinator_run(coordinator, "fit", &order, 1, JOB_SECONDS,
+                                         measurement_progress, now, &outcomes);
+    if (status == STATUS_OK)
+        status = lines_read(job, &outcomes[0], measurement);
+    coordinator_outcomes_free(outcomes, 1);
+    return status;
+}
+
+enum status measurements_make(struct coordinator *coordinator, const struct job *job,
+                              const char *options, const struct fit_progress *progress,
+                              struct fit_measurements *measurements)
+{
+    cpu_set_t own;
+    *measurements = (struct fit_measurements){.cores = 1, .of = calloc(JOBS_MOST, sizeof *measurements->of)};
+    if (!measurements->of)
+        return fail(STATUS_ERROR, "out of memory for measurements");
+    if (sched_getaffinity(0, sizeof own, &own) == 0)
+        measurements->cores = CPU_COUNT(&own);
+    measurements_plan(measurements, job, coordinator_roster(coordinator)->host_count);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < measurements->count && status == STATUS_OK; i++) {
+        struct under_way now = {.progress = progress, .index = i, .count = measurements->count};
+        status = measurement_run(coordinator, job, options, measurements->cores, &now,
+                                 &measurements->of[i]);
+    }
+    return status;
+}
+
+void measurements_free(struct fit_measurements *measurements)
+{
+    for (int i = 0; i < measurements->count; i++)
+        free(measurements->of[i].benchmarks);
+    free(measurements->of);
+    *measurements = (struct fit_measurements){0};
+}

@@ -1,0 +1,52 @@
+/*
+ * measure.h - the benchmarks from which a model is fitted: which jobs run on which hosts, and the
+ * lines of their results.
+ */
+#ifndef CCTEST_FIT_MEASURE_H
+#define CCTEST_FIT_MEASURE_H
+
+#include "fit/benchmark.h"
+#include "fleet/coordinator.h"
+#include "run/job.h"
+
+/* What a job is to find. */
+enum fit_subject {
+    SUBJECT_ALONE,   /* one rank: its start, and copies in its memory */
+    SUBJECT_LINK,    /* two ranks: what messages cost over one transport, by one policy of copying */
+    SUBJECT_COMBINE, /* two ranks: what it costs to combine elements */
+    SUBJECT_CROWD,   /* two ranks for each core of a host */
+};
+
+/* A job, and its lines. */
+struct fit_measurement {
+    enum fit_subject subject;
+    struct transport_choice transports[2]; /* SUBJECT_LINK: one, and the end of the list */
+    enum copy_policy copy;
+    bool is_apart;        /* its two ranks have a host each */
+    char command[512];    /* but for --transport, the common options and --np */
+    struct benchmark *benchmarks;
+    int count;
+    char why[300]; /* it has no lines: why, a clause; "" */
+};
+
+struct fit_measurements {
+    struct fit_measurement *of;
+    int count;
+    int cores; /* of the first host, for ranks */
+};
+
+/* Called several times a second while measurement `index` of `count` runs. */
+struct fit_progress {
+    void (*call)(void *argument, int index, int count);
+    void *argument;
+};
+
+/* Plans the jobs for the hosts of the fleet, and runs them one after the other. `options`: of every
+ * job, each behind a blank. A job that fails has no benchmarks, and says why. STATUS_INTERRUPTED;
+ * STATUS_ERROR: memory ran out. The caller calls measurements_free() in any case. */
+enum status measurements_make(struct coordinator *coordinator, const struct job *job,
+                              const char *options, const struct fit_progress *progress,
+                              struct fit_measurements *measurements);
+void measurements_free(struct fit_measurements *measurements);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * model_fit.c - from benchmarks to a model: which costs each of them decides.
+ */
+#include "fit/model_fit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fit/fitting.h"
+
+#define UNKNOWNS_MOST 64
+#define TINY          1e-7 /* us: a cost that is as good as none */
+#define EAGER_MOST    4096 /* bytes of a message that a slot holds whole (transports/shm/geometry.c) */
+
+/* The costs that a set of benchmarks decides. */
+struct fit_part {
+    struct unknown unknowns[UNKNOWNS_MOST];
+    int count;
+};
+
+static void part_add(struct fit_part *part, double *value, double start, double least)
+{
+    if (part->count == UNKNOWNS_MOST)
+        return;
+    *value = start;
+    part->unknowns[part->count++] = (struct unknown){.value = value, .least = least};
+}
+
+/* A curve with a point at each of these numbers of bytes. */
+static void part_add_curve(struct fit_part *part, struct curve *curve, const double *bytes, int count,
+                           double start)
+{
+    curve->count = count;
+    for (int i = 0; i < count; i++) {
+        curve->points[i].bytes = bytes[i];
+        part_add(part, &curve->points[i].value, start, TINY / 100);
+    }
+}
+
+/* Time for each further byte, between the shortest and the longest pingpong. */
+static double slope_of(const struct fit_measurement *measurement)
+{
+    const struct benchmark *low = NULL, *high = NULL;
+    for (int i = 0; i < measurement->count; i++) {
+        const struct benchmark *it = &measurement->benchmarks[i];
+        if (!low || it->bytes < low->bytes)
+            low = it;
+        if (!high || it->bytes > high->bytes)
+            high = it;
+    }
+    double time = high && low ? high->time - low->time : 0;
+    return time > 0 ? time / (double)(high->bytes - low->bytes) : 1e-4;
+}
+
+static enum status part_fit(struct fit_part *part, const struct fit_measurement *measurement,
+                            const struct model *model)
+{
+    return unknowns_fit(part->unknowns, part->count, measurement->benchmarks, measurement->count,
+                        model);
+}
+
+static enum status alone_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    static const double sizes[] = {8 << 10, 256 << 10, 4 << 20, 128 << 20};
+    struct fit_part part = {.count = 0};
+    part_add(&part, &model->start, measurement->benchmarks[0].time / 2, TINY);
+    part_add(&part, &model->copy_overhead, measurement->benchmarks[0].time / 2, TINY);
+    part_add_curve(&part, &model->copy, sizes, 4, slope_of(measurement));
+    return part_fit(&part, measurement, model);
+}
+
+static struct link_model *link_of(struct model *model, const struct fit_measurement *measurement)
+{
+    const char *name = measurement->transports[0].transport->name;
+    enum rank_distance distance = measurement->is_apart ? DISTANCE_NETWORK : DISTANCE_CACHE;
+    for (int i = 0; i < model->link_count; i++)
+        if (model->links[i].distance == distance && strcmp(model->links[i].transport, name) == 0)
+            return &model->links[i];
+    if (model->link_count == LINK_MODELS_MOST)
+        return NULL;
+    struct link_model *link = &model->links[model->link_count++];
+    *link = (struct link_model){.distance = distance,
+                                .port = measurement->is_apart ? PORT_NODE : PORT_NONE};
+    snprintf(link->transport, sizeof link->transport, "%s", name);
+    return link;
+}
+
+/* The path that the benchmarks of a policy take. */
+static enum path path_of(enum copy_policy copy)
+{
+    static const enum path paths[] = {[COPY_AUTO] = PATH_LINE,
+                                      [COPY_BCOPY] = PATH_BCOPY,
+                                      [COPY_ZCOPY] = PATH_ZCOPY,
+                                      [COPY_LL] = PATH_LL};
+    return paths[copy];
+}
+
+/* A row of a link, whose costs are unknown. */
+static void row_add(struct fit_part *part, struct link_model *link, const struct fit_measurement *measurement,
+                    size_t least)
+{
+    static const double sizes[] = {16 << 10, 512 << 10, 4 << 20, 64 << 20};
+    if (link->path_count == PATH_COSTS_MOST)
+        return;
+    struct path_cost *row = &link->paths[link->path_count++];
+    bool shm = measurement->transports[0].transport->local;
+    double time = measurement->benchmarks[0].time, slope = slope_of(measurement);
+    *row = (struct path_cost){.path = path_of(measurement->copy),
+                              .least = least,
+                              .movement = shm && measurement->copy == COPY_ZCOPY ? MOVEMENT_PULL
+                                                                                 : MOVEMENT_PUSH,
+                              .combines_apart = !shm || measurement->copy == COPY_ZCOPY};
+    part_add(part, &row->latency, time / 2, TINY);
+    part_add(part, &row->send_overhead, time / 4, TINY);
+    part_add(part, &row->receive_overhead, time / 4, TINY);
+    if (row->path == PATH_LINE)
+        return;
+    if (row->movement == MOVEMENT_PUSH)
+        part_add_curve(part, &row->send_byte, sizes, least == 0 && shm ? 1 : 4, slope / 2);
+    part_add_curve(part, &row->receive_byte, sizes, least == 0 && shm ? 1 : 4, slope / 2);
+    if (measurement->is_apart)
+        part_add(part, &row->wire, slope / 2, TINY / 100);
+}
+
+static enum status link_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    struct fit_part part = {.count = 0};
+    struct link_model *link = link_of(model, measurement);
+    if (!link)
+        return fail(STATUS_ERROR, "a model has at most %d links", LINK_MODELS_MOST);
+    row_add(&part, link, measurement, 0);
+    if (measurement->transports[0].transport->local && measurement->copy != COPY_AUTO)
+        row_add(&part, link, measurement, EAGER_MOST + 1);
+    return part_fit(&part, measurement, model);
+}
+
+/* The types of the benchmarks, one after the other. */
+static enum status combine_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    static const double sizes[] = {16 << 10, 512 << 10, 64 << 20};
+    enum status status = STATUS_OK;
+    for (int first = 0, end; first < measurement->count && status == STATUS_OK; first = end) {
+        const struct benchmark *one = &measurement->benchmarks[first];
+        struct fit_measurement same = *measurement;
+        struct fit_part part = {.count = 0};
+        for (end = first; end < measurement->count &&
+                          measurement->benchmarks[end].datatype == one->datatype;)
+            end++;
+        same.benchmarks += first;
+        same.count = end - first;
+        if (model->combine_count == COMBINE_COSTS_MOST)
+            break;
+        struct combine_cost *row = &model->combines[model->combine_count++];
+        snprintf(row->datatype, sizeof row->datatype, "%s", one->datatype->name);
+        snprintf(row->reduction, sizeof row->reduction, "%s", one->reduction->name);
+        part_add_curve(&part, &row->byte, sizes, 3, slope_of(&same));
+        status = part_fit(&part, &same, model);
+    }
+    return status;
+}
+
+static enum status crowd_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    struct fit_part part = {.count = 0};
+    part_add(&part, &model->core_switch, 1, TINY);
+    return part_fit(&part, measurement, model);
+}
+
+static enum status measurement_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    switch (measurement->subject) {
+    case SUBJECT_ALONE:
+        return alone_fit(measurement, model);
+    case SUBJECT_LINK:
+        return link_fit(measurement, model);
+    case SUBJECT_COMBINE:
+        return combine_fit(measurement, model);
+    case SUBJECT_CROWD:
+        return crowd_fit(measurement, model);
+    }
+    return STATUS_OK;
+}
+
+enum status model_fit(const struct fit_measurements *measurements, struct model *model)
+{
+    enum status status = STATUS_OK;
+    model->cores = measurements->cores;
+    for (int i = 0; i < measurements->count && status == STATUS_OK; i++)
+        if (measurements->of[i].count > 0 &&
+            (model->link_count > 0 || measurements->of[i].subject < SUBJECT_COMBINE))
+            status = measurement_fit(&measurements->of[i], model);
+    if (status == STATUS_OK && model->link_count == 0)
+        return fail(STATUS_UNAVAILABLE, "no link could be measured: %s",
+                    measurements->count > 1 && measurements->of[1].why[0]
+                        ? measurements->of[1].why
+                        : "no transport of -x works here");
+    return status;
+}
