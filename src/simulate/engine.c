@@ -73,7 +73,7 @@ static size_t send_movable(struct sim_engine *engine, uint32_t operation)
     return bytes < room ? bytes : room;
 }
 
-static size_t operation_movable(struct sim_engine *engine, uint32_t operation)
+static size_t operation_bytes(struct sim_engine *engine, uint32_t operation)
 {
     struct sim_operation *it = &engine->operations[operation];
     if (!it->is_open)
@@ -88,6 +88,14 @@ static size_t operation_movable(struct sim_engine *engine, uint32_t operation)
     size_t there = channel->arrived - channel->taken_before;
     there = there < it->limit ? there : it->limit;
     return there > it->done ? there - it->done : 0;
+}
+
+/* Bytes that it can move now. Where messages are not cut, an operation moves all at once. */
+static size_t operation_movable(struct sim_engine *engine, uint32_t operation)
+{
+    size_t bytes = operation_bytes(engine, operation);
+    bool cut = engine->simulation->pieces > 1 || bytes == engine_length(engine, operation);
+    return cut ? bytes : 0;
 }
 
 static void operation_try(struct sim_engine *engine, uint32_t operation)

@@ -63,7 +63,8 @@ enum status simulate(const struct simulation *simulation, struct simulated *simu
     struct sim_engine engine;
     enum status status = programs_open(simulation->choice, simulation->problem,
                                        simulation->channels, kind_of, simulation,
-                                       !ranks_share_cores(simulation), &programs);
+                                       !simulation->each_rank && !ranks_share_cores(simulation),
+                                       &programs);
     if (status != STATUS_OK)
         return status;
     status = engine_open(simulation, &programs, &engine);

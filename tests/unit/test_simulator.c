@@ -1,0 +1,369 @@
+/*
+ * test_simulator.c - the simulator: textbook parameters give the textbook's formulas exactly, one rank
+ * stands for all where it may, flows share fairly, and every algorithm comes to its end.
+ *
+ * The formulas are those of HCCL's documentation and of Thakur, Rabenseifner and Gropp ("Optimization
+ * of collective communication operations in MPICH", 2005): a message of m bytes takes a + m b, and
+ * combining them m c; with several ports all messages of a rank travel at once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "collective/counts.h"
+#include "simulate/flows.h"
+#include "simulate/simulator.h"
+
+#define ALPHA 10.0 /* us */
+#define BETA  0.01 /* us per byte */
+#define GAMMA 0.003
+#define COUNT 5040 /* elements: 2 to 10 and 12, 14, 15, 16 divide it */
+
+/* A machine with nothing but a, b and c. */
+static struct model *textbook(enum port_kind port)
+{
+    static struct model model;
+    model = (struct model){
+        .cores = 64,
+        .combines = {{.datatype = "float", .reduction = "sum", .byte = {1, {{1, GAMMA}}}}},
+        .combine_count = 1,
+        .links = {{.transport = "tcp",
+                   .distance = DISTANCE_CACHE,
+                   .port = port,
+                   .paths = {{.path = PATH_BCOPY,
+                              .movement = MOVEMENT_PUSH,
+                              .latency = ALPHA,
+                              .wire = BETA}},
+                   .path_count = 1}},
+        .link_count = 1,
+    };
+    return &model;
+}
+
+static const struct transport_choice *tcp(void)
+{
+    static struct transport_choice choices[2];
+    choices[0].transport = transport_find("tcp");
+    return choices;
+}
+
+static struct simulation simulation_of(const struct model *model, const struct choice *choice,
+                                       const struct problem *problem)
+{
+    return (struct simulation){.model = model,
+                               .choice = choice,
+                               .problem = problem,
+                               .channels = 1,
+                               .datatype = datatype_find("float"),
+                               .reduction = problem->collective->reduces ? reduction_find("sum")
+                                                                         : NULL,
+                               .memory = memory_find("host"),
+                               .transports = tcp(),
+                               .chunk = 0,
+                               .pieces = 1};
+}
+
+static double time_of(const struct simulation *simulation)
+{
+    struct simulated simulated;
+    assert_int_equal(STATUS_OK, simulate(simulation, &simulated));
+    double time = simulated.time;
+    simulated_free(&simulated);
+    return time;
+}
+
+/* p ranks; n bytes of the vector, or of all blocks; b of one of p blocks; q rounds. */
+struct scale {
+    double p, n, b, q;
+};
+
+#define FORMULA(name, value)                                                                       \
+    static double name(struct scale s)                                                             \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        return value;                                                                              \
+    }
+FORMULA(ring_gather, (s.p - 1) * (ALPHA + s.b * BETA))
+FORMULA(ring_scatter, (s.p - 1) * (ALPHA + s.b * (BETA + GAMMA)))
+FORMULA(ring_both, 2 * (s.p - 1) * (ALPHA + s.b * BETA) + (s.p - 1) * s.b * GAMMA)
+FORMULA(mesh_gather, ALPHA + s.b *BETA)
+FORMULA(mesh_scatter, ALPHA + s.b *BETA + (s.p - 1) * s.b * GAMMA)
+FORMULA(mesh_both, 2 * ALPHA + 2 * s.b * BETA + (s.p - 1) * s.b * GAMMA)
+FORMULA(star, ALPHA + s.n *BETA)
+FORMULA(chain, (s.p - 1) * (ALPHA + s.n * BETA))
+FORMULA(tree, s.q *(ALPHA + s.n * BETA))
+FORMULA(doubling, s.q *(ALPHA + s.n * (BETA + GAMMA)))
+FORMULA(halving, s.q *ALPHA + (s.p - 1) * s.b * (BETA + GAMMA))
+FORMULA(halving_doubling, 2 * s.q * ALPHA + 2 * (s.p - 1) * s.b * BETA + (s.p - 1) * s.b * GAMMA)
+FORMULA(logarithmic_gather, s.q *ALPHA + (s.p - 1) * s.b * BETA)
+FORMULA(pairs, (s.p - 1) * (ALPHA + s.b * BETA))
+FORMULA(bruck, s.q *(ALPHA + s.n / 2 * BETA))
+
+static const struct row {
+    enum collective_id collective;
+    const char *algorithm;
+    bool power_of_two;
+    double (*formula)(struct scale scale);
+} rows[] = {
+    {COLLECTIVE_ALLGATHER, "ring", false, ring_gather},
+    {COLLECTIVE_REDUCE_SCATTER, "ring", false, ring_scatter},
+    {COLLECTIVE_ALLREDUCE, "ring", false, ring_both},
+    {COLLECTIVE_ALLGATHER, "mesh", false, mesh_gather},
+    {COLLECTIVE_REDUCE_SCATTER, "mesh", false, mesh_scatter},
+    {COLLECTIVE_ALLREDUCE, "mesh", false, mesh_both},
+    {COLLECTIVE_BROADCAST, "linear", false, star},
+    {COLLECTIVE_BROADCAST, "chain", false, chain},
+    {COLLECTIVE_BROADCAST, "binomial", true, tree},
+    {COLLECTIVE_ALLREDUCE, "recursive-doubling", true, doubling},
+    {COLLECTIVE_REDUCE_SCATTER, "rec-halving", true, halving},
+    {COLLECTIVE_ALLREDUCE, "rabenseifner", true, halving_doubling},
+    {COLLECTIVE_ALLREDUCE, "rhd-far", true, halving_doubling},
+    {COLLECTIVE_ALLGATHER, "recursive-doubling", true, logarithmic_gather},
+    {COLLECTIVE_ALLGATHER, "bruck", true, logarithmic_gather},
+    {COLLECTIVE_ALLGATHER, "nhr", true, logarithmic_gather},
+    {COLLECTIVE_ALLGATHER, "nb", true, logarithmic_gather},
+    {COLLECTIVE_REDUCE_SCATTER, "nhr", true, halving},
+    {COLLECTIVE_REDUCE_SCATTER, "nb", true, halving},
+    {COLLECTIVE_ALLREDUCE, "nhr", true, halving_doubling},
+    {COLLECTIVE_ALLREDUCE, "nb", true, halving_doubling},
+    {COLLECTIVE_ALLTOALL, "pairwise", false, pairs},
+    {COLLECTIVE_ALLTOALL, "linear", false, mesh_gather},
+    {COLLECTIVE_ALLTOALL, "bruck", true, bruck},
+};
+
+static struct problem problem_of(enum collective_id collective, int ranks, size_t count)
+{
+    return (struct problem){
+        .collective = collective_of(collective), .ranks = ranks, .count = count};
+}
+
+/* Elements of the problem's count for COUNT elements of all blocks together. */
+static size_t count_of(enum collective_id collective, int ranks)
+{
+    bool whole = collective == COLLECTIVE_ALLREDUCE || collective == COLLECTIVE_BROADCAST;
+    return whole ? COUNT : COUNT / (size_t)ranks;
+}
+
+static void textbook_formulas_come_out(void **state)
+{
+    (void)state;
+    const struct model *model = textbook(PORT_NONE);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int p = 2; p <= 16; p++) {
+            bool power = (p & (p - 1)) == 0;
+            if (COUNT % p != 0 || (rows[i].power_of_two && !power))
+                continue;
+            const struct algorithm *algorithm = algorithm_find(rows[i].collective, rows[i].algorithm);
+            assert_non_null(algorithm);
+            struct choice choice = choice_of(algorithm);
+            struct problem problem =
+                problem_of(rows[i].collective, p, count_of(rows[i].collective, p));
+            const struct simulation simulation = simulation_of(model, &choice, &problem);
+            const struct scale scale = {p, COUNT * 4, COUNT * 4 / p, ceil(log2(p))};
+            double expected = rows[i].formula(scale), time = time_of(&simulation);
+            if (fabs(time / expected - 1) > 1e-9)
+                print_error("%s %s, %d ranks: %.6f us, and the formula says %.6f\n",
+                            problem.collective->name, rows[i].algorithm, p, time, expected);
+            assert_true(fabs(time / expected - 1) <= 1e-9);
+        }
+    }
+}
+
+/* With one port, the messages of a rank share it: all blocks of a star leave one after the other, or
+ * all at a part of the rate. */
+static void messages_share_a_port(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 9; p++) {
+        struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+        struct problem problem = problem_of(COLLECTIVE_BROADCAST, p, COUNT);
+        const struct simulation simulation =
+            simulation_of(textbook(PORT_RANK), &choice, &problem);
+        assert_float_equal(time_of(&simulation), ALPHA + (p - 1) * COUNT * 4 * BETA, 1e-6);
+    }
+}
+
+/* Ranks of one host share its port; those of others do not. */
+static void hosts_share_a_port(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 0, 1, 1, 1};
+    struct model *model = textbook(PORT_NODE);
+    model->links[0].distance = DISTANCE_NETWORK;
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_SENDRECV, "pairs"));
+    struct problem problem = problem_of(COLLECTIVE_SENDRECV, 6, COUNT);
+    struct counts *partners;
+    assert_int_equal(STATUS_OK, choice_partners(&choice, 6, &partners));
+    problem.counts = partners;
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    simulation.node = node;
+    assert_float_equal(time_of(&simulation), ALPHA + 3 * COUNT * 4 * BETA, 1e-6);
+    counts_free(partners);
+}
+
+/* Two ranks on one core take turns; on two they work at the same time. */
+static void ranks_share_a_core(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLGATHER, "ring"));
+    struct problem problem = problem_of(COLLECTIVE_ALLGATHER, 2, COUNT);
+    model->links[0].paths[0] = (struct path_cost){.path = PATH_BCOPY, .send_overhead = 5};
+    model->core_switch = 2;
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    model->cores = 2;
+    assert_float_equal(time_of(&simulation), 5, 1e-9);
+    /* Rank 0 sends, then rank 1 sends and receives, then rank 0 receives. */
+    model->cores = 1;
+    assert_true(time_of(&simulation) >= 10 + 2 * 2);
+}
+
+/* A chain of whole messages takes (p-1)(a + m b); a streamed one little more than one message. */
+static void long_messages_stream(void **state)
+{
+    (void)state;
+    const struct model *model = textbook(PORT_RANK);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "chain"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 8, 4 << 20);
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    double message = (16 << 20) * BETA, whole = time_of(&simulation);
+    assert_float_equal(whole, 7 * (ALPHA + message), 1e-3);
+    simulation.chunk = 64 << 10;
+    simulation.pieces = 256;
+    double streamed = time_of(&simulation), part = (64 << 10) * BETA;
+    assert_true(streamed > message && streamed < 7 * ALPHA + message + 6.5 * part);
+}
+
+/* A sender that may not be ahead waits for its receiver. */
+static void windows_hold_senders_back(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct path_cost *path = &model->links[0].paths[0];
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 2, 256 << 10);
+    *path = (struct path_cost){.path = PATH_BCOPY,
+                               .send_byte = {1, {{1, BETA}}},
+                               .receive_byte = {1, {{1, BETA}}}};
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    simulation.pieces = 64;
+    double free_time = time_of(&simulation);
+    path->window = 16 << 10;
+    double held = time_of(&simulation), message = (1 << 20) * BETA;
+    assert_true(free_time < 1.1 * message);
+    assert_float_equal(held, 2 * message, 1e-3);
+}
+
+/* Every algorithm ends, and where rank 0 stands for all, it takes as long as with all ranks. */
+static void one_rank_stands_for_all(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_RANK);
+    model->start = 0.7;
+    model->copy = (struct curve){1, {{1, 0.002}}};
+    model->links[0].paths[0].send_overhead = 1.5;
+    model->links[0].paths[0].receive_overhead = 2.5;
+    int found = 0, all = 0;
+    for (int i = 0; algorithms[i]; i++) {
+        struct choice choice = choice_of(algorithms[i]);
+        for (int c = 0; c < COLLECTIVES; c++) {
+            for (int p = 2; p <= 9; p++) {
+                char why[256];
+                struct problem problem = problem_of((enum collective_id)c, p, COUNT);
+                struct counts *counts = NULL;
+                if (!algorithm_serves(algorithms[i], (enum collective_id)c) ||
+                    algorithms[i]->grouped || algorithms[i]->vendor || problem.collective->counted)
+                    continue;
+                if (choice_refuses(&choice, &problem, why, sizeof why))
+                    continue;
+                if (algorithms[i]->partner)
+                    assert_int_equal(STATUS_OK, choice_partners(&choice, p, &counts));
+                problem.counts = counts;
+                struct simulation simulation = simulation_of(model, &choice, &problem);
+                struct simulated one, each;
+                assert_int_equal(STATUS_OK, simulate(&simulation, &one));
+                simulation.each_rank = true;
+                assert_int_equal(STATUS_OK, simulate(&simulation, &each));
+                if (fabs(one.time - each.time) > 1e-6)
+                    print_error("%s %s, %d ranks: %.6f us by one, %.6f by all\n",
+                                problem.collective->name, algorithms[i]->name, p, one.time,
+                                each.time);
+                assert_float_equal(one.time, each.time, 1e-6);
+                assert_int_equal(each.symmetry, SYMMETRY_NONE);
+                found += one.symmetry != SYMMETRY_NONE;
+                all++;
+                simulated_free(&one);
+                simulated_free(&each);
+                counts_free(counts);
+            }
+        }
+    }
+    print_message("%d of %d problems have a rank that stands for all\n", found, all);
+    assert_true(all > 500 && found > 100);
+}
+
+/* Three links in a row; one flow along all, one on each, and two more on the last one. The last link
+ * gives each of its four flows a quarter; the others what is left of theirs. */
+static void flows_share_fairly(void **state)
+{
+    (void)state;
+    static const double capacities[] = {1, 1, 1};
+    static const uint32_t along[] = {0, 1, 2}, single[] = {0, 1, 2, 2, 2};
+    struct flows *flows = flows_create(capacities, 3, 3);
+    assert_non_null(flows);
+    assert_true(flows_start(flows, 0, 1, 10, along, 3, 100));
+    for (uint32_t i = 0; i < 5; i++)
+        assert_true(flows_start(flows, 0, 1, 10, &single[i], 1, i));
+    flows_settle(flows, 0);
+    assert_float_equal(flows_next(flows), 4.0 / 3, 1e-9); /* the rest of links 0 and 1: 3/4 */
+    assert_true(flows_end(flows) <= 1);
+    assert_true(flows_end(flows) <= 1);
+    flows_settle(flows, 4.0 / 3);
+    assert_float_equal(flows_next(flows), 4, 1e-9);
+    for (int i = 0; i < 4; i++)
+        flows_end(flows);
+    assert_true(flows_next(flows) == INFINITY);
+    flows_free(flows);
+}
+
+/* A flow that has less than its share leaves the rest to others. */
+static void a_slow_flow_leaves_the_rest(void **state)
+{
+    (void)state;
+    static const double capacity = 1;
+    static const uint32_t resource = 0;
+    struct flows *flows = flows_create(&capacity, 1, 1);
+    assert_non_null(flows);
+    assert_true(flows_start(flows, 0, 1, 0.1, &resource, 1, 0));
+    assert_true(flows_start(flows, 0, 0.9, 10, &resource, 1, 1));
+    flows_settle(flows, 0);
+    assert_float_equal(flows_next(flows), 1, 1e-9);
+    assert_int_equal(flows_end(flows), 1);
+    flows_settle(flows, 1);
+    assert_float_equal(flows_next(flows), 10, 1e-9);
+    flows_free(flows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(textbook_formulas_come_out),
+        cmocka_unit_test(messages_share_a_port),
+        cmocka_unit_test(hosts_share_a_port),
+        cmocka_unit_test(ranks_share_a_core),
+        cmocka_unit_test(long_messages_stream),
+        cmocka_unit_test(windows_hold_senders_back),
+        cmocka_unit_test(one_rank_stands_for_all),
+        cmocka_unit_test(flows_share_fairly),
+        cmocka_unit_test(a_slow_flow_leaves_the_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
