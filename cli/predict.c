@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/model/model_file.h"
 #include "cli/model/prediction.h"
 #include "cli/printers/printers.h"
 #include "measure/statistics.h"
@@ -106,23 +105,20 @@ static enum status lines_predict(const struct job *job, const struct model *mode
 
 enum status predict_command(const struct command_line *line, struct job *job)
 {
-    struct model *model = NULL;
     struct absent_ranks absent = {0};
     struct printers printers;
     (void)line;
-    enum status status = model_read(job->model, &model);
-    if (status == STATUS_OK)
-        status = absent_ranks_make(job, &absent);
+    enum status status = absent_ranks_make(job, &absent);
     if (status == STATUS_OK)
         status = job_check_ranks(job, absent.ranks, &absent.split);
     if (status != STATUS_OK) {
         absent_ranks_free(&absent);
-        free(model);
         return status;
     }
     signal(SIGPIPE, SIG_IGN);
     status = printers_open(&printers, job, PRINT_TABLE, true);
     if (status == STATUS_OK) {
+        const struct model *model = printers.predictor.model;
         const struct participants participants = {.ranks = absent.ranks,
                                                   .members = absent.members,
                                                   .split = &absent.split,
@@ -137,6 +133,5 @@ enum status predict_command(const struct command_line *line, struct job *job)
         printers_close(&printers);
     }
     absent_ranks_free(&absent);
-    free(model);
     return status;
 }

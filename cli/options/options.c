@@ -232,8 +232,9 @@ const struct option_row option_table[] = {
      .help = "hold hosts against an earlier run, whose JSON this is"},
 
     {.name = "model", .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(model),
-     .help = "the costs of cores and links from which times are predicted"},
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_file, FIELD(model),
+     .help = "the costs of cores and links, as cctest fit writes them, from which times are predicted; a "
+             "run shows them beside its own"},
     {.name = "output", .letter = 'o', .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,
      .commands = FOR_FIT, .kind = &kind_file, FIELD(output),
      .help = "write the model; '-': to standard output"},

@@ -383,6 +383,7 @@ static enum status settle_vendor(const struct job *job)
 
 static enum status settle_run(const struct command_line *line, struct job *job)
 {
+    job->compares = job->model != NULL;
     enum status status = settle_bounds(line, job);
     if (status == STATUS_OK)
         status = settle_steps(line, job);

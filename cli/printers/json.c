@@ -327,6 +327,9 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "round_trip",
                         json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
     timing_put(line, &result->timing);
+    json_object_set_new(line, "predicted", json_boolean(result->is_predicted));
+    json_object_set_new(line, "predicted_us",
+                        result->predicted_us > 0 ? json_real(result->predicted_us) : json_null());
     json_object_set_new(line, "ended", json_string(sampling_end_names[result->end]));
     if (job->split.kind != SPLIT_NONE)
         groups_put(line, result);

@@ -80,6 +80,7 @@ static void printers_begin(struct report *report, const struct job *job,
 {
     struct printers *printers = printers_enter(report);
     printers->outcome->begun = true;
+    predictor_begin(&printers->predictor, job, participants);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
@@ -116,10 +117,12 @@ static void printers_result(struct report *report, const struct job *job,
                             const struct result *result)
 {
     struct printers *printers = printers_enter(report);
+    struct result shown = *result;
+    shown.predicted_us = predictor_line(&printers->predictor, job, result);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
-            each->result(each, job, result);
+            each->result(each, job, &shown);
     }
     printers_done(printers);
 }
@@ -322,8 +325,8 @@ enum status printers_open(struct printers *printers, const struct job *job, enum
         return STATUS_ERROR;
     if (job->json && !(each[PRINTER_JSON] = json_open(job->json, &printers->patience, outcome)))
         return STATUS_ERROR;
-    enum status status = STATUS_OK;
-    if (announces && each[PRINTER_CSV])
+    enum status status = announces ? predictor_open(&printers->predictor, job) : STATUS_OK;
+    if (announces && each[PRINTER_CSV] && status == STATUS_OK)
         status = csv_announce(each[PRINTER_CSV]);
     if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)
         status = csv_announce(each[PRINTER_SAMPLES]);
@@ -340,6 +343,7 @@ void printers_close(struct printers *printers)
         atomic_store(&printers->report.writing, printers->destination[i]);
         closes[i](printers->each[i]);
     }
+    predictor_close(&printers->predictor);
     if (printers->outcome)
         munmap(printers->outcome, sizeof *printers->outcome);
 }

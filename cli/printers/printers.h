@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "cli/model/predictor.h"
 #include "cli/printers/output.h"
 #include "cli/printers/running.h"
 #include "measure/report.h"
@@ -22,6 +23,7 @@ struct printers {
     struct report *each[PRINTERS];     /* all but the table: NULL unless asked for */
     const char *destination[PRINTERS]; /* for sentences */
     bool is_stdout[PRINTERS];
+    struct predictor predictor;
     struct patience patience; /* with the readers of streams */
     struct outcome *outcome;  /* shared with child processes */
     struct running running;

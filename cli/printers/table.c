@@ -18,6 +18,7 @@
 #include "cli/printers/table_columns.h"
 #include "cli/printers/table_devices.h"
 #include "cli/printers/table_head.h"
+#include "cli/printers/table_prediction.h"
 #include "cli/printers/table_profile.h"
 #include "cli/printers/table_ranking.h"
 #include "cli/printers/table_sampling.h"
@@ -87,6 +88,7 @@ static void print_columns(const struct table *table, const struct job *job)
             fprintf(table->out, " %11s %11s", title[6], title[7]);
         fprintf(table->out, "%s%s", row ? "" : "   ", title[8]);
         sampling_titles_print(table->out, job, row);
+        prediction_titles_print(table->out, job, row);
         fprintf(table->out, "%s\n", job->split.kind != SPLIT_NONE && !row ? "    slowest" : "");
     }
 }
@@ -223,6 +225,7 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
                 result->wrong ? paint(table, PLAIN) : "");
     sampling_columns_print(out, job, result);
+    prediction_columns_print(out, job, result);
     if (split)
         fprintf(out, "%s %s%s\n", best ? " *" : "  ", result->slowest_name,
                 best ? paint(table, PLAIN) : "");

@@ -59,6 +59,7 @@ struct result {
     size_t count, bytes;
     int root;
     int channels; /* 0: a vendor's library has its own */
+    double predicted_us; /* p50 by the model of --model; 0: there is none, or it cannot tell */
     bool is_predicted; /* its times are those of a model; there were no iterations */
     long iterations, checked;
     size_t wrong; /* wrong elements, over all ranks and checked iterations */

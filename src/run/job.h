@@ -145,6 +145,7 @@ struct job {
     /* Where results go. */
     const char *json, *csv, *samples, *svg, *html; /* file, "-" for stdout, or NULL */
     const char *output; /* --output */
+    bool compares;     /* a run with --model: predictions stand beside its lines */
     const char *model; /* --model, a file that rank 0 reads; NULL: none */
     bool profile;                                  /* results say where each rank's time goes */
     bool watches;         /* rank 0 reports the links' waiting times: -v or --json */

@@ -107,7 +107,7 @@ for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'
     esac
     run env "$variable=?" "$CCTEST" alltoallv
     check_status 2 "$variable=?"
-    check_says "'[?]'"
+    check_says "'[?]'|cannot read [?]:"
 done
 
 # The exit statuses are those of the program.

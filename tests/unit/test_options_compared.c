@@ -163,8 +163,8 @@ static void options_of_one_rank_may_differ(void **state)
         {"profile", ""},                         /* that of accept, likewise */
         {"write-profile", ""},                   /* likewise */
         {"baseline", ""},                        /* likewise */
-        {"model", ""},                           /* not an option of a run */
-        {"output", ""},                          /* likewise */
+        {"model", "--model f"},                  /* rank 0 reads it */
+        {"output", ""},                          /* not an option of a run */
         {"json", "--json f"},                    /* rank 0 writes results */
         {"csv", "--csv f"},                      /* likewise */
         {"samples", "--samples f"},              /* likewise */

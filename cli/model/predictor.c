@@ -1,0 +1,77 @@
+/*
+ * predictor.c - the predictions beside the lines of a run.
+ */
+#include "cli/model/predictor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/model/model_file.h"
+#include "cli/model/prediction.h"
+
+enum status predictor_open(struct predictor *predictor, const struct job *job)
+{
+    *predictor = (struct predictor){0};
+    return job->model ? model_read(job->model, &predictor->model) : STATUS_OK;
+}
+
+void predictor_close(struct predictor *predictor)
+{
+    free(predictor->model);
+    free(predictor->node);
+    *predictor = (struct predictor){0};
+}
+
+/* The hosts of the ranks of the first group, numbered from 0. */
+static int *nodes_of(const struct participants *participants)
+{
+    const struct rank_group group = split_group(participants->split, 0);
+    int *node = calloc((size_t)group.ranks, sizeof *node), hosts = 0;
+    for (int r = 0; node && r < group.ranks; r++) {
+        int before = 0;
+        const int host = participants->members[group.members[r]].node;
+        while (before < r && participants->members[group.members[before]].node != host)
+            before++;
+        node[r] = before < r ? node[before] : hosts++;
+    }
+    return node;
+}
+
+void predictor_begin(struct predictor *predictor, const struct job *job,
+                     const struct participants *participants)
+{
+    const struct model *model = predictor->model;
+    if (!model || participants->model)
+        return;
+    predictor->split = participants->split;
+    predictor->node = nodes_of(participants);
+    if (strcmp(model->host, participants->members[0].host) != 0)
+        say("the model %s was made on %s, and rank 0 runs on %s: its predictions hold for machines "
+            "that are alike; cctest fit makes one here",
+            job->model, model->host, participants->members[0].host);
+}
+
+double predictor_line(struct predictor *predictor, const struct job *job,
+                      const struct result *result)
+{
+    struct prediction prediction;
+    struct failure failure;
+    struct log own, *log = log_current();
+    if (!predictor->model || !predictor->node)
+        return 0;
+    log_init(&own, -1, 0); /* a line that cannot be predicted is no failure of the job */
+    log_attach(&own);
+    const struct rank_group group = split_group(predictor->split, 0);
+    enum status status = prediction_make(job, &job->candidates[result->choice], result->asked, &group,
+                                         predictor->node, predictor->model, &prediction);
+    log_attach(log);
+    if (status == STATUS_OK) {
+        simulated_free(&prediction.simulated);
+        return prediction.time;
+    }
+    if (!predictor->silent && log_failure(&own, &failure))
+        say("no prediction: %s", failure.text);
+    predictor->silent = true;
+    return 0;
+}

@@ -1,0 +1,15 @@
+/*
+ * table_prediction.h - prints what a model says of a line, beside what was measured.
+ */
+#ifndef CCTEST_CLI_PRINTERS_TABLE_PREDICTION_H
+#define CCTEST_CLI_PRINTERS_TABLE_PREDICTION_H
+
+#include <stdio.h>
+
+#include "measure/report.h"
+
+/* The titles of its columns (row 0 or 1), and a line's. Nothing without --model. */
+void prediction_titles_print(FILE *out, const struct job *job, int row);
+void prediction_columns_print(FILE *out, const struct job *job, const struct result *result);
+
+#endif
