@@ -15,6 +15,7 @@
 #include "cli/options/choices.h"
 #include "cli/options/lists.h"
 #include "cli/options/names.h"
+#include "cli/options/schedule_files.h"
 #include "cli/options/transports.h"
 #include "memory/reduce.h"
 #include "run/candidates.h"
@@ -277,7 +278,8 @@ static enum status settle_outputs(const struct job *job)
     const struct output outputs[] = {
         {"json", job->json},      {"csv", job->csv},      {"samples", job->samples},
         {"svg", job->svg},        {"good", accept->good}, {"bad", accept->bad},
-        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile}};
+        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile},
+        {"goal", job->goal},      {"msccl", job->msccl}};
     const struct output inputs[] = {{"profile", accept->profile},
                                     {"baseline", accept->baseline},
                                     {"switches", accept->switches},
@@ -291,6 +293,10 @@ static enum status settle_outputs(const struct job *job)
             status = settle_two_outputs(&outputs[i], &outputs[k]);
         for (int k = 0; k < input_count && status == STATUS_OK; k++)
             status = settle_input(&outputs[i], &inputs[k]);
+        if (status == STATUS_OK && outputs[i].path && files_read(job, outputs[i].path, outputs_are_one))
+            status = fail(STATUS_USAGE,
+                          "--%s names %s, which --algorithm reads: give it a file of its own",
+                          outputs[i].option, outputs[i].path);
     }
     return status;
 }
@@ -327,11 +333,13 @@ static enum status settle_operators(const struct job *job)
     return STATUS_OK;
 }
 
-/* From here on a candidate is what its lines run. */
-static enum status settle_candidates(struct job *job)
+/* From here on a candidate is what its lines run. `sweeps`: at all sizes. */
+static enum status settle_candidates(struct job *job, bool sweeps)
 {
     enum status status = settle_operators(job);
-    return status == STATUS_OK ? job_cross(job) : status;
+    if (status == STATUS_OK)
+        status = job_cross(job);
+    return status == STATUS_OK ? files_settle(job, sweeps) : status;
 }
 
 /* Options of the device executor. */
@@ -390,7 +398,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status != STATUS_OK)
         return status;
     settle_contract(line, job);
-    status = settle_candidates(job);
+    status = settle_candidates(job, true);
     if (status != STATUS_OK)
         return status;
     status = settle_ranks(line, job);
@@ -467,7 +475,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         settle_contract(line, job);
         status = settle_counts(line, job);
         if (status == STATUS_OK)
-            status = settle_candidates(job);
+            status = settle_candidates(job, false);
         if (status == STATUS_OK)
             status = settle_outputs(job);
     }

@@ -12,6 +12,7 @@
 #include "cli/plan/show.h"
 #include "cli/plan/svg.h"
 #include "cli/printers/output.h"
+#include "interchange/file_plan.h"
 #include "memory/memory_limits.h"
 #include "run/candidates.h"
 #include "run/channel_count.h"
@@ -19,14 +20,17 @@
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512
 
-/* Without -b, a block is one element, so that element numbers are block numbers. From 128 ranks on,
- * several channels cut a whole vector in units of CHANNEL_UNIT elements, so their blocks differ. */
+/* Without -b, a block is one element, so that element numbers are block numbers; a file shows its own
+ * elements. From 128 ranks on, several channels cut a whole vector in units of CHANNEL_UNIT elements,
+ * so their blocks differ. */
 static size_t plan_bytes(const struct command_line *line, const struct job *job,
                          const struct candidate *candidate, int ranks)
 {
+    size_t element = (size_t)channel_count_host(job) * candidate->datatype->size;
+    const struct file_plan *plan = candidate->choice.file;
     if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
         return job->smallest;
-    return (size_t)ranks * (size_t)channel_count_host(job) * candidate->datatype->size;
+    return plan ? collective_bytes(&plan->problem, element) : (size_t)ranks * element;
 }
 
 static enum status plan_check(struct job *job, int ranks, const struct split *split)
@@ -77,17 +81,49 @@ static void head_print(const struct candidate *candidate, const struct problem *
            head);
 }
 
+/* Elements of the blocks, for forms with counts: a list, or one for each sender. */
+static json_t *counts_json(const struct problem *problem)
+{
+    const struct collective *collective = problem->collective;
+    bool matrix = collective->source.blocks && collective->destination.blocks;
+    enum buffer side = collective->source.blocks ? BUFFER_SOURCE : BUFFER_DESTINATION;
+    json_t *rows = json_array(), *row = rows;
+    for (int from = 0; from < (matrix ? problem->ranks : 1); from++) {
+        size_t offset;
+        if (matrix)
+            json_array_append_new(rows, row = json_array());
+        for (int to = 0; to < problem->ranks; to++)
+            json_array_append_new(
+                row, json_integer((json_int_t)collective_block(problem, from, side, to, &offset)));
+    }
+    return rows;
+}
+
+static json_t *partners_json(const struct problem *problem)
+{
+    json_t *partners = json_array();
+    for (int r = 0; r < problem->ranks; r++)
+        json_array_append_new(partners, json_integer(problem->counts->to[r]));
+    return partners;
+}
+
 static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
 {
     const struct candidate *candidate = &job->candidates[index];
     const struct choice *choice = &candidate->choice;
-    return json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
+    json_t *plan =
+        json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
                      candidate->collective->name, "algorithm", choice->algorithm->name,
                      "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
                      (json_int_t)problem->count, "bytes",
                      (json_int_t)collective_bytes(problem, candidate->datatype->size), "datatype",
                      candidate->datatype->name, "root", problem->root, "in_place",
                      problem->in_place, "channels", channel_count_host(job), "schedules");
+    if (candidate->collective->counted)
+        json_object_set_new(plan, "counts", counts_json(problem));
+    else if (problem->counts)
+        json_object_set_new(plan, "partners", partners_json(problem));
+    return plan;
 }
 
 /* Refuses a document of so many ranks that does not fit the memory. `schedule`: of one of them; the
@@ -155,7 +191,9 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
 
 enum status plan_command(const struct command_line *line, struct job *job)
 {
-    int ranks = job->bootstrap.np ? job->bootstrap.np : RANKS_STANDARD;
+    const struct file_plan *file = job->candidates[0].choice.file;
+    int standard = file ? file->problem.ranks : RANKS_STANDARD;
+    int ranks = job->bootstrap.np ? job->bootstrap.np : standard;
     int *here = calloc((size_t)ranks, sizeof *here);
     struct split split;
     if (!here)

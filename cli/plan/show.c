@@ -172,6 +172,15 @@ static json_t *operation_json(const struct operation *operation, size_t index)
     return line;
 }
 
+/* For each epoch the one before it in its scope; -1: none. */
+static json_t *epochs_json(const struct schedule *schedule)
+{
+    json_t *epochs = json_array();
+    for (size_t e = 0; e < schedule->epoch_count; e++)
+        json_array_append_new(epochs, json_integer(schedule->epochs[e].previous));
+    return epochs;
+}
+
 json_t *plan_json(const struct schedule *schedule)
 {
     size_t messages, elements;
@@ -182,8 +191,8 @@ json_t *plan_json(const struct schedule *schedule)
                             json_integer((json_int_t)schedule->extent[b]));
     for (size_t i = 0; i < schedule->count; i++)
         json_array_append_new(operations, operation_json(&schedule->operations[i], i));
-    return json_pack("{s:i, s:o, s:i, s:i, s:{s:I, s:I}, s:o}", "rank", schedule->rank, "extents",
-                     extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent",
-                     "messages", (json_int_t)messages, "elements", (json_int_t)elements,
-                     "operations", operations);
+    return json_pack("{s:i, s:o, s:i, s:i, s:{s:I, s:I}, s:o, s:o}", "rank", schedule->rank,
+                     "extents", extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent",
+                     "messages", (json_int_t)messages, "elements", (json_int_t)elements, "epochs",
+                     epochs_json(schedule), "operations", operations);
 }
