@@ -18,16 +18,16 @@
 #include "schedule/builder_memory.h"
 
 /* Where a part of a buffer lies in the run. */
-struct cell {
+struct part_place {
     enum buffer buffer;
     size_t at, length;
 };
 
-struct cells {
+struct part_places {
     struct builder *builder;
     const struct file_plan *plan;
     const struct schedule *schedule; /* of parts */
-    struct cell *of[BUFFERS];        /* by the offset in the file's buffer */
+    struct part_place *of[BUFFERS];  /* by the offset in the file's buffer */
     size_t *lengths;                 /* of each source element of all ranks */
     const uint32_t *origins;         /* as file_proof has them */
     size_t *first;                   /* [operation]: of its parts in `origins` */
@@ -53,14 +53,16 @@ static bool refuse_lost(struct builder *b, const struct file_plan *plan, int ran
 }
 
 /* The parts of all blocks of a source or destination. */
-static bool cells_lay(struct cells *cells, enum buffer buffer, const struct view *view)
+static bool cells_lay(struct part_places *cells, const struct call *call, enum buffer buffer,
+                      const struct view *view)
 {
     const struct problem *parts = &cells->schedule->problem;
     int rank = cells->schedule->rank;
     size_t extent = cells->schedule->extent[buffer];
-    struct cell *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
+    bool there = collective_extent(call->problem, rank, buffer) > 0;
+    struct part_place *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
     cells->of[buffer] = cell;
-    for (int i = 0; cell && i < view->blocks; i++) {
+    for (int i = 0; cell && there && i < view->blocks; i++) {
         size_t offset, count = extent ? collective_block(parts, rank, buffer, i, &offset) : 0;
         struct message block = view_block(view, i);
         size_t length = message_length(block);
@@ -68,7 +70,7 @@ static bool cells_lay(struct cells *cells, enum buffer buffer, const struct view
             return refuse_lost(cells->builder, cells->plan, rank, i);
         for (size_t p = 0; p < count; p++) {
             struct slice slice = part_slice(length, count, p);
-            cell[offset + p] = (struct cell){.length = slice.length};
+            cell[offset + p] = (struct part_place){.length = slice.length};
             if (length > 0) {
                 cell[offset + p].buffer = block.spans[0].buffer;
                 cell[offset + p].at = block.spans[0].offset + slice.first;
@@ -79,7 +81,7 @@ static bool cells_lay(struct cells *cells, enum buffer buffer, const struct view
 }
 
 /* How long the parts of all ranks' sources are in this run. */
-static bool cells_measure(struct cells *cells, const struct call *call)
+static bool cells_measure(struct part_places *cells, const struct call *call)
 {
     const struct problem *parts = &cells->schedule->problem;
     size_t total = 0, offset;
@@ -102,11 +104,11 @@ static bool cells_measure(struct cells *cells, const struct call *call)
 }
 
 /* Each part of scratch is as long as the longest that is ever put there. */
-static bool cells_lay_scratch(struct cells *cells)
+static bool cells_lay_scratch(struct part_places *cells)
 {
     const struct schedule *schedule = cells->schedule;
     size_t extent = schedule->extent[BUFFER_SCRATCH], total = 0;
-    struct cell *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
+    struct part_place *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
     cells->of[BUFFER_SCRATCH] = cell;
     if (!cell)
         return false;
@@ -136,10 +138,29 @@ static bool cells_lay_scratch(struct cells *cells)
     return true;
 }
 
+/* Runs of one length at equal distances become one span. Returns how many spans are left. */
+static size_t spans_stride(struct span *spans, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct span *last = kept ? &spans[kept - 1] : NULL;
+        const struct span run = spans[i];
+        bool follows = last && last->buffer == run.buffer && last->run == run.run &&
+                       run.offset >= last->offset + last->run;
+        if (follows && last->times == 1)
+            last->stride = run.offset - last->offset;
+        if (follows && run.offset == last->offset + last->times * last->stride)
+            last->times++;
+        else
+            spans[kept++] = run;
+    }
+    return kept;
+}
+
 static struct message cells_map(void *context, size_t index, enum operand operand,
                                 struct message message)
 {
-    struct cells *cells = context;
+    struct part_places *cells = context;
     const uint32_t *origin = &cells->origins[cells->first[index]];
     struct span *spans = cells->spans[operand];
     size_t count = 0;
@@ -147,7 +168,7 @@ static struct message cells_map(void *context, size_t index, enum operand operan
         const struct span *span = &message.spans[s];
         for (size_t x = 0; x < span->run * span->times; x++, origin++) {
             size_t at = span->offset + x / span->run * span->stride + x % span->run;
-            const struct cell *cell = &cells->of[span->buffer][at];
+            const struct part_place *cell = &cells->of[span->buffer][at];
             size_t length = cells->lengths[*origin];
             struct span *last = count ? &spans[count - 1] : NULL;
             if (length > cell->length) {
@@ -170,12 +191,10 @@ static struct message cells_map(void *context, size_t index, enum operand operan
                                                .times = 1};
         }
     }
-    for (size_t i = 0; i < count; i++)
-        spans[i].stride = spans[i].run;
-    return (struct message){.spans = spans, .count = count};
+    return (struct message){.spans = spans, .count = spans_stride(spans, count)};
 }
 
-static bool cells_open(struct cells *cells, const struct call *call)
+static bool cells_open(struct part_places *cells, const struct call *call)
 {
     struct builder *b = cells->builder;
     const struct schedule *schedule = cells->schedule;
@@ -190,9 +209,9 @@ static bool cells_open(struct cells *cells, const struct call *call)
     for (int o = 0; o < OPERANDS; o++)
         cells->spans[o] = builder_draft(b, longest * sizeof(struct span));
     return cells->first && cells->spans[OPERANDS - 1] &&
-           cells_lay(cells, BUFFER_SOURCE, &call->source) &&
-           cells_lay(cells, BUFFER_DESTINATION, &call->destination) && cells_measure(cells, call) &&
-           cells_lay_scratch(cells);
+           cells_lay(cells, call, BUFFER_SOURCE, &call->source) &&
+           cells_lay(cells, call, BUFFER_DESTINATION, &call->destination) &&
+           cells_measure(cells, call) && cells_lay_scratch(cells);
 }
 
 static void file_write(struct builder *b, const struct call *call)
@@ -214,10 +233,10 @@ static void file_write(struct builder *b, const struct call *call)
         builder_stop(b, fail(STATUS_USAGE, "%s", why));
         return;
     }
-    struct cells cells = {.builder = b,
-                          .plan = plan,
-                          .schedule = schedule,
-                          .origins = proof->origins[call->group->rank]};
+    struct part_places cells = {.builder = b,
+                                .plan = plan,
+                                .schedule = schedule,
+                                .origins = proof->origins[call->group->rank]};
     if (cells_open(&cells, call))
         replay_put(b, call->group,
                    &(struct replay){.operations = schedule->operations,

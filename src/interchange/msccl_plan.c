@@ -191,13 +191,13 @@ static enum status dependency_read(const struct msccl_reading *reading, struct m
 }
 
 /* A step comes after the one before it in its thread block, and after the one that it waits for. */
-struct step_order {
+struct level_order {
     int *first_waiter, *next_waiter; /* steps that wait for a step; -1: none */
     int *ready, ready_count;
     unsigned char *left; /* how many of the two have no level yet */
 };
 
-static void order_open(const struct msccl_reading *reading, struct step_order *order)
+static void order_open(const struct msccl_reading *reading, struct level_order *order)
 {
     memset(order->first_waiter, 0xff, (size_t)reading->step_count * sizeof *order->first_waiter);
     for (int i = reading->step_count - 1; i >= 0; i--) {
@@ -214,7 +214,7 @@ static void order_open(const struct msccl_reading *reading, struct step_order *o
 }
 
 /* A step before `index` has this level. */
-static void order_settle(const struct msccl_reading *reading, struct step_order *order, int index,
+static void order_settle(const struct msccl_reading *reading, struct level_order *order, int index,
                          int level)
 {
     struct msccl_step *step = &reading->steps[index];
@@ -226,10 +226,10 @@ static void order_settle(const struct msccl_reading *reading, struct step_order 
 static enum status levels_find(struct msccl_reading *reading, int *highest)
 {
     size_t count = (size_t)reading->step_count;
-    struct step_order order = {.first_waiter = take(reading, count, sizeof(int)),
-                               .next_waiter = take(reading, count, sizeof(int)),
-                               .ready = take(reading, count, sizeof(int)),
-                               .left = take(reading, count, 1)};
+    struct level_order order = {.first_waiter = take(reading, count, sizeof(int)),
+                                .next_waiter = take(reading, count, sizeof(int)),
+                                .ready = take(reading, count, sizeof(int)),
+                                .left = take(reading, count, 1)};
     if (!order.first_waiter || !order.next_waiter || !order.ready || !order.left)
         return no_memory(reading);
     order_open(reading, &order);
