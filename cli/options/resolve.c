@@ -333,13 +333,13 @@ static enum status settle_operators(const struct job *job)
     return STATUS_OK;
 }
 
-/* From here on a candidate is what its lines run. `sweeps`: at all sizes. */
-static enum status settle_candidates(struct job *job, bool sweeps)
+/* From here on a candidate is what its lines run. */
+static enum status settle_candidates(struct job *job)
 {
     enum status status = settle_operators(job);
     if (status == STATUS_OK)
         status = job_cross(job);
-    return status == STATUS_OK ? files_settle(job, sweeps) : status;
+    return status == STATUS_OK ? files_settle(job) : status;
 }
 
 /* Options of the device executor. */
@@ -398,7 +398,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status != STATUS_OK)
         return status;
     settle_contract(line, job);
-    status = settle_candidates(job, true);
+    status = settle_candidates(job);
     if (status != STATUS_OK)
         return status;
     status = settle_ranks(line, job);
@@ -475,7 +475,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         settle_contract(line, job);
         status = settle_counts(line, job);
         if (status == STATUS_OK)
-            status = settle_candidates(job, false);
+            status = settle_candidates(job);
         if (status == STATUS_OK)
             status = settle_outputs(job);
     }

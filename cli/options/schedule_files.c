@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "interchange/file_algorithm.h"
 #include "interchange/prove_plan.h"
-#include "run/channel_count.h"
 
 const char *file_item_path(const char *item)
 {
@@ -32,22 +31,7 @@ enum status file_item_read(struct job *job, const struct collective *collective,
     return status;
 }
 
-/* Does it serve each size of the sweep? */
-static enum status sizes_check(const struct job *job, const struct candidate *candidate)
-{
-    const struct file_plan *plan = candidate->choice.file;
-    char why[400];
-    for (size_t bytes = job_first_size(job, candidate), next = 1; next != 0; bytes = next) {
-        size_t count = collective_count(candidate->collective, bytes, candidate->datatype->size,
-                                        plan->problem.ranks);
-        if (file_plan_refuses_count(plan, count, channel_count_host(job), why, sizeof why))
-            return fail(STATUS_USAGE, "%s", why);
-        next = job_next_size(job, candidate, bytes);
-    }
-    return STATUS_OK;
-}
-
-enum status files_settle(struct job *job, bool sweeps)
+enum status files_settle(struct job *job)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
@@ -60,8 +44,6 @@ enum status files_settle(struct job *job, bool sweeps)
                         "%.200s is written for root %d: give --root %d instead of all", plan->path,
                         plan->problem.root, plan->problem.root);
         status = file_plan_prove(plan, job->in_place);
-        if (status == STATUS_OK && sweeps && !candidate->collective->counted)
-            status = sizes_check(job, candidate);
     }
     return status;
 }

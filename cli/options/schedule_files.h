@@ -14,9 +14,8 @@ const char *file_item_path(const char *item);
 enum status file_item_read(struct job *job, const struct collective *collective, const char *path,
                            struct choice *choice);
 
-/* Proves all files of the job, whose options are all read, and checks that they serve its sizes.
- * STATUS_USAGE, with the reason. */
-enum status files_settle(struct job *job, bool sweeps);
+/* Proves all files of the job, whose options are all read. STATUS_USAGE, with the reason. */
+enum status files_settle(struct job *job);
 
 /* Does one of the job's files stand at this path? */
 bool files_read(const struct job *job, const char *path,

@@ -17,6 +17,46 @@
 #include "interchange/replay.h"
 #include "schedule/builder_memory.h"
 
+/* A block of the problem that has elements, but no part in the file. */
+static const char *refuses_blocks(const struct file_plan *plan, const struct problem *problem,
+                                  enum buffer buffer, char *why, size_t size)
+{
+    int blocks = collective_blocks(problem->collective, buffer, problem->ranks);
+    for (int r = 0; r < problem->ranks; r++)
+        for (int i = 0; i < blocks && collective_extent(problem, r, buffer) > 0; i++) {
+            size_t offset, length = collective_block(problem, r, buffer, i, &offset);
+            if (length == 0 || collective_block(&plan->problem, r, buffer, i, &offset) > 0)
+                continue;
+            snprintf(
+                why, size,
+                "it has no elements in block %d of rank %d's %s, and here there are %zu: write it "
+                "for more elements, so that each block has one at least",
+                i, r, buffer_names[buffer], length);
+            return why;
+        }
+    return NULL;
+}
+
+const char *file_plan_refuses(const struct file_plan *plan, const struct problem *problem,
+                              int channels, char *why, size_t size)
+{
+    const struct file_proof *proof = plan->proof;
+    const char *refusal = refuses_blocks(plan, problem, BUFFER_SOURCE, why, size);
+    if (!refusal)
+        refusal = refuses_blocks(plan, problem, BUFFER_DESTINATION, why, size);
+    if (refusal || proof->uneven_rank < 0 ||
+        (channels == 1 && problem->count % plan->problem.count == 0))
+        return refusal;
+    snprintf(
+        why, size,
+        "its rank %d's operation %zu puts an element where another one of the block belongs, so it "
+        "serves blocks of a multiple of %zu elements, by one channel, and this is a block of %zu "
+        "by "
+        "%d",
+        proof->uneven_rank, proof->uneven_operation, plan->problem.count, problem->count, channels);
+    return why;
+}
+
 /* Where a part of a buffer lies in the run. */
 struct part_place {
     enum buffer buffer;
@@ -42,16 +82,6 @@ static struct slice part_slice(size_t length, size_t count, size_t index)
                           .length = each + (index < longer)};
 }
 
-static bool refuse_lost(struct builder *b, const struct file_plan *plan, int rank, int block)
-{
-    builder_stop(b,
-                 fail(STATUS_USAGE,
-                      "%.200s has no elements in block %d of rank %d, and this run does: write it "
-                      "for more elements, so that each block has one at least",
-                      plan->path, block, rank));
-    return false;
-}
-
 /* The parts of all blocks of a source or destination. */
 static bool cells_lay(struct part_places *cells, const struct call *call, enum buffer buffer,
                       const struct view *view)
@@ -66,8 +96,6 @@ static bool cells_lay(struct part_places *cells, const struct call *call, enum b
         size_t offset, count = extent ? collective_block(parts, rank, buffer, i, &offset) : 0;
         struct message block = view_block(view, i);
         size_t length = message_length(block);
-        if (length > 0 && count == 0)
-            return refuse_lost(cells->builder, cells->plan, rank, i);
         for (size_t p = 0; p < count; p++) {
             struct slice slice = part_slice(length, count, p);
             cell[offset + p] = (struct part_place){.length = slice.length};
@@ -94,8 +122,6 @@ static bool cells_measure(struct part_places *cells, const struct call *call)
             size_t count = collective_block(parts, r, BUFFER_SOURCE, i, &offset);
             size_t whole = collective_block(call->problem, r, BUFFER_SOURCE, i, &offset);
             whole = channel_slice(whole, call->channel, call->channels).length;
-            if (whole > 0 && count == 0)
-                return refuse_lost(cells->builder, cells->plan, r, i);
             for (size_t p = 0; p < count; p++)
                 *length++ = part_slice(whole, count, p).length;
         }
@@ -219,18 +245,12 @@ static void file_write(struct builder *b, const struct call *call)
     const struct file_plan *plan = call->choice->file;
     const struct file_proof *proof = plan->proof;
     const struct schedule *schedule = proof->schedules[call->group->rank];
-    char why[400];
-    if (call->problem->in_place != call->in_place) {
-        builder_stop(b,
-                     fail(STATUS_USAGE,
-                          "%.200s is proven for buffers in place, which %s shares with one channel "
-                          "only: give --channels 1",
-                          plan->path, call->problem->collective->name));
-        return;
-    }
-    if (!plan->counts &&
-        file_plan_refuses_count(plan, call->problem->count, call->channels, why, sizeof why)) {
-        builder_stop(b, fail(STATUS_USAGE, "%s", why));
+    char why[300] =
+        "its proof is for buffers in place, and here several channels need copies: give "
+        "--channels 1";
+    if (call->problem->in_place != call->in_place ||
+        file_plan_refuses(plan, call->problem, call->channels, why, sizeof why)) {
+        builder_stop(b, fail(STATUS_USAGE, "%.200s: %s", plan->path, why));
         return;
     }
     struct part_places cells = {.builder = b,
@@ -246,22 +266,6 @@ static void file_write(struct builder *b, const struct call *call)
                                     .lanes = plan->lanes,
                                     .map = cells_map,
                                     .context = &cells});
-}
-
-const char *file_plan_refuses_count(const struct file_plan *plan, size_t count, int channels,
-                                    char *why, size_t size)
-{
-    const struct file_proof *proof = plan->proof;
-    if (proof->uneven_rank < 0 || (channels == 1 && count % plan->problem.count == 0))
-        return NULL;
-    snprintf(
-        why, size,
-        "%.200s puts an element where another one of its block belongs (rank %d's operation "
-        "%zu), so it serves blocks that divide into %zu parts, by one channel: this is a block "
-        "of %zu elements by %d",
-        plan->path, proof->uneven_rank, proof->uneven_operation, plan->problem.count, count,
-        channels);
-    return why;
 }
 
 static const char *file_refuses(const struct problem *problem, const struct choice *choice,

@@ -13,9 +13,9 @@
  * proven. */
 struct choice file_plan_choice(struct file_plan *plan);
 
-/* Why the plan, which is proven, cannot serve `count` elements of one block, or of the vector, with
- * so many channels: a sentence in `why`; NULL: it can. */
-const char *file_plan_refuses_count(const struct file_plan *plan, size_t count, int channels,
-                                    char *why, size_t size);
+/* Why the plan, which is proven, cannot serve a problem by so many channels: a sentence in `why`;
+ * NULL: it can. The ranks and the root are those of the plan. */
+const char *file_plan_refuses(const struct file_plan *plan, const struct problem *problem,
+                              int channels, char *why, size_t size);
 
 #endif
