@@ -87,51 +87,6 @@ static void head_print(const struct candidate *candidate, const struct problem *
            head);
 }
 
-/* Elements of the blocks, for forms with counts: a list, or one for each sender. */
-static json_t *counts_json(const struct problem *problem)
-{
-    const struct collective *collective = problem->collective;
-    bool matrix = collective->source.blocks && collective->destination.blocks;
-    enum buffer side = collective->source.blocks ? BUFFER_SOURCE : BUFFER_DESTINATION;
-    json_t *rows = json_array(), *row = rows;
-    for (int from = 0; from < (matrix ? problem->ranks : 1); from++) {
-        size_t offset;
-        if (matrix)
-            json_array_append_new(rows, row = json_array());
-        for (int to = 0; to < problem->ranks; to++)
-            json_array_append_new(
-                row, json_integer((json_int_t)collective_block(problem, from, side, to, &offset)));
-    }
-    return rows;
-}
-
-static json_t *partners_json(const struct problem *problem)
-{
-    json_t *partners = json_array();
-    for (int r = 0; r < problem->ranks; r++)
-        json_array_append_new(partners, json_integer(problem->counts->to[r]));
-    return partners;
-}
-
-static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
-{
-    const struct candidate *candidate = &job->candidates[index];
-    const struct choice *choice = &candidate->choice;
-    json_t *plan =
-        json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
-                     candidate->collective->name, "algorithm", choice->algorithm->name,
-                     "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
-                     (json_int_t)problem->count, "bytes",
-                     (json_int_t)collective_bytes(problem, candidate->datatype->size), "datatype",
-                     candidate->datatype->name, "root", problem->root, "in_place",
-                     problem->in_place, "channels", channel_count_host(job), "schedules");
-    if (candidate->collective->counted)
-        json_object_set_new(plan, "counts", counts_json(problem));
-    else if (problem->counts)
-        json_object_set_new(plan, "partners", partners_json(problem));
-    return plan;
-}
-
 /* Refuses a document of so many ranks that does not fit the memory. `schedule`: of one of them; the
  * others have about as many operations. Text needs no memory. */
 #define OPERATION_JSON_BYTES 3000 /* as measured; rings have 2700 */
@@ -153,7 +108,10 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
 {
     int first = job->bootstrap.rank >= 0 ? job->bootstrap.rank : 0;
     int last = job->bootstrap.rank >= 0 ? job->bootstrap.rank : problem->ranks - 1;
-    json_t *plan = plans ? choice_json(job, problem, index) : NULL;
+    const struct candidate *candidate = &job->candidates[index];
+    json_t *plan = plans ? plan_head_json(&candidate->choice, problem, candidate->datatype,
+                                          channel_count_host(job))
+                         : NULL;
     if (plan)
         json_array_append_new(plans, plan);
     for (int rank = first; rank <= last; rank++) {
