@@ -44,8 +44,8 @@ const struct option_row option_table[] = {
     {.name = "algorithm", .letter = 'a', .argument = "A[,B...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_algorithm,
      .help = "algorithms to compare, each with its options: bruck:radix=4,pairwise; 'all': every "
-             "algorithm of the collective; 'auto': one for each size, by a rule; of several "
-             "collectives each runs those that it has",
+             "algorithm of the collective; 'auto': one for each size, by a rule; 'file:PATH': the "
+             "schedules of a file, proven first; of several collectives each runs those that it has",
      .standard_note = "auto"},
     {.name = "datatype", .letter = 'd', .argument = "TYPE[,TYPE...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PLAN, .kind = &kind_datatype, .standard = "float",
