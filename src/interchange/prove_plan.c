@@ -5,6 +5,7 @@
 #include "interchange/prove_plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "interchange/replay.h"
@@ -72,6 +73,27 @@ static enum status rank_build(const struct file_plan *plan, const struct problem
     return status;
 }
 
+/* A target that overlaps itself or an input, which the conflict rule finds before the verifier does. */
+static enum status refuse_overlap(const struct file_plan *plan, const struct failure *found)
+{
+    bool memory = strncmp(found->text, "out of memory", strlen("out of memory")) == 0;
+    return memory ? fail_again(found)
+                  : fail(STATUS_USAGE, "%.200s is no right %s: %s", plan->path,
+                         plan->problem.collective->name, found->text);
+}
+
+/* A malformed operation is no failure of this program, as it would be in an algorithm of its own. */
+static enum status rank_try(const struct file_plan *plan, const struct problem *problem, int rank,
+                            struct schedule **schedule)
+{
+    struct log *outer = log_current(), inner;
+    log_init(&inner, outer->rank, 0);
+    log_attach(&inner);
+    enum status status = rank_build(plan, problem, rank, schedule);
+    log_attach(outer);
+    return status == STATUS_OK ? STATUS_OK : refuse_overlap(plan, &inner.failure);
+}
+
 static enum status proof_build(const struct file_plan *plan, const struct problem *problem,
                                struct file_proof *proof)
 {
@@ -83,7 +105,7 @@ static enum status proof_build(const struct file_plan *plan, const struct proble
         return fail(STATUS_ERROR, "out of memory for the schedules of %.200s", plan->path);
     for (int r = 0; r < problem->ranks && status == STATUS_OK; r++) {
         size_t moved = 1;
-        status = rank_build(plan, problem, r, &proof->schedules[r]);
+        status = rank_try(plan, problem, r, &proof->schedules[r]);
         for (size_t i = 0; status == STATUS_OK && i < proof->schedules[r]->count; i++)
             moved += proof->schedules[r]->operations[i].length;
         proof->origins[r] = status == STATUS_OK ? malloc(moved * sizeof(uint32_t)) : NULL;
