@@ -53,11 +53,11 @@ objects = $(sources:%.c=$(BUILD)/%.o) $(kernels:%.cu=$(BUILD)/%.o)
 $(objects): flags += $(if $(SAN),,-Wframe-larger-than=16384)
 # Tests link with everything but main(), as an archive, so that a test can replace a part.
 library := $(BUILD)/libcctest.a
-# hwloc, jansson and libsodium are linked statically, so that one binary starts on every node of a cluster.
-libraries := -Wl,-Bstatic -lhwloc -ljansson -lsodium -Wl,-Bdynamic -ludev -lm -ldl -pthread
+# hwloc, jansson, libsodium and expat are linked statically, so that one binary starts on every node of a cluster.
+libraries := -Wl,-Bstatic -lhwloc -ljansson -lsodium -lexpat -Wl,-Bdynamic -ludev -lm -ldl -pthread
 
 ifeq ($(filter clean uninstall,$(MAKECMDGOALS)),)
-missing := $(shell for header in hwloc.h jansson.h sodium.h; do \
+missing := $(shell for header in hwloc.h jansson.h sodium.h expat.h; do \
     echo "$(hash)include <$$header>" | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || echo $$header; done)
 ifneq ($(missing),)
 $(error cannot find $(missing): run scripts/setup, or install the -dev packages that it names)

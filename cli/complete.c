@@ -14,6 +14,7 @@
 #include "cli/options/inject.h"
 #include "cli/options/lists.h"
 #include "cli/options/names.h"
+#include "cli/options/schedule_files.h"
 #include "cli/options/transports.h"
 #include "cli/options/values.h"
 #include "device/sysfs.h"
@@ -109,11 +110,14 @@ static void offer_algorithms(struct word word, const struct collective *collecti
         const struct algorithm *algorithm = algorithm_find(collective->id, name);
         if (algorithm)
             offer_parameters(word, algorithm);
+        if (file_item_path(item))
+            puts(FILES_TOO);
         return;
     }
     for (int i = 0; algorithms[i]; i++)
         if (algorithm_serves(algorithms[i], collective->id))
             offer(&word, algorithms[i]->name, "");
+    offer(&word, "file", ":");
     if (first) /* "all" and "auto" stand alone */
         offer_all(&word, (const char *const[]){"all", "auto", NULL}, "");
 }

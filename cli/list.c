@@ -249,7 +249,8 @@ static void print_overview(void)
         "`cctest list COLLECTIVE` describes its algorithms, `cctest list COLLECTIVE ALGORITHM` one "
         "of them, `cctest list ALGORITHM` all collectives that have it. Without -a, or with -a "
         "auto, a rule of thumb picks an algorithm for each size, "
-        "and the table shows the choice and the reason; -a all runs all of them and compares them. "
+        "and the table shows the choice and the reason; -a all runs all of them and compares them; "
+        "-a file:PATH runs the schedules of a file, which are proven first. "
         "nccl "
         "is NVIDIA's library, not cctest's own: only its name runs it.",
         0, 0);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/options/names.h"
 #include "cli/options/parameters.h"
+#include "cli/options/schedule_files.h"
 #include "cli/options/values.h"
 #include "run/candidates.h"
 
@@ -21,8 +22,8 @@ static enum status choice_add(struct job *job, const struct collective *collecti
 {
     if (strlen(text) >= CANDIDATE_TEXT_MOST)
         return fail(STATUS_USAGE,
-                    "'%.60s...' is longer than %d characters: leave out defaults, or give --shape "
-                    "instead of groups=",
+                    "'%.60s...' is longer than %d characters: leave out defaults, give --shape "
+                    "instead of groups=, or give a file a shorter path",
                     text, CANDIDATE_TEXT_MOST - 1);
     struct candidate candidate = {.collective = collective, .choice = *choice, .most = SIZE_MAX};
     snprintf(candidate.text, sizeof candidate.text, "%s", text);
@@ -178,11 +179,22 @@ static enum status options_read(struct choice_reader *reader, const char *text)
     return STATUS_OK;
 }
 
+static enum status choice_read_file(struct job *job, const struct collective *collective,
+                                    const char *item)
+{
+    struct choice choice;
+    enum status status = file_item_read(job, collective, file_item_path(item), &choice);
+    return status == STATUS_OK && choice.algorithm ? choice_add(job, collective, &choice, item)
+                                                   : status;
+}
+
 /* Adds an item of the list for one collective. It may have no such algorithm. */
 static enum status choice_read(struct job *job, const struct collective *collective,
                                const char *item)
 {
     char name[ITEM_MOST], shown[ITEM_MOST];
+    if (file_item_path(item))
+        return choice_read_file(job, collective, item);
     const char *colon = strchr(item, ':');
     snprintf(name, sizeof name, "%.*s", (int)strcspn(item, ":"), item);
     const struct algorithm *algorithm = algorithm_find(collective->id, name);
@@ -198,8 +210,13 @@ static enum status choice_read(struct job *job, const struct collective *collect
 static enum status item_check(const struct job *job, const char *item)
 {
     char name[ITEM_MOST];
-    const char *colon = strchr(item, ':');
+    const char *colon = strchr(item, ':'), *path = file_item_path(item);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(item, ":"), item);
+    if (path && *path)
+        return STATUS_OK;
+    if (path || strcmp(name, "file") == 0)
+        return fail(STATUS_USAGE, "'%s' of --algorithm names no file with schedules: give file:PATH",
+                    item);
     for (int c = 0; job->collectives[c]; c++)
         if (algorithm_find(job->collectives[c]->id, name))
             return STATUS_OK;
@@ -276,12 +293,25 @@ static enum status algorithm_read(const struct argument *argument, struct job *j
     return status;
 }
 
+/* What ranks compare: hosts may have a file at different paths. */
+static const char *name_compared(const struct candidate *candidate, char text[CANDIDATE_TEXT_MOST])
+{
+    const struct file_plan *plan = candidate->choice.file;
+    if (!plan)
+        return candidate->text;
+    snprintf(text, CANDIDATE_TEXT_MOST, "FILE (schedules %016llx)",
+             (unsigned long long)plan->fingerprint);
+    return text;
+}
+
 /* The algorithms of each collective. `once`: a name that several collectives have, only once. */
 static json_t *algorithm_names(const struct job *job, bool once)
 {
     json_t *names = json_array(), *seen = json_object();
     for (int c = 0; c < job->candidate_count; c++) {
-        const char *text = job->candidates[c].text;
+        char compared[CANDIDATE_TEXT_MOST];
+        const char *text =
+            once ? job->candidates[c].text : name_compared(&job->candidates[c], compared);
         const struct collective *collective = job->candidates[c].collective;
         if (!candidate_is_first(job, c))
             continue;

@@ -35,7 +35,8 @@ const struct command commands[] = {
     {.name = "plan",
      .bit = FOR_PLAN,
      .words_most = 2,
-     .synopsis = "plan COLLECTIVE [-a A] [--np N] [--rank R] [-b SIZE] [--json FILE] [--svg FILE]",
+     .synopsis = "plan COLLECTIVE [-a A] [--np N] [--rank R] [-b SIZE] [--json FILE] [--svg FILE] "
+                 "[--goal FILE] [--msccl FILE]",
      .summary = "show the steps of an algorithm without running it"},
     {.name = "accept",
      .bit = FOR_ACCEPT,

@@ -45,8 +45,8 @@ const struct option_row option_table[] = {
     {.name = "algorithm", .letter = 'a', .argument = "A[,B...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_algorithm,
      .help = "algorithms to compare, each with its options: bruck:radix=4,pairwise; 'all': every "
-             "algorithm of the collective; 'auto': one for each size, by a rule; of several "
-             "collectives each runs those that it has",
+             "algorithm of the collective; 'auto': one for each size, by a rule; 'file:PATH': the "
+             "schedules of a file, proven first; of several collectives each runs those that it has",
      .standard_note = "auto"},
     {.name = "datatype", .letter = 'd', .argument = "TYPE[,TYPE...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_datatype, .standard = "float",
@@ -251,6 +251,16 @@ const struct option_row option_table[] = {
     {.name = "svg", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_PLAN, .kind = &kind_file, FIELD(svg),
      .help = "draw the plan; '-': to standard output, without the text"},
+    {.name = "goal", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
+     .commands = FOR_PLAN, .kind = &kind_file, FIELD(goal),
+     .help = "write the plan of all ranks in GOAL, for the simulator LogGOPSim; '-': to standard output, "
+             "without the text"},
+    {.name = "calc", .argument = "NS", .group = GROUP_RESULTS, .per_rank = true,
+     .commands = FOR_PLAN, .kind = &kind_real, FIELD(calc), .most = 1000000,
+     .standard_note = "0", .help = "nanoseconds that a byte of a copy or a reduction takes there"},
+    {.name = "msccl", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
+     .commands = FOR_PLAN, .kind = &kind_file, FIELD(msccl),
+     .help = "write the plan of all ranks in MSCCL's XML; '-': to standard output, without the text"},
     {.name = "html", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_ACCEPT | FOR_REPORT, .kind = &kind_file, FIELD(html),
      .help = "write a page that a browser shows without network; '-': to standard output"},

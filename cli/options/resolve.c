@@ -15,6 +15,7 @@
 #include "cli/options/choices.h"
 #include "cli/options/lists.h"
 #include "cli/options/names.h"
+#include "cli/options/schedule_files.h"
 #include "cli/options/transports.h"
 #include "memory/reduce.h"
 #include "run/candidates.h"
@@ -277,7 +278,8 @@ static enum status settle_outputs(const struct job *job)
     const struct output outputs[] = {
         {"json", job->json},      {"csv", job->csv},      {"samples", job->samples},
         {"svg", job->svg},        {"good", accept->good}, {"bad", accept->bad},
-        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile}};
+        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile},
+        {"goal", job->goal},      {"msccl", job->msccl}};
     const struct output inputs[] = {{"profile", accept->profile},
                                     {"baseline", accept->baseline},
                                     {"switches", accept->switches},
@@ -292,6 +294,10 @@ static enum status settle_outputs(const struct job *job)
             status = settle_two_outputs(&outputs[i], &outputs[k]);
         for (int k = 0; k < input_count && status == STATUS_OK; k++)
             status = settle_input(&outputs[i], &inputs[k]);
+        if (status == STATUS_OK && outputs[i].path && files_read(job, outputs[i].path, outputs_are_one))
+            status = fail(STATUS_USAGE,
+                          "--%s names %s, which --algorithm reads: give it a file of its own",
+                          outputs[i].option, outputs[i].path);
     }
     return status;
 }
@@ -332,7 +338,9 @@ static enum status settle_operators(const struct job *job)
 static enum status settle_candidates(struct job *job)
 {
     enum status status = settle_operators(job);
-    return status == STATUS_OK ? job_cross(job) : status;
+    if (status == STATUS_OK)
+        status = job_cross(job);
+    return status == STATUS_OK ? files_settle(job) : status;
 }
 
 /* Options of the device executor. */

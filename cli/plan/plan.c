@@ -8,10 +8,13 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/plan/goal.h"
+#include "cli/plan/msccl.h"
 #include "cli/plan/picture.h"
 #include "cli/plan/show.h"
 #include "cli/plan/svg.h"
 #include "cli/printers/output.h"
+#include "interchange/file_plan.h"
 #include "memory/memory_limits.h"
 #include "run/candidates.h"
 #include "run/channel_count.h"
@@ -19,20 +22,27 @@
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512
 
-/* Without -b, a block is one element, so that element numbers are block numbers. From 128 ranks on,
- * several channels cut a whole vector in units of CHANNEL_UNIT elements, so their blocks differ. */
+/* Without -b, a block is one element, so that element numbers are block numbers; a file shows its own
+ * elements. From 128 ranks on, several channels cut a whole vector in units of CHANNEL_UNIT elements,
+ * so their blocks differ. */
 static size_t plan_bytes(const struct command_line *line, const struct job *job,
                          const struct candidate *candidate, int ranks)
 {
+    size_t element = (size_t)channel_count_host(job) * candidate->datatype->size;
+    const struct file_plan *plan = candidate->choice.file;
     if (command_line_argument(line, "min-bytes")->source != SOURCE_DEFAULT)
         return job->smallest;
-    return (size_t)ranks * (size_t)channel_count_host(job) * candidate->datatype->size;
+    return plan ? collective_bytes(&plan->problem, element) : (size_t)ranks * element;
 }
 
 static enum status plan_check(struct job *job, int ranks, const struct split *split)
 {
-    if (job->svg && job->candidate_count > 1)
-        return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
+    const char *one = job->svg     ? "--svg draws"
+                      : job->goal  ? "--goal writes"
+                      : job->msccl ? "--msccl writes"
+                                   : NULL;
+    if (one && job->candidate_count > 1)
+        return fail(STATUS_USAGE, "%s one algorithm, and these are %d: name one with -a", one,
                     job->candidate_count);
     if (job->svg && ranks > PICTURE_RANKS_MOST)
         return fail(STATUS_USAGE, "a picture of %d ranks is unreadable: give --np of at most %d",
@@ -77,19 +87,6 @@ static void head_print(const struct candidate *candidate, const struct problem *
            head);
 }
 
-static json_t *choice_json(const struct job *job, const struct problem *problem, int index)
-{
-    const struct candidate *candidate = &job->candidates[index];
-    const struct choice *choice = &candidate->choice;
-    return json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
-                     candidate->collective->name, "algorithm", choice->algorithm->name,
-                     "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
-                     (json_int_t)problem->count, "bytes",
-                     (json_int_t)collective_bytes(problem, candidate->datatype->size), "datatype",
-                     candidate->datatype->name, "root", problem->root, "in_place",
-                     problem->in_place, "channels", channel_count_host(job), "schedules");
-}
-
 /* Refuses a document of so many ranks that does not fit the memory. `schedule`: of one of them; the
  * others have about as many operations. Text needs no memory. */
 #define OPERATION_JSON_BYTES 3000 /* as measured; rings have 2700 */
@@ -111,7 +108,10 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
 {
     int first = job->bootstrap.rank >= 0 ? job->bootstrap.rank : 0;
     int last = job->bootstrap.rank >= 0 ? job->bootstrap.rank : problem->ranks - 1;
-    json_t *plan = plans ? choice_json(job, problem, index) : NULL;
+    const struct candidate *candidate = &job->candidates[index];
+    json_t *plan = plans ? plan_head_json(&candidate->choice, problem, candidate->datatype,
+                                          channel_count_host(job))
+                         : NULL;
     if (plan)
         json_array_append_new(plans, plan);
     for (int rank = first; rank <= last; rank++) {
@@ -153,9 +153,85 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
     return status;
 }
 
+/* The schedules of all ranks in one text, which a writer makes of each of them or of all at once. */
+struct plan_text {
+    const struct job *job;
+    const struct problem *problem;
+    FILE *out;
+};
+
+static enum status text_goal(const struct plan_text *text)
+{
+    const struct job *job = text->job;
+    char head[HEAD_MOST];
+    enum status status = STATUS_OK;
+    head_write(&job->candidates[0], text->problem, head);
+    goal_begin(text->out, head, text->problem->ranks);
+    for (int rank = 0; rank < text->problem->ranks && status == STATUS_OK; rank++) {
+        struct schedule *schedule = NULL;
+        status = schedule_build(&job->candidates[0].choice, text->problem, rank,
+                                channel_count_host(job), true, &schedule);
+        if (status == STATUS_OK)
+            status = goal_rank(text->out, schedule, job->candidates[0].datatype->size, job->calc);
+        schedule_free(schedule);
+    }
+    return status;
+}
+
+static enum status text_msccl(const struct plan_text *text)
+{
+    const struct job *job = text->job;
+    const struct choice *choice = &job->candidates[0].choice;
+    size_t ranks = (size_t)text->problem->ranks;
+    struct schedule **schedules = calloc(ranks, sizeof(struct schedule *));
+    char name[64];
+    if (!schedules)
+        return fail(STATUS_ERROR, "out of memory for the schedules of %zu ranks", ranks);
+    enum status status = STATUS_OK;
+    for (size_t r = 0; r < ranks && status == STATUS_OK; r++)
+        status = schedule_build(choice, text->problem, (int)r, channel_count_host(job), true,
+                                &schedules[r]);
+    snprintf(name, sizeof name, "cctest-%s-%s", text->problem->collective->name,
+             choice->algorithm->name);
+    if (status == STATUS_OK)
+        status = msccl_write(text->out, name, (const struct schedule *const *)schedules);
+    for (size_t r = 0; r < ranks; r++)
+        schedule_free(schedules[r]);
+    free(schedules);
+    return status;
+}
+
+/* `path`: NULL: it is not wanted. */
+static enum status plan_text_put(const struct job *job, const struct problem *problem,
+                                 enum status (*write)(const struct plan_text *text),
+                                 const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    if (!path)
+        return STATUS_OK;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
+    enum status status = write(&(struct plan_text){job, problem, out});
+    if (fclose(out) != 0 && status == STATUS_OK)
+        status = fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
+    if (status == STATUS_OK)
+        status = output_put(text, length, path, NULL);
+    free(text);
+    return status;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 enum status plan_command(const struct command_line *line, struct job *job)
 {
-    int ranks = job->bootstrap.np ? job->bootstrap.np : RANKS_STANDARD;
+    const struct file_plan *file = job->candidates[0].choice.file;
+    int standard = file ? file->problem.ranks : RANKS_STANDARD;
+    int ranks = job->bootstrap.np ? job->bootstrap.np : standard;
     int *here = calloc((size_t)ranks, sizeof *here);
     struct split split;
     if (!here)
@@ -170,8 +246,8 @@ enum status plan_command(const struct command_line *line, struct job *job)
         return status;
     }
     const struct rank_group all = split_group(&split, 0);
-    bool text =
-        (!job->json || strcmp(job->json, "-") != 0) && (!job->svg || strcmp(job->svg, "-") != 0);
+    bool text = !is_stdout(job->json) && !is_stdout(job->svg) && !is_stdout(job->goal) &&
+                !is_stdout(job->msccl);
     json_t *document = job->json ? json_document() : NULL;
     json_t *plans = document ? json_array() : NULL;
     if (document)
@@ -184,6 +260,10 @@ enum status plan_command(const struct command_line *line, struct job *job)
             status = plan_choice(job, &sized.problem, i, text, plans);
         if (status == STATUS_OK && job->svg)
             status = plan_picture(job, &sized.problem);
+        if (status == STATUS_OK)
+            status = plan_text_put(job, &sized.problem, text_goal, job->goal);
+        if (status == STATUS_OK)
+            status = plan_text_put(job, &sized.problem, text_msccl, job->msccl);
         counts_free(sized.counts);
     }
     split_free(&split);

@@ -5,6 +5,9 @@
 
 #include <inttypes.h>
 
+#include "cli/printers/output.h"
+#include "collective/counts.h"
+
 /* Text. */
 
 #define RUNS_SHOWN 4
@@ -172,6 +175,15 @@ static json_t *operation_json(const struct operation *operation, size_t index)
     return line;
 }
 
+/* For each epoch the one before it in its scope; -1: none. */
+static json_t *epochs_json(const struct schedule *schedule)
+{
+    json_t *epochs = json_array();
+    for (size_t e = 0; e < schedule->epoch_count; e++)
+        json_array_append_new(epochs, json_integer(schedule->epochs[e].previous));
+    return epochs;
+}
+
 json_t *plan_json(const struct schedule *schedule)
 {
     size_t messages, elements;
@@ -182,8 +194,52 @@ json_t *plan_json(const struct schedule *schedule)
                             json_integer((json_int_t)schedule->extent[b]));
     for (size_t i = 0; i < schedule->count; i++)
         json_array_append_new(operations, operation_json(&schedule->operations[i], i));
-    return json_pack("{s:i, s:o, s:i, s:i, s:{s:I, s:I}, s:o}", "rank", schedule->rank, "extents",
-                     extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent",
-                     "messages", (json_int_t)messages, "elements", (json_int_t)elements,
-                     "operations", operations);
+    return json_pack("{s:i, s:o, s:i, s:i, s:{s:I, s:I}, s:o, s:o}", "rank", schedule->rank,
+                     "extents", extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent",
+                     "messages", (json_int_t)messages, "elements", (json_int_t)elements, "epochs",
+                     epochs_json(schedule), "operations", operations);
+}
+
+/* Elements of the blocks, for forms with counts: a list, or one for each sender. */
+static json_t *counts_json(const struct problem *problem)
+{
+    const struct collective *collective = problem->collective;
+    bool matrix = collective->source.blocks && collective->destination.blocks;
+    enum buffer side = collective->source.blocks ? BUFFER_SOURCE : BUFFER_DESTINATION;
+    json_t *rows = json_array(), *row = rows;
+    for (int from = 0; from < (matrix ? problem->ranks : 1); from++) {
+        size_t offset;
+        if (matrix)
+            json_array_append_new(rows, row = json_array());
+        for (int to = 0; to < problem->ranks; to++)
+            json_array_append_new(
+                row, json_integer((json_int_t)collective_block(problem, from, side, to, &offset)));
+    }
+    return rows;
+}
+
+static json_t *partners_json(const struct problem *problem)
+{
+    json_t *partners = json_array();
+    for (int r = 0; r < problem->ranks; r++)
+        json_array_append_new(partners, json_integer(problem->counts->to[r]));
+    return partners;
+}
+
+json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
+                       const struct datatype *datatype, int channels)
+{
+    json_t *plan =
+        json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
+                  problem->collective->name, "algorithm", choice->algorithm->name,
+                  "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
+                  (json_int_t)problem->count, "bytes",
+                  (json_int_t)collective_bytes(problem, datatype->size), "datatype", datatype->name,
+                  "root", problem->root, "in_place", problem->in_place, "channels", channels,
+                  "schedules");
+    if (problem->collective->counted)
+        json_object_set_new(plan, "counts", counts_json(problem));
+    else if (problem->counts)
+        json_object_set_new(plan, "partners", partners_json(problem));
+    return plan;
 }

@@ -1,5 +1,5 @@
 /*
- * show.h - one rank's schedule as text and as JSON.
+ * show.h - a plan as text and as JSON, schedule by schedule.
  */
 #ifndef CCTEST_CLI_PLAN_SHOW_H
 #define CCTEST_CLI_PLAN_SHOW_H
@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "schedule/schedule.h"
+#include "memory/datatype.h"
+#include "schedule/algorithm.h"
 
 /* One line an operation, grouped by steps; with `waits`, also what each operation waits for. */
 void plan_print(const struct schedule *schedule, bool waits);
@@ -16,5 +17,9 @@ void plan_print(const struct schedule *schedule, bool waits);
 void plan_print_message(FILE *out, struct message message);
 
 json_t *plan_json(const struct schedule *schedule);
+
+/* What a plan has beside them: its "schedules" are empty. */
+json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
+                       const struct datatype *datatype, int channels);
 
 #endif

@@ -302,6 +302,8 @@ static json_t *part_json(const struct part *part)
 json_t *json_choice(const struct choice *choice)
 {
     json_t *options = json_object();
+    if (choice->file)
+        json_object_set_new(options, "path", json_string(choice->file->path));
     for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice->algorithm->options[i].name; i++) {
         const struct algorithm_option *option = &choice->algorithm->options[i];
         json_t *value = option->kind == OPTION_PART     ? part_json(&choice->parts[i])

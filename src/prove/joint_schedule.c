@@ -24,16 +24,20 @@ struct title joint_title(const struct joint_schedule *joint, uint32_t operation)
 {
     const struct operation *it = joint_operation(joint, operation);
     int rank = joint->rank[operation];
-    char lane[24] = "", peer[48] = "";
+    const struct schedule *schedule = joint->schedules[rank];
+    char lane[24] = "", peer[48] = "", line[24] = "";
+    uint32_t index = operation - joint->first[rank];
     struct title title;
 
-    if (joint->schedules[rank]->lanes > 1)
+    if (schedule->lanes > 1)
         snprintf(lane, sizeof(lane), ", lane %d", it->lane);
     if (operation_travels(it->kind))
         snprintf(peer, sizeof(peer), " %s rank %d%s", it->kind == OPERATION_SEND ? "to" : "from",
                  it->peer, lane);
-    snprintf(title.text, sizeof(title.text), "rank %d's operation %u (%s%s)", rank,
-             operation - joint->first[rank], operation_name(it->kind), peer);
+    if (schedule->lines)
+        snprintf(line, sizeof(line), ", line %d", schedule->lines[index]);
+    snprintf(title.text, sizeof(title.text), "rank %d's operation %u (%s%s%s)", rank, index,
+             operation_name(it->kind), peer, line);
     return title;
 }
 

@@ -25,6 +25,7 @@ struct verifier {
     size_t *position;     /* ... and the index in its target */
     uint32_t *waits_past; /* [operation]: how many of its waits are known to be over */
     uint32_t *combined;   /* [source element]: all ranks' combined; 0: not seen yet */
+    uint32_t **origins;   /* [operation]: of its elements; NULL: nobody asks */
 };
 
 /* Preparation. */
@@ -177,6 +178,15 @@ static bool write_target(struct verifier *v, uint32_t g)
            target_apart(v, g, &operation->with, "with");
 }
 
+/* Notes where the elements of an operation come from: what it reads is in in[0]. */
+static void note_origins(struct verifier *v, uint32_t g)
+{
+    size_t length = v->joint->length[g], terms;
+
+    for (size_t i = 0; v->origins && i < length; i++)
+        v->origins[g][i] = symbol_terms(v->symbols, v->in[0][i], &terms)->contribution - 1;
+}
+
 /* Executes a ready operation; a send together with its receive. */
 static bool execute(struct verifier *v, uint32_t g)
 {
@@ -189,6 +199,9 @@ static bool execute(struct verifier *v, uint32_t g)
 
     if (!read_message(v, reader, &joint_operation(joint, reader)->from, v->in[0]))
         return false;
+    note_origins(v, g);
+    if (partner != NO_OPERATION)
+        note_origins(v, partner);
     if (target->with.count &&
         (!read_message(v, writer, &target->with, v->in[1]) || !combine_inputs(v, target->length)))
         return false;
@@ -376,8 +389,25 @@ static bool count_traffic(const struct schedule *const *schedules, int ranks,
     return true;
 }
 
-void verify(const struct schedule *const *schedules, int ranks, bool idempotent,
-            struct verification *verification)
+/* Each operation's part of its rank's array. */
+static bool prepare_origins(struct verifier *v, uint32_t *const *origins)
+{
+    struct joint_schedule *joint = v->joint;
+
+    if (!origins)
+        return true;
+    v->origins = arena_take(joint->memory, (joint->count + 1) * sizeof(*v->origins));
+    for (int r = 0; v->origins && r < joint->ranks; r++) {
+        uint32_t *at = origins[r];
+
+        for (uint32_t g = joint->first[r]; g < joint->first[r + 1]; at += joint->length[g++])
+            v->origins[g] = at;
+    }
+    return v->origins || joint_fail(joint, OUT_OF_MEMORY);
+}
+
+void verify_origins(const struct schedule *const *schedules, int ranks, bool idempotent,
+                    uint32_t *const *origins, struct verification *verification)
 {
     memset(verification, 0, sizeof(*verification));
     if (!count_traffic(schedules, ranks, verification)) {
@@ -388,10 +418,16 @@ void verify(const struct schedule *const *schedules, int ranks, bool idempotent,
         .joint = joint_create(schedules, ranks, verification->error, sizeof(verification->error))};
     if (!v.joint)
         return;
-    verification->right = prepare(&v, idempotent) && run(&v);
+    verification->right = prepare(&v, idempotent) && prepare_origins(&v, origins) && run(&v);
     for (int r = 0; r < ranks && verification->right; r++)
         verification->right = check_contract(&v, r);
     joint_free(v.joint);
+}
+
+void verify(const struct schedule *const *schedules, int ranks, bool idempotent,
+            struct verification *verification)
+{
+    verify_origins(schedules, ranks, idempotent, NULL, verification);
 }
 
 void verification_free(struct verification *verification)

@@ -10,7 +10,9 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "interchange/file_algorithm.h"
 #include "memory/reduce.h"
+#include "run/channel_count.h"
 
 /* The list is full where its length is a power of two. */
 enum status job_add_candidate(struct job *job, const struct candidate *candidate)
@@ -331,6 +333,36 @@ static enum status check_counts(const struct job *job, const struct rank_group *
     return status;
 }
 
+/* Does a file of schedules serve each size? */
+static enum status check_file(const struct job *job, const struct candidate *candidate,
+                              const struct rank_group *group)
+{
+    enum status status = STATUS_OK;
+    char why[300];
+    for (size_t bytes = job_first_size(job, candidate), next = 1; status == STATUS_OK && next != 0;
+         bytes = next) {
+        struct sized_problem sized;
+        status = job_problem(job, candidate, bytes, group, &sized);
+        if (status == STATUS_OK &&
+            file_plan_refuses(candidate->choice.file, &sized.problem, channel_count_host(job), why,
+                              sizeof why))
+            status = fail(STATUS_USAGE, "%s %s: %s", candidate->collective->name, candidate->text,
+                          why);
+        counts_free(sized.counts);
+        next = job_next_size(job, candidate, bytes);
+    }
+    return status;
+}
+
+static enum status check_files(const struct job *job, const struct rank_group *group)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++)
+        if (job->candidates[i].choice.file)
+            status = check_file(job, &job->candidates[i], group);
+    return status;
+}
+
 static enum status check_root(const struct job *job, int ranks)
 {
     const char *where = job->split.kind == SPLIT_NONE ? "" : " of a group";
@@ -358,5 +390,7 @@ enum status job_check_ranks(struct job *job, int ranks, const struct split *spli
         status = candidates_expand(job, &group);
     if (status == STATUS_OK)
         status = check_candidates(job, split);
-    return status == STATUS_OK ? check_counts(job, &group) : status;
+    if (status == STATUS_OK)
+        status = check_counts(job, &group);
+    return status == STATUS_OK ? check_files(job, &group) : status;
 }

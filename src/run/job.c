@@ -13,9 +13,11 @@
 void job_release(struct job *job)
 {
     free(job->candidates);
+    schedule_files_free(job->files);
     free(job->counts.numbers);
     free(job->split.group);
     job->candidates = NULL;
+    job->files = NULL;
     job->candidate_count = 0;
     job->counts.numbers = NULL;
     job->split.group = NULL;

@@ -9,6 +9,7 @@
 #include "collective/counts.h"
 #include "collective/shape.h"
 #include "execute/device_group.h"
+#include "interchange/schedule_file.h"
 #include "memory/datatype.h"
 #include "memory/inputs.h"
 #include "memory/memory.h"
@@ -105,6 +106,7 @@ struct job {
     /* Those that compete stand together: by collective, datatype and operator. */
     struct candidate *candidates;
     int candidate_count;
+    struct schedule_file *files; /* of -a file:PATH; a copy of a job refers to those of the original */
     bool collectives_all; /* `cctest all`: leave out collectives that have no algorithm of -a */
     bool choices_all;     /* `-a all`: leave out algorithms that refuse the ranks */
     bool types_all; /* `-d all` or `-o all`: leave out what cannot combine, or a vendor cannot */
@@ -147,12 +149,14 @@ struct job {
     const char *output; /* --output */
     bool compares;     /* a run with --model: predictions stand beside its lines */
     const char *model; /* --model, a file that rank 0 reads; NULL: none */
+    const char *goal, *msccl;                      /* likewise: schedules for other tools */
+    double calc;                                   /* --calc: nanoseconds a byte */
     bool profile;                                  /* results say where each rank's time goes */
     bool watches;         /* rank 0 reports the links' waiting times: -v or --json */
     bool gathers_samples; /* rank 0 reports the samples of all ranks: --samples */
 };
 
-void job_release(struct job *job); /* its candidates, its counts and its groups */
+void job_release(struct job *job); /* its candidates, its files, its counts and its groups */
 
 /* Does the sweep's size matter to it? A barrier moves a few bytes; a file of --counts sets the block
  * lengths. */

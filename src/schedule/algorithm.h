@@ -112,6 +112,7 @@ struct choice {
     struct part parts[ALGORITHM_OPTIONS_MOST]; /* likewise, where they are OPTION_PART */
     int groups[CHOICE_GROUPS_MOST]; /* OPTION_GROUPS: their sizes; one: of all; 0: not given */
     int group_count;
+    struct file_plan *file; /* whose schedules it writes (interchange/file_plan.h); NULL */
 };
 
 /* The standard choice of an algorithm. */

@@ -58,3 +58,9 @@ void builder_refuse(struct builder *b, const char *what)
             fail(STATUS_ERROR, "the schedule of rank %d for %s is malformed: operation %zu %s",
                  b->schedule->rank, b->schedule->problem.collective->name, b->count, what);
 }
+
+void builder_stop(struct builder *b, enum status status)
+{
+    if (b->status == STATUS_OK)
+        b->status = status;
+}

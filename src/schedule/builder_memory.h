@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
+
 struct builder;
 
 /* Memory that lives until the schedule is finished. NULL when the builder has failed, or fails
@@ -21,6 +23,8 @@ bool array_reserve(struct builder *b, void **array, size_t *room, size_t count, 
 
 /* Fails the builder for lack of memory. */
 void builder_fail_memory(struct builder *b);
+/* Fails the builder with a failure that fail() has recorded. */
+void builder_stop(struct builder *b, enum status status);
 /* Fails the builder because the operation at hand is malformed; `what` follows "operation N". */
 void builder_refuse(struct builder *b, const char *what);
 

@@ -84,6 +84,7 @@ struct schedule {
     int lanes;    /* lanes that any rank's schedule of this problem may use: 0 .. lanes - 1 */
     int channels; /* slices of every block, each with operations and lanes of its own */
     int steps;    /* rounds: the number of step labels on this rank */
+    const int *lines; /* of the file that the operations stand in; NULL: they have none */
     struct arena *memory; /* owns everything above */
 };
 

@@ -67,8 +67,8 @@ offers "cctest alltoall -a ring --min-by" --min-bytes
 # Algorithms, of each collective, and their options.
 for collective in "${collectives[@]}"; do
     mapfile -t all < <(names "[a['name'] for c in d['collectives'] if c['name'] == '$collective' for a in c['algorithms']]")
-    offers "cctest $collective -a " "${all[@]}" all auto
-    mapfile -t second < <(printf 'X,%s\n' "${all[@]}")
+    offers "cctest $collective -a " "${all[@]}" file: all auto
+    mapfile -t second < <(printf 'X,%s\n' "${all[@]}" file:)
     offers "cctest $collective -b 4 --algorithm X," "${second[@]}"
 done
 offers "cctest list alltoall pairwise-x" pairwise-xor

@@ -260,7 +260,7 @@ check "the completion is installed" test -s "$scratch/root/opt/x/share/bash-comp
 for file in README.md man/cctest.1; do check "$file names the schema" grep -q share/cctest/schema.json "$repository/$file"; done
 check "the schema is installed" cmp "$repository/cli/schema.json" "$scratch/root/opt/x/share/cctest/schema.json"
 run ldd "$scratch/root/opt/x/bin/cctest"
-check_silent 'hwloc|jansson|sodium|cmocka|cuda|stdc[+]' "$out"
+check_silent 'hwloc|jansson|sodium|expat|cmocka|cuda|stdc[+]' "$out"
 for library in $(grep -oE '\<lib[a-z]+' "$out" | grep -vxE 'lib|libm|libc|libdl|libpthread' | sort -u); do
     check "the README does not say that $library is linked dynamically" grep -q "$library" "$repository/README.md"
 done

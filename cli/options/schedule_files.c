@@ -1,0 +1,58 @@
+/*
+ * schedule_files.c - items of --algorithm that are files with schedules: file:PATH. They are read with
+ * the other options, and proven when all options are known, before any rank is started.
+ */
+#include "cli/options/schedule_files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "interchange/file_algorithm.h"
+#include "interchange/prove_plan.h"
+
+const char *file_item_path(const char *item)
+{
+    size_t length = strlen(FILE_PREFIX);
+    return strncmp(item, FILE_PREFIX, length) == 0 ? item + length : NULL;
+}
+
+enum status file_item_read(struct job *job, const struct collective *collective, const char *path,
+                           struct choice *choice)
+{
+    const struct schedule_file *file;
+    struct file_plan *plan = NULL;
+    *choice = (struct choice){.algorithm = NULL};
+    enum status status = schedule_file_read(path, &job->files, &file);
+    if (status == STATUS_OK)
+        status = schedule_file_plan(file, collective, &plan);
+    if (plan)
+        *choice = file_plan_choice(plan);
+    return status;
+}
+
+enum status files_settle(struct job *job)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
+        const struct candidate *candidate = &job->candidates[i];
+        struct file_plan *plan = candidate->choice.file;
+        if (!plan)
+            continue;
+        if (candidate->collective->rooted && job->root == ROOT_ALL)
+            return fail(STATUS_USAGE,
+                        "%.200s is written for root %d: give --root %d instead of all", plan->path,
+                        plan->problem.root, plan->problem.root);
+        status = file_plan_prove(plan, job->in_place);
+    }
+    return status;
+}
+
+bool files_read(const struct job *job, const char *path,
+                bool (*same)(const char *one, const char *other))
+{
+    bool reads = false;
+    for (int i = 0; i < job->candidate_count; i++)
+        reads |= job->candidates[i].choice.file && same(path, job->candidates[i].choice.file->path);
+    return reads;
+}

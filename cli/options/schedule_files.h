@@ -1,0 +1,24 @@
+/*
+ * schedule_files.h - items of --algorithm that are files with schedules: file:PATH.
+ */
+#ifndef CCTEST_CLI_OPTIONS_SCHEDULE_FILES_H
+#define CCTEST_CLI_OPTIONS_SCHEDULE_FILES_H
+
+#include "run/job.h"
+
+/* The path that an item names; NULL: it is no file. */
+const char *file_item_path(const char *item);
+
+/* Reads the file of an item into job->files, if it is not there yet, and makes *choice that of its
+ * plan for the collective; choice->algorithm is NULL if it has none. */
+enum status file_item_read(struct job *job, const struct collective *collective, const char *path,
+                           struct choice *choice);
+
+/* Proves all files of the job, whose options are all read. STATUS_USAGE, with the reason. */
+enum status files_settle(struct job *job);
+
+/* Does one of the job's files stand at this path? */
+bool files_read(const struct job *job, const char *path,
+                bool (*same)(const char *one, const char *other));
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * file_algorithm.c - the algorithm that a file is: writes the schedules of a proven file for the
+ * elements of a run.
+ *
+ * A file cuts a block into parts, and a run cuts its blocks into as many by the slice rule, so some
+ * parts are longer by one element. Where a part lies follows from its place in a source or a
+ * destination. In scratch it may lie anywhere, and its length follows from what it is: the proof
+ * tells from which source element of the file each part comes.
+ */
+#include "interchange/file_algorithm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "interchange/replay.h"
+#include "schedule/builder_memory.h"
+
+/* A block of the problem that has elements, but no part in the file. */
+static const char *refuses_blocks(const struct file_plan *plan, const struct problem *problem,
+                                  enum buffer buffer, char *why, size_t size)
+{
+    int blocks = collective_blocks(problem->collective, buffer, problem->ranks);
+    for (int r = 0; r < problem->ranks; r++)
+        for (int i = 0; i < blocks && collective_extent(problem, r, buffer) > 0; i++) {
+            size_t offset, length = collective_block(problem, r, buffer, i, &offset);
+            if (length == 0 || collective_block(&plan->problem, r, buffer, i, &offset) > 0)
+                continue;
+            snprintf(
+                why, size,
+                "it has no elements in block %d of rank %d's %s, and here there are %zu: write it "
+                "for more elements, so that each block has one at least",
+                i, r, buffer_names[buffer], length);
+            return why;
+        }
+    return NULL;
+}
+
+const char *file_plan_refuses(const struct file_plan *plan, const struct problem *problem,
+                              int channels, char *why, size_t size)
+{
+    const struct file_proof *proof = plan->proof;
+    const char *refusal = refuses_blocks(plan, problem, BUFFER_SOURCE, why, size);
+    if (!refusal)
+        refusal = refuses_blocks(plan, problem, BUFFER_DESTINATION, why, size);
+    if (refusal || proof->uneven_rank < 0 ||
+        (channels == 1 && problem->count % plan->problem.count == 0))
+        return refusal;
+    snprintf(
+        why, size,
+        "its rank %d's operation %zu puts an element where another one of the block belongs, so it "
+        "serves blocks of a multiple of %zu elements, by one channel, and this is a block of %zu "
+        "by "
+        "%d",
+        proof->uneven_rank, proof->uneven_operation, plan->problem.count, problem->count, channels);
+    return why;
+}
+
+/* Where a part of a buffer lies in the run. */
+struct part_place {
+    enum buffer buffer;
+    size_t at, length;
+};
+
+struct part_places {
+    struct builder *builder;
+    const struct file_plan *plan;
+    const struct schedule *schedule; /* of parts */
+    struct part_place *of[BUFFERS];  /* by the offset in the file's buffer */
+    size_t *lengths;                 /* of each source element of all ranks */
+    const uint32_t *origins;         /* as file_proof has them */
+    size_t *first;                   /* [operation]: of its parts in `origins` */
+    struct span *spans[OPERANDS];    /* the message that is being mapped */
+};
+
+/* Parts of a block of `length` elements that is cut into `count`. */
+static struct slice part_slice(size_t length, size_t count, size_t index)
+{
+    size_t each = length / count, longer = length % count;
+    return (struct slice){.first = index * each + (index < longer ? index : longer),
+                          .length = each + (index < longer)};
+}
+
+/* The parts of all blocks of a source or destination. */
+static bool cells_lay(struct part_places *cells, const struct call *call, enum buffer buffer,
+                      const struct view *view)
+{
+    const struct problem *parts = &cells->schedule->problem;
+    int rank = cells->schedule->rank;
+    size_t extent = cells->schedule->extent[buffer];
+    bool there = collective_extent(call->problem, rank, buffer) > 0;
+    struct part_place *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
+    cells->of[buffer] = cell;
+    for (int i = 0; cell && there && i < view->blocks; i++) {
+        size_t offset, count = extent ? collective_block(parts, rank, buffer, i, &offset) : 0;
+        struct message block = view_block(view, i);
+        size_t length = message_length(block);
+        for (size_t p = 0; p < count; p++) {
+            struct slice slice = part_slice(length, count, p);
+            cell[offset + p] = (struct part_place){.length = slice.length};
+            if (length > 0) {
+                cell[offset + p].buffer = block.spans[0].buffer;
+                cell[offset + p].at = block.spans[0].offset + slice.first;
+            }
+        }
+    }
+    return cell;
+}
+
+/* How long the parts of all ranks' sources are in this run. */
+static bool cells_measure(struct part_places *cells, const struct call *call)
+{
+    const struct problem *parts = &cells->schedule->problem;
+    size_t total = 0, offset;
+    for (int r = 0; r < parts->ranks; r++)
+        total += collective_extent(parts, r, BUFFER_SOURCE);
+    size_t *length = cells->lengths = builder_draft(cells->builder, (total + 1) * sizeof *length);
+    int blocks = collective_blocks(parts->collective, BUFFER_SOURCE, parts->ranks);
+    for (int r = 0; length && r < parts->ranks; r++) {
+        for (int i = 0; i < blocks && collective_extent(parts, r, BUFFER_SOURCE) > 0; i++) {
+            size_t count = collective_block(parts, r, BUFFER_SOURCE, i, &offset);
+            size_t whole = collective_block(call->problem, r, BUFFER_SOURCE, i, &offset);
+            whole = channel_slice(whole, call->channel, call->channels).length;
+            for (size_t p = 0; p < count; p++)
+                *length++ = part_slice(whole, count, p).length;
+        }
+    }
+    return cells->lengths;
+}
+
+/* Each part of scratch is as long as the longest that is ever put there. */
+static bool cells_lay_scratch(struct part_places *cells)
+{
+    const struct schedule *schedule = cells->schedule;
+    size_t extent = schedule->extent[BUFFER_SCRATCH], total = 0;
+    struct part_place *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
+    cells->of[BUFFER_SCRATCH] = cell;
+    if (!cell)
+        return false;
+    memset(cell, 0, (extent + 1) * sizeof *cell);
+    for (size_t i = 0; i < schedule->count; i++) {
+        const struct message *to = &schedule->operations[i].to;
+        const uint32_t *origin = &cells->origins[cells->first[i]];
+        for (size_t s = 0; s < to->count; s++) {
+            const struct span *span = &to->spans[s];
+            for (size_t x = 0; x < span->run * span->times; x++, origin++) {
+                size_t at = span->offset + x / span->run * span->stride + x % span->run;
+                size_t length = cells->lengths[*origin];
+                if (span->buffer == BUFFER_SCRATCH && cell[at].length < length)
+                    cell[at].length = length;
+            }
+        }
+    }
+    for (size_t i = 0; i < extent; i++) {
+        cell[i].buffer = BUFFER_SCRATCH;
+        cell[i].at = total;
+        total += cell[i].length;
+    }
+    struct view view = view_scratch_block(cells->builder, total);
+    struct message block = view_block(&view, 0);
+    for (size_t i = 0; i < extent && block.count > 0; i++)
+        cell[i].at += block.spans[0].offset;
+    return true;
+}
+
+/* Runs of one length at equal distances become one span. Returns how many spans are left. */
+static size_t spans_stride(struct span *spans, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct span *last = kept ? &spans[kept - 1] : NULL;
+        const struct span run = spans[i];
+        bool follows = last && last->buffer == run.buffer && last->run == run.run &&
+                       run.offset >= last->offset + last->run;
+        if (follows && last->times == 1)
+            last->stride = run.offset - last->offset;
+        if (follows && run.offset == last->offset + last->times * last->stride)
+            last->times++;
+        else
+            spans[kept++] = run;
+    }
+    return kept;
+}
+
+static struct message cells_map(void *context, size_t index, enum operand operand,
+                                struct message message)
+{
+    struct part_places *cells = context;
+    const uint32_t *origin = &cells->origins[cells->first[index]];
+    struct span *spans = cells->spans[operand];
+    size_t count = 0;
+    for (size_t s = 0; s < message.count; s++) {
+        const struct span *span = &message.spans[s];
+        for (size_t x = 0; x < span->run * span->times; x++, origin++) {
+            size_t at = span->offset + x / span->run * span->stride + x % span->run;
+            const struct part_place *cell = &cells->of[span->buffer][at];
+            size_t length = cells->lengths[*origin];
+            struct span *last = count ? &spans[count - 1] : NULL;
+            if (length > cell->length) {
+                builder_stop(cells->builder,
+                             fail(STATUS_USAGE,
+                                  "%.200s puts an element where one of a shorter block belongs "
+                                  "(rank %d's operation %zu): give blocks of one length",
+                                  cells->plan->path, cells->schedule->rank, index));
+                return (struct message){0};
+            }
+            if (length == 0)
+                continue;
+            if (last && last->buffer == cell->buffer && last->offset + last->run == cell->at)
+                last->run += length;
+            else
+                spans[count++] = (struct span){.buffer = cell->buffer,
+                                               .offset = cell->at,
+                                               .run = length,
+                                               .stride = length,
+                                               .times = 1};
+        }
+    }
+    return (struct message){.spans = spans, .count = spans_stride(spans, count)};
+}
+
+static bool cells_open(struct part_places *cells, const struct call *call)
+{
+    struct builder *b = cells->builder;
+    const struct schedule *schedule = cells->schedule;
+    size_t longest = 1, parts = 0;
+    cells->first = builder_draft(b, (schedule->count + 1) * sizeof *cells->first);
+    for (size_t i = 0; cells->first && i < schedule->count; i++) {
+        size_t length = schedule->operations[i].length;
+        longest = length > longest ? length : longest;
+        cells->first[i] = parts;
+        parts += length;
+    }
+    for (int o = 0; o < OPERANDS; o++)
+        cells->spans[o] = builder_draft(b, longest * sizeof(struct span));
+    return cells->first && cells->spans[OPERANDS - 1] &&
+           cells_lay(cells, call, BUFFER_SOURCE, &call->source) &&
+           cells_lay(cells, call, BUFFER_DESTINATION, &call->destination) &&
+           cells_measure(cells, call) && cells_lay_scratch(cells);
+}
+
+static void file_write(struct builder *b, const struct call *call)
+{
+    const struct file_plan *plan = call->choice->file;
+    const struct file_proof *proof = plan->proof;
+    const struct schedule *schedule = proof->schedules[call->group->rank];
+    char why[300] =
+        "its proof is for buffers in place, and here several channels need copies: give "
+        "--channels 1";
+    if (call->problem->in_place != call->in_place ||
+        file_plan_refuses(plan, call->problem, call->channels, why, sizeof why)) {
+        builder_stop(b, fail(STATUS_USAGE, "%.200s: %s", plan->path, why));
+        return;
+    }
+    struct part_places cells = {.builder = b,
+                                .plan = plan,
+                                .schedule = schedule,
+                                .origins = proof->origins[call->group->rank]};
+    if (cells_open(&cells, call))
+        replay_put(b, call->group,
+                   &(struct replay){.operations = schedule->operations,
+                                    .count = schedule->count,
+                                    .epochs = schedule->epochs,
+                                    .epoch_count = schedule->epoch_count,
+                                    .lanes = plan->lanes,
+                                    .map = cells_map,
+                                    .context = &cells});
+}
+
+static const char *file_refuses(const struct problem *problem, const struct choice *choice,
+                                char *why, size_t size)
+{
+    const struct problem *parts = &choice->file->problem;
+    if (problem->ranks != parts->ranks)
+        snprintf(why, size, "it is written for %d ranks, and these are %d: start as many (--np %d)",
+                 parts->ranks, problem->ranks, parts->ranks);
+    else if (problem->collective->rooted && problem->root != parts->root)
+        snprintf(why, size, "it is written for root %d, not %d: give --root %d", parts->root,
+                 problem->root, parts->root);
+    else
+        return NULL;
+    return why;
+}
+
+static int file_partner(const struct choice *choice, int rank, int ranks)
+{
+    const struct file_plan *plan = choice->file;
+    return rank < plan->problem.ranks && plan->partners[rank] < ranks ? plan->partners[rank] : -1;
+}
+
+#define OF_FILE                                                                                    \
+    .name = "file", .summary = "the schedules of a file, proven before they run",                  \
+    .rounds = "as written", .sent = "as written", .users = "synthesisers of algorithms",           \
+    .refuses = file_refuses, .write = file_write
+
+static const struct algorithm file_collective = {OF_FILE};
+static const struct algorithm file_pattern = {OF_FILE, .partner = file_partner};
+
+struct choice file_plan_choice(struct file_plan *plan)
+{
+    struct choice choice = choice_of(plan->partners ? &file_pattern : &file_collective);
+    choice.file = plan;
+    return choice;
+}

@@ -1,0 +1,21 @@
+/*
+ * file_algorithm.h - the algorithm that a file is: `-a file:PATH`.
+ */
+#ifndef CCTEST_INTERCHANGE_FILE_ALGORITHM_H
+#define CCTEST_INTERCHANGE_FILE_ALGORITHM_H
+
+#include "interchange/file_plan.h"
+#include "schedule/algorithm.h"
+
+#define FILE_PREFIX "file:" /* of an item of --algorithm that is the path of a file */
+
+/* The choice of a plan, which must live as long as the choice. Schedules can be built once it is
+ * proven. */
+struct choice file_plan_choice(struct file_plan *plan);
+
+/* Why the plan, which is proven, cannot serve a problem by so many channels: a sentence in `why`;
+ * NULL: it can. The ranks and the root are those of the plan. */
+const char *file_plan_refuses(const struct file_plan *plan, const struct problem *problem,
+                              int channels, char *why, size_t size);
+
+#endif
