@@ -317,7 +317,7 @@ static void offer_words(const struct word *word, const struct command *command, 
                         const struct collective *collective)
 {
     bool helps = command && command->bit == FOR_HELP;
-    if (command && command->bit == FOR_REPORT) {
+    if (command && (command->bit & (FOR_REPORT | FOR_GUIDELINES))) {
         puts(FILES_TOO);
         return;
     }

@@ -36,6 +36,8 @@ static enum status dispatch(const struct command_line *line, struct job *job)
         return accept_command(line, job);
     case FOR_REPORT:
         return report_command(line, job);
+    case FOR_GUIDELINES:
+        return guidelines_command(line, job);
     case FOR_HELP:
         return help_command(line, job);
     default:

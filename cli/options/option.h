@@ -33,7 +33,9 @@ enum {
     FOR_HELP = 1 << 4,
     FOR_ACCEPT = 1 << 5,
     FOR_REPORT = 1 << 6,
-    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT
+    FOR_GUIDELINES = 1 << 7,
+    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT |
+              FOR_GUIDELINES
 };
 
 /* Where a value comes from; a greater source overrides a smaller one. */

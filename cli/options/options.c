@@ -231,7 +231,8 @@ const struct option_row option_table[] = {
      .help = "hold hosts against an earlier run, whose JSON this is"},
 
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT, .kind = &kind_file, FIELD(json),
+     .commands = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT | FOR_GUIDELINES,
+     .kind = &kind_file, FIELD(json),
      .help = "write JSON; '-': to standard output, then the table goes to standard error"},
     {.name = "csv", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN, .kind = &kind_file, FIELD(csv),

@@ -220,7 +220,7 @@ static bool place_find(const char *path, char place[PATH_MAX])
     return snprintf(place + length, PATH_MAX - length, "/%s", last) < PATH_MAX - (int)length;
 }
 
-static bool outputs_are_one(const char *one, const char *other)
+bool outputs_are_one(const char *one, const char *other)
 {
     char place[PATH_MAX], other_place[PATH_MAX];
     struct stat about, other_about;
@@ -266,6 +266,8 @@ bool command_line_reads(const struct command_line *line, const char *path)
         const struct argument *input = command_line_argument(line, inputs[i]);
         reads |= input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
     }
+    for (int i = 1; line->command && (line->command->bit & FOR_GUIDELINES) && i < line->word_count; i++)
+        reads |= outputs_are_one(path, line->words[i]);
     return reads;
 }
 
@@ -433,7 +435,7 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
 static enum status find_collectives(const struct command_line *line, struct job *job)
 {
     int index = line->command->bit == FOR_RUN ? 0 : 1;
-    if (line->command->bit & (FOR_HELP | FOR_REPORT))
+    if (line->command->bit & (FOR_HELP | FOR_REPORT | FOR_GUIDELINES))
         return STATUS_OK;
     const char *word = index < line->word_count ? line->words[index] : NULL;
     if (word && line->command->bit == FOR_LIST && is_algorithm(word))
