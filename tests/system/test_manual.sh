@@ -18,7 +18,7 @@ fi
 
 # The options of the manual page are those of --help and of each command (test_options.c compares their order).
 sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" >"$scratch/man"
-for command in --help "help plan" "help list" "help info" "help accept" "help report" "help help"; do
+for command in --help "help plan" "help list" "help info" "help accept" "help report" "help guidelines" "help help"; do
     read -ra words <<<"$command"
     "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' | sort >"$scratch/help"
     cat "$scratch/help" >>"$scratch/all"
@@ -188,7 +188,7 @@ while read -r _ line; do
     read -ra words <<<"$line"
     case $line in
     *--rendezvous*) continue ;; # below, those of the page
-    list* | info* | plan* | help* | accept* | report*) ;;
+    list* | info* | plan* | help* | accept* | report* | guidelines*) ;;
     *) read -ra words <<<"$(sed -E 's/ (-b|-e) [0-9]+M//g' <<<"$line") $small" ;;
     esac
     cctest "${words[@]}"
