@@ -13,6 +13,7 @@ enum status info_command(const struct command_line *line, struct job *job);
 enum status plan_command(const struct command_line *line, struct job *job);
 enum status accept_command(const struct command_line *line, struct job *job);
 enum status report_command(const struct command_line *line, struct job *job);
+enum status tune_command(const struct command_line *line, struct job *job);
 enum status guidelines_command(const struct command_line *line, struct job *job);
 enum status help_command(const struct command_line *line, struct job *job);
 

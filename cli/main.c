@@ -36,6 +36,8 @@ static enum status dispatch(const struct command_line *line, struct job *job)
         return accept_command(line, job);
     case FOR_REPORT:
         return report_command(line, job);
+    case FOR_TUNE:
+        return tune_command(line, job);
     case FOR_GUIDELINES:
         return guidelines_command(line, job);
     case FOR_HELP:
@@ -100,7 +102,7 @@ static enum status start(int argc, char **argv, struct job *job, struct log *log
         if (line.command->bit != FOR_RUN) /* a run has many processes, of which one warns */
             command_line_warn(&line);
         status = dispatch(&line, job);
-        if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT))) /* they report it */
+        if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT | FOR_TUNE))) /* they report it */
             refuse(&line, job, status);
     }
     job_release(job);

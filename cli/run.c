@@ -70,7 +70,7 @@ static void say_lines(const struct job *job)
         int kinds = 0, picked = 0; /* auto, or its picks, run one at each size */
         end = job_contest_end(job, first);
         for (int c = first; c < end; c++)
-            *(job->candidates[c].why || !job->candidates[c].choice.algorithm ? &picked : &kinds) +=
+            *(job->candidates[c].why[0] || !job->candidates[c].choice.algorithm ? &picked : &kinds) +=
                 1;
         sizes = job_size_count(job, &job->candidates[first]);
         most = sizes > most ? sizes : most;

@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/html/parts.h"
-#include "cli/input/results.h"
+#include "tuning/algorithm_text.h"
 
 _Static_assert(SERIES_TEXT_MOST >= ALGORITHM_TEXT_MOST, "the name of an algorithm fits");
 
@@ -26,7 +26,7 @@ static void algorithm_write(const json_t *result, char to[SERIES_TEXT_MOST])
     if (json_is_string(json_object_get(result, "auto")))
         snprintf(to, SERIES_TEXT_MOST, "auto");
     else
-        result_algorithm(result, to);
+        algorithm_text(result, to);
 }
 
 static void group_write(const json_t *result, char to[SERIES_TEXT_MOST])

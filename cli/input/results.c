@@ -6,7 +6,6 @@
  */
 #include "cli/input/results.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,43 +16,13 @@
 #include "cli/html/parts.h"
 #include "memory/datatype.h"
 #include "run/job.h"
+#include "tuning/algorithm_text.h"
 
 #define TIME_LEAST 1e-6 /* us, below any time: ratios stay finite */
 
 struct line_texts {
     char algorithm[ALGORITHM_TEXT_MOST], setting[200], op[16];
 };
-
-/* A file may hold anything, and a terminal obeys control characters. */
-static void text_tame(char *text)
-{
-    for (; *text; text++)
-        if (iscntrl((unsigned char)*text))
-            *text = '?';
-}
-
-/* A number or a word of an option; the name of a part. */
-static void option_add(struct text *text, const char *key, const json_t *value)
-{
-    if (json_is_integer(value))
-        text_add(text, ":%s=%lld", key, (long long)json_integer_value(value));
-    else if (json_is_string(value))
-        text_add(text, ":%s=%s", key, json_string_value(value));
-    else if (json_is_object(value))
-        text_add(text, ":%s=%s", key, word_of(value, "algorithm"));
-}
-
-const char *result_algorithm(const json_t *result, char to[ALGORITHM_TEXT_MOST])
-{
-    struct text text = text_in(to, ALGORITHM_TEXT_MOST);
-    const char *key;
-    json_t *value;
-    text_add(&text, "%s", word_of(result, "algorithm"));
-    json_object_foreach(json_object_get(result, "algorithm_options"), key, value)
-        option_add(&text, key, value);
-    text_tame(to);
-    return to;
-}
 
 bool document_has_results(const json_t *document)
 {
@@ -121,7 +90,7 @@ static bool line_read(const json_t *document, const json_t *result, const char *
     if (!collective || !datatype || !(bytes >= 0) || !(ranks >= 1) || ranks > JOB_RANKS_MOST ||
         bytes > 0x1p60 || !(time > TIME_LEAST) || number_of(result, "wrong") > 0)
         return false;
-    result_algorithm(result, texts->algorithm);
+    algorithm_text(result, texts->algorithm);
     setting_write(document, result, collective, beside, texts->setting, sizeof texts->setting);
     text_tame(texts->setting);
     snprintf(texts->op, sizeof texts->op, "%s", word_of(result, "op"));

@@ -9,10 +9,6 @@
 
 #include "tuning/guidelines.h"
 
-/* The algorithm of a result with its options, as -a takes it: "bruck:radix=4". Returns `text`. */
-#define ALGORITHM_TEXT_MOST 160
-const char *result_algorithm(const json_t *result, char text[ALGORITHM_TEXT_MOST]);
-
 /* Lines of some documents, with their texts. */
 struct timed_lines {
     struct timed_line *lines;

@@ -19,6 +19,7 @@ enum option_group {
     GROUP_LINKS,
     GROUP_RANKS,
     GROUP_ACCEPT,
+    GROUP_TUNE,
     GROUP_RESULTS,
     GROUP_FAULTS,
     GROUPS
@@ -34,8 +35,9 @@ enum {
     FOR_ACCEPT = 1 << 5,
     FOR_REPORT = 1 << 6,
     FOR_GUIDELINES = 1 << 7,
+    FOR_TUNE = 1 << 8,
     FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT |
-              FOR_GUIDELINES
+              FOR_GUIDELINES | FOR_TUNE
 };
 
 /* Where a value comes from; a greater source overrides a smaller one. */

@@ -6,7 +6,7 @@
 
 #include "cli/options/option.h"
 
-#define OPTIONS_MOST 64
+#define OPTIONS_MOST 96
 extern const struct option_row option_table[]; /* ended by a NULL name */
 extern const char *const option_group_titles[GROUPS];
 

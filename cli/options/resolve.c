@@ -260,7 +260,8 @@ static enum status settle_input(const struct output *output, const struct output
 
 bool command_line_reads(const struct command_line *line, const char *path)
 {
-    static const char *const inputs[] = {"profile", "baseline", "switches", "counts", "split"};
+    static const char *const inputs[] = {"profile", "baseline", "switches", "counts",
+                                         "split",   "tuning",   "predicted"};
     bool reads = false;
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const struct argument *input = command_line_argument(line, inputs[i]);
@@ -279,11 +280,14 @@ static enum status settle_outputs(const struct job *job)
     const struct output outputs[] = {
         {"json", job->json},      {"csv", job->csv},      {"samples", job->samples},
         {"svg", job->svg},        {"good", accept->good}, {"bad", accept->bad},
-        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile}};
+        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile},
+        {"ompi", job->tune.ompi}, {"mpich", job->tune.mpich}, {"nccl", job->tune.nccl}};
     const struct output inputs[] = {{"profile", accept->profile},
                                     {"baseline", accept->baseline},
                                     {"switches", accept->switches},
                                     {"counts", job->counts_text},
+                                    {"tuning", job->tuned ? job->tuned->path : NULL},
+                                    {"predicted", job->tune.predicted},
                                     {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const int count = sizeof outputs / sizeof outputs[0];
     const int input_count = sizeof inputs / sizeof inputs[0];
@@ -431,6 +435,49 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
     return status == STATUS_OK ? transports_settle(job) : status;
 }
 
+/* What most programs use: of the forms with counts, and of exchanges, one word asks. */
+static void tune_collectives(struct job *job)
+{
+    int count = 0;
+    for (int i = 0; collectives[i]; i++)
+        if (!collectives[i]->counted && collectives[i]->id != COLLECTIVE_SENDRECV)
+            job->collectives[count++] = collectives[i];
+}
+
+#define TUNE_BUDGET_USUAL 300 /* seconds */
+static enum status settle_tune(const struct command_line *line, struct job *job)
+{
+    enum status status = settle_bounds(line, job);
+    if (!job->tuned && (job->datatypes[1] || job->reductions[1]))
+        return fail(STATUS_USAGE, "tune measures one datatype and one operation: give one each to "
+                                  "--datatype and --op");
+    if (job->tuned && !job->tune.ompi && !job->tune.mpich && !job->tune.nccl)
+        return fail(STATUS_USAGE, "tune --tuning %.200s measures nothing: say where its winners go, by "
+                                  "--ompi, --mpich or --nccl",
+                    job->tuned->path);
+    if (job->tuned && (job->json || job->tune.rank_count > 0 || job->tune.predicted))
+        return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --ranks and "
+                                  "--predicted out");
+    if (source_of(line, "budget") == SOURCE_NONE)
+        job->budget = TUNE_BUDGET_USUAL;
+    if (status == STATUS_OK)
+        status = settle_steps(line, job);
+    settle_contract(line, job);
+    if (status == STATUS_OK)
+        status = settle_operators(job);
+    if (status == STATUS_OK)
+        status = settle_ranks(line, job);
+    if (status == STATUS_OK)
+        status = settle_timeout(job);
+    if (status == STATUS_OK)
+        status = settle_outputs(job);
+    if (status == STATUS_OK)
+        status = settle_executor(job);
+    if (status == STATUS_OK)
+        status = settle_memory(line, job);
+    return status == STATUS_OK ? transports_settle(job) : status;
+}
+
 /* The collectives: the first word of a run, else the second (plan, list). */
 static enum status find_collectives(const struct command_line *line, struct job *job)
 {
@@ -445,6 +492,8 @@ static enum status find_collectives(const struct command_line *line, struct job 
         return unknown_listed(word);
     if (word)
         return collectives_read(word, job);
+    if (line->command->bit == FOR_TUNE)
+        tune_collectives(job);
     if (line->command->bit == FOR_PLAN)
         return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
     return STATUS_OK;
@@ -461,7 +510,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
     }
     if (status != STATUS_OK)
         return status;
-    if (job->collectives[0] && line->command->bit != FOR_LIST && job->candidate_count == 0)
+    if (job->collectives[0] && (line->command->bit & (FOR_RUN | FOR_PLAN)) && job->candidate_count == 0)
         status = choices_default(job);
     if (status == STATUS_OK && line->command->bit == FOR_RUN)
         status = settle_run(line, job);
@@ -475,6 +524,8 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
     }
     if (status == STATUS_OK && line->command->bit == FOR_ACCEPT)
         status = settle_accept(line, job);
+    if (status == STATUS_OK && line->command->bit == FOR_TUNE)
+        status = settle_tune(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_INFO) {
         status = settle_ranks(line, job);
         if (status == STATUS_OK)

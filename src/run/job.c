@@ -15,6 +15,8 @@ void job_release(struct job *job)
     free(job->candidates);
     free(job->counts.numbers);
     free(job->split.group);
+    tuned_free(job->tuned);
+    job->tuned = NULL;
     job->candidates = NULL;
     job->candidate_count = 0;
     job->counts.numbers = NULL;
