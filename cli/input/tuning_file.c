@@ -126,6 +126,7 @@ static void machine_read(const json_t *document, struct tuned *tuned)
     snprintf(tuned->cpu, sizeof tuned->cpu, "%s", word_of(machine, "cpu"));
     snprintf(tuned->memory, sizeof tuned->memory, "%s", word_of(options, "memory"));
     snprintf(tuned->transport, sizeof tuned->transport, "%s", word_of(options, "transport"));
+    snprintf(tuned->protocol, sizeof tuned->protocol, "%s", word_of(options, "protocol"));
     const char *type = json_string_value(json_array_get(json_object_get(options, "datatype"), 0));
     snprintf(tuned->datatype, sizeof tuned->datatype, "%s",
              type ? type : word_of(options, "datatype"));

@@ -37,7 +37,8 @@ struct tuned {
     struct arena *arena;
     const char *path;                         /* of the file, for sentences */
     char cpu[TUNED_TEXT_MOST];                /* model of the machine's CPUs; "": not known */
-    char memory[TUNED_TEXT_MOST], transport[TUNED_TEXT_MOST], datatype[TUNED_TEXT_MOST]; /* likewise */
+    char memory[TUNED_TEXT_MOST], transport[TUNED_TEXT_MOST], datatype[TUNED_TEXT_MOST]; /* likewise, */
+    char protocol[TUNED_TEXT_MOST];           /* of the device executor */
     int threads;                              /* CPUs of a host; 0: not known */
     struct tuned_cell *cells;
     size_t count;
