@@ -10,6 +10,7 @@
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
+#include "cli/options/tuning.h"
 #include "cli/printers/json.h"
 #include "cli/printers/printers.h"
 #include "run/candidates.h"
@@ -138,6 +139,7 @@ enum status run_command(const struct command_line *line, struct job *job)
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
     if (reports) {
         command_line_warn(line);
+        tuning_warn(job);
         say_lines(job);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */

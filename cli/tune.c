@@ -161,8 +161,11 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
     bool aside = goes_to_output(job->json) || goes_to_output(job->tune.ompi) ||
                  goes_to_output(job->tune.mpich) || goes_to_output(job->tune.nccl);
     enum status status = predicted_read(job, &predicted);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        if (job->json)
+            json_refuse(job->json, status);
         return status;
+    }
     options_pass(line, job, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS, NULL, options);
     struct tune_printer printer = {.report = {.begin = printer_begin,
                                               .running = printer_running,

@@ -11,6 +11,8 @@
 #include "base/size.h"
 #include "base/text.h"
 
+#define PLACES_SHOWN 6 /* of a winner that a library lacks */
+
 static const struct counterpart *counterpart_find(const struct peer_library *library,
                                                   enum collective_id collective,
                                                   const struct choice *choice)
@@ -95,10 +97,10 @@ static void place_add(struct text *text, const struct peer_library *library,
     text_add(text, "%s%s on %d ranks", text->used > 0 ? ", " : "",
              cell->collective->sized ? size_format(cell->bytes, size) : "any", cell->ranks);
     if (pick.algorithm)
-        text_add(text, " (%s, %.2f times as long)", pick.algorithm->text,
+        text_add(text, " (gets %s, %.2f times as long)", pick.algorithm->text,
                  pick.algorithm->time / cell->algorithms[0].time);
     else
-        text_add(text, " (its default)");
+        text_add(text, " (it decides)");
 }
 
 /* All cells of a collective that the same winner has, said once, at the first. */
@@ -108,6 +110,7 @@ static void lacking_say(const struct tuned *tuned, const struct peer_library *li
     const struct tuned_algorithm *winner = lacking_in(library, cell);
     char places[600] = "";
     struct text text = text_in(places, sizeof places);
+    int shown = 0;
     for (size_t c = 0; winner && c < tuned->count; c++) {
         const struct tuned_cell *other = &tuned->cells[c];
         const struct tuned_algorithm *it = lacking_in(library, other);
@@ -115,10 +118,13 @@ static void lacking_say(const struct tuned *tuned, const struct peer_library *li
             continue;
         if (c < first)
             return;
-        place_add(&text, library, other);
+        if (shown++ < PLACES_SHOWN)
+            place_add(&text, library, other);
     }
+    if (shown > PLACES_SHOWN)
+        text_add(&text, " and %d more", shown - PLACES_SHOWN);
     if (winner)
-        say("%s has no counterpart of %s %s, which is the fastest here; instead it takes, at %s",
+        say("%s lacks %s %s, the fastest at %s",
             library->name, cell->collective->name, winner->text, places);
 }
 

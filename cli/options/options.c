@@ -373,7 +373,8 @@ void options_compared(const struct job *job, unsigned command, char to[COMPARED_
 {
     struct text text = text_in(to, COMPARED_TEXT_MOST);
     char names[COLLECTIVES_TEXT_MOST];
-    text_add(&text, "%s", command == FOR_RUN ? collectives_text(job, names) : "accept");
+    text_add(&text, "%s%s", command == FOR_ACCEPT ? "accept" : command == FOR_TUNE ? "tune " : "",
+             collectives_text(job, names));
     for (const struct option_row *row = option_table; row->name; row++)
         if ((row->commands & command) && !row->per_rank && row->kind->show)
             text_add_option(&text, row, job);

@@ -4,10 +4,14 @@
 #include "cli/options/tuning.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/input/tuning_file.h"
 #include "cli/options/values.h"
+#include "inventory/host_facts.h"
 
 /* A file of `cctest tune`. */
 
@@ -28,6 +32,36 @@ static json_t *tuning_compare(const struct option_row *option, const struct job 
     if (!job->tuned)
         return tuning_show(option, job);
     return json_sprintf("FILE (numbers %016llx)", (unsigned long long)job->tuned->fingerprint);
+}
+
+static void difference_add(struct text *text, const char *what, const char *there, const char *here)
+{
+    if (*there && strcmp(there, here) != 0)
+        text_add(text, "%s%s %s, and here it is %s", text->used > 0 ? "; " : "", what, there, here);
+}
+
+void tuning_warn(const struct job *job)
+{
+    const struct tuned *tuned = job->tuned;
+    char model[VALUE_TEXT_MOST], differences[400] = "";
+    struct text text = text_in(differences, sizeof differences);
+    bool picks = false;
+    for (int c = 0; c < job->candidate_count; c++)
+        picks |= !job->candidates[c].choice.algorithm || job->candidates[c].why[0];
+    if (!tuned || !picks)
+        return;
+    int threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_model_read("", model);
+    difference_add(&text, "on CPUs", tuned->cpu, model);
+    if (tuned->threads > 0 && tuned->threads != threads)
+        text_add(&text, "%sof %d CPUs a host, and here there are %d", text.used > 0 ? "; " : "",
+                 tuned->threads, threads);
+    difference_add(&text, "with memory", tuned->memory, job->memory->name);
+    difference_add(&text, "with transport", tuned->transport, job->transports_text);
+    if (text.used > 0)
+        say("%.200s was measured %s: what auto picks may not be the fastest; cctest tune makes "
+            "another",
+            tuned->path, differences);
 }
 
 /* "2,4,8". */

@@ -19,11 +19,11 @@ static json_t *machine_json(const struct tuner *tuner)
     char model[VALUE_TEXT_MOST];
     json_t *hosts = json_array();
     cpu_model_read("", model);
-    for (int h = 0; h < tuner->roster->host_count; h++)
+    for (int h = 0; tuner->roster && h < tuner->roster->host_count; h++)
         json_array_append_new(hosts, json_string(tuner->roster->hosts[h].name));
     return json_pack("{s:s, s:I, s:o, s:i}", "cpu", model, "threads",
                      (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "hosts", hosts, "ranks",
-                     tuner->roster->ranks);
+                     tuner->roster ? tuner->roster->ranks : 0);
 }
 
 static json_t *racer_json(const struct racer *racer)
