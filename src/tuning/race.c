@@ -13,6 +13,7 @@
 #define FAR_FIRST     1.0  /* behind the best by more than this share: out after the first round; */
 #define FAR_LATER     0.25 /* and after later ones */
 #define TIE           0.03 /* within this share none is out: the halves are noise */
+#define TRUST_LEAST   2    /* rounds, up to which one is in whose best iteration is that fast */
 #define LEFT_LEAST    2
 #define ROUNDS_LEAST  3    /* even of one racer that is left: its time is worth knowing */
 #define ROUND_TIME    2e4  /* us: of the iterations of one racer */
@@ -104,7 +105,9 @@ void race_prune(struct race *race)
     double best = race->count > 0 ? racer_time(&race->racers[0]) : 0;
     for (int i = LEFT_LEAST; i < left; i++) {
         struct racer *racer = &race->racers[i];
-        bool ties = racer_time(racer) <= (1 + TIE) * best;
+        /* A median of one or two rounds may be that of a slow start. */
+        double optimistic = race->rounds <= TRUST_LEAST ? racer->least : racer_time(racer);
+        bool ties = optimistic <= (1 + TIE) * best;
         racer->out = !ties && (i >= half || racer->least > (1 + far) * best);
     }
 }

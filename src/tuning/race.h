@@ -54,7 +54,8 @@ double racer_time(const struct racer *racer);
  * least: 1 - 2/2^6. */
 void racer_interval(const struct racer *racer, double *low, double *high);
 
-/* After a round: puts out the slower half, and what is far behind: even the best of its iterations. */
+/* After a round: puts out the slower half, and what is far behind even in its best iteration. In the
+ * first two rounds, none is out whose best iteration is as fast as the median of the best. */
 void race_prune(struct race *race);
 
 /* Racers that are not out. */
