@@ -20,6 +20,7 @@ def handle(symbol, number):
 WORLD = handle("ompi_mpi_comm_world", 0x44000000)
 FLOAT, SUM = handle("ompi_mpi_float", 0x4C00040A), handle("ompi_mpi_op_sum", 0x58000003)
 LIBRARY.MPI_Init(None, None)
+LIBRARY.MPI_Comm_set_errhandler(WORLD, handle("ompi_mpi_errors_return", 0x54000001))
 rank, ranks = ctypes.c_int(), ctypes.c_int()
 LIBRARY.MPI_Comm_rank(WORLD, ctypes.byref(rank))
 LIBRARY.MPI_Comm_size(WORLD, ctypes.byref(ranks))
@@ -28,7 +29,8 @@ rank, ranks = rank.value, ranks.value
 
 def call(name, *arguments):
     if getattr(LIBRARY, "MPI_" + name)(*arguments, WORLD) != 0:
-        sys.exit(f"MPI_{name} failed")
+        sys.stderr.write(f"MPI_{name} failed\n")
+        LIBRARY.MPI_Abort(WORLD, 1)
 
 
 def buffers(sent, received):
