@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/input/document.h"
 #include "cli/input/results.h"
-#include "cli/options/resolve.h"
+#include "cli/options/outputs.h"
 #include "cli/printers/output.h"
 
 #define LINES_MOST 20000 /* each is compared with each */
@@ -28,9 +28,10 @@ static enum status document_check(const char *path, const json_t *document)
 {
     const char *status = json_string_value(json_object_get(document, "status"));
     if (!document_has_results(document))
-        return fail(STATUS_USAGE,
-                    "%.200s has no results: give the JSON of a run, not of list, info, plan or accept",
-                    path);
+        return fail(
+            STATUS_USAGE,
+            "%.200s has no results: give the JSON of a run, not of list, info, plan or accept",
+            path);
     if (status && strcmp(status, "running") == 0)
         say("%.200s is of a run that had not ended: what was known is compared", path);
     return STATUS_OK;
@@ -56,8 +57,9 @@ static enum status file_add(const char *path, char first_host[HOST_MOST], struct
     }
     json_decref(document);
     if (status == STATUS_OK && lines->count > LINES_MOST)
-        return fail(STATUS_USAGE, "%.200s: with it there are %zu lines, and %d are compared at most: "
-                                  "give fewer files",
+        return fail(STATUS_USAGE,
+                    "%.200s: with it there are %zu lines, and %d are compared at most: "
+                    "give fewer files",
                     path, lines->count, LINES_MOST);
     if (status == STATUS_OK && lines->count == before)
         say("%.200s has no line with a time and right data: nothing of it is compared", path);
@@ -78,12 +80,12 @@ static json_t *violation_json(const struct timed_line *lines, const struct viola
     json_t *json = line_json(line), *instead = json_array();
     for (int i = 0; i < violation->instead_count; i++)
         json_array_append_new(instead, line_json(&lines[violation->instead[i]]));
-    json_object_update_new(
-        json, json_pack("{s:s, s:i, s:s, s:s, s:o, s:i, s:f, s:f, s:s}", "guideline",
-                        guideline_words[violation->guideline], "ranks", line->ranks, "setting",
-                        line->setting, "op", line->op, "instead", instead, "times",
-                        violation->times, "bound_us", violation->bound, "ratio", violation->ratio,
-                        "words", violation_text(lines, violation, text)));
+    json_object_update_new(json, json_pack("{s:s, s:i, s:s, s:s, s:o, s:i, s:f, s:f, s:s}",
+                                           "guideline", guideline_words[violation->guideline],
+                                           "ranks", line->ranks, "setting", line->setting, "op",
+                                           line->op, "instead", instead, "times", violation->times,
+                                           "bound_us", violation->bound, "ratio", violation->ratio,
+                                           "words", violation_text(lines, violation, text)));
     return json;
 }
 
@@ -112,11 +114,12 @@ static void violations_print(FILE *out, const struct timed_lines *lines, int fil
                              const struct violation *violations, size_t count)
 {
     char text[VIOLATION_TEXT_MOST];
-    fprintf(out,
-            "# cctest %s guidelines: %zu lines of %d file%s. What is listed is slower beyond noise: by "
-            "more than %.0f%%,\n# and its interval (95%% of the median) lies above that of what "
-            "could be run instead.\n",
-            CCTEST_VERSION, lines->count, files, files == 1 ? "" : "s", 100 * GUIDELINE_MARGIN);
+    fprintf(
+        out,
+        "# cctest %s guidelines: %zu lines of %d file%s. What is listed is slower beyond noise: by "
+        "more than %.0f%%,\n# and its interval (95%% of the median) lies above that of what "
+        "could be run instead.\n",
+        CCTEST_VERSION, lines->count, files, files == 1 ? "" : "s", 100 * GUIDELINE_MARGIN);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "%s\n", violation_text(lines->lines, &violations[i], text));
     if (count == 0)

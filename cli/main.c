@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/options/outputs.h"
 #include "cli/options/resolve.h"
 #include "cli/options/values.h"
 #include "cli/printers/json.h"

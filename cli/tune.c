@@ -145,7 +145,8 @@ static enum status predicted_read(const struct job *job, struct timed_lines *lin
         return STATUS_OK;
     enum status status = document_read(job->tune.predicted, &document);
     if (status == STATUS_OK && !document_has_results(document))
-        status = fail(STATUS_USAGE, "%.200s has no results: give the JSON of cctest predict, or of a run",
+        status = fail(STATUS_USAGE,
+                      "%.200s has no results: give the JSON of cctest predict, or of a run",
                       job->tune.predicted);
     if (status == STATUS_OK)
         status = timed_lines_add(lines, document, "");
@@ -166,7 +167,8 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
             json_refuse(job->json, status);
         return status;
     }
-    options_pass(line, job, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS, NULL, options);
+    options_pass(line, job, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS, NULL,
+                 options);
     struct tune_printer printer = {.report = {.begin = printer_begin,
                                               .running = printer_running,
                                               .round = printer_round,

@@ -124,8 +124,8 @@ static void lacking_say(const struct tuned *tuned, const struct peer_library *li
     if (shown > PLACES_SHOWN)
         text_add(&text, " and %d more", shown - PLACES_SHOWN);
     if (winner)
-        say("%s lacks %s %s, the fastest at %s",
-            library->name, cell->collective->name, winner->text, places);
+        say("%s lacks %s %s, the fastest at %s", library->name, cell->collective->name,
+            winner->text, places);
 }
 
 void export_say_lacking(const struct tuned *tuned, const struct peer_library *library)

@@ -17,7 +17,7 @@ struct counterpart {
 
 /* A library whose files are written. */
 struct peer_library {
-    const char *name;               /* "Open MPI" */
+    const char *name;                /* "Open MPI" */
     const struct counterpart *table; /* of the algorithms that both have */
 };
 

@@ -25,7 +25,7 @@
 /* What an algorithm needs of a call. */
 enum guard {
     GUARD_NONE,
-    GUARD_COUNT,       /* an operator of MPI's own, and as many elements as the largest power of two of
+    GUARD_COUNT, /* an operator of MPI's own, and as many elements as the largest power of two of
                           ranks */
     GUARD_COMMUTATIVE, /* the operator */
     GUARD_POWER,       /* a power of two of ranks */
@@ -201,12 +201,12 @@ static json_t *sizes_json(size_t index, const struct export_pick *picks, int cou
     json_t *tree = json_object();
     for (int i = 0; i < count; i++) {
         bool ends = i + 1 < count;
-        size_t next = ends ? export_boundary(compared_size(picks[i].cell),
-                                             compared_size(picks[i + 1].cell))
-                           : 0;
+        size_t next =
+            ends ? export_boundary(compared_size(picks[i].cell), compared_size(picks[i + 1].cell))
+                 : 0;
         const struct counterpart *theirs = picks[i].counterpart;
-        json_t *branch = theirs ? guarded_json(index, theirs->theirs)
-                                : algorithm_json("", measured[index].safe);
+        json_t *branch =
+            theirs ? guarded_json(index, theirs->theirs) : algorithm_json("", measured[index].safe);
         if (!measured[index].size) {
             json_decref(tree);
             return branch;
@@ -238,7 +238,8 @@ static void collective_add(json_t *document, const char *name, json_t *intra, js
 {
     char key[64];
     snprintf(key, sizeof key, "collective=%s", name);
-    json_object_set_new(document, key, two_json("comm_type=intra", intra, "comm_type=inter", inter));
+    json_object_set_new(document, key,
+                        two_json("comm_type=intra", intra, "comm_type=inter", inter));
 }
 
 /* With one buffer a rank replaces what it sends. */

@@ -76,6 +76,7 @@ void nccl_write(FILE *out, const struct tuned *tuned)
         }
     export_say_lacking(tuned, &nccl);
     if (!measured)
-        say("a line of NCCL's file has a protocol, which was not measured: it is simple; measure with "
+        say("a line of NCCL's file has a protocol, which was not measured: it is simple; measure "
+            "with "
             "--protocol to tell");
 }

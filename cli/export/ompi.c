@@ -20,8 +20,9 @@
 #include "base/size.h"
 #include "cli/export/counterpart.h"
 
-#define SEGMENT_LEAST ((size_t)128 << 10) /* cctest's grain of pipelining: a quarter of the message, */
-#define SEGMENT_MOST  ((size_t)1 << 20)   /* in these bounds */
+#define SEGMENT_LEAST                                                                              \
+    ((size_t)128 << 10)                /* cctest's grain of pipelining: a quarter of the message, */
+#define SEGMENT_MOST ((size_t)1 << 20) /* in these bounds */
 
 /* clang-format off */
 static const struct counterpart mpi_table[] = {
@@ -108,9 +109,7 @@ static size_t segment_of(const struct export_pick *pick)
     size_t quarter = pick->cell->bytes / 4;
     for (size_t i = 0; i < sizeof pipelined / sizeof pipelined[0]; i++)
         if (strcmp(pick->counterpart->algorithm, pipelined[i]) == 0)
-            return quarter < SEGMENT_LEAST  ? 0
-                   : quarter > SEGMENT_MOST ? SEGMENT_MOST
-                                            : quarter;
+            return quarter < SEGMENT_LEAST ? 0 : quarter > SEGMENT_MOST ? SEGMENT_MOST : quarter;
     return 0;
 }
 
@@ -146,8 +145,8 @@ static void collective_write(FILE *out, const struct tuned *tuned, size_t index)
             count);
     for (int r = 0; r < count; r++) {
         struct export_pick *picks;
-        int sizes = export_picks(tuned, theirs[index].library, theirs[index].collective, ranks[r],
-                                 &picks);
+        int sizes =
+            export_picks(tuned, theirs[index].library, theirs[index].collective, ranks[r], &picks);
         if (sizes > 0)
             ranks_write(out, picks, sizes,
                         r == 0 ? ranks[0]

@@ -39,8 +39,8 @@ static void unusual_add(struct text *text, const char *word, const char *usual, 
 /* What lines must have in common. Exchanges with partners differ in their patterns, so each of their
  * algorithms does work of its own. */
 static void setting_write(const json_t *document, const json_t *result,
-                          const struct collective *collective, const char *beside,
-                          char *to, size_t size)
+                          const struct collective *collective, const char *beside, char *to,
+                          size_t size)
 {
     struct text text = text_in(to, size);
     const json_t *root = json_object_get(result, "root");
@@ -123,9 +123,8 @@ enum status timed_lines_add(struct timed_lines *lines, const json_t *document, c
     size_t index;
     if (!timed_lines_reserve(lines, json_array_size(results)))
         return fail(STATUS_ERROR, "out of memory for %zu results", json_array_size(results));
-    json_array_foreach(results, index, result) lines->count +=
-        line_read(document, result, beside, &lines->lines[lines->count],
-                  &lines->texts[lines->count]);
+    json_array_foreach(results, index, result) lines->count += line_read(
+        document, result, beside, &lines->lines[lines->count], &lines->texts[lines->count]);
     for (size_t i = 0; i < lines->count; i++) { /* they may have moved */
         lines->lines[i].algorithm = lines->texts[i].algorithm;
         lines->lines[i].setting = lines->texts[i].setting;

@@ -162,11 +162,13 @@ enum status tuning_document_read(const char *path, const json_t *document, struc
 {
     *tuned = NULL;
     if (strcmp(word_of(document, "command"), "tune") != 0)
-        return fail(STATUS_USAGE, "%.200s is not of cctest tune: give a file that cctest tune --json "
-                                  "wrote",
+        return fail(STATUS_USAGE,
+                    "%.200s is not of cctest tune: give a file that cctest tune --json "
+                    "wrote",
                     path);
     if (json_array_size(json_object_get(document, "cells")) == 0)
-        return fail(STATUS_USAGE, "%.200s has no measurements: make it again with cctest tune", path);
+        return fail(STATUS_USAGE, "%.200s has no measurements: make it again with cctest tune",
+                    path);
     *tuned = calloc(1, sizeof **tuned);
     enum status status = *tuned ? cells_read(path, document, *tuned) : memory_refuse(path);
     if (status != STATUS_OK) {

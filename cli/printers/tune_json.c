@@ -56,8 +56,8 @@ static json_t *cell_json(const struct race *race)
     return json_pack("{s:s, s:i, s:i, s:I, s:i, s:o, s:o, s:o}", "collective",
                      race->collective->name, "ranks", race->ranks, "nodes", race->nodes, "bytes",
                      (json_int_t)race->bytes, "rounds", race->rounds, "margin",
-                     margin > 0 ? json_real(margin) : json_null(), "algorithms", timed,
-                     "wrong", wrong);
+                     margin > 0 ? json_real(margin) : json_null(), "algorithms", timed, "wrong",
+                     wrong);
 }
 
 static json_t *errors_json(const struct tuner *tuner)

@@ -86,13 +86,12 @@ static void failure_keep(struct tuner *tuner, const struct race *race, const jso
 static enum status outcome_enter(struct tuner *tuner, struct race *race,
                                  const struct fleet_outcome *outcome)
 {
-    json_t *document =
-        outcome->result ? json_loadb(outcome->result, outcome->size, 0, NULL) : NULL;
+    json_t *document = outcome->result ? json_loadb(outcome->result, outcome->size, 0, NULL) : NULL;
     const json_t *result;
     size_t index;
     enum status status = STATUS_OK;
-    json_array_foreach(json_object_get(document, "results"), index, result)
-        status = status == STATUS_OK ? result_enter(tuner, race, result) : status;
+    json_array_foreach(json_object_get(document, "results"), index, result) status =
+        status == STATUS_OK ? result_enter(tuner, race, result) : status;
     for (int r = 0; r < race->ranks; r++) {
         const struct worker_end *end = &outcome->ends[r];
         if (end->fate != WORKER_EXITED ||

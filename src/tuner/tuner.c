@@ -14,13 +14,15 @@
 #include "run/candidates.h"
 #include "tuner/round.h"
 
-#define NAMES_MOST     2048 /* of the list of a job, which has to fit its command */
-#define PREDICTED_FAR  4.0  /* times the least predicted time: so much slower ones are not measured, */
-#define PREDICTED_LEAST 3   /* but so many are in any case */
+#define NAMES_MOST 2048 /* of the list of a job, which has to fit its command */
+#define PREDICTED_FAR                                                                              \
+    4.0 /* times the least predicted time: so much slower ones are not measured, */
+#define PREDICTED_LEAST 3 /* but so many are in any case */
 
 /* ---- the grid ---- */
 
-static enum status race_add(struct tuner *tuner, const struct candidate *of, int ranks, size_t asked)
+static enum status race_add(struct tuner *tuner, const struct candidate *of, int ranks,
+                            size_t asked)
 {
     if (tuner->race_count == tuner->race_room) {
         int room = 2 * tuner->race_room + 64;
@@ -73,7 +75,8 @@ static enum status grid_make(struct tuner *tuner)
     if (count == 0)
         count = ranks_default(all, ranks);
     if (all < 2 || ranks[count - 1] > all)
-        return fail(STATUS_USAGE, "--ranks asks for %d ranks, and there are %d: start as many (--np)",
+        return fail(STATUS_USAGE,
+                    "--ranks asks for %d ranks, and there are %d: start as many (--np)",
                     all < 2 ? 2 : ranks[count - 1], all);
     enum status status = STATUS_OK;
     for (int c = 0; tuner->job->collectives[c]; c++)
@@ -157,9 +160,8 @@ static void names_first(const struct tuner *tuner, const struct race *race, char
         bool known = false;
         for (int k = 0; k < last->count; k++)
             known |= strcmp(last->racers[k].text, before->racers[i].text) == 0;
-        if (!known && !before->racers[i].wrong && racer_is_hopeful(before->racers[i].text,
-                                                                   race_before(tuner, race, 3),
-                                                                   before))
+        if (!known && !before->racers[i].wrong &&
+            racer_is_hopeful(before->racers[i].text, race_before(tuner, race, 3), before))
             name_add(&text, before->racers[i].text);
     }
     if (text.used == 0)
@@ -240,7 +242,8 @@ static enum status races_judge(const struct tuner *tuner)
         return fail(STATUS_ERROR, "nothing was measured: %s",
                     tuner->failed ? tuner->why : "--budget is too short: give more seconds");
     if (tuner->failed > 0)
-        say("%d of %d small jobs failed, and their algorithms are not among the winners; the first: %s",
+        say("%d of %d small jobs failed, and their algorithms are not among the winners; the "
+            "first: %s",
             tuner->failed, tuner->jobs, tuner->why);
     return tuner->wrong > 0 ? STATUS_WRONG_DATA : STATUS_OK;
 }

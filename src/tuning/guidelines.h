@@ -32,12 +32,13 @@
 struct timed_line {
     const struct collective *collective;
     const char *algorithm; /* "bruck:radix=4" */
-    const char *setting;   /* all else that lines must have in common to be compared: "4 ranks, float" */
-    const char *op;        /* "": the collective has none */
+    const char
+        *setting;   /* all else that lines must have in common to be compared: "4 ranks, float" */
+    const char *op; /* "": the collective has none */
     int ranks;
     size_t bytes, element; /* the size; bytes of an element */
     double time;           /* us: the median */
-    double low, high;      /* us: its interval of 95%; of few iterations the least and greatest time; of
+    double low, high; /* us: its interval of 95%; of few iterations the least and greatest time; of
                               a predicted one the time itself */
 };
 
@@ -64,7 +65,7 @@ extern const struct emulation emulations[]; /* ended by one whose `second` is -2
 struct violation {
     enum guideline guideline;
     size_t line;
-    size_t best; /* of its collective and size; mostly itself */
+    size_t best;                  /* of its collective and size; mostly itself */
     size_t instead[INSTEAD_MOST]; /* of OWN: the larger size */
     int instead_count;
     int times;    /* how often `instead` runs: more than 1 if the data is split */

@@ -10,16 +10,16 @@
 
 #include "screening/spread.h"
 
-#define FAR_FIRST     1.0  /* behind the best by more than this share: out after the first round; */
-#define FAR_LATER     0.25 /* and after later ones */
-#define TIE           0.03 /* within this share none is out: the halves are noise */
-#define TRUST_LEAST   2    /* rounds, up to which one is in whose best iteration is that fast */
-#define LEFT_LEAST    2
-#define ROUNDS_LEAST  3    /* even of one racer that is left: its time is worth knowing */
-#define ROUND_TIME    2e4  /* us: of the iterations of one racer */
-#define ROUND_LEAST   5
-#define ROUND_MOST    200
-#define HOPELESS      3.0 /* times as slow as the best */
+#define FAR_FIRST    1.0  /* behind the best by more than this share: out after the first round; */
+#define FAR_LATER    0.25 /* and after later ones */
+#define TIE          0.03 /* within this share none is out: the halves are noise */
+#define TRUST_LEAST  2    /* rounds, up to which one is in whose best iteration is that fast */
+#define LEFT_LEAST   2
+#define ROUNDS_LEAST 3   /* even of one racer that is left: its time is worth knowing */
+#define ROUND_TIME   2e4 /* us: of the iterations of one racer */
+#define ROUND_LEAST  5
+#define ROUND_MOST   200
+#define HOPELESS     3.0 /* times as slow as the best */
 
 struct racer *race_racer(struct race *race, const char *text)
 {
@@ -83,8 +83,7 @@ static int racer_compare(const void *a, const void *b)
 void race_sort(struct race *race)
 {
     if (race->count > 0)
-        qsort(race->racers, (size_t)race->count, sizeof *race->racers,
-              racer_compare);
+        qsort(race->racers, (size_t)race->count, sizeof *race->racers, racer_compare);
 }
 
 int race_left(const struct race *race)
@@ -115,8 +114,7 @@ void race_prune(struct race *race)
 bool race_is_settled(const struct race *race)
 {
     int left = race_left(race);
-    return race->rounds >= ROUNDS_MOST || left == 0 ||
-           (left == 1 && race->rounds >= ROUNDS_LEAST);
+    return race->rounds >= ROUNDS_MOST || left == 0 || (left == 1 && race->rounds >= ROUNDS_LEAST);
 }
 
 double race_margin(const struct race *race)

@@ -20,17 +20,17 @@
 #include "base/status.h"
 #include "collective/collective.h"
 
-#define ROUNDS_MOST         9
+#define ROUNDS_MOST     9
 #define RACER_TEXT_MOST 160
 #define RACERS_MOST     128
 
 struct racer {
     char text[RACER_TEXT_MOST]; /* as -a takes it */
-    double times[ROUNDS_MOST];      /* us: the median of the iterations of each round */
-    double least;                   /* us: of all iterations; 0: none */
-    int rounds;                     /* that it was measured in */
-    bool out;                       /* it is measured no more */
-    bool wrong;                     /* its data was; then it is out, too */
+    double times[ROUNDS_MOST];  /* us: the median of the iterations of each round */
+    double least;               /* us: of all iterations; 0: none */
+    int rounds;                 /* that it was measured in */
+    bool out;                   /* it is measured no more */
+    bool wrong;                 /* its data was; then it is out, too */
 };
 
 struct race {

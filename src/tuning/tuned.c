@@ -105,7 +105,8 @@ static int corners_find(const struct tuned *tuned, const struct problem *problem
     for (int r = 0; r < (ranks[0] == ranks[1] ? 1 : 2); r++) {
         const struct tuned_cell *cells[2];
         cells_around(tuned, problem->collective, ranks[r], bytes, cells);
-        double larger = share_above((double)cells[0]->bytes, (double)bytes, (double)cells[1]->bytes);
+        double larger =
+            share_above((double)cells[0]->bytes, (double)bytes, (double)cells[1]->bytes);
         double weight = r == 0 ? 1 - above : above;
         corners[count++] = (struct corner){cells[0], weight * (1 - larger)};
         if (cells[1] != cells[0])

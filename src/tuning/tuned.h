@@ -24,7 +24,7 @@ struct tuned_algorithm {
 struct tuned_cell {
     const struct collective *collective;
     int ranks, nodes;
-    size_t bytes; /* as tables print it: the larger buffer of one rank */
+    size_t bytes;                       /* as tables print it: the larger buffer of one rank */
     struct tuned_algorithm *algorithms; /* the winner first; one at least */
     int count;
 };
@@ -35,11 +35,12 @@ struct tuned_cell {
 /* What was measured where. All texts and lists belong to the arena. */
 struct tuned {
     struct arena *arena;
-    const char *path;                         /* of the file, for sentences */
-    char cpu[TUNED_TEXT_MOST];                /* model of the machine's CPUs; "": not known */
-    char memory[TUNED_TEXT_MOST], transport[TUNED_TEXT_MOST], datatype[TUNED_TEXT_MOST]; /* likewise, */
-    char protocol[TUNED_TEXT_MOST];           /* of the device executor */
-    int threads;                              /* CPUs of a host; 0: not known */
+    const char *path;          /* of the file, for sentences */
+    char cpu[TUNED_TEXT_MOST]; /* model of the machine's CPUs; "": not known */
+    char memory[TUNED_TEXT_MOST], transport[TUNED_TEXT_MOST],
+        datatype[TUNED_TEXT_MOST];  /* likewise, */
+    char protocol[TUNED_TEXT_MOST]; /* of the device executor */
+    int threads;                    /* CPUs of a host; 0: not known */
     struct tuned_cell *cells;
     size_t count;
     uint64_t fingerprint; /* of all that picks depend on */

@@ -91,10 +91,10 @@ static void seed(const char *name, json_t *document)
 
 static json_t *result(const char *collective, int bytes, double time)
 {
-    return json_pack("{s:s, s:s, s:{s:i}, s:s, s:s, s:i, s:i, s:i, s:{s:f, s:f, s:f}}", "collective",
-                     collective, "algorithm", "knomial", "algorithm_options", "radix", 4, "datatype",
-                     "float", "op", "sum", "ranks", 4, "bytes", bytes, "wrong", 0, "time_us", "p50",
-                     time, "min", time, "max", time);
+    return json_pack("{s:s, s:s, s:{s:i}, s:s, s:s, s:i, s:i, s:i, s:{s:f, s:f, s:f}}",
+                     "collective", collective, "algorithm", "knomial", "algorithm_options", "radix",
+                     4, "datatype", "float", "op", "sum", "ranks", 4, "bytes", bytes, "wrong", 0,
+                     "time_us", "p50", time, "min", time, "max", time);
 }
 
 static json_t *cell(const char *collective, int ranks, int bytes)

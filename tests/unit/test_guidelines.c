@@ -62,8 +62,9 @@ static void test_sequence(void **state)
                                  line_of(COLLECTIVE_REDUCE, "binomial", 65536, 500),
                                  line_of(COLLECTIVE_REDUCE, "rabenseifner", 65536, 320),
                                  line_of(COLLECTIVE_BROADCAST, "chain", 65536, 251)};
-    assert_text(lines, 5, "allreduce 64K, 4 ranks, float sum: 812 us (ring), 1.42 times reduce then "
-                          "broadcast, 571 us: use reduce rabenseifner then broadcast chain");
+    assert_text(lines, 5,
+                "allreduce 64K, 4 ranks, float sum: 812 us (ring), 1.42 times reduce then "
+                "broadcast, 571 us: use reduce rabenseifner then broadcast chain");
     assert_none(lines, 4); /* without a broadcast */
     struct timed_line other = lines[4];
     other.setting = "4 ranks, double";
@@ -102,8 +103,9 @@ static void test_sizes(void **state)
     (void)state;
     struct timed_line lines[] = {line_of(COLLECTIVE_REDUCE_SCATTER, "ring", 1032, 100),
                                  line_of(COLLECTIVE_ALLREDUCE, "ring", 1024, 50)};
-    assert_text(lines, 2, "reduce_scatter 1032, 4 ranks, float sum: 100 us (ring), 2.00 times "
-                          "allreduce, 50 us: use allreduce ring of 1K");
+    assert_text(lines, 2,
+                "reduce_scatter 1032, 4 ranks, float sum: 100 us (ring), 2.00 times "
+                "allreduce, 50 us: use allreduce ring of 1K");
     lines[1].bytes = 1000; /* less work */
     assert_none(lines, 2);
     lines[1].bytes = 4096; /* more work, and faster all the same */
@@ -119,14 +121,17 @@ static void test_own_kind(void **state)
                                  line_of(COLLECTIVE_GATHER, "ring", 4096, 20),
                                  line_of(COLLECTIVE_GATHER, "linear", 4096, 10),
                                  line_of(COLLECTIVE_GATHER, "linear", 1024, 5)};
-    assert_text(lines, 4, "gather 1K, 4 ranks, float: 30 us (ring), 1.50 times 4K, 20 us: use linear, "
-                          "5 us");
-    assert_text(lines, 2, "gather 1K, 4 ranks, float: 30 us (ring), 1.50 times 4K, 20 us: use ring of "
-                          "4K");
+    assert_text(lines, 4,
+                "gather 1K, 4 ranks, float: 30 us (ring), 1.50 times 4K, 20 us: use linear, "
+                "5 us");
+    assert_text(lines, 2,
+                "gather 1K, 4 ranks, float: 30 us (ring), 1.50 times 4K, 20 us: use ring of "
+                "4K");
     struct timed_line split[] = {line_of(COLLECTIVE_GATHER, "ring", 3000, 50),
                                  line_of(COLLECTIVE_GATHER, "linear", 1024, 10)};
-    assert_text(split, 2, "gather 3000, 4 ranks, float: 50 us (ring), 1.67 times 3 times 1K, 30 us: "
-                          "use linear of 1K, 3 times");
+    assert_text(split, 2,
+                "gather 3000, 4 ranks, float: 50 us (ring), 1.67 times 3 times 1K, 30 us: "
+                "use linear of 1K, 3 times");
     split[0].bytes = 1024 * 65; /* too many parts */
     split[0].time = split[0].low = split[0].high = 1e6;
     assert_none(split, 2);
@@ -170,8 +175,8 @@ static void test_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sequence), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_own_kind),
+        cmocka_unit_test(test_sequence),     cmocka_unit_test(test_table),
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_own_kind),
         cmocka_unit_test(test_not_compared), cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

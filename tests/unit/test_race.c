@@ -88,7 +88,8 @@ static void test_ties(void **state)
     time_add(&modes, "f", 97, 50);
     modes.rounds = 1;
     race_prune(&modes);
-    assert_true(is_in(&modes, "c")); /* of the faster half, and its best iteration is among the best */
+    assert_true(
+        is_in(&modes, "c")); /* of the faster half, and its best iteration is among the best */
     assert_int_equal(race_left(&modes), 3);
     race_free(&modes);
 }
@@ -134,10 +135,11 @@ static void test_hope(void **state)
     round_add(&before, small, 4);
     round_add(&last, larger, 4);
     assert_true(racer_is_hopeful("a", &before, &last));
-    assert_false(racer_is_hopeful("b", &before, &last)); /* 10 times, 9 times as slow: 8.1 comes next */
-    assert_true(racer_is_hopeful("c", &before, &last));  /* 10 times, 5 times: 2.5 comes next */
-    assert_true(racer_is_hopeful("d", &before, &last));  /* not far behind yet */
-    assert_true(racer_is_hopeful("e", &before, &last));  /* not known */
+    assert_false(
+        racer_is_hopeful("b", &before, &last)); /* 10 times, 9 times as slow: 8.1 comes next */
+    assert_true(racer_is_hopeful("c", &before, &last)); /* 10 times, 5 times: 2.5 comes next */
+    assert_true(racer_is_hopeful("d", &before, &last)); /* not far behind yet */
+    assert_true(racer_is_hopeful("e", &before, &last)); /* not known */
     assert_true(racer_is_hopeful("b", NULL, &last));
     race_free(&before);
     race_free(&last);
@@ -165,7 +167,8 @@ static void test_noise(void **state)
             for (int i = 0; i < 24; i++) {
                 char name[16];
                 snprintf(name, sizeof name, "%d", i);
-                double true_time = 10 + i, noise = 1 + 0.1 * (double)random_below(&random, 100) / 100;
+                double true_time = 10 + i,
+                       noise = 1 + 0.1 * (double)random_below(&random, 100) / 100;
                 double slow = random_below(&random, 10) == 0 ? 5 : 1;
                 struct racer *racer = race_racer(&race, name);
                 if (!racer->out)
@@ -185,8 +188,8 @@ static void test_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halving), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_hope),
+        cmocka_unit_test(test_halving),    cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_failures),   cmocka_unit_test(test_hope),
         cmocka_unit_test(test_iterations), cmocka_unit_test(test_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

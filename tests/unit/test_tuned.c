@@ -74,11 +74,11 @@ static void test_sizes(void **state)
     struct tuned *tuned = tuned_make(made, 2);
     assert_picks(tuned, 4, 1024, names[1], "the fastest on 4 ranks in t.json");
     assert_picks(tuned, 4, 16384, names[0], NULL);
-    assert_picks(tuned, 4, 8, names[1], NULL);         /* beyond */
+    assert_picks(tuned, 4, 8, names[1], NULL); /* beyond */
     assert_picks(tuned, 4, 0, names[1], NULL);
-    assert_picks(tuned, 4, 1 << 20, names[0], NULL);   /* beyond */
-    assert_picks(tuned, 4, 1500, names[1], NULL);      /* near the smaller size */
-    assert_picks(tuned, 4, 12000, names[0], NULL);     /* near the larger */
+    assert_picks(tuned, 4, 1 << 20, names[0], NULL); /* beyond */
+    assert_picks(tuned, 4, 1500, names[1], NULL);    /* near the smaller size */
+    assert_picks(tuned, 4, 12000, names[0], NULL);   /* near the larger */
     assert_picks(tuned, 2, 1024, names[1], "the fastest on 4 ranks, the nearest to 2 in t.json");
     tuned_free(tuned);
     static const struct made better[] = {{4, 1024, {40, 10, 19}}, {4, 16384, {10, 40, 19}}};
@@ -96,7 +96,8 @@ static void test_ranks(void **state)
     assert_picks(tuned, 8, 1024, names[1], NULL);
     assert_picks(tuned, 3, 1024, names[0], "the fastest between 2 and 8 ranks in t.json");
     assert_picks(tuned, 7, 1024, names[1], NULL);
-    assert_picks(tuned, 100, 1024, names[1], "the fastest on 8 ranks, the nearest to 100 in t.json");
+    assert_picks(tuned, 100, 1024, names[1],
+                 "the fastest on 8 ranks, the nearest to 100 in t.json");
     tuned_free(tuned);
 }
 
