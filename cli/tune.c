@@ -114,8 +114,11 @@ static enum status printer_end(struct tune_report *report, const struct tuner *t
 {
     struct tune_printer *printer = printer_of(report);
     enum status written = STATUS_OK;
+    bool measured = false;
+    for (int i = 0; i < tuner->race_count; i++)
+        measured |= tuner->races[i].bytes > 0;
     running_hide(printer);
-    if (status == STATUS_OK || status == STATUS_WRONG_DATA)
+    if (measured && status != STATUS_INTERRUPTED)
         written = exports_write(printer, tuner, status);
     status = written == STATUS_OK ? status : status_graver(status, STATUS_ERROR);
     if (tuner->jobs > 0)

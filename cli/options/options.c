@@ -234,7 +234,7 @@ const struct option_row option_table[] = {
      .help = "hold hosts against an earlier run, whose JSON this is"},
 
     {.name = "ranks", .argument = "N[,N...]", .group = GROUP_TUNE, .commands = FOR_TUNE,
-     .kind = &kind_rank_counts, .standard_note = "powers of two, and all",
+     .kind = &kind_rank_counts, .standard_note = "2, 3, 4, 6, 8, 12 ..., and all",
      .help = "numbers of ranks of which the fastest algorithms are sought"},
     {.name = "predicted", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,
      .commands = FOR_TUNE, .kind = &kind_file, FIELD(tune.predicted),

@@ -330,6 +330,10 @@ static void tune_collectives(struct job *job)
 static enum status settle_tune(const struct command_line *line, struct job *job)
 {
     enum status status = settle_bounds(line, job);
+    if (source_of(line, "tuning") == SOURCE_ENVIRONMENT) { /* it is for runs */
+        tuned_free(job->tuned);
+        job->tuned = NULL;
+    }
     if (!job->tuned && (job->datatypes[1] || job->reductions[1]))
         return fail(STATUS_USAGE, "tune measures one datatype and one operation: give one each to "
                                   "--datatype and --op");

@@ -56,12 +56,15 @@ static enum status sizes_add(struct tuner *tuner, const struct collective *colle
     return status;
 }
 
-/* Powers of two, and all ranks. */
+/* Powers of two, what lies halfway between two of them, and all ranks: 2, 3, 4, 6, 8, 12 ... */
 static int ranks_default(int all, int ranks[TUNE_RANKS_MOST])
 {
     int count = 0;
-    for (int r = 2; r < all; r *= 2)
+    for (int r = 2; r < all; r *= 2) {
         ranks[count++] = r;
+        if (r / 2 * 3 > r && r / 2 * 3 < all)
+            ranks[count++] = r / 2 * 3;
+    }
     ranks[count++] = all;
     return count;
 }
@@ -116,10 +119,11 @@ static const struct race *race_before(const struct tuner *tuner, const struct ra
 }
 
 /* A line of a model for this race. The size that was asked for is the one before rounding. */
-static bool is_predicted(const struct race *race, const struct timed_line *line)
+static bool is_predicted(const struct tuner *tuner, const struct race *race,
+                         const struct timed_line *line)
 {
     return line->collective == race->collective && line->ranks == race->ranks &&
-           line->bytes >= race->asked &&
+           line->element == tuner->job->datatypes[0]->size && line->bytes >= race->asked &&
            line->bytes < race->asked + line->element * (size_t)line->ranks + 1;
 }
 
@@ -133,7 +137,8 @@ static bool names_predicted(const struct tuner *tuner, const struct race *race,
         const struct timed_line *next = NULL;
         for (size_t i = 0; i < tuner->predicted_count; i++) {
             const struct timed_line *line = &tuner->predicted[i];
-            if (is_predicted(race, line) && line->time > last && (!next || line->time < next->time))
+            if (is_predicted(tuner, race, line) && line->time > last &&
+                (!next || line->time < next->time))
                 next = line;
         }
         if (!next || (taken >= PREDICTED_LEAST && next->time > PREDICTED_FAR * least))
@@ -231,8 +236,7 @@ static enum status races_run(struct tuner *tuner)
     return status;
 }
 
-/* Nothing measured is an error; one job of many that failed is told, and the winners of the others are
- * there. */
+/* A job that failed is an error, too; the winners of the others are there. */
 static enum status races_judge(const struct tuner *tuner)
 {
     int measured = 0;
@@ -242,7 +246,9 @@ static enum status races_judge(const struct tuner *tuner)
         return fail(STATUS_ERROR, "nothing was measured: %s",
                     tuner->failed ? tuner->why : "--budget is too short: give more seconds");
     if (tuner->failed > 0)
-        say("%d of %d small jobs failed, and their algorithms are not among the winners; the "
+        return fail(
+            STATUS_ERROR,
+            "%d of %d small jobs failed, and their algorithms are not among the winners; the "
             "first: %s",
             tuner->failed, tuner->jobs, tuner->why);
     return tuner->wrong > 0 ? STATUS_WRONG_DATA : STATUS_OK;

@@ -52,15 +52,22 @@ static double share_above(double below, double at, double above)
     return span > 0 ? (log2(at + 1) - log2(below + 1)) / span : 0;
 }
 
-/* The numbers of ranks next to `ranks` of which something was measured: the largest that is not above,
- * and the smallest that is not below. Where there is none on one side, both are the other. */
-static bool ranks_around(const struct tuned *tuned, const struct collective *collective, int ranks,
-                         int around[2])
+static bool is_power_of_two(int ranks)
+{
+    return (ranks & (ranks - 1)) == 0;
+}
+
+/* The numbers of ranks next to `ranks` of which something was measured, if `alike` only those that are
+ * powers of two as it is, or are none: the largest that is not above, and the smallest that is not below.
+ * Where there is none on one side, both are the other. False: there is none at all. */
+static bool ranks_next(const struct tuned *tuned, const struct collective *collective, int ranks,
+                       bool alike, int around[2])
 {
     around[0] = around[1] = 0;
     for (size_t c = 0; c < tuned->count; c++) {
         const struct tuned_cell *cell = &tuned->cells[c];
-        if (cell->collective != collective)
+        if (cell->collective != collective ||
+            (alike && is_power_of_two(cell->ranks) != is_power_of_two(ranks)))
             continue;
         if (cell->ranks <= ranks && cell->ranks > around[0])
             around[0] = cell->ranks;
@@ -72,6 +79,14 @@ static bool ranks_around(const struct tuned *tuned, const struct collective *col
     if (around[1] == 0)
         around[1] = around[0];
     return around[0] > 0;
+}
+
+/* Many algorithms fold ranks that are too many for a power of two, which costs them much. */
+static bool ranks_around(const struct tuned *tuned, const struct collective *collective, int ranks,
+                         int around[2])
+{
+    return ranks_next(tuned, collective, ranks, true, around) ||
+           ranks_next(tuned, collective, ranks, false, around);
 }
 
 /* Likewise the cells next to a size. */

@@ -160,6 +160,11 @@ usage '--ompi names tuned.json, which --tuning reads' --tuning tuned.json --ompi
 usage 'tuned.json has no results: give the JSON of cctest predict' allreduce --np 2 --predicted tuned.json
 check "the file that is read is replaced" grep -q '"cells"' tuned.json
 
+CCTEST_TUNING=tuned.json cctest tune barrier --np 2 --budget 2 # is for runs
+check_status 0
+CCTEST_TUNING=tuned.json cctest allreduce --np 2 -b 1000 -e 1000
+check_says '^# auto picks .*: the fastest on 2 ranks in tuned.json$' "$out"
+
 # ---- launchers: a number of ranks runs on the lowest of those that were started ----
 
 if command -v mpiexec.hydra >/dev/null && mpiexec.hydra -n 1 true; then

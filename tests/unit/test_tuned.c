@@ -101,6 +101,20 @@ static void test_ranks(void **state)
     tuned_free(tuned);
 }
 
+/* Numbers that are no powers of two are compared with each other, and powers with powers. */
+static void test_powers(void **state)
+{
+    (void)state;
+    static const struct made made[] = {
+        {4, 1024, {20, 10}}, {6, 1024, {10, 30}}, {8, 1024, {20, 10}}, {12, 1024, {10, 30}}};
+    struct tuned *tuned = tuned_make(made, 4);
+    assert_picks(tuned, 7, 1024, names[0], "the fastest between 6 and 12 ranks in t.json");
+    assert_picks(tuned, 5, 1024, names[0], "the fastest on 6 ranks, the nearest to 5 in t.json");
+    assert_picks(tuned, 16, 1024, names[1], "the fastest on 8 ranks, the nearest to 16 in t.json");
+    assert_picks(tuned, 6, 1024, names[0], "the fastest on 6 ranks in t.json");
+    tuned_free(tuned);
+}
+
 /* The next takes the place of one that refuses; one that a cell lacks counts for twice its best. */
 static void test_refusals(void **state)
 {
@@ -142,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_powers),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_nothing),
     };
