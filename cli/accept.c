@@ -18,6 +18,7 @@
 #include "bootstrap/local.h"
 #include "cli/commands.h"
 #include "cli/html/page.h"
+#include "cli/options/passed.h"
 #include "cli/options/transports.h"
 #include "cli/printers/accept_files.h"
 #include "cli/printers/accept_json.h"
@@ -25,8 +26,6 @@
 #include "cli/printers/json.h"
 #include "cli/printers/terminal_line.h"
 #include "cli/worker.h"
-
-#define OPTIONS_TEXT_MOST 2048 /* more than a --transport and a --memory are long */
 
 /* Rank 0's results: the table on standard output, JSON in a file that is replaced after each stage.
  */
@@ -173,21 +172,6 @@ static enum status printer_end(struct accept_report *report, const struct accept
     return status;
 }
 
-/* The options that every small job is run with, as the user gave them, each behind a blank. A job may
- * have a transport of its own. */
-static void options_pass(const struct command_line *line, char *to, size_t size)
-{
-    struct text text = text_in(to, size);
-    for (const struct option_row *row = option_table; row->name; row++) {
-        const struct argument *argument = &line->arguments[row - option_table];
-        bool passes = (row->commands & FOR_RUN) && (row->commands & FOR_ACCEPT) &&
-                      row->group == GROUP_LINKS && row->argument && !row->per_rank &&
-                      row->kind != &kind_transport;
-        if (passes && argument->source > SOURCE_DEFAULT)
-            text_add(&text, " --%s %s", row->name, argument->text);
-    }
-}
-
 /* Then the table goes to standard error. */
 static bool goes_to_output(const char *path)
 {
@@ -197,13 +181,13 @@ static bool goes_to_output(const char *path)
 enum status accept_command(const struct command_line *line, struct job *job)
 {
     struct bootstrap bootstrap;
-    char options[OPTIONS_TEXT_MOST], *compared = malloc(COMPARED_TEXT_MOST);
+    char options[PASSED_TEXT_MOST], *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
     options_compared(job, FOR_ACCEPT, compared);
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
-    options_pass(line, options, sizeof options);
+    options_pass(line, job, 1u << GROUP_LINKS, &kind_transport, options); /* a job may have its own */
     if (status == STATUS_OK) {
         const struct accept_options *accept = &job->accept;
         bool aside = goes_to_output(job->json) || goes_to_output(job->html) ||

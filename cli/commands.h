@@ -15,6 +15,8 @@ enum status accept_command(const struct command_line *line, struct job *job);
 enum status report_command(const struct command_line *line, struct job *job);
 enum status fit_command(const struct command_line *line, struct job *job);
 enum status predict_command(const struct command_line *line, struct job *job);
+enum status tune_command(const struct command_line *line, struct job *job);
+enum status guidelines_command(const struct command_line *line, struct job *job);
 enum status help_command(const struct command_line *line, struct job *job);
 
 /* Describes the algorithms of this name or alias, of every collective that has one. */

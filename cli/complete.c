@@ -16,6 +16,7 @@
 #include "cli/options/names.h"
 #include "cli/options/schedule_files.h"
 #include "cli/options/transports.h"
+#include "cli/options/tuning.h"
 #include "cli/options/values.h"
 #include "device/sysfs.h"
 
@@ -243,7 +244,7 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer_faults(*word);
     else if (kind == &kind_device)
         offer_devices(word);
-    if (kind == &kind_file || kind == &kind_counts || kind == &kind_split)
+    if (kind == &kind_file || kind == &kind_counts || kind == &kind_split || kind == &kind_tuning)
         puts(FILES_TOO);
     const struct word item = word_behind(*word, ",");
     if ((kind == &kind_datatype || kind == &kind_reduction) && item.done == word->done)
@@ -321,7 +322,7 @@ static void offer_words(const struct word *word, const struct command *command, 
                         const struct collective *collective)
 {
     bool helps = command && command->bit == FOR_HELP;
-    if (command && command->bit == FOR_REPORT) {
+    if (command && (command->bit & (FOR_REPORT | FOR_GUIDELINES))) {
         puts(FILES_TOO);
         return;
     }
@@ -329,7 +330,7 @@ static void offer_words(const struct word *word, const struct command *command, 
          (count == 0 || (helps && count == 1)) && other->name; other++)
         offer(word, other->name, "");
     if (count == 0 || (command && count == 1 && command->words_most > 1))
-        offer_collectives(*word, count == 0 || helps || command->bit & (FOR_PLAN | FOR_PREDICT));
+        offer_collectives(*word, count == 0 || helps || command->bit & (FOR_PLAN | FOR_PREDICT | FOR_TUNE));
     if (command && command->bit == FOR_LIST && count == 2 && collective)
         for (int i = 0; algorithms[i]; i++)
             if (algorithm_serves(algorithms[i], collective->id))

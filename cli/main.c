@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/options/outputs.h"
 #include "cli/options/resolve.h"
 #include "cli/options/values.h"
 #include "cli/printers/json.h"
@@ -40,6 +41,10 @@ static enum status dispatch(const struct command_line *line, struct job *job)
         return fit_command(line, job);
     case FOR_PREDICT:
         return predict_command(line, job);
+    case FOR_TUNE:
+        return tune_command(line, job);
+    case FOR_GUIDELINES:
+        return guidelines_command(line, job);
     case FOR_HELP:
         return help_command(line, job);
     default:
@@ -102,7 +107,7 @@ static enum status start(int argc, char **argv, struct job *job, struct log *log
         if (line.command->bit != FOR_RUN) /* a run has many processes, of which one warns */
             command_line_warn(&line);
         status = dispatch(&line, job);
-        if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT))) /* they report it */
+        if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT | FOR_TUNE))) /* they report it */
             refuse(&line, job, status);
     }
     job_release(job);

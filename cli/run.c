@@ -10,6 +10,7 @@
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
+#include "cli/options/tuning.h"
 #include "cli/printers/json.h"
 #include "cli/printers/printers.h"
 #include "run/candidates.h"
@@ -70,7 +71,7 @@ static void say_lines(const struct job *job)
         int kinds = 0, picked = 0; /* auto, or its picks, run one at each size */
         end = job_contest_end(job, first);
         for (int c = first; c < end; c++)
-            *(job->candidates[c].why || !job->candidates[c].choice.algorithm ? &picked : &kinds) +=
+            *(job->candidates[c].why[0] || !job->candidates[c].choice.algorithm ? &picked : &kinds) +=
                 1;
         sizes = job_size_count(job, &job->candidates[first]);
         most = sizes > most ? sizes : most;
@@ -138,6 +139,7 @@ enum status run_command(const struct command_line *line, struct job *job)
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
     if (reports) {
         command_line_warn(line);
+        tuning_warn(job);
         say_lines(job);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */

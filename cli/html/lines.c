@@ -10,6 +10,9 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/html/parts.h"
+#include "tuning/algorithm_text.h"
+
+_Static_assert(SERIES_TEXT_MOST >= ALGORITHM_TEXT_MOST, "the name of an algorithm fits");
 
 #define TIME_LEAST       1e-6 /* us, below any time: ratios stay finite */
 #define DIFFERENCE_LEAST 0.02 /* of a median: less is no change that matters */
@@ -18,29 +21,12 @@ const char *const certainty_words[] = {[CERTAINTY_UNKNOWN] = "unknown: too few i
                                        [CERTAINTY_NOISE] = "within noise",
                                        [CERTAINTY_SURE] = "beyond noise"};
 
-/* A number or a word of an option; the name of a part. */
-static void option_add(struct text *text, const char *key, const json_t *value)
-{
-    if (json_is_integer(value))
-        text_add(text, ":%s=%lld", key, (long long)json_integer_value(value));
-    else if (json_is_string(value))
-        text_add(text, ":%s=%s", key, json_string_value(value));
-    else if (json_is_object(value))
-        text_add(text, ":%s=%s", key, word_of(value, "algorithm"));
-}
-
 static void algorithm_write(const json_t *result, char to[SERIES_TEXT_MOST])
 {
-    struct text text = text_in(to, SERIES_TEXT_MOST);
-    const char *key;
-    json_t *value;
-    if (json_is_string(json_object_get(result, "auto"))) {
-        text_add(&text, "auto");
-        return;
-    }
-    text_add(&text, "%s", word_of(result, "algorithm"));
-    json_object_foreach(json_object_get(result, "algorithm_options"), key, value)
-        option_add(&text, key, value);
+    if (json_is_string(json_object_get(result, "auto")))
+        snprintf(to, SERIES_TEXT_MOST, "auto");
+    else
+        algorithm_text(result, to);
 }
 
 static void group_write(const json_t *result, char to[SERIES_TEXT_MOST])

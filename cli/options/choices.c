@@ -188,6 +188,27 @@ static enum status choice_read_file(struct job *job, const struct collective *co
                                                    : status;
 }
 
+/* "bruck:radix=4", of an algorithm that the collective has. */
+static enum status choice_read_item(const struct algorithm *algorithm, const char *item,
+                                    struct choice *choice)
+{
+    const char *colon = strchr(item, ':');
+    struct choice_reader reader = {.choice = choice_of(algorithm)};
+    enum status status = colon ? options_read(&reader, colon + 1) : STATUS_OK;
+    *choice = reader.choice;
+    return status;
+}
+
+enum status choice_parse(const struct collective *collective, const char *text,
+                         struct choice *choice)
+{
+    const struct collective *served[] = {collective, NULL};
+    char name[ITEM_MOST];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+    const struct algorithm *algorithm = algorithm_find(collective->id, name);
+    return algorithm ? choice_read_item(algorithm, text, choice) : unknown_algorithm(name, served);
+}
+
 /* Adds an item of the list for one collective. It may have no such algorithm. */
 static enum status choice_read(struct job *job, const struct collective *collective,
                                const char *item)
@@ -200,10 +221,10 @@ static enum status choice_read(struct job *job, const struct collective *collect
     const struct algorithm *algorithm = algorithm_find(collective->id, name);
     if (!algorithm)
         return strcmp(item, "auto") == 0 ? choice_default(job, collective) : STATUS_OK;
-    struct choice_reader reader = {.choice = choice_of(algorithm)};
+    struct choice choice;
     snprintf(shown, sizeof shown, "%s%s", algorithm->name, colon ? colon : "");
-    enum status status = colon ? options_read(&reader, colon + 1) : STATUS_OK;
-    return status == STATUS_OK ? choice_add(job, collective, &reader.choice, shown) : status;
+    enum status status = choice_read_item(algorithm, item, &choice);
+    return status == STATUS_OK ? choice_add(job, collective, &choice, shown) : status;
 }
 
 /* Refuses an item that none of the collectives has. */

@@ -20,6 +20,7 @@ enum option_group {
     GROUP_RANKS,
     GROUP_ACCEPT,
     GROUP_MODEL,
+    GROUP_TUNE,
     GROUP_RESULTS,
     GROUP_FAULTS,
     GROUPS
@@ -36,8 +37,10 @@ enum {
     FOR_REPORT = 1 << 6,
     FOR_PREDICT = 1 << 7,
     FOR_FIT = 1 << 8,
+    FOR_GUIDELINES = 1 << 9,
+    FOR_TUNE = 1 << 10,
     FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT |
-              FOR_PREDICT | FOR_FIT
+              FOR_PREDICT | FOR_FIT | FOR_GUIDELINES | FOR_TUNE
 };
 
 /* Where a value comes from; a greater source overrides a smaller one. */

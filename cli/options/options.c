@@ -16,13 +16,15 @@
 #include "cli/options/names.h"
 #include "cli/options/stages.h"
 #include "cli/options/transports.h"
+#include "cli/options/tuning.h"
 #include "cli/options/values.h"
 
 const char *const option_group_titles[GROUPS] = {
     [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
     [GROUP_LINKS] = "Memory and links", [GROUP_RANKS] = "Ranks",
-    [GROUP_ACCEPT] = "Acceptance",
-    [GROUP_MODEL] = "Prediction",      [GROUP_RESULTS] = "Results",        [GROUP_FAULTS] = "Fault injection",
+    [GROUP_ACCEPT] = "Acceptance",      [GROUP_MODEL] = "Prediction",
+    [GROUP_TUNE] = "Tuning",            [GROUP_RESULTS] = "Results",
+    [GROUP_FAULTS] = "Fault injection",
 };
 
 #define SIZE_MOST  ((long long)1 << 46) /* 64T: sums over ranks cannot overflow */
@@ -49,17 +51,17 @@ const struct option_row option_table[] = {
              "schedules of a file, proven first; of several collectives each runs those that it has",
      .standard_note = "auto"},
     {.name = "datatype", .letter = 'd', .argument = "TYPE[,TYPE...]", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_datatype, .standard = "float",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_datatype, .standard = "float",
      .help = "types of the elements, one after the other; 'all': every type"},
     {.name = "op", .letter = 'o', .argument = "OP[,OP...]", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_reduction, .standard = "sum",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_reduction, .standard = "sum",
      .help = "operations that combine elements, if the collective combines; 'all': every operation, "
              "with the types that have it"},
     {.name = "root", .letter = 'r', .argument = "RANK|all", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_root, .standard = "0",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_root, .standard = "0",
      .most = JOB_RANKS_MOST - 1,
      .help = "root of a rooted collective; 'all': the next rank in each iteration"},
-    {.name = "in-place", .group = GROUP_WHAT, .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN,
+    {.name = "in-place", .group = GROUP_WHAT, .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE,
      .kind = &kind_switch, FIELD(in_place),
      .help = "source and destination share memory"},
 
@@ -77,16 +79,16 @@ const struct option_row option_table[] = {
              "file with a line for each group"},
 
     {.name = "min-bytes", .letter = 'b', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_size, FIELD(smallest), .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_size, FIELD(smallest), .most = SIZE_MOST,
      .standard = "1K", .help = "smallest size: bytes of the larger buffer of a rank"},
     {.name = "max-bytes", .letter = 'e', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_size, FIELD(largest), .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_size, FIELD(largest), .most = SIZE_MOST,
      .standard = "16M", .help = "largest size"},
     {.name = "step-factor", .letter = 'f', .argument = "FACTOR", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_whole, FIELD(factor), .least = 2, .most = 1 << 20,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_whole, FIELD(factor), .least = 2, .most = 1 << 20,
      .standard = "4", .help = "factor from one size to the next"},
     {.name = "step-bytes", .letter = 'i', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_size, FIELD(increment), .least = 1, .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_size, FIELD(increment), .least = 1, .most = SIZE_MOST,
      .help = "bytes from one size to the next, instead of a factor"},
     {.name = "iterations", .letter = 'n', .argument = "N", .group = GROUP_SWEEP,
      .commands = FOR_RUN, .kind = &kind_iterations, FIELD(iterations), .most = COUNT_MOST,
@@ -94,8 +96,9 @@ const struct option_row option_table[] = {
      .help = "timed iterations of each size; 'auto': until the 95% confidence interval of the median "
              "is within 2% of it, or --budget is spent"},
     {.name = "budget", .argument = "SECONDS", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_real, FIELD(budget), .most = 86400,
-     .standard_note = "5", .help = "time for the iterations of a line that -n auto times"},
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_real, FIELD(budget), .most = 86400,
+     .standard_note = "5; tune: 300",
+     .help = "time for the iterations of a line that -n auto times; tune: for all measurements"},
     {.name = "warmup", .letter = 'w', .argument = "N", .group = GROUP_SWEEP,
      .commands = FOR_RUN, .kind = &kind_whole, FIELD(warmup), .most = COUNT_MOST,
      .standard = "5", .help = "untimed iterations before the timed ones"},
@@ -108,63 +111,63 @@ const struct option_row option_table[] = {
      .standard = "barrier",
      .help = "how iterations begin: after a 'barrier', or 'back-to-back'"},
     {.name = "seed", .argument = "N", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_whole, FIELD(seed), .most = INT64_MAX,
+     .commands = FOR_RUN | FOR_ACCEPT | FOR_TUNE, .kind = &kind_whole, FIELD(seed), .most = INT64_MAX,
      .standard = "1", .help = "seed of the random inputs"},
 
     {.name = "memory", .letter = 'm', .argument = "KIND", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_ACCEPT, .kind = &kind_memory, .standard = "host",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_ACCEPT | FOR_TUNE, .kind = &kind_memory, .standard = "host",
      .help = "memory of the buffers: 'host' (private), 'shared' (peers read it in place), or 'cuda'"},
     {.name = "device", .argument = "GPU[,GPU...]", .group = GROUP_LINKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_ACCEPT, .kind = &kind_memory_devices, FIELD(devices),
+     .commands = FOR_RUN | FOR_ACCEPT | FOR_TUNE, .kind = &kind_memory_devices, FIELD(devices),
      .standard_note = "all, in turn",
      .help = "GPUs that the ranks of this host take in turn, by CUDA's number or by PCI address"},
     {.name = "transport", .letter = 'x', .argument = "X[,Y...]", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_ACCEPT | FOR_FIT, .kind = &kind_transport, .standard = "auto",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_transport, .standard = "auto",
      .help = "transports to use, each with its options; each pair of ranks takes the first that "
              "connects it; 'auto': any"},
     {.name = "executor", .argument = "WHAT", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(executor), .words = executor_words,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(executor), .words = executor_words,
      .standard = "auto",
      .help = "what runs the schedules: the 'host', which posts each operation; the 'device' (GPU) "
              "that has the buffers, by one kernel for each iteration; 'auto': the device where it can"},
     {.name = "protocol", .argument = "WHAT", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(protocol), .words = protocol_words,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(protocol), .words = protocol_words,
      .standard = "auto",
      .help = "how messages of the device executor pass that no device copies from buffer to buffer: "
              "'simple' (data, then a count), 'll' (all messages: data and flag in one word), 'auto' "
              "(short ones by ll)"},
-    {.name = "graph", .group = GROUP_LINKS, .commands = FOR_RUN, .kind = &kind_switch, FIELD(graph),
+    {.name = "graph", .group = GROUP_LINKS, .commands = FOR_RUN | FOR_TUNE, .kind = &kind_switch, FIELD(graph),
      .help = "capture the launch of a schedule's kernel once, as a CUDA graph, and replay it"},
     {.name = "copy", .argument = "WAY", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_words, FIELD(copy), .words = copy_names,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_words, FIELD(copy), .words = copy_names,
      .standard = "auto",
      .help = "how messages travel: 'bcopy' (through slots), 'zcopy' (directly to the destination), "
              "'ll' (shm: data and flag in one word), 'auto' (by length, memory and cores)"},
     {.name = "chunk", .argument = "SIZE", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
      .help = "grain of pipelining, in bytes; 'auto': a quarter of the message, 128K to 1M; 0: no "
              "pipelining"},
     {.name = "channels", .argument = "N", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_channels, FIELD(channels), .least = 1,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_channels, FIELD(channels), .least = 1,
      .most = CHANNELS_MOST, .standard = "auto",
      .help = "lanes for each pair of ranks; each carries a slice of every block; 'auto': 1; where "
              "devices run the schedules, 1 to 64 by size"},
     {.name = "slots", .argument = "N", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_whole, FIELD(slots), .least = 1, .most = SLOTS_MOST,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_whole, FIELD(slots), .least = 1, .most = SLOTS_MOST,
      .standard_note = "the transport's choice",
      .help = "slots of a lane, for messages that travel by bcopy over shm or verbs"},
     {.name = "slot-size", .argument = "SIZE", .group = GROUP_LINKS,
-     .commands = FOR_RUN, .kind = &kind_size, FIELD(slot_bytes), .least = SLOT_LEAST,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_size, FIELD(slot_bytes), .least = SLOT_LEAST,
      .most = SLOT_MOST, .standard_note = "the transport's choice",
      .help = "payload bytes of a slot, for messages that travel by bcopy; over tcp also for "
              "messages that are combined"},
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_ACCEPT | FOR_FIT, .kind = &kind_device, FIELD(bootstrap.interface),
+     .commands = FOR_RUN | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_device, FIELD(bootstrap.interface),
      .standard_note = "any; loopback if all ranks are on one host",
      .help = "network address or device to listen on: for tcp, and at rank 0 for joining ranks"},
 
     {.name = "np", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT, .kind = &kind_whole, FIELD(bootstrap.np),
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(bootstrap.np),
      .least = 1, .most = JOB_RANKS_MOST, .standard_note = "one per core, 2 to 8; plan: 4",
      .help = "number of ranks to start on this machine; plan: number of ranks"},
     {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS, .per_rank = true,
@@ -173,22 +176,22 @@ const struct option_row option_table[] = {
      .help = "local ranks are 'processes', or 'threads' of one process; 'auto': threads where "
              "several ranks share a GPU"},
     {.name = "bind", .argument = "WHAT", .group = GROUP_RANKS,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(bind), .words = bind_words,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(bind), .words = bind_words,
      .standard = "core",
      .help = "bind each rank to a 'core', of its own if the host has enough, or to 'none'"},
     {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT, .kind = &kind_address, FIELD(bootstrap.rendezvous),
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_address, FIELD(bootstrap.rendezvous),
      .help = "join the job whose rank 0 listens there; needs --rank (but in an Indexed Job of Kubernetes) "
              "and --world"},
     {.name = "rank", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT, .kind = &kind_whole, FIELD(bootstrap.rank),
+     .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(bootstrap.rank),
      .most = JOB_RANKS_MOST - 1,
      .help = "this process's rank at the rendezvous; plan: show only this rank"},
     {.name = "world", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT, .kind = &kind_whole, FIELD(bootstrap.world), .least = 1,
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(bootstrap.world), .least = 1,
      .most = JOB_RANKS_MOST, .help = "number of ranks that meet at the rendezvous"},
     {.name = "timeout", .argument = "SECONDS", .group = GROUP_RANKS,
-     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400,
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400,
      .standard = "30",
      .help = "end the job if no rank makes progress for so long; info: give up a driver that does "
              "not answer"},
@@ -239,8 +242,30 @@ const struct option_row option_table[] = {
      .commands = FOR_FIT, .kind = &kind_file, FIELD(output),
      .help = "write the model; '-': to standard output"},
 
+    {.name = "ranks", .argument = "N[,N...]", .group = GROUP_TUNE, .commands = FOR_TUNE,
+     .kind = &kind_rank_counts, .standard_note = "2, 3, 4, 6, 8, 12 ..., and all",
+     .help = "numbers of ranks of which the fastest algorithms are sought"},
+    {.name = "predicted", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,
+     .commands = FOR_TUNE, .kind = &kind_file, FIELD(tune.predicted),
+     .help = "JSON of predicted times, at rank 0: algorithms that are slow there are not measured"},
+    {.name = "tuning", .argument = "FILE", .group = GROUP_TUNE,
+     .commands = FOR_RUN | FOR_PLAN | FOR_TUNE, .kind = &kind_tuning,
+     .help = "JSON of tune, by which 'auto' picks; tune: measure nothing, and write its winners as the "
+             "next options say"},
+    {.name = "ompi", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,
+     .commands = FOR_TUNE, .kind = &kind_file, FIELD(tune.ompi),
+     .help = "write the winners as Open MPI's file of dynamic rules (coll_tuned_dynamic_rules_filename)"},
+    {.name = "mpich", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,
+     .commands = FOR_TUNE, .kind = &kind_file, FIELD(tune.mpich),
+     .help = "write them as MPICH's JSON (MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE)"},
+    {.name = "nccl", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,
+     .commands = FOR_TUNE, .kind = &kind_file, FIELD(tune.nccl),
+     .help = "write them as the CSV of NCCL's tuner plugin (NCCL_TUNER_CONFIG_FILE)"},
+
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT, .kind = &kind_file, FIELD(json),
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT | FOR_GUIDELINES |
+                 FOR_TUNE,
+     .kind = &kind_file, FIELD(json),
      .help = "write JSON; '-': to standard output, then the table goes to standard error"},
     {.name = "csv", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_file, FIELD(csv),
@@ -367,7 +392,8 @@ void options_compared(const struct job *job, unsigned command, char to[COMPARED_
 {
     struct text text = text_in(to, COMPARED_TEXT_MOST);
     char names[COLLECTIVES_TEXT_MOST];
-    text_add(&text, "%s", command == FOR_RUN ? collectives_text(job, names) : "accept");
+    text_add(&text, "%s%s", command == FOR_ACCEPT ? "accept" : command == FOR_TUNE ? "tune " : "",
+             collectives_text(job, names));
     for (const struct option_row *row = option_table; row->name; row++)
         if ((row->commands & command) && !row->per_rank && row->kind->show)
             text_add_option(&text, row, job);

@@ -3,25 +3,22 @@
  */
 #include "cli/options/resolve.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/size.h"
 #include "cli/options/choices.h"
 #include "cli/options/lists.h"
 #include "cli/options/names.h"
+#include "cli/options/outputs.h"
 #include "cli/options/schedule_files.h"
 #include "cli/options/transports.h"
 #include "memory/reduce.h"
 #include "run/candidates.h"
 
 #define TIMEOUT_LEAST 0.2 /* seconds */
-#define LINKS_MOST    16  /* to follow, as names of links may lead in a circle */
 
 static enum source source_of(const struct command_line *line, const char *name)
 {
@@ -187,121 +184,6 @@ static enum status settle_injections(const struct job *job)
     return STATUS_OK;
 }
 
-/* An option that names a file of results, and the file; NULL: none. */
-struct output {
-    const char *option, *path;
-};
-
-/* The name that a link has in its place; false: it is none. */
-static bool link_follow(char name[PATH_MAX])
-{
-    char target[PATH_MAX], *slash = strrchr(name, '/');
-    ssize_t length = readlink(name, target, sizeof target - 1);
-    if (length < 0)
-        return false;
-    target[length] = '\0';
-    char *from = slash && target[0] != '/' ? slash + 1 : name;
-    return snprintf(from, PATH_MAX - (size_t)(from - name), "%s", target) <
-           PATH_MAX - (int)(from - name);
-}
-
-/* The name without links of a file that may not be there; false: its folder is not there. */
-static bool place_find(const char *path, char place[PATH_MAX])
-{
-    char name[PATH_MAX], folder[PATH_MAX];
-    snprintf(name, sizeof name, "%s", path);
-    for (int i = 0; i < LINKS_MOST && link_follow(name); i++)
-        ;
-    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - name) : 1,
-             slash ? name : ".");
-    if (!realpath(folder, place))
-        return false;
-    size_t length = strlen(place);
-    return snprintf(place + length, PATH_MAX - length, "/%s", last) < PATH_MAX - (int)length;
-}
-
-static bool outputs_are_one(const char *one, const char *other)
-{
-    char place[PATH_MAX], other_place[PATH_MAX];
-    struct stat about, other_about;
-    if (strcmp(one, other) == 0)
-        return true;
-    if (strcmp(one, "-") == 0 || strcmp(other, "-") == 0)
-        return false;
-    if (stat(one, &about) == 0 && stat(other, &other_about) == 0)
-        return about.st_dev == other_about.st_dev && about.st_ino == other_about.st_ino;
-    return place_find(one, place) && place_find(other, other_place) &&
-           strcmp(place, other_place) == 0;
-}
-
-static enum status settle_two_outputs(const struct output *one, const struct output *other)
-{
-    if (!one->path || !other->path || !outputs_are_one(one->path, other->path))
-        return STATUS_OK;
-    if (strcmp(one->path, "-") == 0)
-        return fail(STATUS_USAGE,
-                    "--%s and --%s cannot both go to standard output: give one of them a file",
-                    one->option, other->option);
-    struct stat file;
-    bool device = stat(one->path, &file) == 0 && !S_ISREG(file.st_mode);
-    if (!device)
-        return fail(STATUS_USAGE, "--%s and --%s name the same file: give each a file of its own",
-                    one->option, other->option);
-    return STATUS_OK;
-}
-
-static enum status settle_input(const struct output *output, const struct output *input)
-{
-    if (!output->path || !input->path || !outputs_are_one(output->path, input->path))
-        return STATUS_OK;
-    return fail(STATUS_USAGE, "--%s names %s, which --%s reads: give it a file of its own",
-                output->option, output->path, input->option);
-}
-
-bool command_line_reads(const struct command_line *line, const char *path)
-{
-    static const char *const inputs[] = {"profile", "baseline", "switches", "counts", "split", "model"};
-    bool reads = false;
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-        const struct argument *input = command_line_argument(line, inputs[i]);
-        reads |= input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
-    }
-    return reads;
-}
-
-/* Refuses two outputs to the same place, and one to that of an input. */
-static enum status settle_outputs(const struct job *job)
-{
-    const struct accept_options *accept = &job->accept;
-    const struct split_spec *split = &job->split;
-    const struct output outputs[] = {
-        {"json", job->json},      {"csv", job->csv},      {"samples", job->samples},
-        {"svg", job->svg},        {"good", accept->good}, {"bad", accept->bad},
-        {"junit", accept->junit}, {"html", job->html},    {"write-profile", accept->write_profile},
-        {"goal", job->goal},      {"msccl", job->msccl}};
-    const struct output inputs[] = {{"profile", accept->profile},
-                                    {"baseline", accept->baseline},
-                                    {"switches", accept->switches},
-                                    {"model", job->model},
-                                    {"counts", job->counts_text},
-                                    {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
-    const int count = sizeof outputs / sizeof outputs[0];
-    const int input_count = sizeof inputs / sizeof inputs[0];
-    enum status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        for (int k = i + 1; k < count && status == STATUS_OK; k++)
-            status = settle_two_outputs(&outputs[i], &outputs[k]);
-        for (int k = 0; k < input_count && status == STATUS_OK; k++)
-            status = settle_input(&outputs[i], &inputs[k]);
-        if (status == STATUS_OK && outputs[i].path && files_read(job, outputs[i].path, outputs_are_one))
-            status = fail(STATUS_USAGE,
-                          "--%s names %s, which --algorithm reads: give it a file of its own",
-                          outputs[i].option, outputs[i].path);
-    }
-    return status;
-}
-
 static enum status operator_refuse(const struct datatype *datatype,
                                    const struct reduction *reduction)
 {
@@ -411,7 +293,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status == STATUS_OK)
         status = settle_injections(job);
     if (status == STATUS_OK)
-        status = settle_outputs(job);
+        status = outputs_settle(job);
     if (status == STATUS_OK)
         status = job_check_vendors(job, 0);
     if (status == STATUS_OK)
@@ -433,7 +315,54 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
     if (status == STATUS_OK)
         status = settle_timeout(job);
     if (status == STATUS_OK)
-        status = settle_outputs(job);
+        status = outputs_settle(job);
+    if (status == STATUS_OK)
+        status = settle_memory(line, job);
+    return status == STATUS_OK ? transports_settle(job) : status;
+}
+
+/* What most programs use: of the forms with counts, and of exchanges, one word asks. */
+static void tune_collectives(struct job *job)
+{
+    int count = 0;
+    for (int i = 0; collectives[i]; i++)
+        if (!collectives[i]->counted && collectives[i]->id != COLLECTIVE_SENDRECV)
+            job->collectives[count++] = collectives[i];
+}
+
+#define TUNE_BUDGET_USUAL 300 /* seconds */
+static enum status settle_tune(const struct command_line *line, struct job *job)
+{
+    enum status status = settle_bounds(line, job);
+    if (source_of(line, "tuning") == SOURCE_ENVIRONMENT) { /* it is for runs */
+        tuned_free(job->tuned);
+        job->tuned = NULL;
+    }
+    if (!job->tuned && (job->datatypes[1] || job->reductions[1]))
+        return fail(STATUS_USAGE, "tune measures one datatype and one operation: give one each to "
+                                  "--datatype and --op");
+    if (job->tuned && !job->tune.ompi && !job->tune.mpich && !job->tune.nccl)
+        return fail(STATUS_USAGE, "tune --tuning %.200s measures nothing: say where its winners go, by "
+                                  "--ompi, --mpich or --nccl",
+                    job->tuned->path);
+    if (job->tuned && (job->json || job->tune.rank_count > 0 || job->tune.predicted))
+        return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --ranks and "
+                                  "--predicted out");
+    if (source_of(line, "budget") == SOURCE_NONE)
+        job->budget = TUNE_BUDGET_USUAL;
+    if (status == STATUS_OK)
+        status = settle_steps(line, job);
+    settle_contract(line, job);
+    if (status == STATUS_OK)
+        status = settle_operators(job);
+    if (status == STATUS_OK)
+        status = settle_ranks(line, job);
+    if (status == STATUS_OK)
+        status = settle_timeout(job);
+    if (status == STATUS_OK)
+        status = outputs_settle(job);
+    if (status == STATUS_OK)
+        status = settle_executor(job);
     if (status == STATUS_OK)
         status = settle_memory(line, job);
     return status == STATUS_OK ? transports_settle(job) : status;
@@ -465,14 +394,14 @@ static enum status settle_predict(const struct command_line *line, struct job *j
     settle_contract(line, job);
     if (status == STATUS_OK)
         status = settle_candidates(job);
-    return status == STATUS_OK ? settle_outputs(job) : status;
+    return status == STATUS_OK ? outputs_settle(job) : status;
 }
 
 /* The collectives: the first word of a run, else the second (plan, list). */
 static enum status find_collectives(const struct command_line *line, struct job *job)
 {
     int index = line->command->bit == FOR_RUN ? 0 : 1;
-    if (line->command->bit & (FOR_HELP | FOR_REPORT))
+    if (line->command->bit & (FOR_HELP | FOR_REPORT | FOR_GUIDELINES))
         return STATUS_OK;
     const char *word = index < line->word_count ? line->words[index] : NULL;
     if (word && line->command->bit == FOR_LIST && is_algorithm(word))
@@ -482,6 +411,8 @@ static enum status find_collectives(const struct command_line *line, struct job 
         return unknown_listed(word);
     if (word)
         return collectives_read(word, job);
+    if (line->command->bit == FOR_TUNE)
+        tune_collectives(job);
     if (line->command->bit & (FOR_PLAN | FOR_PREDICT))
         return fail(STATUS_USAGE, "which collective? Write cctest %s", line->command->synopsis);
     return STATUS_OK;
@@ -498,7 +429,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
     }
     if (status != STATUS_OK)
         return status;
-    if (job->collectives[0] && line->command->bit != FOR_LIST && job->candidate_count == 0)
+    if (job->collectives[0] && (line->command->bit & (FOR_RUN | FOR_PLAN)) && job->candidate_count == 0)
         status = choices_default(job);
     if (status == STATUS_OK && line->command->bit == FOR_RUN)
         status = settle_run(line, job);
@@ -508,7 +439,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         if (status == STATUS_OK)
             status = settle_candidates(job);
         if (status == STATUS_OK)
-            status = settle_outputs(job);
+            status = outputs_settle(job);
     }
     if (status == STATUS_OK && line->command->bit == FOR_PREDICT)
         status = settle_predict(line, job);
@@ -516,6 +447,8 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         status = settle_fit(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_ACCEPT)
         status = settle_accept(line, job);
+    if (status == STATUS_OK && line->command->bit == FOR_TUNE)
+        status = settle_tune(line, job);
     if (status == STATUS_OK && line->command->bit == FOR_INFO) {
         status = settle_ranks(line, job);
         if (status == STATUS_OK)

@@ -10,7 +10,4 @@
  * job. STATUS_USAGE with the reason; STATUS_UNAVAILABLE for a transport that the host lacks. */
 enum status command_line_resolve(const struct command_line *line, struct job *job);
 
-/* Is this the place of a file that the command line says is to be read? */
-bool command_line_reads(const struct command_line *line, const char *path);
-
 #endif

@@ -80,7 +80,7 @@ static void head_print(const struct candidate *candidate, const struct problem *
 {
     char head[HEAD_MOST];
     head_write(candidate, problem, head);
-    if (candidate->why)
+    if (candidate->why[0])
         printf("# auto picks %s: %s\n", candidate->text, candidate->why);
     printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
            "elements a to b-1\n",

@@ -190,7 +190,7 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
     json_object_set_new(line, "vendor", json_boolean(choice->algorithm->vendor != NULL));
     json_object_set_new(line, "algorithm_options", json_choice(choice));
-    json_object_set_new(line, "auto", candidate->why ? json_string(candidate->why) : json_null());
+    json_object_set_new(line, "auto", candidate->why[0] ? json_string(candidate->why) : json_null());
     json_object_set_new(line, "transport", json_string(result->transport));
     json_object_set_new(line, "memory", json_string(job->memory->name));
     json_object_set_new(line, "copy", json_string(copy_names[job->copy]));

@@ -17,6 +17,7 @@
 #include "bootstrap/launcher.h"
 #include "cli/printers/table_columns.h"
 #include "cli/printers/table_devices.h"
+#include "cli/printers/table_guidelines.h"
 #include "cli/printers/table_head.h"
 #include "cli/printers/table_prediction.h"
 #include "cli/printers/table_profile.h"
@@ -297,12 +298,17 @@ static void remember_cell(struct table *table, const struct result *result)
         table->cells = cells;
         table->cells_most = most;
     }
+    const struct timing *timing = &result->timing;
+    bool known = timing->p50_interval.coverage > 0;
     table->cells[table->cell_count++] = (struct ranked){
         .choice = result->choice,
         .asked = result->asked,
         .bytes = result->bytes,
-        .time = result_is_timed(result) ? result->timing.time_us.p50 : 0,
-        .busbw = result->timing.busbw,
+        .ranks = result->ranks,
+        .time = result_is_timed(result) ? timing->time_us.p50 : 0,
+        .busbw = timing->busbw,
+        .low = known ? timing->p50_interval.low : timing->time_us.min,
+        .high = known ? timing->p50_interval.high : timing->time_us.max,
         .wrong = result->wrong > 0,
     };
 }
@@ -390,6 +396,8 @@ static void table_end(struct report *report, const struct job *job, const struct
         return;
     }
     ranking_print(table->out, job, table->cells, table->cell_count);
+    if (job->bootstrap.verbosity >= 1)
+        guidelines_print(table->out, job, table->cells, table->cell_count);
     fputs("#\n", table->out);
     for (int i = 0; i < table->fallback_count && (table->on_host || !table->on_device); i++)
         fprintf(table->out, "# %s\n", table->fallbacks[i]);

@@ -65,7 +65,7 @@ static void print_picks(FILE *out, const struct job *job)
         const struct candidate *picked = &job->candidates[i];
         bool sweeps = job_sweeps(job, picked->collective);
         char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
-        if (!picked->why || !candidate_is_first(job, i))
+        if (!picked->why[0] || !candidate_is_first(job, i))
             continue;
         fprintf(out, "auto picks %s", picked->text);
         if (job->collectives[1])

@@ -9,11 +9,13 @@
 
 #include "run/job.h"
 
-/* What the ranking needs of a result. */
+/* What the foot of the table needs of a result. */
 struct ranked {
     int choice;
     size_t asked, bytes; /* of the sweep; as it became */
-    double time, busbw;  /* us; GB/s */
+    int ranks;
+    double time, busbw; /* us; GB/s */
+    double low, high;   /* us: the interval of the time; of few iterations the range of the times */
     bool wrong;
 };
 

@@ -40,21 +40,27 @@ static void line_behind(const char *text, const char *word, char *value, size_t 
     snprintf(value, size, "%.*s", (int)strcspn(at, "\n\""), at);
 }
 
-/* x86 names its model. Arm has numbers: "CPU implementer : 0x41", "CPU part : 0xd40". */
-static void cpu_model(const struct inventory_source *source, struct inventory *inventory)
+void cpu_model_read(const char *root, char model[VALUE_TEXT_MOST])
 {
-    char *text = sysfs_whole(FILE_MOST, "%s/proc/cpuinfo", source->root);
-    char model[VALUE_TEXT_MOST] = "", implementer[16], part[16];
+    char *text = sysfs_whole(FILE_MOST, "%s/proc/cpuinfo", root);
+    char implementer[16], part[16];
+    model[0] = '\0';
     if (text)
-        line_behind(text, "model name", model, sizeof model);
+        line_behind(text, "model name", model, VALUE_TEXT_MOST);
     if (text && !model[0]) {
         line_behind(text, "CPU implementer", implementer, sizeof implementer);
         line_behind(text, "CPU part", part, sizeof part);
         if (implementer[0])
-            snprintf(model, sizeof model, "implementer %s part %s", implementer, part);
+            snprintf(model, VALUE_TEXT_MOST, "implementer %s part %s", implementer, part);
     }
-    host_text(inventory, "cpu.model", model);
     free(text);
+}
+
+static void cpu_model(const struct inventory_source *source, struct inventory *inventory)
+{
+    char model[VALUE_TEXT_MOST];
+    cpu_model_read(source->root, model);
+    host_text(inventory, "cpu.model", model);
 }
 
 /* All CPUs that are online. */

@@ -7,12 +7,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "interchange/file_algorithm.h"
 #include "memory/reduce.h"
 #include "run/channel_count.h"
+#include "tuning/tuned.h"
 
 /* The list is full where its length is a power of two. */
 enum status job_add_candidate(struct job *job, const struct candidate *candidate)
@@ -182,35 +184,49 @@ static enum status auto_bytes(const struct job *job, const struct candidate *aut
     return status;
 }
 
+/* By the measurements of --tuning, else by the rules. The text of a pick has its options. */
+static enum status auto_pick(const struct job *job, const struct problem *problem, size_t bytes,
+                             struct candidate *picked)
+{
+    struct tuned_pick tuned;
+    const char *why;
+    if (job->tuned && tuned_choose(job->tuned, problem, bytes, &tuned)) {
+        picked->choice = tuned.algorithm->choice;
+        snprintf(picked->text, sizeof picked->text, "%s", tuned.algorithm->text);
+        snprintf(picked->why, sizeof picked->why, "%s", tuned.why);
+        return STATUS_OK;
+    }
+    const struct algorithm *algorithm = algorithm_auto(problem, bytes, &why);
+    if (!algorithm)
+        return fail(STATUS_USAGE, "auto knows no algorithm for %s on %d ranks: name one with -a",
+                    problem->collective->name, problem->ranks);
+    picked->choice = choice_of(algorithm);
+    snprintf(picked->text, sizeof picked->text, "%s", algorithm->name);
+    snprintf(picked->why, sizeof picked->why, "%s%s", why,
+             job->tuned ? " (--tuning has no measurement of this collective)" : "");
+    return STATUS_OK;
+}
+
 /* Adds auto's pick for each size of the sweep. */
 static enum status auto_expand(struct job *job, const struct candidate *automatic,
                                const struct rank_group *group)
 {
-    const struct collective *collective = automatic->collective;
     struct problem problem = {
-        .collective = collective, .ranks = group->ranks, .shape = group->nodes};
-    struct candidate picked = *automatic;
-    picked.choice.algorithm = NULL;
+        .collective = automatic->collective, .ranks = group->ranks, .shape = group->nodes};
+    struct candidate last = {.text = ""};
     for (size_t bytes = job_first_size(job, automatic), next = 1; next != 0; bytes = next) {
-        const char *why;
+        struct candidate picked = *automatic;
         size_t size;
         enum status status = auto_bytes(job, automatic, group, bytes, &size);
+        if (status == STATUS_OK)
+            status = auto_pick(job, &problem, size, &picked);
+        picked.least = bytes;
+        if (status == STATUS_OK &&
+            (strcmp(picked.text, last.text) != 0 || strcmp(picked.why, last.why) != 0))
+            status = job_add_candidate(job, &picked);
         if (status != STATUS_OK)
             return status;
-        const struct algorithm *algorithm = algorithm_auto(&problem, size, &why);
-        if (!algorithm)
-            return fail(STATUS_USAGE,
-                        "auto knows no algorithm for %s on %d ranks: name one with -a",
-                        collective->name, group->ranks);
-        if (picked.choice.algorithm != algorithm) {
-            picked.choice = choice_of(algorithm);
-            picked.least = bytes;
-            picked.why = why;
-            snprintf(picked.text, sizeof picked.text, "%s", algorithm->name);
-            status = job_add_candidate(job, &picked);
-            if (status != STATUS_OK)
-                return status;
-        }
+        last = picked;
         job->candidates[job->candidate_count - 1].most = bytes;
         next = job_next_size(job, automatic, bytes);
     }

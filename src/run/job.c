@@ -16,6 +16,8 @@ void job_release(struct job *job)
     schedule_files_free(job->files);
     free(job->counts.numbers);
     free(job->split.group);
+    tuned_free(job->tuned);
+    job->tuned = NULL;
     job->candidates = NULL;
     job->files = NULL;
     job->candidate_count = 0;

@@ -16,7 +16,9 @@
 #include "run/split.h"
 #include "schedule/algorithm.h"
 #include "transport/transport.h"
+#include "tuning/tuned.h"
 #include "run/accept_options.h"
+#include "run/tune_options.h"
 #include "vendor/vendor.h"
 
 enum start_mode {
@@ -77,6 +79,7 @@ static inline bool injection_takes_process(const struct injection *injection)
 
 #define ALGORITHMS_MOST      64 /* that -a names */
 #define CANDIDATE_TEXT_MOST  256
+#define AUTO_WHY_MOST        TUNED_WHY_MOST
 #define CANDIDATE_TITLE_MOST (CANDIDATE_TEXT_MOST + 64)
 #define TRANSPORTS_MOST      8
 #define TRANSPORT_LIST_MOST  1024 /* bytes of -x */
@@ -94,7 +97,7 @@ struct candidate {
     struct choice choice;              /* algorithm NULL: auto, before the ranks are known */
     char text[CANDIDATE_TEXT_MOST];    /* as shown: "bruck:radix=4" */
     size_t least, most;                /* the sizes it runs at (bytes, as asked) */
-    const char *why;                   /* why auto picked it; NULL: the user named it */
+    char why[AUTO_WHY_MOST];           /* why auto picked it; "": the user named it */
 };
 
 struct job {
@@ -107,6 +110,8 @@ struct job {
     struct candidate *candidates;
     int candidate_count;
     struct schedule_file *files; /* of -a file:PATH; a copy of a job refers to those of the original */
+    struct tuned *tuned;  /* --tuning: what auto picks by; NULL: by its rules. A copy of a job refers to
+                             that of the original */
     bool collectives_all; /* `cctest all`: leave out collectives that have no algorithm of -a */
     bool choices_all;     /* `-a all`: leave out algorithms that refuse the ranks */
     bool types_all; /* `-d all` or `-o all`: leave out what cannot combine, or a vendor cannot */
@@ -144,6 +149,7 @@ struct job {
     enum bind_mode bind;
     struct bootstrap_options bootstrap;
     struct accept_options accept;
+    struct tune_options tune;
     /* Where results go. */
     const char *json, *csv, *samples, *svg, *html; /* file, "-" for stdout, or NULL */
     const char *output; /* --output */

@@ -18,7 +18,7 @@ fi
 
 # The options of the manual page are those of --help and of each command (test_options.c compares their order).
 sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" >"$scratch/man"
-for command in --help "help plan" "help list" "help info" "help accept" "help report" "help fit" "help predict" "help help"; do
+for command in --help "help plan" "help list" "help info" "help accept" "help report" "help fit" "help predict" "help tune" "help guidelines" "help help"; do
     read -ra words <<<"$command"
     "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' | sort >"$scratch/help"
     cat "$scratch/help" >>"$scratch/all"
@@ -103,7 +103,7 @@ done <"$scratch/page-variables"
 for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
     case $option in
-    version | help | json | csv | samples | interface) continue ;; # those take any text
+    version | help | json | csv | samples | interface | tuning) continue ;; # those take any text
     esac
     run env "$variable=?" "$CCTEST" alltoallv
     check_status 2 "$variable=?"
@@ -137,7 +137,7 @@ header = open(sheet).readline().strip().split(",")
 if columns != header:
     print("columns:", columns, "in the page,", header, "in the CSV")
 result = {**{key: ITEMS["run"][key] for key in TOLD}, **ITEMS["columns"], **ITEMS["result"]}
-LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list", "accept")}}
+LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list", "accept", "tune", "guidelines")}}
 SPANS = {"to", "from", "with"} # of plan, all told of in one item
 NAMES = {"options", "algorithm_options"} # of options
 SCHEMA = json.load(open(f"{repository}/cli/schema.json"))
@@ -165,7 +165,7 @@ def walk(node, which, names, where):
     for inner in [node.get("items"), node.get("additionalProperties"), *node.get("oneOf", [])]:
         if isinstance(inner, dict):
             walk(inner, which, names, where)
-for which in ("run", "list", "info", "plan", "accept"):
+for which in ("run", "list", "info", "plan", "accept", "tune", "guidelines"):
     walk(DEFINED[which], which, set(ITEMS["JSON"]) | set(ITEMS[which]), which + ": ")
 for text in sorted(missing):
     print("not in the page:", text)
@@ -188,12 +188,13 @@ while read -r _ line; do
     read -ra words <<<"$line"
     case $line in
     *--rendezvous*) continue ;; # below, those of the page
-    list* | info* | plan* | help* | accept* | report*) ;;
+    list* | info* | plan* | help* | accept* | report* | guidelines*) ;;
+    tune*) words+=(-e 2K --budget 6) ;;
     *) read -ra words <<<"$(sed -E 's/ (-b|-e) [0-9]+M//g' <<<"$line") $small" ;;
     esac
     cctest "${words[@]}"
     case $line in
-    *--min-busbw*) check "exit status $status of: $line" grep -qx '[04]' <<<"$status" ;;
+    guidelines* | *--min-busbw*) check "exit status $status of: $line" grep -qx '[04]' <<<"$status" ;;
     *--inject*corrupt*) check_status 3 "$line" ;;
     *--device*) check "exit status $status of: $line" grep -Eqx '0|2|77' <<<"$status" ;; # 2: fewer GPUs here
     *verbs* | *cuda*) check "exit status $status of: $line" grep -Eqx '0|77' <<<"$status" ;; # 77: no RDMA NIC, no GPU here

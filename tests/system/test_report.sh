@@ -191,7 +191,7 @@ refused 2 'other is JSON, but not of cctest' other --html refused.html
 refused 2 'list.json is JSON, but not of cctest' list.json --html refused.html
 refused 2 'info.json has no measurements' info.json --html refused.html
 refused 2 'plan.json has no measurements' before plan.json --html refused.html
-refused 2 'large has 270 MiB, and report reads files of 256 MiB' large --html refused.html
+refused 2 'large has 270 MiB, and cctest reads JSON of 256 MiB' large --html refused.html
 refused 2 'cannot read nowhere: No such file' before nowhere --html refused.html
 refused 2 'cannot read \.: Is a directory' . --html refused.html
 refused 2 'write cctest report FILE' --html refused.html

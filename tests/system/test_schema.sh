@@ -12,6 +12,11 @@ cctest broadcast -r all --np 3 -e 1K --inject corrupt:rank=1:iteration=1 --json 
 cctest barrier --np 2 --inject delay:rank=1:us=3000,kill:rank=0:iteration=50 -n 20 -w 0 -c 2 --json killed
 cctest sendrecv -a pingpong --np 2 --inject delay:rank=1:us=30000 -n 5 -b 8 -e 8 --json late
 cctest allreduce --np 2 -n auto --budget 0.3 -b 8 -e 8 --json sampled
+cctest reduce_scatter,allreduce -a ring,oneshot --np 7 -b 64 -e 64 -c 0 --json slow
+cctest guidelines slow --json guidelines
+cctest tune allreduce,barrier --np 3 --ranks 2,3 -b 1000 -e 1000 --budget 20 --json tuned
+cctest allreduce --np 2 --tuning tuned -e 1K --json picked
+cctest tune --np 2 --ranks 3 --json too_many
 cctest accept --np 3 --stages self --json accept
 cctest alltoall -b 1X --json refused
 cctest alltoall -x verbs --np 3 --json unavailable

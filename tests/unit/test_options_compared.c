@@ -71,10 +71,20 @@ static void with_graph(struct job *job)
     job->graph = true;
 }
 
+/* Read from a file; hosts may have it in different places. */
+static void with_tuning(struct job *job)
+{
+    job->tuned = calloc(1, sizeof *job->tuned);
+    assert_non_null(job->tuned);
+    job->tuned->path = "t.json";
+    job->tuned->fingerprint = 7;
+}
+
 static void (*change_of(const char *option))(struct job *job)
 {
     return strcmp(option, "protocol") == 0 ? with_protocol
            : strcmp(option, "graph") == 0  ? with_graph
+           : strcmp(option, "tuning") == 0 ? with_tuning
                                            : NULL;
 }
 
@@ -116,6 +126,7 @@ static void options_that_differ_are_refused(void **state)
         {"slot-size", "allreduce --slot-size 4K", "'--slot-size 4096' there"},
         {"bind", "allreduce --bind none", "'--bind none' there, '--bind core' at rank 0"},
         {"timeout", "allreduce --timeout 2.5", "'--timeout 2.5' there, '--timeout 30' at"},
+        {"tuning", "allreduce", "'--tuning FILE (numbers 0000000000000007)' there, 'nothing' at"}, /* likewise */
         {"min-busbw", "allreduce --min-busbw 0.1", "'--min-busbw 0.1' there, 'nothing' at"},
         {"profile", "allreduce --profile", "'--profile' there, 'nothing' at rank 0"},
         {"inject", "allreduce --inject kill:rank=1:iteration=3,delay:rank=0:us=5",
@@ -165,10 +176,17 @@ static void options_of_one_rank_may_differ(void **state)
         {"baseline", ""},                        /* likewise */
         {"model", "--model f"},                  /* rank 0 reads it */
         {"output", ""},                          /* not an option of a run */
+        {"predicted", ""},                       /* likewise */
+        {"ompi", ""},                            /* likewise */
+        {"mpich", ""},                           /* likewise */
+        {"nccl", ""},                            /* likewise */
         {"json", "--json f"},                    /* rank 0 writes results */
         {"csv", "--csv f"},                      /* likewise */
         {"samples", "--samples f"},              /* likewise */
         {"svg", ""},                             /* not an option of a run */
+        {"goal", ""},                            /* likewise */
+        {"calc", ""},                            /* likewise */
+        {"msccl", ""},                           /* likewise */
         {"html", ""},                            /* likewise */
         {"verbose", "-vv"},                      /* what one rank prints */
     };
@@ -186,7 +204,7 @@ static void options_of_one_rank_may_differ(void **state)
     assert_int_equal(count, sizeof own / sizeof *own);
 }
 
-/* Agents of `cctest accept`, too. */
+/* Agents of `cctest accept` and `cctest tune`, too. */
 static void agents_agree(void **state)
 {
     (void)state;
@@ -197,6 +215,13 @@ static void agents_agree(void **state)
         assert_int_equal(STATUS_USAGE, join_with(others[i], "accept", why, sizeof why));
         assert_non_null(strstr(why, "there, '"));
     }
+    static const char *const tunes[] = {"tune broadcast", "tune --ranks 2,4", "tune --budget 3",
+                                        "tune -b 4", "tune -m shared"};
+    for (size_t i = 0; i < sizeof tunes / sizeof *tunes; i++) {
+        assert_int_equal(STATUS_USAGE, join_with(tunes[i], "tune", why, sizeof why));
+        assert_non_null(strstr(why, "there, '"));
+    }
+    assert_int_equal(STATUS_OK, join_with("tune --ompi a --nccl b --json c", "tune", why, sizeof why));
     assert_int_equal(STATUS_OK, join_with("accept --good a --bad b --junit c --json d -v", "accept",
                                           why, sizeof why));
 }

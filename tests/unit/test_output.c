@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/printers/output.h"
+#include "cli/printers/table_guidelines.h"
 #include "cli/printers/table_ranking.h"
 
 #define LONG 100000 /* bytes of a document */
@@ -122,12 +123,48 @@ static void algorithms_are_ranked(void **state)
     free(printed);
 }
 
+/* Of a run, only the best algorithm of a collective is held against others; a wrong line is neither
+ * judged nor an example. */
+static void slow_lines_are_shown(void **state)
+{
+    (void)state;
+    static const struct ranked cells[] = {
+        {.choice = 0, .bytes = 1024, .ranks = 3, .time = 30, .low = 29, .high = 31},
+        {.choice = 0, .bytes = 4096, .ranks = 3, .time = 31, .low = 30, .high = 32},
+        {.choice = 1, .bytes = 1024, .ranks = 3, .time = 20, .low = 19, .high = 21},
+        {.choice = 1, .bytes = 4096, .ranks = 3, .time = 1, .low = 1, .high = 1, .wrong = true},
+        {.choice = 2, .bytes = 1024, .ranks = 3, .time = 90, .low = 89, .high = 91},
+        {.choice = 2, .bytes = 4096, .ranks = 3, .time = 40, .low = 39, .high = 41},
+    };
+    static const enum collective_id ids[] = {COLLECTIVE_REDUCE, COLLECTIVE_ALLREDUCE,
+                                             COLLECTIVE_REDUCE};
+    static const char *const names[] = {"ring", "tree", "chain"};
+    static struct candidate candidates[3];
+    static struct job job = {.candidates = candidates, .candidate_count = 3};
+    char *printed;
+    size_t size;
+    for (int i = 0; i < 3; i++) {
+        candidates[i].collective = collective_of(ids[i]);
+        candidates[i].datatype = datatype_find("float");
+        candidates[i].reduction = reduction_find("sum");
+        snprintf(candidates[i].text, sizeof candidates[i].text, "%s", names[i]);
+    }
+    FILE *out = open_memstream(&printed, &size);
+    guidelines_print(out, &job, cells, sizeof cells / sizeof *cells);
+    fclose(out);
+    assert_string_equal(printed,
+                        "#\n# slower than it must be: reduce 1K, 3 ranks, float sum: 30 us (ring), "
+                        "1.50 times allreduce, 20 us: use allreduce tree\n");
+    free(printed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_replaced),
         cmocka_unit_test(a_writer_that_is_killed_leaves_nothing),
         cmocka_unit_test(algorithms_are_ranked),
+        cmocka_unit_test(slow_lines_are_shown),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_drop);
 }

@@ -1,0 +1,44 @@
+/*
+ * state.h - the state of a tuning run at rank 0: types only.
+ */
+#ifndef CCTEST_TUNER_STATE_H
+#define CCTEST_TUNER_STATE_H
+
+#include "fleet/coordinator.h"
+#include "run/job.h"
+#include "tuning/guidelines.h"
+#include "tuning/race.h"
+
+struct tune_report;
+
+struct tuner {
+    const struct job *job;
+    const char *options; /* of every small job, each behind a blank */
+    const char *bootstrap;
+    struct tune_report *report;
+    const struct timed_line *predicted; /* by a model; only likely winners are measured */
+    size_t predicted_count;
+    struct coordinator *coordinator;
+    const struct roster *roster;
+    struct race *races; /* in the order of the table: by collective, ranks and size */
+    int race_count, race_room;
+    int unmeasured;    /* races that the time did not suffice for */
+    int jobs, failed;  /* small jobs so far, and those of them that failed */
+    long wrong;        /* lines with wrong data */
+    double began, end; /* clock_seconds(); `end`: of the budget */
+    char why[400];     /* the first job that failed: a sentence */
+};
+
+/* Takes what is known, in rank 0's only thread. */
+struct tune_report {
+    /* Fails if the results cannot be written: nothing runs then. */
+    enum status (*begin)(struct tune_report *report, const struct tuner *tuner);
+    /* Before each small job: of which race, and in which of its rounds. */
+    void (*running)(struct tune_report *report, const struct tuner *tuner, const struct race *race);
+    /* All races have had a round more. */
+    void (*round)(struct tune_report *report, const struct tuner *tuner);
+    /* Returns the final status, a graver one if the results could not be written. */
+    enum status (*end)(struct tune_report *report, const struct tuner *tuner, enum status status);
+};
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * race.h - which algorithms of one collective, number of ranks and size are measured again, and which
+ * is the winner.
+ *
+ * Rounds: in each the racers are measured one after the other, by a job of their own, so that slow
+ * noise and the luck of a start hit all of them, and none in all rounds (S. Hunold and A. Carpen-Amarie,
+ * Reproducible MPI Benchmarking is Still Not as Easy as You Think, IEEE TPDS 27(12), 2016). After each
+ * round the slower half is out, and whatever is far behind: successive halving (Z. Karnin, T. Koren and O.
+ * Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013), with two racers left at
+ * least, so that the winner's margin is known. A racer's time is the median of its rounds.
+ *
+ * Pure: no clock, no processes.
+ */
+#ifndef CCTEST_TUNING_RACE_H
+#define CCTEST_TUNING_RACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "collective/collective.h"
+
+#define ROUNDS_MOST     9
+#define RACER_TEXT_MOST 160
+#define RACERS_MOST     128
+
+struct racer {
+    char text[RACER_TEXT_MOST]; /* as -a takes it */
+    double times[ROUNDS_MOST];  /* us: the median of the iterations of each round */
+    double least;               /* us: of all iterations; 0: none */
+    int rounds;                 /* that it was measured in */
+    bool out;                   /* it is measured no more */
+    bool wrong;                 /* its data was; then it is out, too */
+};
+
+struct race {
+    const struct collective *collective;
+    int ranks, nodes;
+    size_t asked, bytes; /* of the sweep; as it became, 0 before the first round */
+    struct racer *racers;
+    int count, room;
+    int rounds;
+    double guess; /* us: what an iteration may take, before the first round; 0: not known */
+};
+
+/* The racer of this name; a new one if there is none. NULL: out of memory, or there are too many. */
+struct racer *race_racer(struct race *race, const char *text);
+void race_free(struct race *race);
+
+/* The median of its rounds; 0: it has none. */
+double racer_time(const struct racer *racer);
+
+/* The least and greatest of its rounds. Of 6 rounds or more it is an interval of the median of 95% at
+ * least: 1 - 2/2^6. */
+void racer_interval(const struct racer *racer, double *low, double *high);
+
+/* After a round: puts out the slower half, and what is far behind even in its best iteration. In the
+ * first two rounds, none is out whose best iteration is as fast as the median of the best. */
+void race_prune(struct race *race);
+
+/* Racers that are not out. */
+int race_left(const struct race *race);
+
+/* Is another round of no use: there were enough, or one racer is left? */
+bool race_is_settled(const struct race *race);
+
+/* The best first: those that are not out, then the others; wrong ones, and those without a time, last. */
+void race_sort(struct race *race);
+
+/* The time of the second over that of the first, of a sorted race; 0: there is no second. */
+double race_margin(const struct race *race);
+
+/* How many iterations a round of a racer of that time (us) has: many of a short one, few of a long
+ * one. */
+long round_iterations(double time);
+
+/* Is a racer worth a measurement at a size, after its times at the two next smaller ones (the
+ * smaller first; NULL: there is none)? Not if it was far behind at the last, and the trend of the two
+ * leaves it far behind. */
+bool racer_is_hopeful(const char *text, const struct race *before, const struct race *last);
+
+#endif

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# What `cctest tune` writes for Open MPI, MPICH and NCCL's tuner: the files, and the real Open MPI and MPICH with them.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+cd "$scratch" || exit 1
+
+# Winners, some of which the libraries lack.
+python3 - <<'PYTHON'
+import json
+def cell(collective, ranks, size, *times):
+    return {"collective": collective, "ranks": ranks, "nodes": 1, "bytes": size, "rounds": 6, "margin": None, "wrong": [], "algorithms":
+            [{"algorithm": name, "time_us": time, "low_us": time, "high_us": time, "rounds": 6} for name, time in times]}
+cells = [cell("allreduce", ranks, 1024, ("recursive-doubling", 5), ("ring", 9)) for ranks in (2, 4)]
+cells += [cell("allreduce", 4, 16384, ("nhr", 10), ("rabenseifner", 11), ("ring", 12)), cell("allreduce", 4, 1 << 20, ("nhr", 100))]
+cells += [cell("allreduce", 16, 1024, ("dbt", 5), ("ring", 20))]
+cells += [cell("allgather", 4, 16384, ("pat", 5), ("bruck:radix=2", 6)), cell("alltoall", 4, 1024, ("bruck:radix=2", 5)),
+          cell("alltoall", 4, 16384, ("bruck:radix=4", 5), ("pairwise", 7)), cell("broadcast", 4, 1024, ("binomial", 5)),
+          cell("broadcast", 4, 1 << 22, ("chain", 5)), cell("reduce", 4, 1024, ("rabenseifner", 5)), cell("gather", 4, 1024, ("binomial", 5)),
+          cell("scatter", 4, 1024, ("linear", 5), ("binomial", 6)), cell("reduce_scatter", 4, 1024, ("ring", 5), ("rec-halving", 6)),
+          cell("barrier", 4, 1, ("dissemination:radix=2", 5)), cell("sendrecv", 4, 1024, ("pingpong", 5))]
+json.dump({"schema": 1, "version": "0.1.0", "command": "tune", "machine": {}, "options": {"protocol": "auto"}, "cells": cells},
+          open("tuned", "w"))
+PYTHON
+cctest tune --tuning tuned --ompi rules --mpich mpich.json --nccl nccl.csv
+check_status 0
+check_silent . "$out"
+check_says '^cctest: Open MPI lacks allreduce nhr, the fastest at 16K on 4 ranks \(gets rabenseifner, 1.10 times as long\), 1M on 4 ranks \(it decides\)$'
+check_says '^cctest: Open MPI lacks alltoall bruck:radix=4, the fastest at 16K on 4 ranks \(gets pairwise, 1.40 times as long\)$'
+check_says '^cctest: MPICH lacks scatter linear, the fastest at 1K on 4 ranks \(gets binomial, 1.20 times as long\)$'
+check_says "^cctest: NCCL's tuner lacks allreduce recursive-doubling, the fastest at 1K on 2 ranks \(gets ring, 1.80 times as long\), 1K on 4 ranks"
+check_says '^cctest: a line of NCCL.s file has a protocol, which was not measured: it is simple'
+check "one line for each winner that is lacking" test "$(grep -c 'Open MPI lacks' "$err")" = 5
+rm tuned # it has what is read of it, and no more
+
+# Open MPI: collective ranks bytes algorithm. From the geometric mean of two sizes, or numbers of ranks, on.
+run "$repository/tests/system/rules.py" rules
+check_status 0
+cat >expected <<'RULES'
+0 4 0 2
+2 2 0 3
+2 3 0 3
+2 3 4096 6
+2 3 131072 0
+2 8 0 4
+3 4 0 3
+3 4 4096 2
+6 4 0 4
+7 4 0 6
+7 4 65536 3
+9 4 0 2
+11 4 0 7
+12 4 0 3
+13 4 0 3
+15 4 0 1
+RULES
+check "the rules" cmp expected "$out"
+check_says '^65536 3 0 1048576 # chain, 5 us at 4M$' rules # pipelined
+
+# NCCL: every byte of a number of ranks has one line at most.
+cat >expected <<'LINES'
+broadcast,65536,9223372036854775807,ring,simple,-1,1,4,-1,-1
+allgather,0,9223372036854775807,pat,simple,-1,1,4,-1,-1
+reducescatter,0,9223372036854775807,ring,simple,-1,1,4,-1,-1
+allreduce,0,9223372036854775807,ring,simple,-1,1,2,-1,-1
+allreduce,0,4095,ring,simple,-1,1,4,-1,-1
+allreduce,4096,131071,ring,simple,-1,1,4,-1,-1
+allreduce,0,9223372036854775807,tree,simple,-1,1,16,-1,-1
+LINES
+check "NCCL's lines" cmp expected <(grep -v '^#' nccl.csv)
+check "NCCL's lines are short" test "$(wc -L <nccl.csv)" -lt 256
+
+# The real libraries do what the files say. A rule of an algorithm that does not exist makes Open MPI fail in that collective, at
+# sizes for which it holds: so Open MPI asks that rule.
+calls=("$(command -v python3)" "$repository/tests/system/mpi_calls.py")
+mkdir "$scratch/tmp"
+export TMPDIR=$scratch/tmp
+# shellcheck disable=SC2154 # lib.sh's
+if [[ $("$openmpi" --version 2>/dev/null) =~ "Open MPI"|OpenRTE ]] && "$openmpi" --allow-run-as-root -np 1 true; then
+    mpirun=("$openmpi" --allow-run-as-root --oversubscribe --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename)
+    for ranks in 4 3; do
+        run "${mpirun[@]}" rules -np $ranks "${calls[@]}" openmpi 64 4000 32768 1048576
+        check_status 0
+        check_says '^right$' "$out"
+    done
+    while read -r number name large; do
+        "$repository/tests/system/rules.py" rules "$number" 4 "$large" 99 >spoiled
+        run "${mpirun[@]}" spoiled -np 4 "${calls[@]}" openmpi "$large"
+        check "Open MPI asks no rule of $name at $large" test $status != 0
+        check_says "MPI_$name failed\$"
+        [ "$large" = 1024 ] && continue
+        run "${mpirun[@]}" spoiled -np 4 "${calls[@]}" openmpi 1024
+        check_status 0 "$name at a size of another rule"
+    done <<'COLLECTIVES'
+2 Allreduce 16384
+3 Alltoall 16384
+7 Bcast 262144
+0 Allgather 1024
+9 Gather 1024
+11 Reduce 1024
+13 Reduce_scatter_block 1024
+15 Scatter 1024
+6 Barrier 1024
+COLLECTIVES
+else
+    echo "not tested: the file in Open MPI (its mpirun does not run here: scripts/setup --tests)"
+fi
+if command -v mpiexec.hydra >/dev/null && ldconfig -p | grep -q libmpich.so.12; then
+    export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$scratch/mpich.json
+    for ranks in 4 3 2; do
+        run mpiexec.hydra -n $ranks "${calls[@]}" mpich 64 4000 16384 1048576
+        check_status 0
+        check_says '^right$' "$out"
+    done
+    # MPICH reads it: a name that it does not have ends the job.
+    sed -i 's/MPIR_Allreduce_intra_reduce_scatter_allgather/MPIR_Allreduce_intra_tango/' mpich.json
+    run mpiexec.hydra -n 2 "${calls[@]}" mpich 64
+    check "MPICH reads no JSON" test $status != 0
+else
+    echo "not tested: the file in MPICH (its mpiexec does not run here: scripts/setup --tests)"
+fi
+python3 - <<'PYTHON' >"$out" 2>"$err"
+import json
+def walk(node):
+    for key, inner in node.items():
+        if not key.startswith("algorithm="):
+            assert inner, key
+            assert key.startswith(("collective=", "comm_type=inter")) or list(node)[-1].endswith(("=any", "=no", "=inter")), key
+        walk(inner)
+d = json.load(open("mpich.json"))
+walk(d)
+assert len(d) == 44, len(d)
+allreduce = d["collective=allreduce"]["comm_type=intra"]
+assert list(allreduce) == ["comm_size<=2", "comm_size<=7", "comm_size=any"], list(allreduce)
+assert list(allreduce["comm_size<=7"]) == ["avg_msg_size<=4095", "avg_msg_size<=131071", "avg_msg_size=any"]
+assert list(d["collective=alltoall"]["comm_type=intra"]["comm_size=any"]) == ["avg_msg_size<=1023", "avg_msg_size=any"] # of a block
+PYTHON
+status=$?
+check_status 0 "MPICH's tree"
+rm mpich.json # not cctest's schema
+
+cctest tune --tuning nowhere --ompi x
+check_status 2
+finish
