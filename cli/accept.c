@@ -24,6 +24,7 @@
 #include "cli/printers/accept_json.h"
 #include "cli/printers/accept_table.h"
 #include "cli/printers/json.h"
+#include "cli/printers/output.h"
 #include "cli/printers/terminal_line.h"
 #include "cli/worker.h"
 
@@ -172,12 +173,6 @@ static enum status printer_end(struct accept_report *report, const struct accept
     return status;
 }
 
-/* Then the table goes to standard error. */
-static bool goes_to_output(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 enum status accept_command(const struct command_line *line, struct job *job)
 {
     struct bootstrap bootstrap;
@@ -190,9 +185,9 @@ enum status accept_command(const struct command_line *line, struct job *job)
     options_pass(line, job, 1u << GROUP_LINKS, &kind_transport, options); /* a job may have its own */
     if (status == STATUS_OK) {
         const struct accept_options *accept = &job->accept;
-        bool aside = goes_to_output(job->json) || goes_to_output(job->html) ||
-                     goes_to_output(accept->good) || goes_to_output(accept->bad) ||
-                     goes_to_output(accept->junit) || goes_to_output(accept->write_profile);
+        bool aside = output_is_standard(job->json) || output_is_standard(job->html) ||
+                     output_is_standard(accept->good) || output_is_standard(accept->bad) ||
+                     output_is_standard(accept->junit) || output_is_standard(accept->write_profile);
         struct accept_printer printer = {.report = {.begin = printer_begin,
                                                     .running = printer_running,
                                                     .stage = printer_stage,

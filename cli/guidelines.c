@@ -145,8 +145,8 @@ static enum status lines_judge(const struct job *job, const struct timed_lines *
     enum status status = guidelines_check(lines->lines, lines->count, &violations, &count);
     if (status == STATUS_OK) {
         enum status found = count > 0 ? STATUS_SLOW : STATUS_OK;
-        bool aside = job->json && strcmp(job->json, "-") == 0;
-        violations_print(aside ? stderr : stdout, lines, files, violations, count);
+        violations_print(output_is_standard(job->json) ? stderr : stdout, lines, files, violations,
+                         count);
         if (job->json)
             status = violations_write(job, lines, violations, count, found);
         status = status == STATUS_OK ? found : status;

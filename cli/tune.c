@@ -135,11 +135,6 @@ static enum status printer_end(struct tune_report *report, const struct tuner *t
     return status;
 }
 
-static bool goes_to_output(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 /* What a model says; it is rank 0's file. */
 static enum status predicted_read(const struct job *job, struct timed_lines *lines)
 {
@@ -153,6 +148,11 @@ static enum status predicted_read(const struct job *job, struct timed_lines *lin
                       job->tune.predicted);
     if (status == STATUS_OK)
         status = timed_lines_add(lines, document, "");
+    for (size_t i = 0; i < lines->count && status == STATUS_OK; i++) {
+        struct choice unused; /* the name becomes a word of a command line */
+        status = file_choice_read(job->tune.predicted, lines->lines[i].collective,
+                                  lines->lines[i].algorithm, &unused);
+    }
     json_decref(document);
     return status;
 }
@@ -162,8 +162,8 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
 {
     char options[PASSED_TEXT_MOST];
     struct timed_lines predicted = {0};
-    bool aside = goes_to_output(job->json) || goes_to_output(job->tune.ompi) ||
-                 goes_to_output(job->tune.mpich) || goes_to_output(job->tune.nccl);
+    bool aside = output_is_standard(job->json) || output_is_standard(job->tune.ompi) ||
+                 output_is_standard(job->tune.mpich) || output_is_standard(job->tune.nccl);
     enum status status = predicted_read(job, &predicted);
     if (status != STATUS_OK) {
         if (job->json)

@@ -78,7 +78,8 @@ int export_ranks(const struct tuned *tuned, enum collective_id collective,
 
 size_t export_boundary(size_t below, size_t above)
 {
-    return (size_t)ceil(sqrt((double)below * (double)above));
+    size_t middle = (size_t)ceil(sqrt((double)below * (double)above));
+    return middle > below ? middle : below + 1;
 }
 
 /* The winner that the library lacks, or NULL. */

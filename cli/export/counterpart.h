@@ -39,7 +39,7 @@ int export_ranks(const struct tuned *tuned, enum collective_id collective,
                  int ranks[EXPORT_RANKS_MOST]);
 
 /* Between two neighbours, where the larger one begins to be the nearer: their geometric mean, rounded
- * up. */
+ * up, and above the smaller one. */
 size_t export_boundary(size_t below, size_t above);
 
 /* Says, a line for each collective and winner that the library lacks, at which sizes and ranks that is,

@@ -177,11 +177,11 @@ static json_t *guarded_json(size_t index, const char *algorithm)
     }
 }
 
-/* Adds a branch up to `most`, or without an end, and takes it over. MPICH's numbers are ints. */
+/* Adds a branch up to `most`, or without an end, and takes it over. */
 static void branch_add(json_t *tree, const char *key, size_t most, bool ends, json_t *branch)
 {
     char text[64];
-    if (ends && most < INT_MAX)
+    if (ends)
         snprintf(text, sizeof text, "%s<=%zu", key, most);
     else
         snprintf(text, sizeof text, "%s=any", key);
@@ -199,8 +199,8 @@ static size_t compared_size(const struct tuned_cell *cell)
 static json_t *sizes_json(size_t index, const struct export_pick *picks, int count)
 {
     json_t *tree = json_object();
-    for (int i = 0; i < count; i++) {
-        bool ends = i + 1 < count;
+    for (int i = 0, last = count - 1; i <= last; i++) {
+        bool ends = i < last;
         size_t next =
             ends ? export_boundary(compared_size(picks[i].cell), compared_size(picks[i + 1].cell))
                  : 0;
@@ -211,7 +211,9 @@ static json_t *sizes_json(size_t index, const struct export_pick *picks, int cou
             json_decref(tree);
             return branch;
         }
-        branch_add(tree, measured[index].size, next > 0 ? next - 1 : 0, ends, branch);
+        if (next > INT_MAX) /* no larger number is compared */
+            last = i;
+        branch_add(tree, measured[index].size, next - 1, i < last, branch);
     }
     return tree;
 }
@@ -227,8 +229,7 @@ static json_t *ranks_json(const struct tuned *tuned, size_t index)
         bool ends = r + 1 < count;
         int sizes = export_picks(tuned, &mpich, measured[index].collective, ranks[r], &picks);
         size_t next = ends ? export_boundary((size_t)ranks[r], (size_t)ranks[r + 1]) : 0;
-        branch_add(tree, "comm_size", next > 0 ? next - 1 : 0, ends,
-                   sizes_json(index, picks, sizes));
+        branch_add(tree, "comm_size", next - 1, ends, sizes_json(index, picks, sizes));
         free(picks);
     }
     return tree;

@@ -16,7 +16,8 @@
 #include "cli/options/choices.h"
 #include "run/job.h"
 
-#define EXCERPT 60 /* bytes of a word of the file in a sentence */
+#define EXCERPT    60 /* bytes of a word of the file in a sentence */
+#define CELLS_MOST 20000
 
 /* A cell that is being read. */
 struct cell_reader {
@@ -38,14 +39,18 @@ static enum status cell_refuse(const struct cell_reader *reader, const char *wha
                 reader->path, reader->number, EXCERPT, word_of(reader->json, "collective"), what);
 }
 
-/* Puts the place before the sentence about an algorithm. */
-static enum status algorithm_refuse(const struct cell_reader *reader, const char *text)
+enum status file_choice_read(const char *place, const struct collective *collective,
+                             const char *text, struct choice *choice)
 {
     struct failure *failure = &log_current()->failure;
     char why[MESSAGE_MOST];
-    snprintf(why, sizeof why, "%.200s, cell %zu (%s, %d ranks): algorithm '%.*s': %.600s",
-             reader->path, reader->number, reader->cell->collective->name, reader->cell->ranks,
-             EXCERPT, text, failure->text);
+    if (strlen(text) >= CANDIDATE_TEXT_MOST)
+        return fail(STATUS_USAGE, "%s: the name of an algorithm is too long: '%.*s...'", place,
+                    EXCERPT, text);
+    if (choice_parse(collective, text, choice) == STATUS_OK)
+        return STATUS_OK;
+    snprintf(why, sizeof why, "%.300s: algorithm '%.*s': %.600s", place, EXCERPT, text,
+             failure->text);
     snprintf(failure->text, sizeof failure->text, "%s", why);
     return STATUS_USAGE;
 }
@@ -54,16 +59,19 @@ static enum status algorithm_read(const struct cell_reader *reader, const json_t
                                   struct tuned_algorithm *algorithm)
 {
     const char *text = word_of(json, "algorithm");
+    char place[300];
     double low = number_of(json, "low_us"), high = number_of(json, "high_us");
     algorithm->time = number_of(json, "time_us");
     if (!(algorithm->time > 0))
         return cell_refuse(reader, "an algorithm has no time_us above 0");
     algorithm->low = low > 0 && low < algorithm->time ? low : algorithm->time;
     algorithm->high = high > algorithm->time ? high : algorithm->time;
-    if (strlen(text) >= CANDIDATE_TEXT_MOST)
-        return cell_refuse(reader, "the name of an algorithm is too long");
-    if (choice_parse(reader->cell->collective, text, &algorithm->choice) != STATUS_OK)
-        return algorithm_refuse(reader, text);
+    snprintf(place, sizeof place, "%.200s, cell %zu (%s, %d ranks)", reader->path, reader->number,
+             reader->cell->collective->name, reader->cell->ranks);
+    enum status status =
+        file_choice_read(place, reader->cell->collective, text, &algorithm->choice);
+    if (status != STATUS_OK)
+        return status;
     char *copy = arena_take(reader->tuned->arena, strlen(text) + 1);
     if (!copy)
         return memory_refuse(reader->path);
@@ -137,6 +145,9 @@ static enum status cells_read(const char *path, const json_t *document, struct t
 {
     const json_t *cells = json_object_get(document, "cells");
     size_t count = json_array_size(cells);
+    if (count > CELLS_MOST)
+        return fail(STATUS_USAGE, "%.200s has %zu cells, and %d are read at most: tune fewer sizes",
+                    path, count, CELLS_MOST);
     tuned->path = path;
     tuned->arena = arena_create();
     tuned->cells = tuned->arena ? arena_take(tuned->arena, count * sizeof *tuned->cells) : NULL;

@@ -92,6 +92,11 @@ static bool is_descriptor(const char *path)
     return found;
 }
 
+bool output_is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 bool output_is_stream(const char *path)
 {
     struct stat about;

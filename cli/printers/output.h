@@ -37,6 +37,9 @@ enum status output_probe(const char *path);
 /* Is there anything but a regular file at `path`? It cannot be replaced, only written to once. */
 bool output_is_stream(const char *path);
 
+/* Is it standard output? Then a table goes to standard error. NULL is allowed. */
+bool output_is_standard(const char *path);
+
 /* The fields every document begins with. NULL: out of memory. */
 json_t *json_document(void);
 

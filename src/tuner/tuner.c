@@ -93,7 +93,10 @@ static enum status grid_make(struct tuner *tuner)
 /* Adds a name to a list; one that does not fit any more is left out. */
 static void name_add(struct text *names, const char *name)
 {
-    if (names->used + strlen(name) + 2 < names->size)
+    int count = 1;
+    for (const char *at = names->at; (at = strchr(at, ',')) != NULL; at++)
+        count++;
+    if (count < ALGORITHMS_MOST && names->used + strlen(name) + 2 < names->size)
         text_add(names, "%s%s", names->used > 0 ? "," : "", name);
 }
 

@@ -59,7 +59,11 @@ PYTHON
 cctest tune allreduce --np 2 -b 4K -e 4K --predicted model --json predicted.json
 check_status 0
 check_json predicted.json '{a["algorithm"] for a in d["cells"][0]["algorithms"]} == {"ring", "mesh", "linear"}'
-rm model # it has what is read of it, and no more
+sed 's/"ring"/"ring --json x"/' model >wild
+cctest tune allreduce --np 2 --predicted wild
+check_status 2
+check_says "^cctest: wild: algorithm 'ring --json x': 'ring --json x' is not an algorithm for allreduce"
+rm model wild # they have what is read, and no more
 
 # ---- auto by a file that is made ----
 
