@@ -242,7 +242,7 @@ const struct option_row option_table[] = {
      .commands = FOR_FIT, .kind = &kind_file, FIELD(output),
      .help = "write the model; '-': to standard output"},
 
-    {.name = "ranks", .argument = "N[,N...]", .group = GROUP_TUNE, .commands = FOR_TUNE,
+    {.name = "rank-counts", .argument = "N[,N...]", .group = GROUP_TUNE, .commands = FOR_TUNE,
      .kind = &kind_rank_counts, .standard_note = "2, 3, 4, 6, 8, 12 ..., and all",
      .help = "numbers of ranks of which the fastest algorithms are sought"},
     {.name = "predicted", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,

@@ -346,7 +346,7 @@ static enum status settle_tune(const struct command_line *line, struct job *job)
                                   "--ompi, --mpich or --nccl",
                     job->tuned->path);
     if (job->tuned && (job->json || job->tune.rank_count > 0 || job->tune.predicted))
-        return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --ranks and "
+        return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --rank-counts and "
                                   "--predicted out");
     if (source_of(line, "budget") == SOURCE_NONE)
         job->budget = TUNE_BUDGET_USUAL;

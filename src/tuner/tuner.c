@@ -79,7 +79,7 @@ static enum status grid_make(struct tuner *tuner)
         count = ranks_default(all, ranks);
     if (all < 2 || ranks[count - 1] > all)
         return fail(STATUS_USAGE,
-                    "--ranks asks for %d ranks, and there are %d: start as many (--np)",
+                    "--rank-counts asks for %d ranks, and there are %d: start as many (--np)",
                     all < 2 ? 2 : ranks[count - 1], all);
     enum status status = STATUS_OK;
     for (int c = 0; tuner->job->collectives[c]; c++)

@@ -89,7 +89,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         if not arguments.tuning:
             arguments.tuning = str(pathlib.Path(folder) / "tuned.json")
-            subprocess.run([arguments.cctest, "tune", arguments.collectives, "--np", arguments.tuned_ranks.split(",")[-1], "--ranks",
+            subprocess.run([arguments.cctest, "tune", arguments.collectives, "--np", arguments.tuned_ranks.split(",")[-1], "--rank-counts",
                             arguments.tuned_ranks, "-b", "1K", "-e", "4M", "--budget", arguments.budget, "--json", arguments.tuning],
                            check=True, stdout=subprocess.DEVNULL)
         study(arguments)

@@ -8,7 +8,7 @@ cd "$scratch" || exit 1
 
 # ---- a grid ----
 
-cctest tune allreduce,barrier --np 3 --ranks 3,2,3 -b 1000 -e 64K -f 64 --budget 60 --json tuned.json
+cctest tune allreduce,barrier --np 3 --rank-counts 3,2,3 -b 1000 -e 64K -f 64 --budget 60 --json tuned.json
 check_status 0
 check_says '^# cctest [0-9.]+ tune, 3 ranks on 1 host, bootstrap local, 6 sizes, at most 60 s$' "$out"
 check_says '^  allreduce +3 +64000 +[a-z0-9:=-]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[1-9] +[0-9.]+  [a-z]' "$out"
@@ -20,7 +20,7 @@ check_json tuned.json 'd["status"] == "ok"' 'd["unmeasured"] == 0' 'd["errors"] 
     'all(c["algorithms"][0]["rounds"] == c["rounds"] for c in d["cells"])' \
     'all(3 <= c["rounds"] <= 9 and c["margin"] >= 1 and len(c["algorithms"]) >= 3 for c in d["cells"])' \
     'all(a["low_us"] <= a["time_us"] <= a["high_us"] for c in d["cells"] for a in c["algorithms"])' \
-    'd["options"]["ranks"] == [2, 3]' 'd["machine"]["hosts"] and d["machine"]["ranks"] == 3'
+    'd["options"]["rank-counts"] == [2, 3]' 'd["machine"]["hosts"] and d["machine"]["ranks"] == 3'
 winner() { python3 -c "
 import json
 print(*[c['algorithms'][0]['algorithm'] for c in json.load(open('tuned.json'))['cells'] if (c['ranks'], c['bytes']) == ($1, $2)])"; }
@@ -154,12 +154,12 @@ usage() { # usage REGEX WORD...
     check_status 2 "${*:2}"
     check_says "$1"
 }
-usage '--ranks asks for 5 ranks, and there are 3: start as many \(--np\)$' allreduce --np 3 --ranks 2,5
-usage "--ranks '1' is (too small|less)" --ranks 1
+usage '--rank-counts asks for 5 ranks, and there are 3: start as many \(--np\)$' allreduce --np 3 --rank-counts 2,5
+usage "--rank-counts '1' is (too small|less)" --rank-counts 1
 usage "'tango' is not a collective" tango
 usage 'tune measures one datatype and one operation' allreduce -d float,double
 usage 'tune --tuning tuned.json measures nothing: say where its winners go' --tuning tuned.json
-usage '--tuning measures nothing: leave --json, --ranks and --predicted out' --tuning tuned.json --ompi x --json y
+usage '--tuning measures nothing: leave --json, --rank-counts and --predicted out' --tuning tuned.json --ompi x --json y
 usage '--ompi names tuned.json, which --tuning reads' --tuning tuned.json --ompi tuned.json
 usage 'tuned.json has no results: give the JSON of cctest predict' allreduce --np 2 --predicted tuned.json
 check "the file that is read is replaced" grep -q '"cells"' tuned.json
@@ -172,7 +172,7 @@ check_says '^# auto picks .*: the fastest on 2 ranks in tuned.json$' "$out"
 # ---- launchers: a number of ranks runs on the lowest of those that were started ----
 
 if command -v mpiexec.hydra >/dev/null && mpiexec.hydra -n 1 true; then
-    run mpiexec.hydra -n 3 "$CCTEST" tune barrier,reduce -b 64 -e 64 --ranks 2,3 --budget 30 --json launched.json
+    run mpiexec.hydra -n 3 "$CCTEST" tune barrier,reduce -b 64 -e 64 --rank-counts 2,3 --budget 30 --json launched.json
     check_status 0
     check_says '^# cctest [0-9.]+ tune, 3 ranks on 1 host, bootstrap pmi, 4 sizes' "$out"
     check "one table" test "$(grep -c '^# status: ok' "$out")" = 1

@@ -215,7 +215,7 @@ static void agents_agree(void **state)
         assert_int_equal(STATUS_USAGE, join_with(others[i], "accept", why, sizeof why));
         assert_non_null(strstr(why, "there, '"));
     }
-    static const char *const tunes[] = {"tune broadcast", "tune --ranks 2,4", "tune --budget 3",
+    static const char *const tunes[] = {"tune broadcast", "tune --rank-counts 2,4", "tune --budget 3",
                                         "tune -b 4", "tune -m shared"};
     for (size_t i = 0; i < sizeof tunes / sizeof *tunes; i++) {
         assert_int_equal(STATUS_USAGE, join_with(tunes[i], "tune", why, sizeof why));
