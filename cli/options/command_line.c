@@ -177,6 +177,18 @@ static void tables_add_typed(struct getopt_tables *tables, const char *word, uns
     tables_add(tables, name, code);
 }
 
+/* Does the user write the whole name? Options of other commands are not abbreviated, and make no
+ * abbreviation of this one's a riddle. */
+static bool is_written_out(const char *name, int argc, char **argv)
+{
+    size_t length = strlen(name);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--", 2) == 0 && strncmp(argv[i] + 2, name, length) == 0 &&
+            (argv[i][2 + length] == '\0' || argv[i][2 + length] == '='))
+            return true;
+    return false;
+}
+
 static void getopt_tables_fill(struct getopt_tables *tables, int argc, char **argv,
                                unsigned command)
 {
@@ -184,7 +196,8 @@ static void getopt_tables_fill(struct getopt_tables *tables, int argc, char **ar
     tables->count = tables->typed_count = 0;
     *letters++ = ':'; /* tells a missing argument from an unknown option */
     for (const struct option_row *row = option_table; row->name; row++) {
-        if (row_is_of(row, command))
+        if (row_is_of(row, command) &&
+            ((row->commands & command) || is_written_out(row->name, argc, argv)))
             tables_add(tables, row->name, LONG_FIRST + option_index(row));
         if (row->letter) {
             *letters++ = row->letter;

@@ -31,7 +31,7 @@ static void names_of_other_tools_are_taken(void **state)
     assert_int_equal(o.job.smallest, 8);
     assert_true(o.job.in_place);
     assert_int_equal(o.job.bootstrap.np, 5);
-    take(&o, "allreduce --nr 6 --it 4", NULL); /* --nranks and --iters make these no riddle */
+    take(&o, "allreduce --n 6 --it 4", NULL); /* --nranks and --iters make these no riddle */
     assert_int_equal(o.job.bootstrap.np, 6);
     assert_int_equal(o.job.iterations, 4);
     take(&o, "plan allreduce --np 65536", NULL);
