@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/model/json_reader.h"
+#include "cli/input/json_reader.h"
 #include "cli/printers/output.h"
 
 #define REMEDY     "make it again with cctest fit -o FILE, or correct it"
-#define BYTES_MOST ((size_t)4 << 20)
 #define TIME_MOST  1e9 /* us */
 #define NS         1e3 /* in a us */
 #define CORES_MOST 65536
@@ -112,7 +111,7 @@ enum status model_read(const char *path, struct model **made)
     struct model *model = calloc(1, sizeof *model);
     if (!model)
         return fail(STATUS_ERROR, "out of memory for the model %.200s", path);
-    json_t *document = json_reader_open(&reader, path, REMEDY, BYTES_MOST);
+    json_t *document = json_reader_open(&reader, path, REMEDY);
     const json_t *object = document ? json_reader_object(&reader, document, "model") : NULL;
     if (object) {
         strcpy(reader.place, "model.");

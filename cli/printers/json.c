@@ -108,7 +108,7 @@ static void json_begin(struct report *report, const struct job *job,
 {
     struct json_report *json = json_report_of(report);
     json_t *ranks = json_object_get(json->document, "ranks");
-    for (int i = 0; i < participants->ranks; i++) {
+    for (int i = 0; i < participants->ranks && !participants->model; i++) {
         const struct member *member = &participants->members[i];
         int core = participants->bindings ? participants->bindings[i].core : -1;
         json_t *rank = json_pack(
@@ -307,10 +307,9 @@ static json_t *result_samples(const struct job *job, const struct result *result
 static void json_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct json_report *json = json_report_of(report);
-    size_t ranks = json_array_size(json_object_get(json->document, "ranks"));
     json_t *line = result_identity(job, result);
     json_t *rest =
-        json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)ranks,
+        json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)result->ranks,
                   "bytes", (json_int_t)result->bytes, "count", (json_int_t)result->count,
                   "in_place", job->in_place, "executor", result->on_device ? "device" : "host",
                   "iterations", (json_int_t)result->iterations, "checked",

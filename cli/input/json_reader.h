@@ -5,8 +5,8 @@
  * A reader that has failed returns zeroes and empty arrays, so that its caller checks once, at the
  * end. jansson knows lines of syntax errors only, so a value is named by its place: "links[2].port".
  */
-#ifndef CCTEST_CLI_MODEL_JSON_READER_H
-#define CCTEST_CLI_MODEL_JSON_READER_H
+#ifndef CCTEST_CLI_INPUT_JSON_READER_H
+#define CCTEST_CLI_INPUT_JSON_READER_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,10 +23,9 @@ struct json_reader {
     enum status status;
 };
 
-/* Reads the file, at most `bytes_most` bytes. NULL: it is no JSON, or no document of this schema, with
- * the sentence recorded in reader->status; else the caller frees it with json_decref(). */
-json_t *json_reader_open(struct json_reader *reader, const char *path, const char *remedy,
-                         size_t bytes_most);
+/* Reads a document of cctest. NULL: it is none, with reader->status as of document_read(); else the
+ * caller frees it with json_decref(). */
+json_t *json_reader_open(struct json_reader *reader, const char *path, const char *remedy);
 
 /* Records the sentence that the value at `key` is wrong: "FILE: PLACE.KEY is ...; REMEDY". */
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)

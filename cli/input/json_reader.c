@@ -1,7 +1,7 @@
 /*
  * json_reader.c - reads a document that a user may have edited.
  */
-#include "cli/model/json_reader.h"
+#include "cli/input/json_reader.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/text_file.h"
-
-#define SCHEMA 1
+#include "cli/input/document.h"
 
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
 {
@@ -26,43 +24,11 @@ void json_reader_fail(struct json_reader *reader, const char *key, const char *f
                           text, reader->remedy);
 }
 
-static void syntax_refuse(struct json_reader *reader, const json_error_t *error)
+json_t *json_reader_open(struct json_reader *reader, const char *path, const char *remedy)
 {
-    if (json_error_code(error) == json_error_premature_end_of_input)
-        reader->status = fail(STATUS_USAGE, "%.200s is cut off: its JSON ends in line %d: %s",
-                              reader->path, error->line, reader->remedy);
-    else
-        reader->status = fail(STATUS_USAGE, "%.200s is no JSON: line %d, column %d: %s; %s",
-                              reader->path, error->line, error->column, error->text,
-                              reader->remedy);
-}
-
-json_t *json_reader_open(struct json_reader *reader, const char *path, const char *remedy,
-                         size_t bytes_most)
-{
-    char *text = NULL;
-    json_error_t error;
     json_t *document = NULL;
     *reader = (struct json_reader){.path = path, .remedy = remedy};
-    reader->status = text_file_read(path, &text);
-    if (reader->status != STATUS_OK)
-        return NULL;
-    if (strlen(text) > bytes_most) {
-        reader->status = fail(STATUS_USAGE, "%.200s has %zu KiB, and at most %zu are read: %s", path,
-                              strlen(text) >> 10, bytes_most >> 10, remedy);
-    } else {
-        document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-        if (!document)
-            syntax_refuse(reader, &error);
-    }
-    free(text);
-    if (document && json_reader_number(reader, document, "schema", 1, 1e9) != SCHEMA &&
-        reader->status == STATUS_OK)
-        json_reader_fail(reader, "schema", "is not the one that this cctest reads, %d", SCHEMA);
-    if (reader->status != STATUS_OK) {
-        json_decref(document);
-        return NULL;
-    }
+    reader->status = document_read(path, &document);
     return document;
 }
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# `cctest fit`, `cctest predict` and --model: a model of this machine predicts what was measured and what was not; a model of the
+# textbook's numbers gives the textbook's times; 65,536 ranks; bad models.
+. "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 1
+
+# A model of nothing but 10 us a message, 1 ns a byte and 0.5 ns a combined byte, between hosts.
+python3 - >textbook <<'PYTHON'
+import json
+path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 10, "send_overhead_us": 0, "receive_overhead_us": 0,
+        "send_ns_per_byte": [], "receive_ns_per_byte": [], "combines_apart": False, "wire_ns_per_byte": 1, "window_bytes": 0}
+model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 64, "start_us": 0, "core_switch_us": 0,
+         "copy_overhead_us": 0, "copy_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0.5]]}],
+         "links": [{"transport": "tcp", "distance": "network", "port": "none", "paths": [path]}], "residuals": []}
+json.dump({"schema": 1, "version": "0.1.0", "model": model}, open(1, "w"))
+PYTHON
+keep_json textbook
+
+predicted() { # predicted COLLECTIVE ALGORITHM SIZE ARGUMENT...: the time, in us
+    "$CCTEST" predict "$1" -a "$2" -b "$3" -e "$3" --model textbook --chunk 0 "${@:4}" --json - 2>"$err" |
+        python3 -c 'import json, sys; print("%.2f" % json.load(sys.stdin)["results"][0]["time_us"]["p50"])'
+}
+check "pairwise alltoall: 15 (a + b)" test "$(predicted alltoall pairwise 64000 --shape 16x1)" = "$(python3 -c 'print("%.2f" % (15 * (10 + 4)))')"
+check "direct alltoall: a + b" test "$(predicted alltoall linear 64000 --shape 16x1)" = 14.00
+
+cctest predict allreduce,broadcast -a all --shape 7x1 --model textbook -b 1000 -e 64K -f 64 --json all.json --csv all.csv
+check_status 0
+check_says '^# 7 ranks on 7 hosts, host 0 to host 6 \(predicted\); ' "$out"
+check_says '^# predicted by the model textbook, made on nowhere, never: nothing has run$' "$out"
+check_json all.json 'all(line["predicted"] and line["iterations"] == 0 and line["time_us"]["p50"] > 0 for line in d["results"])' \
+    'd["status"] == "ok"' 'len({line["algorithm"] for line in d["results"]}) > 15'
+cctest predict barrier -a all --shape 5x1 --model textbook
+check_status 0
+cctest predict alltoallv -a all --shape 13x1 --model textbook -b 0 -e 0
+check_status 0
+
+# Many ranks, each with few messages. One stands for all where they are alike.
+started=$SECONDS
+RUN_LIMIT=120 cctest predict allreduce -a recursive-doubling --shape 1024x64 --model textbook -b 64K -e 64K
+check_says 'the model has no link of these transports for ranks 0 and [0-9]+ \(same-cache\)' "$err"
+sed 's/"network"/"same-cache"/' textbook >local
+sed 's/"cores": 64/"cores": 65536/' local >large
+RUN_LIMIT=120 cctest predict allreduce,barrier -a recursive-doubling,dissemination --np 65536 --model large -b 64K -e 64K
+check_status 0
+check "65,536 ranks in $((SECONDS - started)) s" test $((SECONDS - started)) -lt 60
+
+# What fit makes of this machine is a model, by which a run is predicted.
+RUN_LIMIT=120 cctest fit -o model.json
+check_status 0
+check_says '^  shm bcopy, same host +[0-9]+ +[0-9.]+ % +[0-9.]+ %$' "$out"
+check_says '^  combining ' "$out"
+keep_json model.json
+check_json model.json '{link["transport"] for link in d["model"]["links"]} >= {"shm", "tcp"}' 'd["model"]["cores"] >= 1' \
+    'len(d["model"]["residuals"]) > 100'
+cctest allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json run.json
+check_status 0
+check_says 'predicted +measured/$' "$out"
+check_json run.json 'all(line["predicted_us"] > 0 and not line["predicted"] for line in d["results"])'
+cctest predict allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json predicted.json
+check_json predicted.json '[line["time_us"]["p50"] for line in d["results"]] == [line["predicted_us"] for line in __import__("json").load(open("run.json"))["results"]]'
+RUN_LIMIT=60 cctest fit -o - -x shm
+check_status 0
+check "the model is alone on standard output" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$out"
+
+# A model of another machine, or without the links of the job: said, and the run goes on.
+cctest allreduce --np 2 -b 1K -e 1K --model local
+check_status 0
+check_says "the model local was made on nowhere, and rank 0 runs on " "$err"
+cctest allreduce --np 2 -b 1K -e 1K --model textbook
+check_status 0
+check_says 'no prediction: the model has no link' "$err"
+
+# Bad input: one sentence, nothing is started.
+refused() { # refused SENTENCE ARGUMENT...
+    cctest "${@:2}"
+    check_status 2
+    check_says "$1" "$err"
+    check "one line: $(cat "$err")" test "$(wc -l <"$err")" = 1
+    check "nothing ran" test ! -s "$out"
+}
+predict() { refused "$1" predict allreduce --np 4 --model "$2"; }
+refused 'which collective\? Write cctest predict' predict --np 4 --model local
+refused 'a prediction needs the costs of a machine: give --model FILE' predict allreduce --np 4
+refused 'a prediction needs the number of ranks: give --np N' predict allreduce --model local
+refused '^cctest: cannot read nowhere: No such file' predict allreduce --np 4 --model nowhere
+head -c 300 local >cut
+predict '^cctest: cut is cut off: its JSON ends in line 1' cut
+echo '{"schema": 1, "version": "0.1.0"}' >empty
+predict '^cctest: empty: model is missing: make it again with cctest fit' empty
+edited() { # edited SENTENCE EXPRESSION: of the model `m`
+    python3 -c 'import json, sys
+d = json.load(open("local")); m = d["model"]
+exec(sys.argv[1])
+json.dump(d, open("edited", "w"))' "$2"
+    predict "^cctest: edited: $1" edited
+    refused "^cctest: edited: $1" allreduce --np 2 --model edited
+}
+edited 'model.cores is no number from 1 to 65536' 'm["cores"] = 0'
+edited 'model.cores is missing' 'del m["cores"]'
+edited 'model.links\[0\].transport is no transport' 'm["links"][0]["transport"] = "pigeon"'
+edited 'model.links\[0\].paths\[0\].latency_us is no number' 'm["links"][0]["paths"][0]["latency_us"] = -1'
+edited 'model.links\[0\].paths\[0\].movement is none of push, pull, grant' 'm["links"][0]["paths"][0]["movement"] = "carry"'
+edited 'model.links\[0\].paths\[0\].send_ns_per_byte has entry 1' 'm["links"][0]["paths"][0]["send_ns_per_byte"] = [[8, 1], [4, 1]]'
+edited 'model.links\[0\].paths is empty' 'm["links"][0]["paths"] = []'
+edited 'model.combine is no array of at most 64' 'm["combine"] = {}'
+edited 'model.copy_ns_per_byte is no array of at most 24' 'm["copy_ns_per_byte"] = [[n + 1, 1] for n in range(25)]'
+refused "--json names local, which --model reads" predict allreduce --np 4 --model local --json local
+rm edited empty cut
+check "nothing is left behind" test -z "$(find . -name '*.tmp*')"
+finish
