@@ -53,7 +53,8 @@ enum status link_load_add(struct link_load *load, int step, int from, int to, do
 int link_load_steps(const struct link_load *load);
 struct step_load link_load_step(const struct link_load *load, int step);
 double link_load_bytes(const struct link_load *load, int step, uint32_t link);
-double link_load_factor(const struct link_load *load); /* the congestion factor; 1 without messages */
+double
+link_load_factor(const struct link_load *load); /* the congestion factor; 1 without messages */
 
 /* The most loaded links by `time`, the first of equal ones first: at most `most` of those that carry
  * anything. Returns how many. */

@@ -14,7 +14,7 @@
  *     FILE                               Slurm's topology.conf; a node as hwloc or NCCL writes it
  *
  * Each takes `ranks=` (places on a host, 1), `rate=` (what a host's port carries) and `latency=`.
- * topology_help has the keys of each family.
+ * topology_help() writes the keys of each family.
  *
  * An end is a place where a rank can sit. Ends are numbered host by host. Links have one direction
  * each. Rates are in multiples of what one end sends by itself: so a model of measured times scales
@@ -31,7 +31,6 @@
 struct topology;
 
 #define LINK_NAME_MOST 96
-#define ROUTE_MOST     64 /* links of the longest way that topology_parse() accepts */
 
 /* A link of one direction. */
 struct topology_link {
@@ -58,12 +57,13 @@ void topology_end_name(const struct topology *topology, int end, char name[LINK_
 /* Links are numbered from 0. */
 uint32_t topology_links(const struct topology *topology);
 void topology_link_get(const struct topology *topology, uint32_t link, struct topology_link *got);
-double topology_capacity(const struct topology *topology, uint32_t link); /* the same, without the name */
+double topology_capacity(const struct topology *topology,
+                         uint32_t link); /* the same, without the name */
 
 /*
  * The links that a message from one end to another crosses, in order: always the same ones. Writes the first
  * `most` of them, and returns how many there are: none from an end to itself, or between ends of a
- * host whose inside is not part of the topology. ROUTE_MOST are always enough. Takes time in
+ * host whose inside is not part of the topology. topology_route_most() are always enough. Takes time in
  * proportion to the links of the way.
  *
  * Where several ways are equally short, the rule is a hash of the pair of hosts, as switches balance
@@ -74,7 +74,10 @@ double topology_capacity(const struct topology *topology, uint32_t link); /* the
 size_t topology_route(const struct topology *topology, int from, int to, uint32_t *links,
                       size_t most);
 
-/* The families, as lines for the help of an option. */
-extern const char *const topology_help[]; /* ended by NULL */
+/* An upper bound of what topology_route() returns; at least 1. */
+size_t topology_route_most(const struct topology *topology);
+
+/* Calls `line` with each line of a text on all families and their keys. */
+void topology_help(void (*line)(void *argument, const char *text), void *argument);
 
 #endif
