@@ -16,7 +16,8 @@ struct link_load {
     int ranks, steps, room;
     size_t width;
     double **rows;
-    uint32_t *route; /* topology_route_most() */
+    struct step_load *step; /* of each, by link_load_finish() */
+    uint32_t *route;        /* topology_route_most() */
 };
 
 enum status link_load_create(const struct topology *topology, const int *end_of_rank, int ranks,
@@ -44,6 +45,7 @@ void link_load_free(struct link_load *load)
     for (int s = 0; s < load->steps; s++)
         free(load->rows[s]);
     free(load->rows);
+    free(load->step);
     free(load->route);
     free(load);
 }
@@ -94,7 +96,7 @@ int link_load_steps(const struct link_load *load)
     return load->steps;
 }
 
-struct step_load link_load_step(const struct link_load *load, int step)
+static struct step_load step_measure(const struct link_load *load, int step)
 {
     const double *row = load->rows[step];
     uint32_t links = topology_links(load->topology);
@@ -111,20 +113,46 @@ struct step_load link_load_step(const struct link_load *load, int step)
     return found;
 }
 
+enum status link_load_finish(struct link_load *load)
+{
+    load->step = calloc((size_t)load->steps + 1, sizeof *load->step);
+    if (!load->step)
+        return fail(STATUS_ERROR, "out of memory for the load of links");
+    for (int s = 0; s < load->steps; s++)
+        load->step[s] = step_measure(load, s);
+    return STATUS_OK;
+}
+
+struct step_load link_load_step(const struct link_load *load, int step)
+{
+    return load->step[step];
+}
+
 double link_load_bytes(const struct link_load *load, int step, uint32_t link)
 {
     return load->rows[step][link];
 }
 
+struct load_sums link_load_sums(const struct link_load *load)
+{
+    struct load_sums sums = {0};
+    for (int s = 0; s < load->steps; s++) {
+        const struct step_load step = load->step[s];
+        sums.ends += step.ends;
+        sums.all += fmax(step.ends, step.links);
+    }
+    return sums;
+}
+
 double link_load_factor(const struct link_load *load)
 {
-    double ends = 0, all = 0;
-    for (int s = 0; s < load->steps; s++) {
-        struct step_load step = link_load_step(load, s);
-        ends += step.ends;
-        all += fmax(step.ends, step.links);
-    }
-    return ends > 0 ? all / ends : 1;
+    struct load_sums sums = link_load_sums(load);
+    return sums.ends > 0 ? sums.all / sums.ends : 1;
+}
+
+const struct topology *link_load_topology(const struct link_load *load)
+{
+    return load->topology;
 }
 
 /* Puts a link in its place among the `*count` that are sorted. */

@@ -50,11 +50,21 @@ void link_load_free(struct link_load *load); /* NULL is allowed */
 #define LOAD_BYTES_MOST ((size_t)2 << 30)
 enum status link_load_add(struct link_load *load, int step, int from, int to, double bytes);
 
+/* When all messages are added; what follows may be asked then. STATUS_ERROR: out of memory. */
+enum status link_load_finish(struct link_load *load);
+
+const struct topology *link_load_topology(const struct link_load *load);
 int link_load_steps(const struct link_load *load);
 struct step_load link_load_step(const struct link_load *load, int step);
 double link_load_bytes(const struct link_load *load, int step, uint32_t link);
-double
-link_load_factor(const struct link_load *load); /* the congestion factor; 1 without messages */
+
+/* The sums over all steps, of which the congestion factor is the quotient. */
+struct load_sums {
+    double ends; /* of E(s) */
+    double all;  /* of T(s) */
+};
+struct load_sums link_load_sums(const struct link_load *load);
+double link_load_factor(const struct link_load *load); /* 1 without messages */
 
 /* The most loaded links by `time`, the first of equal ones first: at most `most` of those that carry
  * anything. Returns how many. */

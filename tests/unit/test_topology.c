@@ -200,6 +200,7 @@ static double shift_load(const char *spec, int shift)
     assert_int_equal(link_load_create(t, ends, ranks, &load), STATUS_OK);
     for (int r = 0; r < ranks; r++)
         assert_int_equal(link_load_add(load, 0, r, (r + shift) % ranks, 1), STATUS_OK);
+    assert_int_equal(link_load_finish(load), STATUS_OK);
     double busiest = link_load_step(load, 0).links;
     assert_true(link_load_step(load, 0).ends == 1);
     assert_true(link_load_factor(load) == (busiest > 1 ? busiest : 1));
@@ -245,10 +246,12 @@ static void test_load(void **state)
     assert_int_equal(link_load_create(t, ends, 8, &load), STATUS_OK);
     assert_true(link_load_factor(load) == 1);
     assert_int_equal(link_load_top(load, top, 3), 0);
+    assert_int_equal(link_load_add(load, 100000000, 0, 1, 1), STATUS_USAGE);
     link_load_add(load, 2, 0, 2, 10); /* over spine 0 */
     link_load_add(load, 2, 1, 4, 10); /* likewise */
     link_load_add(load, 0, 0, 1, 30);
     link_load_add(load, 0, 5, 5, 99); /* to itself: over no link */
+    assert_int_equal(link_load_finish(load), STATUS_OK);
     assert_int_equal(link_load_steps(load), 3);
     struct step_load first = link_load_step(load, 0), none = link_load_step(load, 1),
                      last = link_load_step(load, 2);
@@ -263,7 +266,6 @@ static void test_load(void **state)
     assert_int_equal(top[0].link, 0);
     assert_true(top[0].time == 40 && top[0].peak == 30 && top[0].bytes == 40);
     assert_true(top[1].time == 30 && top[2].time == 20);
-    assert_int_equal(link_load_add(load, 100000000, 0, 1, 1), STATUS_USAGE);
     link_load_free(load);
     topology_free(t);
 }
