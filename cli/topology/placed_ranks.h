@@ -19,6 +19,9 @@ struct placed_ranks {
  * placed_ranks_free(), also after an error. */
 enum status placed_ranks_make(const char *spec, const char *place, int ranks,
                               struct placed_ranks *placed);
+/* A short ring of the ranks: of each, its place on it (problem->ring_place). The caller frees it with
+ * free(); NULL after an error. */
+enum status placed_ranks_ring(const struct placed_ranks *placed, int **ring_place);
 void placed_ranks_free(struct placed_ranks *placed); /* zeroed is allowed */
 
 #endif

@@ -216,6 +216,17 @@ size_t topology_route(const struct topology *topology, int from, int to, uint32_
     return route.count;
 }
 
+#define LINKS_AT_ONCE 64
+uint32_t topology_distance(const struct topology *topology, int from, int to)
+{
+    uint32_t few[LINKS_AT_ONCE];
+    size_t count = topology_route(topology, from, to, few, LINKS_AT_ONCE);
+    double distance = 0;
+    for (size_t l = 0; l < count; l++) /* of a longer way, all links are like the first ones */
+        distance += 1000 / topology_capacity(topology, few[l < LINKS_AT_ONCE ? l : 0]);
+    return distance < (double)UINT32_MAX ? (uint32_t)distance : UINT32_MAX;
+}
+
 size_t topology_route_most(const struct topology *topology)
 {
     return topology->route_most;

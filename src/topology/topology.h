@@ -74,6 +74,9 @@ double topology_capacity(const struct topology *topology,
 size_t topology_route(const struct topology *topology, int from, int to, uint32_t *links,
                       size_t most);
 
+/* How far apart two ends are: a thousand times the sum of 1/capacity of the links between them. */
+uint32_t topology_distance(const struct topology *topology, int from, int to);
+
 /* An upper bound of what topology_route() returns; at least 1. */
 size_t topology_route_most(const struct topology *topology);
 

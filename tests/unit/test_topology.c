@@ -3,84 +3,8 @@
  * the names of the links; lengths and loads are those that the sources of each family give; and what
  * is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#undef fail /* log.h has a function of that name */
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/log.h"
+#include "topologies.h"
 #include "topology/link_load.h"
-#include "topology/placement.h"
-#include "topology/topology.h"
-
-static struct topology *topology_of(const char *spec)
-{
-    struct topology *topology;
-    if (topology_parse(spec, &topology) != STATUS_OK)
-        print_error("%s: %s\n", spec, log_current()->failure.text);
-    assert_non_null(topology);
-    return topology;
-}
-
-/* Writes a file, whose path is the caller's to unlink. */
-#define PATH_FORM "/tmp/cctest-topology-XXXXXX"
-static void file_write(char *path, const char *content)
-{
-    strcpy(path, PATH_FORM);
-    int fd = mkstemp(path);
-    assert_true(fd >= 0 && write(fd, content, strlen(content)) == (ssize_t)strlen(content));
-    close(fd);
-}
-
-/* ---- ways ---- */
-
-/* GPUs i * sharing and the next ones of a host have NIC i; a rank sits at its host. */
-static void vertex_name(const char *begin, size_t length, int sharing, char name[LINK_NAME_MOST])
-{
-    snprintf(name, LINK_NAME_MOST, "%.*s", (int)length, begin);
-    char *gpu = strstr(name, " GPU ");
-    if (gpu)
-        sprintf(gpu, " NIC %d", atoi(gpu + 5) / sharing);
-    if (strstr(name, " rank "))
-        *strstr(name, " rank ") = '\0';
-}
-
-static void way_check(const struct topology *t, int sharing, int from, int to)
-{
-    uint32_t links[256], again[256];
-    char at[LINK_NAME_MOST], end[LINK_NAME_MOST], name[LINK_NAME_MOST];
-    size_t count = topology_route(t, from, to, links, 256);
-    assert_true(count <= topology_route_most(t));
-    assert_int_equal(topology_route(t, from, to, again, 256), count);
-    assert_memory_equal(links, again, count * sizeof *links);
-    topology_end_name(t, from, name);
-    vertex_name(name, strlen(name), sharing, at);
-    topology_end_name(t, to, name);
-    vertex_name(name, strlen(name), sharing, end);
-    if (count == 0)
-        assert_int_equal(topology_host(t, from), topology_host(t, to));
-    for (size_t l = 0; l < count; l++) {
-        struct topology_link link;
-        assert_true(links[l] < topology_links(t));
-        topology_link_get(t, links[l], &link);
-        assert_true(link.capacity > 0 && link.capacity == topology_capacity(t, links[l]));
-        const char *arrow = strstr(link.name, " -> ");
-        assert_non_null(arrow);
-        vertex_name(link.name, (size_t)(arrow - link.name), sharing, name);
-        assert_string_equal(name, at);
-        vertex_name(arrow + 4, strlen(arrow + 4), sharing, at);
-    }
-    if (count > 0)
-        assert_string_equal(at, end);
-}
 
 static int names_compare(const void *a, const void *b)
 {
@@ -270,96 +194,6 @@ static void test_load(void **state)
     topology_free(t);
 }
 
-/* ---- files ---- */
-
-static void test_slurm(void **state)
-{
-    (void)state;
-    char path[64], spec[128];
-    file_write(path, "SwitchName=s1 Nodes=n[1-3] LinkSpeed=100\nSwitchName=s2 Nodes=m1,m2\n"
-                     "SwitchName=s3 Nodes=x[1-2]\n"
-                     "SwitchName=p1 Switches=s[1-3] LinkSpeed=50\nSwitchName=p2 Switches=s[1-3]\n");
-    snprintf(spec, sizeof spec, "%s:ranks=2:latency=0.5", path);
-    struct topology *t = topology_of(spec);
-    struct topology_link link;
-    char name[LINK_NAME_MOST];
-    uint32_t links[8];
-    assert_int_equal(topology_hosts(t), 7);
-    assert_int_equal(topology_links(t), 14 + 12);
-    for (int from = 0; from < 14; from++)
-        for (int to = 0; to < 14; to++)
-            way_check(t, 1, from, to);
-    topology_end_name(t, 9, name);
-    assert_string_equal(name, "m2 rank 1");
-    assert_int_equal(topology_route(t, 0, 6, links, 8), 4);
-    topology_link_get(t, links[1], &link);
-    assert_true(link.latency_us == 0.5);
-    /* s1 -> p1 as LinkSpeed says; to p2, half of what its three hosts send. */
-    for (uint32_t l = 14; l < 26; l++) {
-        topology_link_get(t, l, &link);
-        if (strcmp(link.name, "s1 -> p1") == 0)
-            assert_true(link.capacity == 0.5);
-        if (strcmp(link.name, "p2 -> s1") == 0)
-            assert_true(link.capacity == 1.5);
-    }
-    topology_free(t);
-    unlink(path);
-}
-
-#define GPU(bus, dev, links)                                                                       \
-    "<pci busid='" bus                                                                             \
-    "' class='0x030200' link_speed='32.0 GT/s PCIe' link_width='16'><gpu dev='" dev                \
-    "' sm='90' rank='0'>" links "</gpu></pci>"
-#define SWITCHED "<nvlink target='0000:00:00.0' count='18' tclass='0x068000'/>"
-#define TO(bus)  "<nvlink target='" bus "' count='4' tclass='0x030200'/>"
-#define NODE(first, second)                                                                        \
-    "<?xml version='1.0'?><system version='1'><cpu numaid='0' arch='x86_64' "                      \
-    "vendor='AuthenticAMD'><pci busid='0000:01:00.0' class='0x060400' link_speed='32.0 GT/s "      \
-    "PCIe' "                                                                                       \
-    "link_width='16'>" first                                                                       \
-    "</pci></cpu><cpu numaid='1' arch='x86_64' vendor='AuthenticAMD'>" second "</cpu></system>"
-
-static void names_of_way(const struct topology *t, int from, int to, char *text)
-{
-    uint32_t links[16];
-    struct topology_link link;
-    size_t count = topology_route(t, from, to, links, 16);
-    text[0] = '\0';
-    for (size_t l = 0; l < count; l++) {
-        topology_link_get(t, links[l], &link);
-        sprintf(text + strlen(text), "%s%s %.4g", l ? ", " : "", link.name, link.capacity);
-    }
-}
-
-static void test_nccl(void **state)
-{
-    (void)state;
-    char path[64], text[600];
-    file_write(path, NODE(GPU("0000:02:00.0", "0", SWITCHED) GPU("0000:03:00.0", "1", SWITCHED),
-                          GPU("0000:82:00.0", "2", SWITCHED)));
-    struct topology *t = topology_of(path);
-    assert_int_equal(topology_ends(t), 3);
-    for (int from = 0; from < 3; from++)
-        for (int to = 0; to < 3; to++)
-            way_check(t, 1, from, to);
-    names_of_way(t, 0, 2, text);
-    assert_string_equal(text, "GPU 0 -> NVSwitch 1, NVSwitch -> GPU 2 1");
-    topology_free(t);
-    unlink(path);
-    /* NVLink from 0 to 1 and from 1 to 2: 0 reaches 2 over PCI, since a GPU passes nothing on. */
-    file_write(path, NODE(GPU("0000:02:00.0", "0", TO("0000:03:00.0"))
-                              GPU("0000:03:00.0", "1", TO("0000:02:00.0") TO("0000:82:00.0")),
-                          GPU("0000:82:00.0", "2", TO("0000:03:00.0"))));
-    t = topology_of(path);
-    names_of_way(t, 0, 1, text);
-    assert_string_equal(text, "GPU 0 -> GPU 1 1");
-    names_of_way(t, 0, 2, text);
-    assert_string_equal(text, "GPU 0 -> PCI 0000:01:00.0 0.5825, PCI 0000:01:00.0 -> CPU 0 0.5825, "
-                              "CPU 0 -> CPU 1 0.1942, CPU 1 -> GPU 2 0.5825");
-    topology_free(t);
-    unlink(path);
-}
-
 /* ---- placement ---- */
 
 static void test_placement(void **state)
@@ -387,26 +221,6 @@ static void test_placement(void **state)
 }
 
 /* ---- what is refused ---- */
-
-static void refused(const char *spec, const char *place, int ranks, const char *why)
-{
-    struct log log;
-    struct topology *t = NULL;
-    int ends[64];
-    log_init(&log, -1, 0);
-    log_attach(&log);
-    enum status status = topology_parse(spec, &t);
-    if (status == STATUS_OK && ranks > 0)
-        status = placement_make(t, place, ranks, ends);
-    log_attach(NULL);
-    if (status != STATUS_USAGE)
-        print_error("%s: %d\n", spec, (int)status);
-    assert_int_equal(status, STATUS_USAGE);
-    if (!strstr(log.failure.text, why))
-        print_error("%s\nlacks: %s\n", log.failure.text, why);
-    assert_non_null(strstr(log.failure.text, why));
-    topology_free(t);
-}
 
 static void test_refused(void **state)
 {
@@ -455,60 +269,12 @@ static void test_refused(void **state)
     refused("torus:2x2", "diagonal", 3, "cannot read diagonal");
 }
 
-/* A file is refused with its name and the line. */
-static void file_refused(const char *content, const char *why)
-{
-    char path[64], whole[400];
-    file_write(path, content);
-    snprintf(whole, sizeof whole, "%s%s", path, why);
-    refused(path, NULL, 0, whole);
-    unlink(path);
-}
-
-static void test_files_refused(void **state)
-{
-    (void)state;
-    char path[64];
-    file_refused("", " names no switch");
-    file_refused("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n2\n",
-                 ", line 2: host n2 is behind switch a already (line 1)");
-    file_refused("SwitchName=a Nodes=n1,n1\n", ", line 1: host n1 is behind switch a already");
-    file_refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n", ": there is no way from b to a");
-    file_refused("SwitchName=a Nodes=n1 LinkSpeed=fast\n", ", line 1: 'fast' is no LinkSpeed");
-    file_refused("<topology version='2.0'><object/>", " is no topology that hwloc reads");
-    file_refused("<system>\n<cpu numaid='0'>\n</system>", ":3: this is no XML: ");
-    file_refused("<system>\n<cpu numaid='0'/>\n</system>", " has no GPU");
-    file_refused("<system>\n<cpu>\n<pci>\n</pci></cpu></system>", ":3: <pci> has no busid=");
-    file_refused("<system><cpu>\n<pci busid='0'><gpu dev='x' sm='80'/></pci></cpu></system>",
-                 ":2: ");
-    file_refused(NODE("", "\n" GPU("0", "0", "\n<nvlink target='0' count='1'/>")),
-                 ":3: <nvlink> leads to its own GPU");
-    static const char *const places[][2] = {
-        {"0\n1\n", " has places for 2 ranks, and these are 3"},
-        {"0\n1\n2\n3\n", ", line 4: '3' is the place of a rank that there is not"},
-        {"0\n\n0\n", ", line 3: '0' is the place of a rank before"},
-        {"0\n9\n", ", line 2: '9' is none of the topology's places"},
-        {"0\nsomewhere\n", ", line 2: 'somewhere' is neither a place's number nor a host's name"},
-        {"host 1\nhost 1\n", ", line 2: 'host 1' has no place left"},
-        {"99999999999999999999\n", ", line 1: "},
-    };
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char why[200];
-        file_write(path, places[i][0]);
-        snprintf(why, sizeof why, "%s%s", path, places[i][1]);
-        refused("ring:9", path, 3, why);
-        unlink(path);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ways),          cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_shifts),        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_slurm),         cmocka_unit_test(test_nccl),
-        cmocka_unit_test(test_placement),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_files_refused),
+        cmocka_unit_test(test_ways),      cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_shifts),    cmocka_unit_test(test_load),
+        cmocka_unit_test(test_placement), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
