@@ -51,3 +51,10 @@ json_t *load_json(const struct link_load *load)
                      steps_json(load), "links", links, "links_left_out",
                      count > shown ? count - shown : 0);
 }
+
+json_t *topology_json(const struct topology *topology)
+{
+    return json_pack("{s:s, s:i, s:i, s:I}", "words", topology_words(topology), "hosts",
+                     topology_hosts(topology), "places", topology_ends(topology), "links",
+                     (json_int_t)topology_links(topology));
+}

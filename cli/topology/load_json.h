@@ -14,4 +14,7 @@
 #define LOAD_NUMBERS_MOST (1 << 20)
 json_t *load_json(const struct link_load *load);
 
+/* {"words", "hosts", "places", "links"} */
+json_t *topology_json(const struct topology *topology);
+
 #endif
