@@ -39,5 +39,6 @@ const struct algorithm barrier_double_ring = {
     .rounds = "2p",
     .sent = "2 signals",
     .users = "Open MPI",
+    .options = {OPTION_ORDER},
     .write = double_ring_barrier,
 };

@@ -141,6 +141,7 @@ const struct algorithm allgather_ring = {
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "NCCL, Open MPI, MPICH, UCC, HCCL",
+    .options = {OPTION_ORDER},
     .write = ring_allgather,
 };
 
@@ -151,6 +152,7 @@ const struct algorithm reduce_scatter_ring = {
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "NCCL, Open MPI, UCC, HCCL",
+    .options = {OPTION_ORDER},
     .write = ring_reduce_scatter,
 };
 
@@ -162,6 +164,7 @@ const struct algorithm allreduce_ring = {
     .rounds = "2(p-1)",
     .sent = "2(p-1)b",
     .users = "NCCL, Open MPI, MPICH, UCC, HCCL",
+    .options = {OPTION_ORDER},
     .write = ring_allreduce,
 };
 
@@ -172,6 +175,7 @@ const struct algorithm scatter_ring = {
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "HCCL",
+    .options = {OPTION_ORDER},
     .write = ring_scatter,
 };
 
@@ -182,5 +186,6 @@ const struct algorithm gather_ring = {
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "HCCL",
+    .options = {OPTION_ORDER},
     .write = ring_gather,
 };

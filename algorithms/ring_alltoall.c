@@ -84,6 +84,7 @@ const struct algorithm alltoall_ring = {
     .rounds = "p-1",
     .sent = "p(p-1)/2 b",
     .users = "links to neighbours only",
+    .options = {OPTION_ORDER},
     .write = ring_alltoall,
 };
 
@@ -94,5 +95,6 @@ const struct algorithm alltoall_ring_bidir = {
     .rounds = "floor(p/2)",
     .sent = "floor(p^2/4) b",
     .users = "links to neighbours only",
+    .options = {OPTION_ORDER},
     .write = bidir_alltoall,
 };

@@ -157,6 +157,7 @@ const struct algorithm allgather_ring_bidir = {
     .rounds = "floor(p/2)",
     .sent = "(p-1)b",
     .users = "HCCL",
+    .options = {OPTION_ORDER},
     .write = bidir_allgather,
 };
 
@@ -168,6 +169,7 @@ const struct algorithm reduce_scatter_ring_bidir = {
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "HCCL",
+    .options = {OPTION_ORDER},
     .write = bidir_reduce_scatter,
 };
 
@@ -179,6 +181,7 @@ const struct algorithm allreduce_ring_bidir = {
     .rounds = "2(p-1)",
     .sent = "2(p-1)b",
     .users = "HCCL",
+    .options = {OPTION_ORDER},
     .write = bidir_allreduce,
 };
 
@@ -190,7 +193,7 @@ const struct algorithm allreduce_ring_multi = {
     .rounds = "2(p-1)",
     .sent = "2(p-1)b",
     .users = "NCCL",
-    .options = {{"channels", 1, STRIDES_MOST, 2, "C: rings"}},
+    .options = {{"channels", 1, STRIDES_MOST, 2, "C: rings"}, OPTION_ORDER},
     .refuses = multi_refuses,
     .write = multi_allreduce,
 };

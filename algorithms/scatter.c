@@ -222,6 +222,7 @@ const struct algorithm broadcast_scatter_ring = {
     .rounds = "ceil(log2 p) + p-1",
     .sent = "2(p-1)b",
     .users = "MPICH, Open MPI (scatter_allgather_ring)",
+    .options = {OPTION_ORDER},
     .write = scatter_then_ring,
 };
 
@@ -231,5 +232,6 @@ const struct algorithm reduce_ring_gather = {
     .summary = "ring reduce_scatter, then binomial gather",
     .rounds = "p-1 + ceil(log2 p)",
     .sent = "(p-1)b + p/2 b at most",
+    .options = {OPTION_ORDER},
     .write = ring_then_gather,
 };

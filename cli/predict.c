@@ -11,12 +11,16 @@
 #include "cli/commands.h"
 #include "cli/model/prediction.h"
 #include "cli/printers/printers.h"
+#include "cli/topology/load_svg.h"
+#include "cli/topology/message_load.h"
+#include "run/channel_count.h"
 #include "measure/statistics.h"
 #include "run/candidates.h"
 
 /* The ranks of a job that does not run. */
 struct absent_ranks {
     int ranks;
+    struct placed_ranks placed; /* with --topology */
     int *node; /* of each rank */
     struct member *members;
     struct split split;
@@ -26,30 +30,98 @@ static void absent_ranks_free(struct absent_ranks *absent)
 {
     free(absent->node);
     free(absent->members);
+    placed_ranks_free(&absent->placed);
     split_free(&absent->split);
 }
 
-/* Hosts have as many ranks as --shape says; without it there is one. */
+/* Hosts are numbered in the order of their first ranks. */
+static enum status hosts_number(const struct placed_ranks *placed, int *node)
+{
+    struct shape *shape = shape_create(placed->host, placed->ranks);
+    if (!shape)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", placed->ranks);
+    for (int r = 0; r < placed->ranks; r++)
+        node[r] = shape->group[r];
+    shape_free(shape);
+    return STATUS_OK;
+}
+
+/* The host of each rank, by the topology; else each has as many ranks as --shape says, or all. */
+static enum status absent_ranks_place(const struct job *job, struct absent_ranks *absent)
+{
+    int each = job->shape_ranks > 0 ? job->shape_ranks : absent->ranks;
+    for (int r = 0; r < absent->ranks; r++)
+        absent->node[r] = r / each;
+    if (!job->topology)
+        return STATUS_OK;
+    enum status status =
+        placed_ranks_make(job->topology, job->place, absent->ranks, &absent->placed);
+    return status == STATUS_OK ? hosts_number(&absent->placed, absent->node) : status;
+}
+
+static enum status members_name(struct absent_ranks *absent)
+{
+    int *met = calloc((size_t)absent->ranks, sizeof *met); /* ranks of each host */
+    if (!met)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", absent->ranks);
+    for (int r = 0; r < absent->ranks; r++) {
+        int node = absent->node[r];
+        struct member *member = &absent->members[r];
+        *member = (struct member){.rank = r, .node = node, .local_rank = met[node]++};
+        snprintf(member->host, sizeof member->host, "host %d", node);
+    }
+    free(met);
+    return STATUS_OK;
+}
+
 static enum status absent_ranks_make(const struct job *job, struct absent_ranks *absent)
 {
     int ranks = job->bootstrap.np;
-    int each = job->shape_ranks > 0 ? job->shape_ranks : ranks;
     *absent = (struct absent_ranks){.ranks = ranks,
                                     .node = calloc((size_t)ranks, sizeof *absent->node),
                                     .members = calloc((size_t)ranks, sizeof *absent->members)};
     if (!absent->node || !absent->members)
         return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
-    for (int r = 0; r < ranks; r++) {
-        absent->node[r] = r / each;
-        absent->members[r] =
-            (struct member){.rank = r, .node = r / each, .local_rank = r % each};
-        snprintf(absent->members[r].host, sizeof absent->members[r].host, "host %d", r / each);
+    enum status status = absent_ranks_place(job, absent);
+    if (status == STATUS_OK)
+        status = members_name(absent);
+    if (status == STATUS_OK)
+        status = job_split(job, ranks, absent->node, &absent->split);
+    if (status == STATUS_OK && job->topology)
+        status = placed_ranks_ring(&absent->placed, &absent->split.ring_place);
+    return status;
+}
+
+/* At the largest size, with a topology: the load of its links, which is drawn with --svg. */
+static enum status load_make(const struct job *job, int choice, size_t bytes,
+                             const struct absent_ranks *absent, struct link_load **load)
+{
+    const struct candidate *candidate = &job->candidates[choice];
+    const struct rank_group all = split_group(&absent->split, 0);
+    struct sized_problem sized;
+    *load = NULL;
+    if (!job->topology || job_next_size(job, candidate, bytes) > 0)
+        return STATUS_OK;
+    enum status status = job_problem(job, candidate, bytes, &all, &sized);
+    if (status != STATUS_OK)
+        return status;
+    status = message_load_make(&candidate->choice, &sized.problem, channel_count_host(job),
+                               candidate->datatype->size, &absent->placed, load);
+    counts_free(sized.counts);
+    if (status == STATUS_OK && job->svg) {
+        char title[CANDIDATE_TITLE_MOST + 80], words[400];
+        snprintf(title, sizeof title, "%s %s, %d ranks, %zu bytes", candidate->collective->name,
+                 candidate->text, absent->ranks, bytes);
+        snprintf(words, sizeof words, "%s; ranks placed %.100s",
+                 topology_words(absent->placed.topology), absent->placed.place);
+        status = load_draw(*load, title, words, job->svg);
     }
-    return job_split(job, ranks, absent->node, &absent->split);
+    return status;
 }
 
 static void result_report(struct report *report, const struct job *job, int choice, size_t asked,
-                          const struct absent_ranks *absent, const struct prediction *prediction)
+                          const struct absent_ranks *absent, const struct prediction *prediction,
+                          const struct link_load *load)
 {
     const struct candidate *candidate = &job->candidates[choice];
     struct group_result group = {.timing = {.slowest = {.rank = -1}}};
@@ -68,6 +140,7 @@ static void result_report(struct report *report, const struct job *job, int choi
                                   .root = job->root,
                                   .channels = job->channels,
                                   .is_predicted = true,
+                                  .load = load,
                                   .groups = &group,
                                   .group_count = 1,
                                   .transport = "model",
@@ -95,7 +168,11 @@ static enum status lines_predict(const struct job *job, const struct model *mode
                 status = prediction_make(job, &job->candidates[c], bytes, &all, absent->node, model,
                                          &prediction);
                 if (status == STATUS_OK) {
-                    result_report(report, job, c, bytes, absent, &prediction);
+                    struct link_load *load;
+                    status = load_make(job, c, bytes, absent, &load);
+                    if (status == STATUS_OK)
+                        result_report(report, job, c, bytes, absent, &prediction, load);
+                    link_load_free(load);
                     simulated_free(&prediction.simulated);
                 }
             }
@@ -123,6 +200,7 @@ enum status predict_command(const struct command_line *line, struct job *job)
                                                   .members = absent.members,
                                                   .split = &absent.split,
                                                   .bootstrap = "none",
+                                                  .topology = absent.placed.topology,
                                                   .model = model};
         const struct job_end end = {.rejected = -1};
         printers.report.begin(&printers.report, job, &participants);

@@ -238,6 +238,15 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_file, FIELD(model),
      .help = "the costs of cores and links, as cctest fit writes them, from which times are predicted; a "
              "run shows them beside its own"},
+    {.name = "topology", .argument = "SPEC|FILE", .group = GROUP_MODEL, .per_rank = true,
+     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(topology),
+     .help = "the network that the ranks share: fat-tree:k=8, leaf-spine:radix=32:oversubscription=2, "
+             "rail:hosts=16:rails=8, torus:8x8x8, mesh:4x4, ring:16, dragonfly:a=4:h=2:p=2, Slurm's "
+             "topology.conf, or the XML of a node by hwloc or NCCL; shows the load of its links"},
+    {.name = "place", .argument = "WAY|FILE", .group = GROUP_MODEL, .per_rank = true,
+     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(place), .standard_note = "block",
+     .help = "which rank sits where on the topology: block, cyclic, random:SEED, or a file with a line "
+             "for each rank: a place's number, or a host"},
     {.name = "output", .letter = 'o', .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,
      .commands = FOR_FIT, .kind = &kind_file, FIELD(output),
      .help = "write the model; '-': to standard output"},
@@ -274,8 +283,9 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN, .kind = &kind_file, FIELD(samples),
      .help = "write each rank's time of each timed iteration, as CSV; '-': to standard output"},
     {.name = "svg", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_PLAN, .kind = &kind_file, FIELD(svg),
-     .help = "draw the plan; '-': to standard output, without the text"},
+     .commands = FOR_PLAN | FOR_PREDICT, .kind = &kind_file, FIELD(svg),
+     .help = "draw the plan, or with --topology the load of links; '-': to standard output, without "
+             "the text"},
     {.name = "goal", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_PLAN, .kind = &kind_file, FIELD(goal),
      .help = "write the plan of all ranks in GOAL, for the simulator LogGOPSim; '-': to standard output, "

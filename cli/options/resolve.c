@@ -377,6 +377,20 @@ static enum status settle_fit(const struct command_line *line, struct job *job)
     return status == STATUS_OK ? transports_settle(job) : status;
 }
 
+static enum status settle_topology(const struct job *job)
+{
+    if (job->topology && job->shape_groups > 0)
+        return fail(STATUS_USAGE, "--topology says which ranks share a host: leave --shape out");
+    if (job->place && !job->topology)
+        return fail(STATUS_USAGE, "--place says where ranks sit on a topology: give --topology, too");
+    if (job->svg && !job->topology)
+        return fail(STATUS_USAGE, "--svg draws the load of a topology's links: give --topology, too");
+    if (job->svg && job->candidate_count > 1)
+        return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
+                    job->candidate_count);
+    return STATUS_OK;
+}
+
 static enum status settle_predict(const struct command_line *line, struct job *job)
 {
     if (!job->model)
@@ -394,6 +408,8 @@ static enum status settle_predict(const struct command_line *line, struct job *j
     settle_contract(line, job);
     if (status == STATUS_OK)
         status = settle_candidates(job);
+    if (status == STATUS_OK)
+        status = settle_topology(job);
     return status == STATUS_OK ? outputs_settle(job) : status;
 }
 

@@ -16,7 +16,7 @@ static double notes_draw(const struct drawing *d, double y)
 {
     for (int i = 0; i < d->flow->rounds; i++)
         if (d->picture.columns[i].dense)
-            put_line(d, 20, y += NOTE_PITCH, "class=\"note\"",
+            put_line(d->out, 20, y += NOTE_PITCH, "class=\"note\"",
                      "round %d: labels left out: %zu messages in this round; hover over one to "
                      "read it",
                      i, d->picture.columns[i].flights);
@@ -31,7 +31,7 @@ static void legend_arrow(const struct drawing *d, double y, bool combined, const
             combined ? "combined" : "", y);
     put_head(d->out, (struct point){20, y}, (struct point){58, y}, combined, 8);
     fputs("</g>\n", d->out);
-    put_line(d, TEXT_LEFT, y + 4, "", "%s", text);
+    put_line(d->out, TEXT_LEFT, y + 4, "", "%s", text);
 }
 
 static const char *label_meaning(const struct drawing *d)
@@ -87,10 +87,10 @@ static void legend_lanes(const struct drawing *d, double y)
         fputs("<g fill=\"#444\">", d->out);
         put_dot(d->out, 30 + lane * LANE_PITCH, y, lane);
         fputs("</g>\n", d->out);
-        put_line(d, 38 + lane * LANE_PITCH, y + 4, "class=\"label\" fill=\"#444\"", "L%d%s", lane,
-                 lane == shown - 1 && lanes > shown ? " …" : "");
+        put_line(d->out, 38 + lane * LANE_PITCH, y + 4, "class=\"label\" fill=\"#444\"", "L%d%s",
+                 lane, lane == shown - 1 && lanes > shown ? " …" : "");
     }
-    put_line(d, 46 + LANE_PITCH * shown, y + 4, "",
+    put_line(d->out, 46 + LANE_PITCH * shown, y + 4, "",
              "lanes: messages of different lanes are not "
              "ordered");
 }
@@ -108,7 +108,7 @@ static double legend_marks(const struct drawing *d, const struct signs *signs, d
         fputs("<g class=\"mark\">", d->out);
         put_box(d, 30, y += LEGEND_PITCH, (enum operation_kind)kind, 1);
         fputs("</g>\n", d->out);
-        put_line(d, TEXT_LEFT, y + 4, "", "%s", texts[kind]);
+        put_line(d->out, TEXT_LEFT, y + 4, "", "%s", texts[kind]);
     }
     return y;
 }
@@ -122,11 +122,12 @@ double legend_draw(const struct drawing *d, double y)
     if (signs.combined)
         legend_arrow(d, y += LEGEND_PITCH, true,
                      "a message that the receiver combines with its own data");
-    put_line(d, 20, (y += LEGEND_PITCH) + 4, "class=\"label\" fill=\"#444\"", "0-3,5");
-    put_line(d, TEXT_LEFT, y + 4, "", "%s", label_meaning(d));
+    put_line(d->out, 20, (y += LEGEND_PITCH) + 4, "class=\"label\" fill=\"#444\"", "0-3,5");
+    put_line(d->out, TEXT_LEFT, y + 4, "", "%s", label_meaning(d));
     if (signs.below) {
-        put_line(d, 20, (y += LEGEND_PITCH) + 4, "class=\"label below\" fill=\"#444\"", "of 0-2");
-        put_line(d, TEXT_LEFT, y + 4, "",
+        put_line(d->out, 20, (y += LEGEND_PITCH) + 4, "class=\"label below\" fill=\"#444\"",
+                 "of 0-2");
+        put_line(d->out, TEXT_LEFT, y + 4, "",
                  "combined from the contributions of these ranks; without "
                  "this line, the contribution of the sender alone");
     }
@@ -136,7 +137,7 @@ double legend_draw(const struct drawing *d, double y)
     if (signs.fenced) {
         fprintf(d->out, "<rect class=\"fence\" x=\"37\" y=\"%.1f\" width=\"4\" height=\"14\"/>\n",
                 (y += LEGEND_PITCH) - 7);
-        put_line(d, TEXT_LEFT, y + 4, "",
+        put_line(d->out, TEXT_LEFT, y + 4, "",
                  "fence: later operations start when all earlier ones are complete on this rank");
     }
     return y;

@@ -17,7 +17,6 @@
 #include "cli/plan/picture.h"
 #include "cli/plan/show.h"
 #include "cli/plan/svg_shapes.h"
-#include "cli/printers/markup.h"
 #include "cli/printers/output.h"
 
 #define MARGIN       124.0 /* right of the lifelines: the totals of each rank */
@@ -35,14 +34,14 @@ static void draw_rank(const struct drawing *d, int rank)
     snprintf(style, sizeof style, "class=\"rank\" style=\"fill: %s\"", rank_colour(d, rank).text);
     fprintf(d->out, "<path class=\"life\" d=\"M%.1f %.1fH%.1f\"/>\n", d->picture.left, row->y,
             d->picture.right);
-    put_line(d, 16, row->y + 4, style, "rank %d", rank);
+    put_line(d->out, 16, row->y + 4, style, "rank %d", rank);
     if (root)
-        put_line(d, 16, row->y + 17, "class=\"small\"", "root");
+        put_line(d->out, 16, row->y + 17, "class=\"small\"", "root");
     if (d->only >= 0 && d->only != rank)
         return;
-    put_line(d, d->picture.right + 12, row->y - 2, "class=\"small\"", "sends %zu message%s,",
+    put_line(d->out, d->picture.right + 12, row->y - 2, "class=\"small\"", "sends %zu message%s,",
              row->flights, plural(row->flights));
-    put_line(d, d->picture.right + 12, row->y + 11, "class=\"small\"", "%zu element%s",
+    put_line(d->out, d->picture.right + 12, row->y + 11, "class=\"small\"", "%zu element%s",
              row->elements, plural(row->elements));
 }
 
@@ -68,11 +67,11 @@ static void draw_round(const struct drawing *d, int round)
     double middle = (column->left + column->right) / 2;
     fprintf(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1f\"/>\n", column->left,
             d->picture.top - 12, d->picture.bottom + 34);
-    put_line(d, middle, d->picture.top - 4, "class=\"round\" text-anchor=\"middle\"", "round %d",
-             round);
-    put_line(d, middle, d->picture.bottom + 16, "class=\"small\" text-anchor=\"middle\"",
+    put_line(d->out, middle, d->picture.top - 4, "class=\"round\" text-anchor=\"middle\"",
+             "round %d", round);
+    put_line(d->out, middle, d->picture.bottom + 16, "class=\"small\" text-anchor=\"middle\"",
              "%zu message%s", column->flights, plural(column->flights));
-    put_line(d, middle, d->picture.bottom + 29, "class=\"small\" text-anchor=\"middle\"",
+    put_line(d->out, middle, d->picture.bottom + 29, "class=\"small\" text-anchor=\"middle\"",
              "%zu element%s", column->elements, plural(column->elements));
     draw_fences(d, round);
 }
@@ -127,13 +126,13 @@ static void draw_flight(const struct drawing *d, const struct flight *flight)
             snprintf(lane, sizeof lane, "L%d ", flight->lane);
         put_dot(d->out, leaves->depart, flight->depart_y, flight->lane);
         label_shorten(label);
-        put_line(d, leaves->depart + 6, flight->depart_y - 3.5, "class=\"label\"", "%s%s", lane,
-                 label);
+        put_line(d->out, leaves->depart + 6, flight->depart_y - 3.5, "class=\"label\"", "%s%s",
+                 lane, label);
         flight_contributions(d->flow, flight, label);
         label_shorten(label);
         if (*label)
-            put_line(d, leaves->depart + 6, flight->depart_y + 8.5, "class=\"label below\"", "%s",
-                     label);
+            put_line(d->out, leaves->depart + 6, flight->depart_y + 8.5, "class=\"label below\"",
+                     "%s", label);
     }
     put_head(d->out, (struct point){leaves->cross, flight->depart_y},
              (struct point){arrives->land, flight->land_y}, combined && !leaves->dense,
@@ -183,32 +182,27 @@ static void draw_marks(const struct drawing *d)
 
 /* The whole picture. */
 
-static void put_style(FILE *out)
-{
-    fputs("<style>\n"
-          "text { font: 11px 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif; fill: #333 }\n"
-          ".title { font-size: 17px; font-weight: bold; fill: #111 }\n"
-          ".rank { font-weight: bold }\n"
-          ".round { font-weight: bold; fill: #555 }\n"
-          ".small { font-size: 10px; fill: #666 }\n"
-          ".label { font: 10px 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: inherit;\n"
-          "  stroke: #fff; stroke-width: 2px; stroke-linejoin: round; paint-order: stroke }\n"
-          ".below { font-size: 8px }\n"
-          ".life { stroke: #ccc; fill: none }\n"
-          ".edge { stroke: #ddd; stroke-dasharray: 2 3; fill: none }\n"
-          ".line { stroke-width: 1.5px; fill: none }\n"
-          ".hit { stroke: #fff; stroke-opacity: 0; stroke-width: 7px; fill: none }\n"
-          ".solid { stroke: none }\n"
-          ".combined .line { stroke-dasharray: 5 3 }\n"
-          ".plus { fill: #fff; stroke-width: 1.3px }\n"
-          ".dense .line { stroke-width: .7px; stroke-opacity: .6 }\n"
-          ".dense .solid { fill-opacity: .8 }\n"
-          ".mark rect { fill: #f2f2f2; stroke: #888 }\n"
-          ".fence { fill: #777; fill-opacity: .55 }\n"
-          ".message:hover .line { stroke-width: 3px; stroke-opacity: 1 }\n"
-          "</style>\n",
-          out);
-}
+static const char style[] =
+    "text { font: 11px 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif; fill: #333 }\n"
+    ".title { font-size: 17px; font-weight: bold; fill: #111 }\n"
+    ".rank { font-weight: bold }\n"
+    ".round { font-weight: bold; fill: #555 }\n"
+    ".small { font-size: 10px; fill: #666 }\n"
+    ".label { font: 10px 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: inherit;\n"
+    "  stroke: #fff; stroke-width: 2px; stroke-linejoin: round; paint-order: stroke }\n"
+    ".below { font-size: 8px }\n"
+    ".life { stroke: #ccc; fill: none }\n"
+    ".edge { stroke: #ddd; stroke-dasharray: 2 3; fill: none }\n"
+    ".line { stroke-width: 1.5px; fill: none }\n"
+    ".hit { stroke: #fff; stroke-opacity: 0; stroke-width: 7px; fill: none }\n"
+    ".solid { stroke: none }\n"
+    ".combined .line { stroke-dasharray: 5 3 }\n"
+    ".plus { fill: #fff; stroke-width: 1.3px }\n"
+    ".dense .line { stroke-width: .7px; stroke-opacity: .6 }\n"
+    ".dense .solid { fill-opacity: .8 }\n"
+    ".mark rect { fill: #f2f2f2; stroke: #888 }\n"
+    ".fence { fill: #777; fill-opacity: .55 }\n"
+    ".message:hover .line { stroke-width: 3px; stroke-opacity: 1 }\n";
 
 /* Returns its height. */
 static double draw_body(const struct drawing *d, const char *title, const char *summary)
@@ -220,9 +214,9 @@ static double draw_body(const struct drawing *d, const char *title, const char *
     char only[80] = "";
     if (d->only >= 0)
         snprintf(only, sizeof only, "; only what rank %d sends and receives is shown", d->only);
-    put_line(d, 16, 30, "class=\"title\"", "%s", title);
-    put_line(d, 16, 50, "", "%s", summary);
-    put_line(d, 16, 67, "class=\"small\"", "%zu message%s, %zu element%s, %d round%s%s",
+    put_line(d->out, 16, 30, "class=\"title\"", "%s", title);
+    put_line(d->out, 16, 50, "", "%s", summary);
+    put_line(d->out, 16, 67, "class=\"small\"", "%zu message%s, %zu element%s, %d round%s%s",
              flow->count, plural(flow->count), elements, plural(elements), flow->rounds,
              plural((size_t)flow->rounds), only);
     for (int i = 0; i < flow->rounds; i++)
@@ -238,24 +232,11 @@ static double draw_body(const struct drawing *d, const char *title, const char *
     return legend_draw(d, d->picture.bottom + 44) + 24;
 }
 
-static void draw_frame(FILE *out, const char *title, double width, double height, const char *body)
-{
-    fprintf(out,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-            "viewBox=\"0 0 %.0f %.0f\">\n<title>",
-            width, height, width, height);
-    markup_put(out, title);
-    fputs("</title>\n", out);
-    put_style(out);
-    fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n", body);
-}
-
 /* The body is drawn first, since the frame needs its size. */
 static enum status picture_put(struct drawing *d, const char *title, const char *summary,
                                const char *path)
 {
-    char *body = NULL, *text = NULL;
+    char *body = NULL;
     size_t length = 0;
     double width = fmax(d->picture.right + MARGIN, WIDTH_LEAST), height = 0;
     width = fmax(width, 40 + TITLE_LETTER * (double)strlen(title));
@@ -263,14 +244,9 @@ static enum status picture_put(struct drawing *d, const char *title, const char 
     if (d->out)
         height = draw_body(d, title, summary);
     bool good = d->out && fclose(d->out) == 0;
-    d->out = good ? open_memstream(&text, &length) : NULL;
-    if (d->out)
-        draw_frame(d->out, title, width, height, body);
-    good = d->out && fclose(d->out) == 0;
-    enum status status = good ? output_put(text, length, path, NULL)
-                              : fail(STATUS_ERROR, "not enough memory for the picture: free some");
+    const struct svg_frame frame = {title, style, width, height};
+    enum status status = svg_put(&frame, good ? body : NULL, path);
     free(body);
-    free(text);
     return status;
 }
 

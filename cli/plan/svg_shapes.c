@@ -1,26 +1,28 @@
 /*
- * svg_shapes.c - text, arrow heads, dots, boxes and colours of a plan's picture.
+ * svg_shapes.c - text, arrow heads, dots, boxes and colours of pictures, and the file around one.
  */
 #include "cli/plan/svg_shapes.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
+#include "base/log.h"
 #include "cli/printers/markup.h"
+#include "cli/printers/output.h"
 
 #define LUMINANCE_MOST 105.0
 
-void put_line(const struct drawing *d, double x, double y, const char *attributes,
-              const char *format, ...)
+void put_line(FILE *out, double x, double y, const char *attributes, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(d->out, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *attributes ? " " : "", attributes);
-    markup_put(d->out, text);
-    fputs("</text>\n", d->out);
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *attributes ? " " : "", attributes);
+    markup_put(out, text);
+    fputs("</text>\n", out);
 }
 
 /* Ranks have different hues; neighbours differ in lightness, too. */
@@ -86,4 +88,32 @@ void put_box(const struct drawing *d, double x, double y, enum operation_kind ki
     if (count > 1)
         fprintf(d->out, "%zu", count);
     fputs("</text>", d->out);
+}
+
+static void frame_put(FILE *out, const struct svg_frame *frame, const char *body)
+{
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+            "viewBox=\"0 0 %.0f %.0f\">\n<title>",
+            frame->width, frame->height, frame->width, frame->height);
+    markup_put(out, frame->title);
+    fprintf(out,
+            "</title>\n<style>\n%s</style>\n<rect width=\"100%%\" height=\"100%%\" "
+            "fill=\"#fff\"/>\n%s</svg>\n",
+            frame->style, body);
+}
+
+enum status svg_put(const struct svg_frame *frame, const char *body, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = body ? open_memstream(&text, &length) : NULL;
+    if (out)
+        frame_put(out, frame, body);
+    bool good = out && fclose(out) == 0;
+    enum status status = good ? output_put(text, length, path, NULL)
+                              : fail(STATUS_ERROR, "not enough memory for the picture: free some");
+    free(text);
+    return status;
 }

@@ -20,6 +20,7 @@
 #include "cli/printers/json_fallbacks.h"
 #include "cli/printers/json_groups.h"
 #include "cli/printers/json_times.h"
+#include "cli/topology/load_json.h"
 
 #define PEERS_MOST  4096 /* of all ranks, in one line */
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
@@ -121,6 +122,8 @@ static void json_begin(struct report *report, const struct job *job,
     }
     json_object_set_new(json->document, "groups", groups_json(job, participants));
     json_object_set_new(json->document, "vendor", vendor_json(job));
+    if (participants->topology)
+        json_object_set_new(json->document, "topology", topology_json(participants->topology));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
     json_store(json);
@@ -337,6 +340,8 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
     json_object_set_new(line, "culprit", result_bottleneck(json, result));
     json_object_set_new(line, "samples", result_samples(job, result));
+    if (result->load)
+        json_object_set_new(line, "load", load_json(result->load));
     if (result->profile)
         json_object_set_new(line, "profile", result_profile(result));
     readings_put(line, &result->devices);

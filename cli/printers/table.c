@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/size.h"
 #include "bootstrap/launcher.h"
 #include "cli/printers/table_columns.h"
 #include "cli/printers/table_devices.h"
@@ -23,6 +24,7 @@
 #include "cli/printers/table_profile.h"
 #include "cli/printers/table_ranking.h"
 #include "cli/printers/table_sampling.h"
+#include "cli/topology/load_text.h"
 #include "run/candidates.h"
 
 /* A line that waits for those that it is compared with. */
@@ -36,6 +38,9 @@ struct table {
     struct stream stream;
     FILE *out; /* over it */
     bool predicted; /* nothing has run */
+    char *loads;    /* of links, as text, for the end */
+    size_t loads_length;
+    FILE *loads_out; /* over it; NULL: there are none */
     struct outcome *outcome;
     bool aside; /* it goes to standard error */
     bool colour;
@@ -346,6 +351,33 @@ static bool held_with(const struct table *table, const struct job *job, const st
            candidates_compete(&job->candidates[held->choice], &job->candidates[result->choice]);
 }
 
+/* The load of links stands below the table. */
+static void load_keep(struct table *table, const struct job *job, const struct result *result)
+{
+    char title[CANDIDATE_TITLE_MOST + 40], bytes[SIZE_TEXT_MOST];
+    if (!table->loads_out)
+        table->loads_out = open_memstream(&table->loads, &table->loads_length);
+    if (!table->loads_out)
+        return;
+    const struct candidate *candidate = &job->candidates[result->choice];
+    snprintf(title, sizeof title, "%s %s at %s", candidate->collective->name, candidate->text,
+             size_format(result->bytes, bytes));
+    load_print(table->loads_out, result->load, title, job->bootstrap.verbosity > 0);
+}
+
+static void loads_drop(struct table *table)
+{
+    if (table->loads_out)
+        fclose(table->loads_out);
+    free(table->loads);
+}
+
+static void loads_print(struct table *table)
+{
+    if (table->loads_out && fflush(table->loads_out) == 0)
+        fputs(table->loads, table->out);
+}
+
 static void table_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct table *table = table_of(report);
@@ -356,6 +388,8 @@ static void table_result(struct report *report, const struct job *job, const str
     if (table->held_count && !held_with(table, job, result))
         release_held(table, job);
     remember_cell(table, result);
+    if (result->load)
+        load_keep(table, job, result);
     if (!held_grow(table)) { /* they are printed without a star */
         release_held(table, job);
         print_line(table, job, result, false);
@@ -402,6 +436,7 @@ static void table_end(struct report *report, const struct job *job, const struct
     for (int i = 0; i < table->fallback_count && (table->on_host || !table->on_device); i++)
         fprintf(table->out, "# %s\n", table->fallbacks[i]);
     received_print(table, job);
+    loads_print(table);
     table_flush(table);
 }
 
@@ -446,6 +481,7 @@ void table_close(struct report *report)
 {
     if (!report)
         return;
+    loads_drop(table_of(report));
     fclose(table_of(report)->out);
     free(table_of(report)->cells);
     free(table_of(report)->held);

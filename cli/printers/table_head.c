@@ -203,6 +203,9 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
         fprintf(out, "; root %d", job->root);
     if (participants->model)
         print_model(out, job, participants->model);
+    if (participants->topology)
+        fprintf(out, "\n# on %s; ranks placed %s", topology_words(participants->topology),
+                job->place ? job->place : "block");
     else
         print_iterations(out, job, participants);
     fputs("\n", out);

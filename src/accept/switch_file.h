@@ -1,14 +1,7 @@
 /*
  * switch_file.h - which hosts stand behind which switches (--switches FILE).
  *
- * A line of the file is Slurm's, as in topology.conf, or a switch and its hosts:
- *
- *     SwitchName=s1 Nodes=n[1-16]             s1: n[1-16,18]
- *     SwitchName=spine Switches=s[1-4]
- *
- * '#' begins a comment; a line whose last character is a backslash goes on in the next one. Case
- * matters in names, and not in Slurm's keys. Other keys than these three are skipped. Switches of
- * several parents are allowed, as in a fat tree.
+ * topology/switch_tree.h has the form of the file.
  */
 #ifndef CCTEST_ACCEPT_SWITCH_FILE_H
 #define CCTEST_ACCEPT_SWITCH_FILE_H

@@ -73,6 +73,9 @@ struct problem {
     const struct counts *counts; /* forms with counts, and sendrecv; else NULL. Not owned */
     const struct shape *shape;   /* the groups of ranks; NULL: not known. Not owned */
     const int *members; /* the job's ranks that these are, ascending; NULL: the same. Not owned */
+    /* Of each of the job's ranks, its place on a short ring: different numbers. NULL: not known, and
+     * rings go by the numbers of ranks. Not owned. */
+    const int *ring_place;
 };
 
 /* The job's rank that a rank of the problem is. */

@@ -19,6 +19,7 @@
 #include "run/job.h"
 #include "run/split.h"
 #include "simulate/model.h"
+#include "topology/link_load.h"
 #include "verdict/rank_state.h"
 
 /* Where one rank's time went in the timed iterations of a line. */
@@ -61,6 +62,7 @@ struct result {
     int channels; /* 0: a vendor's library has its own */
     double predicted_us; /* p50 by the model of --model; 0: there is none, or it cannot tell */
     bool is_predicted; /* its times are those of a model; there were no iterations */
+    const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
     long iterations, checked;
     size_t wrong; /* wrong elements, over all ranks and checked iterations */
     /* Of each group; the results free them. The three by p50, of equal ones the first; there may be
@@ -117,6 +119,7 @@ struct participants {
     const struct memory_device *devices;
     const char *bootstrap;
     const struct model *model; /* that predicts; NULL: the ranks run */
+    const struct topology *topology; /* that they sit on; NULL: none is given */
 };
 
 /* Has the line times? */

@@ -143,7 +143,8 @@ enum status job_problem(const struct job *job, const struct candidate *candidate
                     .in_place = job->in_place,
                     .finishes = candidate->reduction && candidate->reduction->finishes,
                     .shape = group->nodes,
-                    .members = group->members}};
+                    .members = group->members,
+                    .ring_place = group->ring_place}};
     enum status status = STATUS_OK;
     if (choice->algorithm && choice->algorithm->partner)
         status = choice_partners(choice, ranks, counts);

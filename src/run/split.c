@@ -230,6 +230,7 @@ void split_free(struct split *split)
         shape_free(split->nodes[g]);
     free(split->nodes);
     shape_free(split->groups);
+    free(split->ring_place);
     *split = (struct split){0};
 }
 

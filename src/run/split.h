@@ -47,6 +47,7 @@ enum status split_groups(const struct split_spec *spec, int ranks, const int *no
 struct split {
     struct shape *groups; /* of the job's ranks; NULL: not known before the nodes are */
     struct shape **nodes; /* by group: the nodes among its ranks; NULL: not known yet, as above */
+    int *ring_place;      /* of each of the job's ranks: problem->ring_place; NULL: not known */
 };
 void split_free(struct split *split); /* zeroed is allowed */
 
@@ -56,6 +57,7 @@ struct rank_group {
     int ranks;                 /* in it */
     const int *members;        /* the job's ranks that these are */
     const struct shape *nodes; /* NULL: not known yet */
+    const int *ring_place;     /* as in struct split */
 };
 
 /* The groups are known. */
@@ -65,7 +67,8 @@ static inline struct rank_group split_group(const struct split *split, int numbe
     return (struct rank_group){.number = number,
                                .ranks = shape_size(groups, number),
                                .members = groups->members + groups->start[number],
-                               .nodes = split->nodes ? split->nodes[number] : NULL};
+                               .nodes = split->nodes ? split->nodes[number] : NULL,
+                               .ring_place = split->ring_place};
 }
 
 /* The nodes among the ranks of each group, if that is the same for all; else NULL. */

@@ -4,6 +4,7 @@
 #include "schedule/algorithm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -221,9 +222,75 @@ size_t call_length(const struct call *call, int from, int to)
     if (!call->problem
              ->counts) /* all blocks have one length, also in parts of composed algorithms */
         return message_length(view_block(&call->source, to));
+    if (call->order) {
+        from = call->order[from];
+        to = call->order[to];
+    }
     size_t offset, length = collective_block(call->problem, from, BUFFER_SOURCE, to, &offset);
     return channel_slice(length, call->channel, call->channels).length;
 }
+
+/* ---- the order of a ring ---- */
+
+const char *const order_words[] = {"natural", "auto", NULL};
+
+/* A group rank, and its place on the ring. */
+struct ring_member {
+    int place, rank;
+};
+
+static int ring_members_compare(const void *a, const void *b)
+{
+    const struct ring_member *x = a, *y = b;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* The group ranks by their places. NULL: the builder has failed. */
+static int *ring_members(struct builder *b, const struct group *group, const int *place)
+{
+    int *members = index_array(b, group->size);
+    struct ring_member *sorted = builder_draft(b, (size_t)group->size * sizeof *sorted);
+    if (!members || !sorted)
+        return NULL;
+    for (int r = 0; r < group->size; r++)
+        sorted[r] = (struct ring_member){place[group->ranks ? group->ranks[r] : r], r};
+    qsort(sorted, (size_t)group->size, sizeof *sorted, ring_members_compare);
+    for (int i = 0; i < group->size; i++)
+        members[i] = sorted[i].rank;
+    return members;
+}
+
+/* A view of one block is of the whole vector; others have one for each rank. */
+static struct view view_ordered(struct builder *b, const struct view *view, const int *members)
+{
+    return view->blocks > 1 ? view_select(b, view, members, view->blocks) : *view;
+}
+
+/* Lets the algorithm of the choice write, with the ranks in the order that it is to have. */
+static void call_write(struct builder *b, const struct choice *choice, const struct call *call)
+{
+    const int *place = call->problem->ring_place;
+    int option = option_index(choice->algorithm, "order");
+    if (!place || option < 0 || choice->options[option] == 0) {
+        choice->algorithm->write(b, call);
+        return;
+    }
+    int *members = ring_members(b, call->group, place);
+    if (!members)
+        return;
+    struct group group = group_part(b, call->group, members, call->group->size);
+    struct call ordered = *call;
+    ordered.group = &group;
+    ordered.order = members;
+    ordered.source = view_ordered(b, &call->source, members);
+    ordered.destination = view_ordered(b, &call->destination, members);
+    for (int i = 0; i < group.size; i++)
+        if (members[i] == call->root)
+            ordered.root = i;
+    choice->algorithm->write(b, &ordered);
+}
+
+/* ---- parts ---- */
 
 /* In each storage the memory from the first to the last element that a view touches. */
 struct hull {
@@ -275,7 +342,11 @@ void call_part(struct builder *b, const struct call *call, const char *option,
     int index = option_index(call->choice->algorithm, option), size = part->group->size;
     struct choice choice = part_choice(&call->choice->parts[index], collective);
     struct problem problem = {
-        .collective = collective_of(collective), .ranks = size, .root = part->root, .count = 1};
+        .collective = collective_of(collective),
+        .ranks = size,
+        .root = part->root,
+        .count = 1,
+        .ring_place = call->problem->ring_place};
     struct call inner = {
         .problem = &problem,
         .group = part->group,
@@ -291,7 +362,7 @@ void call_part(struct builder *b, const struct call *call, const char *option,
             view_nothing(b, collective_blocks(problem.collective, BUFFER_DESTINATION, size));
     }
     inner.in_place = views_overlap(b, &inner.source, &inner.destination);
-    choice.algorithm->write(b, &inner);
+    call_write(b, &choice, &inner);
 }
 
 /* In place, a channel's slices of source and destination share memory if their blocks have equal
@@ -304,7 +375,8 @@ static bool channels_collide(const struct problem *problem, int channels)
            collective->destination.blocks;
 }
 
-/* The schedule keeps a copy of the problem, but not its shape, which may be freed earlier. */
+/* The schedule keeps a copy of the problem, but neither its shape nor its ring, which may be freed
+ * earlier. */
 static enum status write_shaped(const struct choice *choice, const struct problem *problem,
                                 int rank, int channels, bool runs, struct schedule **schedule)
 {
@@ -334,12 +406,13 @@ static enum status write_shaped(const struct choice *choice, const struct proble
             .channels = channels,
         };
         b->channel = (uint32_t)c;
-        choice->algorithm->write(b, &call);
+        call_write(b, choice, &call);
         if (problem->finishes)
             put_finish(b, call.group, view_all(b, &call.destination),
                        view_all(b, &call.destination));
     }
     b->schedule->problem.shape = NULL;
+    b->schedule->problem.ring_place = NULL;
     return builder_finish(b, runs, schedule);
 }
 

@@ -34,6 +34,7 @@ struct call {
     bool in_place;
     const struct choice *choice;
     int channel, channels; /* the views are slice `channel` of `channels` of every block */
+    const int *order; /* of each group rank, its rank in the problem; NULL: the same */
 };
 
 /* The source, unchanged by writes to the destination: in place a copy in scratch, else call->source
@@ -60,6 +61,15 @@ struct algorithm_option {
     unsigned collectives;      /* OPTION_PART: SERVES() of the collectives of the part */
     const char *standard_part; /* OPTION_PART: its name */
 };
+
+/* An option that needs no code: with order=auto, and where problem->ring_place is known, the group
+ * of the call has its ranks in the order of their places, and the views have their blocks likewise. */
+#define OPTION_ORDER                                                                               \
+    {.name = "order",                                                                              \
+     .help = "of the ranks on the ring: by number, or 'auto': near ones beside each other",        \
+     .kind = OPTION_WORD,                                                                          \
+     .words = order_words}
+extern const char *const order_words[]; /* "natural", "auto" */
 
 #define ALGORITHM_OPTIONS_MOST 4
 #define ALGORITHM_ALIASES_MOST 6

@@ -1,8 +1,8 @@
 /*
  * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
  *
- * The ranks exchange five times, and twice more if no CPU reads their buffers. Each exchange needs
- * what followed from the one before it:
+ * The ranks exchange five times, twice more if no CPU reads their buffers, and twice before if a ring
+ * has order=auto (ring_places.c). Each exchange needs what followed from the one before it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
  *    the barrier of its host, which the host's first rank makes. Then each rank binds itself to a
@@ -34,6 +34,7 @@
 #include "run/candidates.h"
 #include "session/device_setup.h"
 #include "session/link_setup.h"
+#include "session/ring_places.h"
 #include "session/vendor_setup.h"
 
 #define RANK_BYTES   ((size_t)1 << 20)  /* a process, its stacks and its connections, as measured */
@@ -352,7 +353,9 @@ static enum status session_prepare(struct session *session)
         node_ranks_compare(&runner->node, session->membership,
                            control_members(session->control)[runner->rank].host);
     control_enter(session->control, PHASE_SETUP);
-    return status == STATUS_OK ? session_split(session) : status;
+    if (status == STATUS_OK)
+        status = session_split(session);
+    return status == STATUS_OK ? session_find_ring(session) : status;
 }
 
 enum status session_set_up(struct session *session)

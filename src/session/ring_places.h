@@ -1,0 +1,13 @@
+/*
+ * ring_places.h - the order of the ranks on a ring (order=auto), from where they run.
+ */
+#ifndef CCTEST_SESSION_RING_PLACES_H
+#define CCTEST_SESSION_RING_PLACES_H
+
+#include "session/session_internal.h"
+
+/* Fills runner->split.ring_place if a candidate asks for it. Called by all ranks together, before any
+ * schedule is written. They exchange the CPUs that they may use, and then the places that follow. */
+enum status session_find_ring(struct session *session);
+
+#endif
