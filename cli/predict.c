@@ -154,6 +154,8 @@ static void result_report(struct report *report, const struct job *job, int choi
 static enum status lines_predict(const struct job *job, const struct model *model,
                                  const struct absent_ranks *absent, struct report *report)
 {
+    const struct prediction_hosts hosts = {
+        .node = absent->node, .topology = absent->placed.topology, .end = absent->placed.end};
     const struct rank_group all = split_group(&absent->split, 0);
     enum status status = STATUS_OK;
     for (int first = 0, end; first < job->candidate_count && status == STATUS_OK; first = end) {
@@ -165,7 +167,7 @@ static enum status lines_predict(const struct job *job, const struct model *mode
                 struct prediction prediction;
                 if (!candidate_runs_at(&job->candidates[c], bytes))
                     continue;
-                status = prediction_make(job, &job->candidates[c], bytes, &all, absent->node, model,
+                status = prediction_make(job, &job->candidates[c], bytes, &all, &hosts, model,
                                          &prediction);
                 if (status == STATUS_OK) {
                     struct link_load *load;

@@ -14,7 +14,7 @@
 #define RANKS_MANY       1024
 
 enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
-                            const struct rank_group *group, const int *node,
+                            const struct rank_group *group, const struct prediction_hosts *hosts,
                             const struct model *model, struct prediction *prediction)
 {
     struct sized_problem sized;
@@ -37,7 +37,9 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
         .copy = job->copy,
         .chunk = job->chunk,
         .shared = strcmp(job->memory->name, "shared") == 0,
-        .node = node,
+        .node = hosts->node,
+        .topology = hosts->topology,
+        .end = hosts->end,
         .pieces = sized.problem.ranks < RANKS_MANY ? PIECES_MOST : PIECES_MANY,
     };
     *prediction = (struct prediction){

@@ -7,17 +7,23 @@
 #include "run/job.h"
 #include "simulate/simulator.h"
 
+/* Where the ranks of a group sit; as in struct simulation. */
+struct prediction_hosts {
+    const int *node;
+    const struct topology *topology; /* NULL: not known */
+    const int *end;
+};
+
 struct prediction {
     size_t count, bytes; /* as in struct result */
     double time;         /* us, of an iteration, as the table shows it */
     struct simulated simulated; /* for simulated_free() */
 };
 
-/* Of one candidate at one size (bytes, as asked), for one group of ranks. `node`: the host of each of
- * its ranks, as in struct simulation. A root that rotates is taken to be rank 0. Errors as of
+/* Of one candidate at one size (bytes, as asked), for one group of ranks. A root that rotates is taken to be rank 0. Errors as of
  * simulate(). */
 enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
-                            const struct rank_group *group, const int *node,
+                            const struct rank_group *group, const struct prediction_hosts *hosts,
                             const struct model *model, struct prediction *prediction);
 
 #endif

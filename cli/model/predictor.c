@@ -63,8 +63,9 @@ double predictor_line(struct predictor *predictor, const struct job *job,
     log_init(&own, -1, 0); /* a line that cannot be predicted is no failure of the job */
     log_attach(&own);
     const struct rank_group group = split_group(predictor->split, 0);
+    const struct prediction_hosts hosts = {.node = predictor->node};
     enum status status = prediction_make(job, &job->candidates[result->choice], result->asked, &group,
-                                         predictor->node, predictor->model, &prediction);
+                                         &hosts, predictor->model, &prediction);
     log_attach(log);
     if (status == STATUS_OK) {
         simulated_free(&prediction.simulated);

@@ -258,38 +258,99 @@ static double wire_least(const struct link_model *link)
     return least;
 }
 
-/* Gives each channel its ports: of its ends' ranks or hosts, an output and an input each. Where rank 0
- * stands for all, the ranks of its host share its port equally. */
-static enum status ports_open(struct sim_engine *engine)
+/* Resources by their capacity, and the routes of channels over them, as they are made. */
+struct wiring {
+    double *capacity; /* bytes per us */
+    size_t room;      /* of engine->routes */
+    size_t used;
+    uint32_t ranks, shared; /* of the job; of rank 0's host */
+    uint32_t links;         /* of the topology, the first of which is resource 4 * ranks */
+};
+
+/* The output and the input of a channel's ends: of their ranks or hosts. Where rank 0 stands for all,
+ * the ranks of its host share its port equally. */
+static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
+                      double wire)
+{
+    const int *node = engine->simulation->node;
+    bool symmetric = engine->programs->symmetry != SYMMETRY_NONE;
+    bool hosts = channel->link->port == PORT_NODE && node;
+    uint32_t ends[2] = {channel->sender, symmetric ? channel->sender : channel->receiver};
+    for (uint32_t end = 0; end < 2; end++) {
+        uint32_t owner = hosts ? wiring->ranks + (uint32_t)node[ends[end]] : ends[end];
+        double rate = 1 / wire / (symmetric && hosts && wiring->shared > 0 ? wiring->shared : 1);
+        double *capacity = &wiring->capacity[2 * owner + end];
+        *capacity = rate > *capacity ? rate : *capacity;
+        engine->routes[wiring->used++] = 2 * owner + end;
+    }
+}
+
+/* The links of the topology that a channel crosses, each at its multiple of an end's rate. */
+static void links_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
+                      double wire)
+{
+    const struct topology *topology = engine->simulation->topology;
+    const int *end = engine->simulation->end;
+    uint32_t *links = engine->routes + wiring->used;
+    size_t count = topology_route(topology, end[channel->sender], end[channel->receiver], links,
+                                  topology_route_most(topology));
+    for (size_t i = 0; i < count; i++) {
+        struct topology_link link;
+        topology_link_get(topology, links[i], &link);
+        channel->route_latency += link.latency_us;
+        links[i] += 4 * wiring->ranks;
+        wiring->capacity[links[i]] = link.capacity / wire;
+    }
+    wiring->used += count;
+}
+
+static enum status channel_wire(struct sim_engine *engine, struct wiring *wiring,
+                                struct sim_channel *channel)
+{
+    const struct topology *topology = engine->simulation->topology;
+    double wire = wire_least(channel->link);
+    size_t most = 2 + (topology ? topology_route_most(topology) : 0);
+    if (channel->link->port == PORT_NONE || wire == 0)
+        return STATUS_OK;
+    if (wiring->used + most > wiring->room) {
+        size_t room = 2 * wiring->room + 16 * most;
+        uint32_t *routes = realloc(engine->routes, room * sizeof *routes);
+        if (!routes)
+            return fail(STATUS_ERROR, "out of memory for the ways of %u channels",
+                        engine->channel_count);
+        engine->routes = routes;
+        wiring->room = room;
+    }
+    channel->first_resource = (uint32_t)wiring->used;
+    ports_add(engine, wiring, channel, wire);
+    if (topology)
+        links_add(engine, wiring, channel, wire);
+    channel->resources = (uint32_t)wiring->used - channel->first_resource;
+    return STATUS_OK;
+}
+
+static enum status wires_open(struct sim_engine *engine)
 {
     const struct simulation *simulation = engine->simulation;
-    uint32_t ranks = (uint32_t)simulation->problem->ranks, shared = 0;
-    bool symmetric = engine->programs->symmetry != SYMMETRY_NONE;
-    double *capacity = calloc(4 * (size_t)ranks + 1, sizeof *capacity);
-    if (!capacity)
-        return fail(STATUS_ERROR, "out of memory for the ports of %u ranks", ranks);
-    for (uint32_t r = 0; simulation->node && r < ranks; r++)
-        shared += simulation->node[r] == simulation->node[0];
-    for (uint32_t c = 0; c < engine->channel_count; c++) {
-        struct sim_channel *channel = &engine->channels[c];
-        double wire = wire_least(channel->link);
-        bool node = channel->link->port == PORT_NODE && simulation->node;
-        if (channel->link->port == PORT_NONE || wire == 0)
-            continue;
-        uint32_t ends[2] = {channel->sender, symmetric ? channel->sender : channel->receiver};
-        for (uint32_t end = 0; end < 2; end++) {
-            uint32_t owner = node ? ranks + (uint32_t)simulation->node[ends[end]] : ends[end];
-            channel->ports[end] = 2 * owner + end;
-            double rate = 1 / wire / (symmetric && node && shared > 0 ? shared : 1);
-            if (rate > capacity[channel->ports[end]])
-                capacity[channel->ports[end]] = rate;
-        }
-        channel->port_count = 2;
-    }
-    engine->flows = flows_create(capacity, 4 * ranks, 2);
-    free(capacity);
-    return engine->flows ? STATUS_OK
-                         : fail(STATUS_ERROR, "out of memory for the ports of %u ranks", ranks);
+    const struct topology *topology = simulation->topology;
+    struct wiring wiring = {.ranks = (uint32_t)simulation->problem->ranks,
+                            .links = topology ? topology_links(topology) : 0};
+    uint32_t resources = 4 * wiring.ranks + wiring.links;
+    enum status status = STATUS_OK;
+    for (uint32_t r = 0; simulation->node && r < wiring.ranks; r++)
+        wiring.shared += simulation->node[r] == simulation->node[0];
+    wiring.capacity = calloc(resources, sizeof *wiring.capacity);
+    if (!wiring.capacity)
+        return fail(STATUS_ERROR, "out of memory for %u links", resources);
+    for (uint32_t c = 0; c < engine->channel_count && status == STATUS_OK; c++)
+        status = channel_wire(engine, &wiring, &engine->channels[c]);
+    if (status == STATUS_OK)
+        engine->flows = flows_create(wiring.capacity, resources,
+                                     2 + (topology ? (uint32_t)topology_route_most(topology) : 0));
+    free(wiring.capacity);
+    if (status == STATUS_OK && !engine->flows)
+        return fail(STATUS_ERROR, "out of memory for %u links", resources);
+    return status;
 }
 
 enum status engine_open(const struct simulation *simulation, const struct programs *programs,
@@ -309,7 +370,7 @@ enum status engine_open(const struct simulation *simulation, const struct progra
     if (status == STATUS_OK)
         status = channels_open(engine);
     if (status == STATUS_OK)
-        status = ports_open(engine);
+        status = wires_open(engine);
     if (status != STATUS_OK)
         engine_close(engine);
     return status;
@@ -324,6 +385,7 @@ void engine_close(struct sim_engine *engine)
     free(engine->channels);
     free(engine->cores);
     free(engine->pieces);
+    free(engine->routes);
     free(engine->step_end);
     events_free(&engine->events);
     flows_free(engine->flows);

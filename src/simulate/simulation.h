@@ -7,6 +7,7 @@
 #include "memory/memory.h"
 #include "schedule/algorithm.h"
 #include "simulate/model.h"
+#include "topology/topology.h"
 
 struct simulation {
     const struct model *model;
@@ -19,6 +20,8 @@ struct simulation {
     const struct transport_choice *transports; /* that may be used, ended by a NULL transport */
     enum copy_policy copy;
     size_t chunk;    /* bytes; 0: whole messages; GRAIN_AUTO */
+    const struct topology *topology; /* between the hosts; NULL: only their ports are shared */
+    const int *end;  /* of each rank, in the topology */
     bool shared;     /* the buffers lie in memory that peers of the host can map */
     const int *node; /* the host of each rank, from 0, fewer than the ranks; NULL: all have one host */
     bool each_rank;  /* simulates all ranks, also where rank 0 stands for all */

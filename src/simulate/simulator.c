@@ -63,7 +63,8 @@ enum status simulate(const struct simulation *simulation, struct simulated *simu
     struct sim_engine engine;
     enum status status = programs_open(simulation->choice, simulation->problem,
                                        simulation->channels, kind_of, simulation,
-                                       !simulation->each_rank && !ranks_share_cores(simulation),
+                                       !simulation->each_rank && !simulation->topology &&
+                                           !ranks_share_cores(simulation),
                                        &programs);
     if (status != STATUS_OK)
         return status;

@@ -41,7 +41,8 @@ struct sim_channel {
     size_t outstanding;               /* pushed, and not taken */
     double last_arrival;              /* us: messages keep their order */
     uint32_t first_piece, last_piece; /* that wait for the wire, the first on it */
-    uint32_t ports[2], port_count;    /* resources of the wire */
+    uint32_t first_resource, resources; /* of its wire, in engine->routes */
+    double route_latency;             /* us, of the links of a topology */
     bool is_blocked;                  /* its window is full, and it has more to send */
 };
 
@@ -91,6 +92,8 @@ struct sim_engine {
     uint32_t piece_room, free_piece;
     struct events events;
     struct flows *flows;
+    uint32_t *routes; /* resources: first outputs and inputs of ranks and of hosts, then the links of
+                         the topology */
     const struct curve *combine; /* NULL: nothing is combined */
     double *step_end;
     int steps;

@@ -9,7 +9,7 @@
 static void wire_deliver(struct sim_engine *engine, uint32_t number, size_t bytes, double latency)
 {
     struct sim_channel *channel = &engine->channels[number];
-    double at = engine->now + latency;
+    double at = engine->now + latency + channel->route_latency;
     at = at > channel->last_arrival ? at : channel->last_arrival;
     channel->last_arrival = at;
     engine_add(engine, at, EVENT_ARRIVED, number, bytes);
@@ -20,7 +20,7 @@ static void wire_begin(struct sim_engine *engine, uint32_t number)
     const struct sim_channel *channel = &engine->channels[number];
     const struct sim_piece *piece = &engine->pieces[channel->first_piece];
     if (!flows_start(engine->flows, engine->now, (double)piece->bytes, 1 / piece->wire,
-                     channel->ports, channel->port_count, number))
+                     engine->routes + channel->first_resource, channel->resources, number))
         engine->failed = true;
 }
 

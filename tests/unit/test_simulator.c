@@ -209,6 +209,38 @@ static void hosts_share_a_port(void **state)
     counts_free(partners);
 }
 
+/* On a ring of five, messages to the rank after the next one cross two links, each of which carries two
+ * of them; a link of half the rate takes twice as long. */
+static void messages_share_links(void **state)
+{
+    (void)state;
+    static const int seats[] = {0, 1, 2, 3, 4};
+    static const char *const specs[] = {"ring:5", "ring:5:rate=0.5", "ring:5:latency=3"};
+    static const double expected[] = {ALPHA + 2 * COUNT * 4 * BETA, ALPHA + 4 * COUNT * 4 * BETA,
+                                      ALPHA + 2 * 3 + 2 * COUNT * 4 * BETA};
+    struct model *model = textbook(PORT_NODE);
+    model->links[0].distance = DISTANCE_NETWORK;
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_SENDRECV, "ring-shift"));
+    choice.options[0] = 2;
+    for (int i = 0; i < 3; i++) {
+        struct problem problem = problem_of(COLLECTIVE_SENDRECV, 5, COUNT);
+        struct counts *partners;
+        struct topology *topology;
+        assert_int_equal(STATUS_OK, choice_partners(&choice, 5, &partners));
+        assert_int_equal(STATUS_OK, topology_parse(specs[i], &topology));
+        problem.counts = partners;
+        struct simulation simulation = simulation_of(model, &choice, &problem);
+        simulation.node = simulation.end = seats;
+        simulation.topology = topology;
+        double time = time_of(&simulation);
+        if (fabs(time - expected[i]) > 1e-6)
+            print_error("%s: %.3f us, expected %.3f\n", specs[i], time, expected[i]);
+        assert_float_equal(time, expected[i], 1e-6);
+        topology_free(topology);
+        counts_free(partners);
+    }
+}
+
 /* Two ranks on one core take turns; on two they work at the same time. */
 static void ranks_share_a_core(void **state)
 {
@@ -358,6 +390,7 @@ int main(void)
         cmocka_unit_test(textbook_formulas_come_out),
         cmocka_unit_test(messages_share_a_port),
         cmocka_unit_test(hosts_share_a_port),
+        cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
         cmocka_unit_test(long_messages_stream),
         cmocka_unit_test(windows_hold_senders_back),
