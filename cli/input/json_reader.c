@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/input/document.h"
 
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
 {
@@ -22,14 +21,6 @@ void json_reader_fail(struct json_reader *reader, const char *key, const char *f
     va_end(arguments);
     reader->status = fail(STATUS_USAGE, "%.200s: %s%s %s: %s", reader->path, reader->place, key,
                           text, reader->remedy);
-}
-
-json_t *json_reader_open(struct json_reader *reader, const char *path, const char *remedy)
-{
-    json_t *document = NULL;
-    *reader = (struct json_reader){.path = path, .remedy = remedy};
-    reader->status = document_read(path, &document);
-    return document;
 }
 
 /* The value at `key`; NULL after a failure. */

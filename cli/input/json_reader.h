@@ -23,10 +23,6 @@ struct json_reader {
     enum status status;
 };
 
-/* Reads a document of cctest. NULL: it is none, with reader->status as of document_read(); else the
- * caller frees it with json_decref(). */
-json_t *json_reader_open(struct json_reader *reader, const char *path, const char *remedy);
-
 /* Records the sentence that the value at `key` is wrong: "FILE: PLACE.KEY is ...; REMEDY". */
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/input/document.h"
 #include "cli/input/json_reader.h"
 #include "cli/printers/output.h"
 
@@ -105,26 +106,35 @@ static void lists_read(struct json_reader *reader, const json_t *object, struct 
     }
 }
 
-enum status model_read(const char *path, struct model **made)
+enum status model_document_read(const char *path, const json_t *document, struct model **made)
 {
-    struct json_reader reader;
+    struct json_reader reader = {.path = path, .remedy = REMEDY};
     struct model *model = calloc(1, sizeof *model);
+    *made = NULL;
     if (!model)
         return fail(STATUS_ERROR, "out of memory for the model %.200s", path);
-    json_t *document = json_reader_open(&reader, path, REMEDY);
-    const json_t *object = document ? json_reader_object(&reader, document, "model") : NULL;
+    const json_t *object = json_reader_object(&reader, document, "model");
     if (object) {
         strcpy(reader.place, "model.");
         machine_read(&reader, object, model);
         lists_read(&reader, object, model);
     }
-    json_decref(document);
     if (reader.status != STATUS_OK) {
         free(model);
         return reader.status;
     }
     *made = model;
     return STATUS_OK;
+}
+
+enum status model_read(const char *path, struct model **made)
+{
+    json_t *document;
+    enum status status = document_read(path, &document);
+    if (status == STATUS_OK)
+        status = model_document_read(path, document, made);
+    json_decref(document);
+    return status;
 }
 
 /* Writing. */

@@ -11,6 +11,8 @@
 /* STATUS_USAGE, with the file and the place in it, for one that is no model. On success the caller
  * frees *model with free(). */
 enum status model_read(const char *path, struct model **model);
+/* The same of a document that has been read. */
+enum status model_document_read(const char *path, const json_t *document, struct model **model);
 
 /* The document; `residuals` (taken over, NULL: none): how well its numbers fit. NULL: out of memory. */
 json_t *model_json(const struct model *model, json_t *residuals);

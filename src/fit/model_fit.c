@@ -124,13 +124,38 @@ static void row_add(struct fit_part *part, struct link_model *link, const struct
         part_add(part, &row->wire, slope / 2, TINY / 100);
 }
 
+/* Between hosts: what the cores do is as within a host, over the same transport and path; the wire has
+ * the rest. Two ranks cannot tell the two apart. False: the model has no such row. */
+static bool row_add_apart(struct fit_part *part, const struct model *model, struct link_model *link,
+                          const struct fit_measurement *measurement)
+{
+    double time = measurement->benchmarks[0].time, slope = slope_of(measurement);
+    enum path path = path_of(measurement->copy);
+    for (int i = 0; i < model->link_count; i++) {
+        const struct link_model *near = &model->links[i];
+        if (near == link || strcmp(near->transport, link->transport) != 0)
+            continue;
+        for (int p = 0; p < near->path_count; p++) {
+            if (near->paths[p].path != path || link->path_count == PATH_COSTS_MOST)
+                continue;
+            struct path_cost *row = &link->paths[link->path_count++];
+            *row = near->paths[p];
+            part_add(part, &row->latency, time / 2, TINY);
+            part_add(part, &row->wire, slope, TINY / 100);
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum status link_fit(const struct fit_measurement *measurement, struct model *model)
 {
     struct fit_part part = {.count = 0};
     struct link_model *link = link_of(model, measurement);
     if (!link)
         return fail(STATUS_ERROR, "a model has at most %d links", LINK_MODELS_MOST);
-    row_add(&part, link, measurement, 0);
+    if (!measurement->is_apart || !row_add_apart(&part, model, link, measurement))
+        row_add(&part, link, measurement, 0);
     if (measurement->transports[0].transport->local && measurement->copy != COPY_AUTO)
         row_add(&part, link, measurement, EAGER_MOST + 1);
     return part_fit(&part, measurement, model);

@@ -17,7 +17,7 @@ const char *const copy_names[] = {
     [COPY_AUTO] = "auto", [COPY_BCOPY] = "bcopy", [COPY_ZCOPY] = "zcopy", [COPY_LL] = "ll", NULL,
 };
 
-const char *const path_names[PATHS] = {
+const char *const path_names[PATHS + 1] = {
     [PATH_LINE] = "line",
     [PATH_BCOPY] = "bcopy",
     [PATH_ZCOPY] = "zcopy",

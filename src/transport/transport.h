@@ -38,7 +38,7 @@ extern const char *const copy_names[]; /* ended by NULL: "auto", "bcopy", "zcopy
 
 /* The paths of payload bytes, counted per endpoint. */
 enum path { PATH_LINE, PATH_BCOPY, PATH_ZCOPY, PATH_LL, PATHS };
-extern const char *const path_names[PATHS]; /* "line", "bcopy", "zcopy", "ll" */
+extern const char *const path_names[PATHS + 1]; /* ended by NULL: "line", "bcopy", "zcopy", "ll" */
 
 struct traffic {
     uint64_t received[PATHS]; /* payload bytes */

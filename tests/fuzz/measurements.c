@@ -1,6 +1,7 @@
 /*
- * measurements.c - JSON of earlier runs that a user gives: results, held against the guidelines; and
- * what was tuned, from which algorithms are picked and files for other libraries are made.
+ * measurements.c - JSON of earlier runs that a user gives: results, held against the guidelines; a
+ * model, by which times are predicted; and what was tuned, from which algorithms are picked and files
+ * for other libraries are made.
  *
  * Input: a document.
  */
@@ -14,7 +15,9 @@
 #include "cli/export/ompi.h"
 #include "cli/input/results.h"
 #include "cli/input/tuning_file.h"
+#include "cli/model/model_file.h"
 #include "fuzz.h"
+#include "simulate/simulator.h"
 
 #define LINES_MOST 200 /* each is compared with each */
 
@@ -59,6 +62,36 @@ static void tuned_use(const struct tuned *tuned)
     json_decref(mpich_json(tuned));
 }
 
+/* A model that is taken predicts something. */
+static void model_use(const json_t *document)
+{
+    struct model *model;
+    if (model_document_read("m.json", document, &model) != STATUS_OK)
+        return;
+    const struct transport_choice choices[] = {{.transport = transport_find("tcp")}, {NULL}};
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLREDUCE, "rabenseifner"));
+    const struct problem problem = {
+        .collective = collective_of(COLLECTIVE_ALLREDUCE), .ranks = 5, .count = 40000};
+    static const int node[] = {0, 0, 1, 1, 2};
+    const struct simulation simulation = {.model = model,
+                                          .choice = &choice,
+                                          .problem = &problem,
+                                          .channels = 1,
+                                          .datatype = datatype_find("float"),
+                                          .reduction = reduction_find("sum"),
+                                          .memory = memory_find("host"),
+                                          .transports = choices,
+                                          .chunk = GRAIN_AUTO,
+                                          .node = node,
+                                          .pieces = 16};
+    struct simulated simulated;
+    if (simulate(&simulation, &simulated) == STATUS_OK) {
+        require(simulated.time >= 0 && isfinite(simulated.time));
+        simulated_free(&simulated);
+    }
+    free(model);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct log log;
@@ -68,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     log_attach(&log);
     if (document) {
         results_judge(document);
+        model_use(document);
         if (tuning_document_read("t.json", document, &tuned) == STATUS_OK)
             tuned_use(tuned);
         else
@@ -105,8 +139,37 @@ static json_t *cell(const char *collective, int ranks, int bytes)
                      "algorithm", "mesh", "time_us", 11.0);
 }
 
+static json_t *model(void)
+{
+    static const struct path_cost path = {.path = PATH_BCOPY,
+                                          .movement = MOVEMENT_PUSH,
+                                          .latency = 5,
+                                          .send_overhead = 1,
+                                          .receive_overhead = 1,
+                                          .send_byte = {2, {{1e4, 1e-4}, {1e7, 2e-4}}},
+                                          .receive_byte = {1, {{1e4, 1e-4}}},
+                                          .wire = 1e-3,
+                                          .window = 65536};
+    struct model *model = calloc(1, sizeof *model);
+    if (!model)
+        abort();
+    *model = (struct model){.host = "h", .cores = 2, .start = 0.1, .core_switch = 1};
+    model->combines[model->combine_count++] =
+        (struct combine_cost){.datatype = "float", .reduction = "sum", .byte = {1, {{1, 1e-4}}}};
+    for (int d = 0; d < DISTANCES; d++)
+        model->links[model->link_count++] = (struct link_model){.transport = "tcp",
+                                                                .distance = (enum rank_distance)d,
+                                                                .port = PORT_NODE,
+                                                                .paths = {path},
+                                                                .path_count = 1};
+    json_t *document = model_json(model, NULL);
+    free(model);
+    return document;
+}
+
 void fuzz_seeds(void)
 {
+    seed("model", model());
     seed("results", json_pack("{s:[o, o, o, o]}", "results", result("allreduce", 1024, 90),
                               result("reduce", 1024, 20), result("broadcast", 1024, 10),
                               result("broadcast", 4096, 5)));

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""How near do predictions come? Fits a model, runs every algorithm that `cctest list` names, and compares p50 with the prediction.
+
+Settings: two ranks over shm and over tcp, each with a core; as many ranks as twice the cores, as two groups, over shm; and ranks
+on hosts (network namespaces, fidelity.sh) whose links have a set rate. Each has a model of its own kind of links. The error of
+a cell is |predicted / measured - 1|. Each cell is measured in several jobs, of which the median counts: the noise that is
+printed beside the errors is by how much a job differs from that median, in the median of cells.
+"""
+import argparse
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "campaign"))
+import hosts as networks # pylint: disable=wrong-import-position
+
+WORST = 10
+
+
+class Runner:
+    """Runs cctest here, or a rank on each of some hosts."""
+
+    def __init__(self, cctest, network, port=5100):
+        self.cctest, self.network, self.port = cctest, network, port
+
+    def here(self, *words):
+        done = subprocess.run([self.cctest, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"cctest {' '.join(words)}: status {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def on(self, dealt, *words):
+        """`dealt`: the host of each rank."""
+        self.port += 1
+        where = f"{self.network.address(dealt[0])}:{self.port}"
+        ranks = [subprocess.Popen(self.network.on(host, self.cctest, *words, "--rendezvous", where, "--rank", str(rank), "--world",
+                                                  str(len(dealt))), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                 for rank, host in enumerate(dealt)]
+        ends = [rank.communicate() for rank in ranks]
+        if any(rank.returncode for rank in ranks):
+            sys.exit(f"cctest {' '.join(words)} on hosts {dealt}: {ends[0][1].strip()}")
+        return ends[0][0]
+
+    def run(self, dealt, *words):
+        return self.on(dealt, *words) if dealt else self.here(*words)
+
+
+def times(text):
+    """{(collective, algorithm): p50 in us}"""
+    return {(line["collective"], line["algorithm"]): line["time_us"]["p50"] for line in json.loads(text)["results"]}
+
+
+def compare(runner, model, setting, arguments):
+    """The cells of a setting: (predicted / measured, spread, name)"""
+    cells = []
+    for size in arguments.sizes.split(","):
+        words = ["all", "-a", "all", "-b", size, "-e", size, "-x", setting["x"], *setting["words"], "--json", "-"]
+        ran = [] if setting["dealt"] else ["--np", str(setting["ranks"])]
+        predicted = times(runner.here("predict", *words, "--model", model, "--np", str(setting["ranks"]), *setting["placed"]))
+        rounds = [times(runner.run(setting["dealt"], *words, *ran, "-c", "0", "-w", "3", "-n", setting["iterations"]))
+                  for _ in range(arguments.rounds)]
+        for name, time in predicted.items():
+            measured = [each[name] for each in rounds if each.get(name)]
+            if measured:
+                middle = statistics.median(measured)
+                spread = statistics.median(abs(one / middle - 1) for one in measured)
+                cells.append((time / middle, spread, f"{setting['name']}: {name[0]} {name[1]} {size}", middle, time))
+    return cells
+
+
+def report(title, cells):
+    errors = sorted(abs(cell[0] - 1) for cell in cells)
+    print(f"{title:44} {len(cells):6} {statistics.median(errors):8.1%} {errors[int(len(errors) * 0.9)]:8.1%} "
+          f"{statistics.median(cell[0] for cell in cells):8.2f} {statistics.median(cell[1] for cell in cells):8.1%}", flush=True)
+
+
+def settings(network, cores):
+    yield {"name": "2 ranks, shm", "model": "local", "x": "shm", "ranks": 2, "dealt": None, "words": [], "placed": [], "iterations": "30"}
+    yield {"name": "2 ranks, tcp", "model": "local", "x": "tcp", "ranks": 2, "dealt": None, "words": [], "placed": [], "iterations": "30"}
+    yield {"name": f"{2 * cores} ranks on {cores} cores, shm", "model": "local", "x": "shm", "ranks": 2 * cores, "dealt": None,
+           "words": [], "placed": [], "iterations": "30"}
+    if network:
+        yield {"name": "4 hosts of 1 rank, tcp", "model": "hosts", "x": "tcp", "ranks": 4, "dealt": [1, 2, 3, 4], "words": [],
+               "placed": ["--shape", "4x1"], "iterations": "5"}
+        yield {"name": "2 hosts of 2 ranks, shm and tcp", "model": "hosts", "x": "shm,tcp", "ranks": 4, "dealt": [1, 1, 2, 2],
+               "words": [], "placed": ["--shape", "2x2"], "iterations": "5"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cctest", required=True)
+    parser.add_argument("--holders", default="", help="processes that hold the hosts' namespaces")
+    parser.add_argument("--sizes", default="1K,32K,1M")
+    parser.add_argument("--rounds", type=int, default=3, help="jobs of each setting and size")
+    parser.add_argument("--only", default="", help="settings whose names have this")
+    parser.add_argument("--json", help="write the cells")
+    arguments = parser.parse_args()
+    network = networks.Hosts(arguments.holders.split()) if arguments.holders else None
+    runner = Runner(arguments.cctest, network)
+    cores = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder:
+        models = {"local": f"{folder}/local", "hosts": f"{folder}/hosts"}
+        print(runner.here("fit", "-o", models["local"]), flush=True)
+        if network:
+            print(runner.on([1, 2], "fit", "-o", models["hosts"], "-x", "shm,tcp"), flush=True)
+        print(f"# {socket.gethostname()}: p50 of every algorithm, {arguments.sizes}; error = |predicted / measured - 1|")
+        print(f"# {'setting':42} {'cells':>6} {'median':>8} {'p90':>8} {'bias':>8} {'noise':>8}")
+        cells = []
+        for setting in settings(network, cores):
+            if arguments.only in setting["name"]:
+                found = compare(runner, models[setting["model"]], setting, arguments)
+                report(setting["name"], found)
+                cells += found
+        report("all", cells)
+    print("# the worst ten: predicted / measured")
+    for ratio, spread, name, measured, time in sorted(cells, key=lambda cell: -abs(cell[0] - 1))[:WORST]:
+        print(f"  {ratio:6.2f}  {name}: measured {measured:.1f} us (+-{spread:.0%}), predicted {time:.1f}")
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(cells), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
