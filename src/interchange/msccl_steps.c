@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "interchange/msccl_order.h"
+
 static const struct step_type step_types[] = {
     {"s", .sends = true},
     {"r", .receives = true, .stores = true},
@@ -148,7 +150,8 @@ static void order_settle(const struct msccl_reading *reading, struct level_order
         order->ready[order->ready_count++] = index;
 }
 
-static enum status levels_find(struct msccl_reading *reading, int *highest)
+static enum status levels_find(struct msccl_reading *reading, struct msccl_order *clocks,
+                               int *highest)
 {
     size_t count = (size_t)reading->step_count;
     struct level_order order = {.first_waiter = msccl_take(reading, count, sizeof(int)),
@@ -161,6 +164,7 @@ static enum status levels_find(struct msccl_reading *reading, int *highest)
     *highest = 0;
     for (int r = 0; r < order.ready_count; r++) {
         int index = order.ready[r];
+        msccl_order_add(clocks, index);
         struct msccl_step *step = &reading->steps[index];
         const struct thread_block *block = &reading->blocks[step->block];
         int level = step->level + (strcmp(step->type->name, "nop") != 0);
@@ -197,32 +201,42 @@ static void chunk_place(const struct msccl_reading *reading, enum buffer *buffer
     }
 }
 
-/* `count` chunks of a buffer from `first` on. */
+/* The chunks from `first` on that lie one after the other in the rank's buffers, `most` at most. */
+static struct span chunks_run(const struct msccl_reading *reading, enum buffer buffer, size_t first,
+                              size_t most)
+{
+    struct span run = {.buffer = buffer, .offset = first, .times = 1};
+    chunk_place(reading, &run.buffer, &run.offset);
+    while (run.run < most) {
+        enum buffer there = buffer;
+        size_t at = first + run.run;
+        chunk_place(reading, &there, &at);
+        if (there != run.buffer || at != run.offset + run.run)
+            break;
+        run.run++;
+    }
+    run.stride = run.run;
+    return run;
+}
+
+/* The chunks of a step in a buffer from `first` on. */
+#define RUNS_MOST 3 /* in place, what lies before the other buffer, inside it, and behind it */
 static enum status chunks_message(struct msccl_reading *reading, const struct msccl_step *step,
                                   enum buffer buffer, int64_t first, struct message *message)
 {
-    struct span *spans = msccl_take(reading, (size_t)step->count, sizeof *spans);
     struct problem problem = reading->plan->problem;
+    struct span *spans = msccl_take(reading, RUNS_MOST, sizeof *spans);
+    size_t count = (size_t)step->count, used = 0;
+    size_t extent = buffer == BUFFER_SCRATCH ? reading->scratch
+                                             : collective_extent(&problem, reading->rank, buffer);
     if (!spans)
         return msccl_no_memory(reading);
-    size_t used = 0, extent = buffer == BUFFER_SCRATCH
-                                  ? reading->scratch
-                                  : collective_extent(&problem, reading->rank, buffer);
-    for (int64_t i = 0; i < step->count; i++) {
-        enum buffer there = buffer;
-        size_t at = (size_t)(first + i);
-        struct span *last = used ? &spans[used - 1] : NULL;
-        chunk_place(reading, &there, &at);
-        if (there == buffer && at >= extent)
-            return msccl_refuse(reading, step->element,
-                                "the step touches chunk %zu of %s, which has %zu", at,
-                                buffer_names[buffer], extent);
-        if (last && last->buffer == there && last->offset + last->run == at)
-            last->stride = ++last->run;
-        else
-            spans[used++] =
-                (struct span){.buffer = there, .offset = at, .run = 1, .stride = 1, .times = 1};
-    }
+    if ((size_t)first + count > extent)
+        return msccl_refuse(reading, step->element,
+                            "the step touches chunk %zu of %s, which has %zu",
+                            (size_t)first + count - 1, buffer_names[buffer], extent);
+    for (size_t done = 0; done < count && used < RUNS_MOST; done += spans[used++].run)
+        spans[used] = chunks_run(reading, buffer, (size_t)first + done, count - done);
     *message = (struct message){.spans = spans, .count = used};
     return STATUS_OK;
 }
@@ -283,23 +297,34 @@ static void step_write(struct msccl_reading *reading, const struct msccl_step *s
                                          .from = type->receives ? to : from});
 }
 
-static enum status step_convert(struct msccl_reading *reading, const struct msccl_step *step)
+static enum status step_convert(struct msccl_reading *reading, struct msccl_order *clocks,
+                                int index)
 {
+    const struct msccl_step *step = &reading->steps[index];
     struct message from = {0}, to = {0};
     enum status status = STATUS_OK;
+    reading->moved += (size_t)step->count;
+    if (reading->moved > FILE_MOVED_MOST)
+        return msccl_refuse(reading, step->element,
+                            "with this step more than %d chunks are moved, which are not proven",
+                            FILE_MOVED_MOST);
     if (reads_local(step->type))
         status = chunks_message(reading, step, step->from, step->source, &from);
     if (status == STATUS_OK && step->type->stores)
         status = chunks_message(reading, step, step->to, step->destination, &to);
     else if (status == STATUS_OK && step->type->receives)
         status = chunks_unstored(reading, step, &to);
-    if (status == STATUS_OK)
-        step_write(reading, step, from, to);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    msccl_order_touch(clocks, index, &from, false);
+    msccl_order_touch(clocks, index, &to, true);
+    step_write(reading, step, from, to);
+    return STATUS_OK;
 }
 
 /* By levels, each in the order of the file. */
-static enum status levels_convert(struct msccl_reading *reading, int highest)
+static enum status levels_convert(struct msccl_reading *reading, struct msccl_order *clocks,
+                                  int highest)
 {
     size_t count = (size_t)reading->step_count;
     int *next = msccl_take(reading, (size_t)highest + 1, sizeof *next),
@@ -315,13 +340,16 @@ static enum status levels_convert(struct msccl_reading *reading, int highest)
     enum status status = STATUS_OK;
     for (int i = 0; i < reading->step_count && status == STATUS_OK; i++)
         if (strcmp(reading->steps[order[i]].type->name, "nop") != 0)
-            status = step_convert(reading, &reading->steps[order[i]]);
+            status = step_convert(reading, clocks, order[i]);
     return status;
 }
 
 enum status msccl_steps_convert(struct msccl_reading *reading)
 {
+    struct msccl_order *clocks;
     int highest;
-    enum status status = levels_find(reading, &highest);
-    return status == STATUS_OK ? levels_convert(reading, highest) : status;
+    enum status status = msccl_order_open(reading, &clocks);
+    if (status == STATUS_OK)
+        status = levels_find(reading, clocks, &highest);
+    return status == STATUS_OK ? levels_convert(reading, clocks, highest) : status;
 }

@@ -121,7 +121,7 @@ static bool message_uneven(struct message message, size_t count, const uint32_t 
     for (size_t i = 0; i < message.count; i++)
         for (size_t x = 0; x < message.spans[i].run * message.spans[i].times; x++, origins++) {
             const struct span *span = &message.spans[i];
-            size_t at = span->offset + x / span->run * span->stride + x % span->run;
+            size_t at = span_element(span, x);
             if (span->buffer != BUFFER_SCRATCH && at % count != *origins % count)
                 return true;
         }
@@ -158,11 +158,12 @@ static enum status proof_verify(const struct file_plan *plan, const struct probl
                    !problem->collective->sized, proof->origins, &verification);
     if (!verification.right)
         status = fail(
-            STATUS_USAGE, "%.200s is no right %s%s: %s%s", plan->path, problem->collective->name,
-            problem->in_place ? ", in place" : "", verification.error,
+            STATUS_USAGE, "%.200s is no right %s%s: %s%s%s%s", plan->path,
+            problem->collective->name, problem->in_place ? ", in place" : "", verification.error,
             plan->in_place == problem->in_place ? ""
             : plan->in_place ? " (it is written for buffers in place: give --in-place)"
-                             : " (it is written for buffers of their own: leave --in-place out)");
+                             : " (it is written for buffers of their own: leave --in-place out)",
+            plan->note ? "; " : "", plan->note ? plan->note : "");
     verification_free(&verification);
     return status;
 }

@@ -4,8 +4,10 @@
  */
 #include "interchange/schedule_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
@@ -14,6 +16,7 @@
 #include "interchange/json_plan.h"
 #include "interchange/msccl_plan.h"
 #include "interchange/prove_plan.h"
+#include "memory/memory_limits.h"
 
 struct schedule_file {
     struct schedule_file *next;
@@ -23,6 +26,9 @@ struct schedule_file {
     size_t count;
 };
 
+/* Of the text of a file, for the document and the operations. */
+#define MEMORY_FACTOR 12
+
 static enum status file_parse(struct schedule_file *file, const char *text)
 {
     size_t size = strlen(text);
@@ -30,6 +36,12 @@ static enum status file_parse(struct schedule_file *file, const char *text)
         return fail(STATUS_USAGE,
                     "%.200s is larger than 256M: write it for fewer elements, or fewer ranks",
                     file->path);
+    if (size > memory_available() / MEMORY_FACTOR)
+        return fail(
+            STATUS_USAGE,
+            "%.200s is of %zu MiB, which take about %zu times as much memory to be read, and %zu "
+            "MiB are left: write it for fewer elements, or fewer ranks",
+            file->path, size >> 20, (size_t)MEMORY_FACTOR, memory_available() >> 20);
     char first = text[strspn(text, " \t\r\n")];
     enum status status =
         first == '<'
@@ -50,6 +62,11 @@ enum status schedule_file_read(const char *path, struct schedule_file **list,
             *file = known;
             return STATUS_OK;
         }
+    if (access(path, F_OK) != 0)
+        return fail(
+            STATUS_USAGE,
+            "cannot read %.200s: %s: each rank reads the schedules, so its host needs the file",
+            path, strerror(errno));
     enum status status = text_file_read(path, &text);
     if (status != STATUS_OK)
         return status;

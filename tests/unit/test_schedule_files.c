@@ -101,6 +101,9 @@ static const struct edit json_edits[] = {
      "are 2"},
     {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":0",
      "x, plan 0: rank 0's operation 0: a span of \"from\" is empty, or its runs overlap"},
+    {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":2",
+     "x, plan 0: rank 0's operation 0: \"from\" touches source element 2, which is outside: there "
+     "are 2"},
     {"\"run\":2", "\"run\":4194304,\"times\":4194304",
      "x, plan 0: rank 0's operation 0: \"from\" touches source element 17592186044415, which is "
      "outside: there are 2"},
@@ -223,11 +226,39 @@ static void test_in_place(void **state)
     copy_free(&copy);
 }
 
+/* A rank copies its chunk and sends the copy, which the send waits for by its dependency. */
+#define SENDER(id, peer, dependency)                                                               \
+    "<gpu id='" id "' s_chunks='0'><tb id='0' send='-1' recv='-1' chan='0'>\n"                     \
+    "<step s='0' type='cpy' srcbuf='i' srcoff='0' dstbuf='o' dstoff='" id "' cnt='1' depid='-1' "  \
+    "deps='-1'/></tb>\n<tb id='1' send='" peer "' recv='" peer "' chan='0'>\n"                     \
+    "<step s='0' type='s' srcbuf='o' srcoff='" id "' cnt='1' " dependency "/>\n"                   \
+    "<step s='1' type='r' dstbuf='o' dstoff='" peer                                                \
+    "' cnt='1' depid='-1' deps='-1'/></tb></gpu>\n"
+#define SENDERS(dependency)                                                                        \
+    "<algo ngpus='2' nchunksperloop='2' coll='allgather' inplace='0'>" SENDER(                     \
+        "0", "1", dependency) SENDER("1", "0", dependency) "</algo>"
+
+static void test_open_order(void **state)
+{
+    (void)state;
+    struct copy copy = copy_read(msccl_plan_read, SENDERS("depid='0' deps='0'"), 0);
+    expect_copy(&copy);
+    assert_null(copy.plans[0].note);
+    copy_free(&copy);
+    copy = copy_read(msccl_plan_read, SENDERS("depid='-1' deps='-1'"), 0);
+    expect_copy(&copy);
+    assert_string_equal(
+        copy.plans[0].note,
+        "nothing orders the steps of lines 2 and 4, which touch chunk 0 of rank 0's "
+        "destination: MSCCL may run them in either order, and here the first comes first");
+    copy_free(&copy);
+}
+
 /* A file that keeps a part where another one belongs serves only blocks that the parts divide. */
 static void test_uneven(void **state)
 {
     (void)state;
-    char *edited = strdup(exchange), why[300];
+    char *edited = strdup(exchange), why[FILE_WHY_MOST];
     assert_non_null(edited);
     char *text = malloc(strlen(edited) + 2000);
     const char *at = strstr(edited, "{\"kind\":\"reduce\"");
@@ -241,11 +272,11 @@ static void test_uneven(void **state)
     expect_copy(&copy);
     struct problem problem = copy.plans[0].problem;
     problem.count = 6;
-    assert_null(file_plan_refuses(&copy.plans[0], &problem, 1, why, sizeof why));
+    assert_null(file_plan_refuses(&copy.plans[0], &problem, 1, why));
     expect_right(&copy.plans[0], &problem, 1);
     problem.count = 7;
     assert_string_equal(
-        file_plan_refuses(&copy.plans[0], &problem, 1, why, sizeof why),
+        file_plan_refuses(&copy.plans[0], &problem, 1, why),
         "its rank 0's operation 2 puts an element where another one of the block "
         "belongs, so it serves blocks of a multiple of 2 elements, by one channel, and "
         "this is a block of 7 by 1");
@@ -259,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_open_order),
         cmocka_unit_test(test_uneven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
