@@ -156,6 +156,8 @@ usage() { # usage REGEX WORD...
 }
 usage '--rank-counts asks for 5 ranks, and there are 3: start as many \(--np\)$' allreduce --np 3 --rank-counts 2,5
 usage "--rank-counts '1' is (too small|less)" --rank-counts 1
+usage 'root 2 is not among 2 ranks: choose one from 0 to 1, or --rank-counts$' reduce --np 3 -r 2
+usage 'sendrecv cannot be tuned: its algorithms exchange in different patterns' allreduce,sendrecv
 usage "'tango' is not a collective" tango
 usage 'tune measures one datatype and one operation' allreduce -d float,double
 usage 'tune --tuning tuned.json measures nothing: say where its winners go' --tuning tuned.json
