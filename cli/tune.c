@@ -148,6 +148,8 @@ static enum status predicted_read(const struct job *job, struct timed_lines *lin
                       job->tune.predicted);
     if (status == STATUS_OK)
         status = timed_lines_add(lines, document, "");
+    if (status == STATUS_OK && lines->count == 0)
+        say("%.200s has no line with a time: all algorithms are measured", job->tune.predicted);
     for (size_t i = 0; i < lines->count && status == STATUS_OK; i++) {
         struct choice unused; /* the name becomes a word of a command line */
         status = file_choice_read(job->tune.predicted, lines->lines[i].collective,

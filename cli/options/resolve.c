@@ -330,6 +330,22 @@ static void tune_collectives(struct job *job)
             job->collectives[count++] = collectives[i];
 }
 
+/* The algorithms of sendrecv exchange in different patterns, so none is the fastest. */
+static enum status settle_tuned_collectives(struct job *job)
+{
+    int kept = 0;
+    for (int i = 0; job->collectives[i]; i++) {
+        bool sendrecv = job->collectives[i]->id == COLLECTIVE_SENDRECV;
+        if (sendrecv && !job->collectives_all)
+            return fail(STATUS_USAGE, "sendrecv cannot be tuned: its algorithms exchange in different "
+                                      "patterns; leave it out");
+        if (!sendrecv)
+            job->collectives[kept++] = job->collectives[i];
+    }
+    job->collectives[kept] = NULL;
+    return STATUS_OK;
+}
+
 #define TUNE_BUDGET_USUAL 300 /* seconds */
 static enum status settle_tune(const struct command_line *line, struct job *job)
 {
@@ -350,6 +366,8 @@ static enum status settle_tune(const struct command_line *line, struct job *job)
                                   "--predicted out");
     if (source_of(line, "budget") == SOURCE_NONE)
         job->budget = TUNE_BUDGET_USUAL;
+    if (status == STATUS_OK)
+        status = settle_tuned_collectives(job);
     if (status == STATUS_OK)
         status = settle_steps(line, job);
     settle_contract(line, job);

@@ -53,11 +53,11 @@ static json_t *cell_json(const struct race *race)
     }
     double margin = sorted.racers ? race_margin(&sorted) : 0;
     free(sorted.racers);
-    return json_pack("{s:s, s:i, s:i, s:I, s:i, s:o, s:o, s:o}", "collective",
-                     race->collective->name, "ranks", race->ranks, "nodes", race->nodes, "bytes",
-                     (json_int_t)race->bytes, "rounds", race->rounds, "margin",
-                     margin > 0 ? json_real(margin) : json_null(), "algorithms", timed, "wrong",
-                     wrong);
+    return json_pack("{s:s, s:i, s:i, s:s, s:I, s:i, s:o, s:o, s:o}", "collective",
+                     race->collective->name, "ranks", race->ranks, "nodes", race->nodes,
+                     "transport", race->transport, "bytes", (json_int_t)race->bytes, "rounds",
+                     race->rounds, "margin", margin > 0 ? json_real(margin) : json_null(),
+                     "algorithms", timed, "wrong", wrong);
 }
 
 static json_t *errors_json(const struct tuner *tuner)

@@ -52,6 +52,8 @@ static enum status result_enter(struct tuner *tuner, struct race *race, const js
     struct racer *racer = race_racer(race, name);
     if (!racer)
         return fail(STATUS_ERROR, "out of memory for the algorithms of %s", race->collective->name);
+    const char *transport = json_string_value(json_object_get(result, "transport"));
+    snprintf(race->transport, sizeof race->transport, "%s", transport ? transport : "");
     race->bytes = (size_t)json_integer_value(json_object_get(result, "bytes"));
     if (json_integer_value(json_object_get(result, "wrong")) != 0) {
         tuner->wrong++;

@@ -81,6 +81,9 @@ static enum status grid_make(struct tuner *tuner)
         return fail(STATUS_USAGE,
                     "--rank-counts asks for %d ranks, and there are %d: start as many (--np)",
                     all < 2 ? 2 : ranks[count - 1], all);
+    if (job_traits(tuner->job).rooted && tuner->job->root >= ranks[0])
+        return fail(STATUS_USAGE, "root %d is not among %d ranks: choose one from 0 to %d, or --rank-counts",
+                    tuner->job->root, ranks[0], ranks[0] - 1);
     enum status status = STATUS_OK;
     for (int c = 0; tuner->job->collectives[c]; c++)
         for (int r = 0; r < count && status == STATUS_OK; r++)

@@ -40,7 +40,8 @@ struct race {
     struct racer *racers;
     int count, room;
     int rounds;
-    double guess; /* us: what an iteration may take, before the first round; 0: not known */
+    char transport[64]; /* that connected the ranks: "shm", "shm+tcp"; "" before the first round */
+    double guess;       /* us: what an iteration may take, before the first round; 0: not known */
 };
 
 /* The racer of this name; a new one if there is none. NULL: out of memory, or there are too many. */

@@ -5,6 +5,7 @@ For each cell of the grid the picks of both are measured beside the best of all 
 fastest. They and the picks are then measured in ten more rounds, each a job of its own, in another order. Of these the odd
 rounds say which algorithm is the best, and the even ones by how much a pick is slower: the median of the ratios of the rounds.
 A best that is chosen by the same times that it is compared by would always be a little too good.
+How often the median of the best itself differs by more than 5% between odd and even rounds says what the machine lets one see.
 """
 import argparse
 import json
@@ -50,7 +51,7 @@ def iterations(time):
 
 
 def cell(arguments, collective, ranks, size):
-    """(best, {pick of both: its ratio to the best})"""
+    """(best, picks of both, their ratios to the best and that of the best to itself)"""
     picks = [pick(arguments.cctest, collective, ranks, size, tuning) for tuning in (arguments.tuning, None)]
     rough = [measure(arguments.cctest, collective, ranks, size, ["all"], 5) for _ in range(2)]
     order = sorted(rough[0], key=lambda name: min(times[name] for times in rough))
@@ -61,7 +62,8 @@ def cell(arguments, collective, ranks, size):
         rounds.append(measure(arguments.cctest, collective, ranks, size, names, count))
     best = min(names, key=lambda name: statistics.median(times[name] for times in rounds[0::2]))
     ratios = [statistics.median(times[name] / times[best] for times in rounds[1::2]) for name in picks]
-    return best, picks, ratios
+    halves = [statistics.median(times[best] for times in half) for half in (rounds[0::2], rounds[1::2])]
+    return best, picks, ratios + [max(halves) / min(halves)]
 
 
 def share(ratios):
@@ -69,9 +71,9 @@ def share(ratios):
 
 
 def row(title, ratios):
-    tuned, ruled = zip(*ratios)
+    tuned, ruled, noise = zip(*ratios)
     print(f"| {title} | {len(ratios)} | {share(tuned):.0%} | {share(ruled):.0%} | {statistics.median(tuned):.2f} | "
-          f"{statistics.median(ruled):.2f} | {max(tuned):.2f} | {max(ruled):.2f} |", flush=True)
+          f"{statistics.median(ruled):.2f} | {max(tuned):.2f} | {max(ruled):.2f} | {1 - share(noise):.0%} |", flush=True)
 
 
 def main():
@@ -97,8 +99,8 @@ def main():
 
 def study(arguments):
     everything, by_ranks = [], {}
-    print("| | cells | within 5%, tuned | by rule | median, tuned | by rule | worst, tuned | by rule |\n"
-          "| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| | cells | within 5%, tuned | by rule | median, tuned | by rule | worst, tuned | by rule | noise over 5% |\n"
+          "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for collective in arguments.collectives.split(","):
         of_collective = []
         for ranks in map(int, arguments.ranks.split(",")):

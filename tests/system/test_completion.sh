@@ -40,9 +40,9 @@ names() { # names PYTHON-EXPRESSION: its elements, from the JSON `d` of `list`, 
 
 mapfile -t collectives < <(names "[c['name'] for c in d['collectives']]")
 check "there are collectives" test "${#collectives[@]}" -ge 10
-offers "cctest " "${collectives[@]}" all list info plan accept report tune guidelines help
+offers "cctest " "${collectives[@]}" all list info plan accept fit predict report tune guidelines help
 offers "cctest plan " "${collectives[@]}" all
-offers "cctest help " "${collectives[@]}" all list info plan accept report tune guidelines help
+offers "cctest help " "${collectives[@]}" all list info plan accept fit predict report tune guidelines help
 offers "cctest list " "${collectives[@]}"
 offers "cctest info " ""
 offers "cctest li" list
@@ -56,7 +56,7 @@ offers "cctest allreduce -o al" all
 offers "cctest xyz" ""
 
 # Options of each command: those of --help.
-for command in alltoall plan list info accept report tune guidelines help; do
+for command in alltoall plan list info accept fit predict report tune guidelines help; do
     mapfile -t options < <("$CCTEST" help "$command" | sed -nE 's/^  (-., |    )(--[a-z-]+).*/\2/p')
     offers "cctest $command --" "${options[@]}"
 done

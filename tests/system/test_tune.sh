@@ -17,6 +17,7 @@ check "a line for each cell" test "$(grep -c '^  [ab]' "$out")" = 6
 check_json tuned.json 'd["status"] == "ok"' 'd["unmeasured"] == 0' 'd["errors"] == []' \
     '[(c["collective"], c["ranks"], c["bytes"]) for c in d["cells"]] == [("allreduce", 2, 1000), ("allreduce", 2, 64000),
         ("allreduce", 3, 1000), ("allreduce", 3, 64000), ("barrier", 2, 1), ("barrier", 3, 1)] or d["cells"]' \
+    'all(c["transport"] == "shm" and c["nodes"] == 1 for c in d["cells"])' \
     'all(c["algorithms"][0]["rounds"] == c["rounds"] for c in d["cells"])' \
     'all(3 <= c["rounds"] <= 9 and c["margin"] >= 1 and len(c["algorithms"]) >= 3 for c in d["cells"])' \
     'all(a["low_us"] <= a["time_us"] <= a["high_us"] for c in d["cells"] for a in c["algorithms"])' \
@@ -58,7 +59,7 @@ json.dump({"schema": 1, "version": "0.1.0", "results": [{**line, "algorithm": na
 PYTHON
 cctest tune allreduce --np 2 -b 4K -e 4K --predicted model --json predicted.json
 check_status 0
-check_json predicted.json '{a["algorithm"] for a in d["cells"][0]["algorithms"]} == {"ring", "mesh", "linear"}'
+check_json predicted.json '{a["algorithm"].split(":")[0] for a in d["cells"][0]["algorithms"]} == {"ring", "mesh", "linear"}'
 sed 's/"ring"/"ring --json x"/' model >wild
 cctest tune allreduce --np 2 --predicted wild
 check_status 2
@@ -75,7 +76,7 @@ document = json.load(open("tuned.json"))
 document["cells"] = []
 for cell in sys.argv[2:]:
     collective, ranks, size, times = cell.split()
-    document["cells"].append({"collective": collective, "ranks": int(ranks), "nodes": 1, "bytes": int(size), "rounds": 1, "margin": None,
+    document["cells"].append({"collective": collective, "ranks": int(ranks), "nodes": 1, "transport": "shm", "bytes": int(size), "rounds": 1, "margin": None,
         "wrong": [], "algorithms": [{"algorithm": pair.rsplit("@", 1)[0], "time_us": float(pair.rsplit("@", 1)[1]), "low_us": 1, "high_us": 99,
         "rounds": 1} for pair in times.split(",")]})
 json.dump(document, open(sys.argv[1], "w"))
@@ -156,6 +157,8 @@ usage() { # usage REGEX WORD...
 }
 usage '--rank-counts asks for 5 ranks, and there are 3: start as many \(--np\)$' allreduce --np 3 --rank-counts 2,5
 usage "--rank-counts '1' is (too small|less)" --rank-counts 1
+usage 'root 2 is not among 2 ranks: choose one from 0 to 1, or --rank-counts$' reduce --np 3 -r 2
+usage 'sendrecv cannot be tuned: its algorithms exchange in different patterns' allreduce,sendrecv
 usage "'tango' is not a collective" tango
 usage 'tune measures one datatype and one operation' allreduce -d float,double
 usage 'tune --tuning tuned.json measures nothing: say where its winners go' --tuning tuned.json

@@ -17,7 +17,7 @@ cells += [cell("allreduce", 16, 1024, ("dbt", 5), ("ring", 20))]
 cells += [cell("allgather", 4, 16384, ("pat", 5), ("bruck:radix=2", 6)), cell("alltoall", 4, 1024, ("bruck:radix=2", 5)),
           cell("alltoall", 4, 16384, ("bruck:radix=4", 5), ("pairwise", 7)), cell("broadcast", 4, 1024, ("binomial", 5)),
           cell("broadcast", 4, 1 << 22, ("chain", 5)), cell("reduce", 4, 1024, ("rabenseifner", 5)), cell("gather", 4, 1024, ("binomial", 5)),
-          cell("scatter", 4, 1024, ("linear", 5), ("binomial", 6)), cell("reduce_scatter", 4, 1024, ("ring", 5), ("rec-halving", 6)),
+          cell("scatter", 4, 1024, ("linear", 5), ("binomial", 6)), cell("reduce_scatter", 4, 1024, ("ring", 5), ("rec-doubling", 6)),
           cell("barrier", 4, 1, ("dissemination:radix=2", 5)), cell("sendrecv", 4, 1024, ("pingpong", 5))]
 json.dump({"schema": 1, "version": "0.1.0", "command": "tune", "machine": {}, "options": {"protocol": "auto"}, "cells": cells},
           open("tuned", "w"))
@@ -51,7 +51,7 @@ cat >expected <<'RULES'
 9 4 0 2
 11 4 0 7
 12 4 0 3
-13 4 0 3
+13 4 0 2
 15 4 0 1
 RULES
 check "the rules" cmp expected "$out"
@@ -79,7 +79,7 @@ export TMPDIR=$scratch/tmp
 if [[ $("$openmpi" --version 2>/dev/null) =~ "Open MPI"|OpenRTE ]] && "$openmpi" --allow-run-as-root -np 1 true; then
     mpirun=("$openmpi" --allow-run-as-root --oversubscribe --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename)
     for ranks in 4 3; do
-        run "${mpirun[@]}" rules -np $ranks "${calls[@]}" openmpi 64 4000 32768 1048576
+        run "${mpirun[@]}" rules -np $ranks "${calls[@]}" openmpi 4 64 4000 32768 1048576
         check_status 0
         check_says '^right$' "$out"
     done
@@ -108,7 +108,7 @@ fi
 if command -v mpiexec.hydra >/dev/null && ldconfig -p | grep -q libmpich.so.12; then
     export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$scratch/mpich.json
     for ranks in 4 3 2; do
-        run mpiexec.hydra -n $ranks "${calls[@]}" mpich 64 4000 16384 1048576
+        run mpiexec.hydra -n $ranks "${calls[@]}" mpich 4 64 4000 16384 1048576
         check_status 0
         check_says '^right$' "$out"
     done
@@ -133,6 +133,8 @@ assert len(d) == 44, len(d)
 allreduce = d["collective=allreduce"]["comm_type=intra"]
 assert list(allreduce) == ["comm_size<=2", "comm_size<=7", "comm_size=any"], list(allreduce)
 assert list(allreduce["comm_size<=7"]) == ["avg_msg_size<=4095", "avg_msg_size<=131071", "avg_msg_size=any"]
+reduce = d["collective=reduce"]["comm_type=intra"]["comm_size=any"]["avg_msg_size=any"]["is_op_built_in=yes"]
+assert list(reduce["count<pow2"]) == ["algorithm=MPIR_Reduce_intra_binomial"], reduce
 assert list(d["collective=alltoall"]["comm_type=intra"]["comm_size=any"]) == ["avg_msg_size<=1023", "avg_msg_size=any"] # of a block
 PYTHON
 status=$?

@@ -15,7 +15,7 @@
 
 /* The cells of a test: times of some algorithms; those of 0 were not measured. */
 #define NAMES 4
-static const char *const names[NAMES] = {"ring", "recursive-doubling", "recexch", "rhd-far"};
+static const char *const names[NAMES] = {"ring", "recursive-doubling", "recexch", "hier"};
 struct made {
     int ranks;
     size_t bytes;
@@ -121,12 +121,8 @@ static void test_refusals(void **state)
     (void)state;
     static const struct made made[] = {{4, 1024, {20, 30, 40, 10}}, {8, 1024, {20, 30, 40, 10}}};
     struct tuned *tuned = tuned_make(made, 2);
-    const struct problem problem = {.collective = collective_of(COLLECTIVE_ALLREDUCE), .ranks = 6};
-    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLREDUCE, names[3]));
-    char why[256];
-    bool refuses = choice_refuses(&choice, &problem, why, sizeof why) != NULL;
-    assert_picks(tuned, 6, 1024, refuses ? names[0] : names[3],
-                 refuses ? "no. 2 between 4 and 8 ranks in t.json, and rhd-far refuses" : NULL);
+    assert_picks(tuned, 6, 1024, names[0],
+                 "no. 2 between 4 and 8 ranks in t.json, and hier refuses"); /* without nodes */
     tuned_free(tuned);
     static const struct made lacking[] = {{4, 1024, {30, 20, 0, 0}}, {4, 4096, {11, 0, 10, 0}}};
     tuned = tuned_make(lacking, 2);
