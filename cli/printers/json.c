@@ -123,7 +123,7 @@ static void json_begin(struct report *report, const struct job *job,
     json_object_set_new(json->document, "groups", groups_json(job, participants));
     json_object_set_new(json->document, "vendor", vendor_json(job));
     if (participants->topology)
-        json_object_set_new(json->document, "topology", topology_json(participants->topology));
+        json_object_set_new(json->document, "network", topology_json(participants->topology));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
     json_store(json);
