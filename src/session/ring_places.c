@@ -29,7 +29,7 @@ struct rank_places {
 static bool job_orders_rings(const struct job *job)
 {
     for (int c = 0; c < job->candidate_count; c++)
-        if (choice_option(&job->candidates[c].choice, "order") > 0)
+        if (choice_orders(&job->candidates[c].choice))
             return true;
     return false;
 }
