@@ -132,7 +132,7 @@ static void test_places(void **state)
 {
     (void)state;
     struct cpu_place places[5];
-    machine("pack:2 numa:1 l3:2 core:2 pu:1");
+    machine("pack:2 [numa] l3:2 core:2 pu:1");
     for (int rank = 0; rank < 5; rank++)
         rank_may(0, 7);
     for (int rank = 0; rank < 5; rank++) {
@@ -146,7 +146,7 @@ static void test_places(void **state)
     assert_int_equal(CPU_CACHE, cpu_place_shared(&places[0], &places[1]));
     assert_int_equal(CPU_NUMA, cpu_place_shared(&places[1], &places[2]));
     assert_int_equal(CPU_LEVELS, cpu_place_shared(&places[3], &places[4]));
-    machine("pack:2 numa:1 l3:2 core:2 pu:1");
+    machine("pack:2 [numa] l3:2 core:2 pu:1");
     rank_may(0, 3);
     cpu_place_find(masks, ranks, 0, false, &places[0]);
     assert_int_equal(-1, places[0].at[CPU_CACHE]);
