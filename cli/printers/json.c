@@ -123,7 +123,7 @@ static void json_begin(struct report *report, const struct job *job,
     json_object_set_new(json->document, "groups", groups_json(job, participants));
     json_object_set_new(json->document, "vendor", vendor_json(job));
     if (participants->topology)
-        json_object_set_new(json->document, "topology", topology_json(participants->topology));
+        json_object_set_new(json->document, "network", topology_json(participants->topology));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
     json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
     json_store(json);
@@ -360,7 +360,7 @@ static void json_end(struct report *report, const struct job *job, const struct 
 {
     struct json_report *json = json_report_of(report);
     (void)job;
-    json_object_set_new(json->document, "strangers", json_integer(end->rejected));
+    json_object_set_new(json->document, "strangers", end->rejected < 0 ? json_null() : json_integer(end->rejected));
     devices_end(json->document, end);
     for (int i = 0; i < end->error_count; i++)
         error_add(json, &end->errors[i]);

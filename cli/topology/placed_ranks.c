@@ -46,28 +46,10 @@ static int ends_compare(const void *a, const void *b, void *argument)
 /* Ends are numbered host by host, so their order is a good one to begin with. */
 enum status placed_ranks_ring(const struct placed_ranks *placed, int **ring_place)
 {
-    size_t ranks = (size_t)placed->ranks;
     const struct rank_distances distances = {ends_distance, placed};
-    int *sorted = malloc(ranks * sizeof *sorted), *order = malloc(ranks * sizeof *order);
-    *ring_place = malloc(ranks * sizeof **ring_place);
-    enum status status = sorted && order && *ring_place
-                             ? STATUS_OK
-                             : fail(STATUS_ERROR, "out of memory for %d ranks", placed->ranks);
-    if (status == STATUS_OK) {
-        for (size_t r = 0; r < ranks; r++)
-            sorted[r] = (int)r;
-        qsort_r(sorted, ranks, sizeof *sorted, ends_compare, (void *)(uintptr_t)placed);
-        status = ring_order_find(&distances, sorted, placed->ranks, order);
-    }
-    for (size_t i = 0; status == STATUS_OK && i < ranks; i++)
-        (*ring_place)[order[i]] = (int)i;
-    free(sorted);
-    free(order);
-    if (status != STATUS_OK) {
-        free(*ring_place);
-        *ring_place = NULL;
-    }
-    return status;
+    *ring_place =
+        ring_places_find(&distances, placed->ranks, ends_compare, (void *)(uintptr_t)placed);
+    return *ring_place ? STATUS_OK : STATUS_ERROR;
 }
 
 void placed_ranks_free(struct placed_ranks *placed)

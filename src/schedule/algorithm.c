@@ -234,6 +234,21 @@ size_t call_length(const struct call *call, int from, int to)
 
 const char *const order_words[] = {"natural", "auto", NULL};
 
+static bool is_ordered(const struct algorithm *algorithm, const long *options)
+{
+    int option = option_index(algorithm, "order");
+    return option >= 0 && options[option] != 0;
+}
+
+bool choice_orders(const struct choice *choice)
+{
+    bool orders = is_ordered(choice->algorithm, choice->options);
+    for (int i = 0; i < ALGORITHM_OPTIONS_MOST; i++)
+        if (choice->parts[i].algorithm)
+            orders |= is_ordered(choice->parts[i].algorithm, choice->parts[i].options);
+    return orders;
+}
+
 /* A group rank, and its place on the ring. */
 struct ring_member {
     int place, rank;
@@ -270,8 +285,7 @@ static struct view view_ordered(struct builder *b, const struct view *view, cons
 static void call_write(struct builder *b, const struct choice *choice, const struct call *call)
 {
     const int *place = call->problem->ring_place;
-    int option = option_index(choice->algorithm, "order");
-    if (!place || option < 0 || choice->options[option] == 0) {
+    if (!place || !is_ordered(choice->algorithm, choice->options)) {
         choice->algorithm->write(b, call);
         return;
     }

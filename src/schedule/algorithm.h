@@ -132,6 +132,9 @@ struct choice choice_of(const struct algorithm *algorithm);
  * with counts_free(). */
 enum status choice_partners(const struct choice *choice, int ranks, struct counts **counts);
 
+/* Does the choice, or a part of it, ask for problem->ring_place (order=auto)? */
+bool choice_orders(const struct choice *choice);
+
 /* Value of a number or word option of the choice, by name. */
 long choice_option(const struct choice *choice, const char *name);
 long call_option(const struct call *call, const char *name);

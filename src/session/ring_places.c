@@ -29,7 +29,7 @@ struct rank_places {
 static bool job_orders_rings(const struct job *job)
 {
     for (int c = 0; c < job->candidate_count; c++)
-        if (choice_option(&job->candidates[c].choice, "order") > 0)
+        if (choice_orders(&job->candidates[c].choice))
             return true;
     return false;
 }
@@ -95,33 +95,11 @@ static int places_compare(const void *a, const void *b, void *argument)
     return (x > y) - (x < y);
 }
 
-static enum status ring_find(struct rank_places *all)
-{
-    struct runner *runner = &all->session->runner;
-    size_t ranks = (size_t)runner->ranks;
-    const struct rank_distances distances = {ranks_distance, all};
-    int *sorted = malloc(ranks * sizeof *sorted), *order = malloc(ranks * sizeof *order);
-    int *ring_place = runner->split.ring_place = malloc(ranks * sizeof *ring_place);
-    enum status status = sorted && order && ring_place
-                             ? STATUS_OK
-                             : fail(STATUS_ERROR, "out of memory for a ring of %zu ranks", ranks);
-    if (status == STATUS_OK) {
-        for (size_t r = 0; r < ranks; r++)
-            sorted[r] = (int)r;
-        qsort_r(sorted, ranks, sizeof *sorted, places_compare, all);
-        status = ring_order_find(&distances, sorted, runner->ranks, order);
-    }
-    for (size_t i = 0; status == STATUS_OK && i < ranks; i++)
-        ring_place[order[i]] = (int)i;
-    free(sorted);
-    free(order);
-    return status;
-}
-
 enum status session_find_ring(struct session *session)
 {
     struct runner *runner = &session->runner;
     struct rank_places all = {.session = session};
+    const struct rank_distances distances = {ranks_distance, &all};
     if (!job_orders_rings(&session->job))
         return STATUS_OK;
     all.cpus = calloc((size_t)runner->node.count, sizeof *all.cpus);
@@ -130,7 +108,10 @@ enum status session_find_ring(struct session *session)
                              ? places_exchange(&all)
                              : fail(STATUS_ERROR, "out of memory for %d ranks", runner->ranks);
     if (status == STATUS_OK)
-        status = ring_find(&all);
+        runner->split.ring_place =
+            ring_places_find(&distances, runner->ranks, places_compare, &all);
+    if (status == STATUS_OK && !runner->split.ring_place)
+        status = STATUS_ERROR;
     if (status == STATUS_OK)
         runner->group = split_group(&runner->split, runner->group.number);
     free(all.cpus);

@@ -190,3 +190,28 @@ enum status ring_order_find(const struct rank_distances *distances, const int *g
     free(best);
     return good ? STATUS_OK : fail(STATUS_ERROR, "out of memory for a ring of %d ranks", ranks);
 }
+
+int *ring_places_find(const struct rank_distances *distances, int ranks,
+                      int (*compare)(const void *a, const void *b, void *argument), void *argument)
+{
+    size_t count = (size_t)ranks;
+    int *given = malloc(count * sizeof *given), *order = malloc(count * sizeof *order);
+    int *places = malloc(count * sizeof *places);
+    bool found = given && order && places;
+    for (int r = 0; found && r < ranks; r++)
+        given[r] = r;
+    if (found) {
+        qsort_r(given, count, sizeof *given, compare, argument);
+        found = ring_order_find(distances, given, ranks, order) == STATUS_OK;
+    } else {
+        fail(STATUS_ERROR, "out of memory for a ring of %d ranks", ranks);
+    }
+    for (int i = 0; found && i < ranks; i++)
+        places[order[i]] = i;
+    free(given);
+    free(order);
+    if (found)
+        return places;
+    free(places);
+    return NULL;
+}

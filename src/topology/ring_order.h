@@ -35,4 +35,9 @@ uint64_t ring_length(const struct rank_distances *distances, const int *order, i
 enum status ring_order_find(const struct rank_distances *distances, const int *given, int ranks,
                             int *order);
 
+/* The same ring as the place of each rank on it (problem->ring_place). `compare`, of two ranks: the order
+ * that is given. Returns an array, the caller's to be freed with free(); NULL: out of memory. */
+int *ring_places_find(const struct rank_distances *distances, int ranks,
+                      int (*compare)(const void *a, const void *b, void *argument), void *argument);
+
 #endif

@@ -108,7 +108,8 @@ refused "'frist' is not a value of leader of algorithm hier-leader: did you mean
 refused "'mish' is not an algorithm for intra of algorithm hier: did you mean 'mesh'\? valid are .*mesh" allreduce -a hier:intra=mish
 refused "'oneshot' is not an algorithm for intra of algorithm hier: valid are" allreduce -a hier:intra=oneshot
 refused "'hier-leader' is not an algorithm for inter of algorithm hier: valid are .*recexch" allreduce -a hier:inter=hier-leader
-refused "algorithm ring has no option 'radix'" allreduce -a hier:inter.radix=4
+refused "'radix' is not an option of algorithm ring: valid are order" allreduce -a hier:inter.radix=4
+refused "algorithm mesh has no option 'radix'" allreduce -a hier:inter=mesh:inter.radix=4
 refused "'x.radix' is not an option of algorithm hier: valid are intra, inter, groups" allreduce -a hier:x.radix=4
 refused "'groups.radix' is not an option of algorithm hier" allreduce -a hier:groups.radix=4
 refused "radix '1' of algorithm recexch is too small" allreduce -a hier:inter.radix=1:inter=recexch

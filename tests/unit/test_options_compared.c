@@ -175,6 +175,8 @@ static void options_of_one_rank_may_differ(void **state)
         {"write-profile", ""},                   /* likewise */
         {"baseline", ""},                        /* likewise */
         {"model", "--model f"},                  /* rank 0 reads it */
+        {"topology", ""},                        /* not an option of a run */
+        {"place", ""},                           /* likewise */
         {"output", ""},                          /* not an option of a run */
         {"predicted", ""},                       /* likewise */
         {"ompi", ""},                            /* likewise */

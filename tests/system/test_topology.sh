@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# `cctest predict --topology`: the load of links in the table, in JSON and as a picture, as it is by hand; what is refused,
+# with status 2. And order=auto: rings of a run enter each host once, and gain what they save.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+private_machine "$@"
+# shellcheck source=tests/system/hosts.sh
+. "$(dirname -- "$0")/hosts.sh"
+cd "$scratch" || exit 1
+
+python3 - >model <<'PYTHON'
+import json
+path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 1, "send_overhead_us": 0, "receive_overhead_us": 0,
+        "send_ns_per_byte": [], "receive_ns_per_byte": [], "combines_apart": False, "wire_ns_per_byte": 1, "window_bytes": 0}
+links = [{"transport": "tcp", "distance": far, "port": "rank", "paths": [path]} for far in ("same-cache", "network")]
+model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 4096, "start_us": 0, "core_switch_us": 0,
+         "copy_overhead_us": 0, "copy_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": []}],
+         "links": links, "residuals": []}
+json.dump({"schema": 1, "version": "0.1.0", "model": model}, open(1, "w"))
+PYTHON
+
+placed() { cctest predict "$1" -a "$2" --np "$3" --topology "$4" --model model -b "$5" -e "$5" "${@:6}"; }
+
+# ---- load ----
+
+# A ring of 8 ranks in turn on 4 hosts: both ranks of a host send through its port at once.
+placed allreduce ring 8 leaf-spine:radix=4:ranks=2 64K --place cyclic --json load.json
+check_status 0
+check_says '^# on leaf-spine of 8 hosts, switches of 4 ports: 4 leaves with 2 hosts and 2 links up, 2 spines; ranks placed cyclic$' "$out"
+check_says '^# 8 ranks on 4 hosts' "$out"
+keep_json load.json
+check_says '^# congestion factor 2: 224K through the busiest link of each step, 112K through a rank.s own port$' "$out"
+check_says '^  host 0 -> leaf 0 +1 +224K +16K +200%$' "$out"
+check_says '^  0-13 +8K +16K +2  host 0 -> leaf 0$' "$out"
+check_json load.json 'd["network"]["hosts"] == 8 and d["network"]["places"] == 16' \
+    'd["results"][0]["load"]["congestion_factor"] == 2' 'len(d["results"][0]["load"]["steps"]) == 14' \
+    '[l["bytes"] for l in d["results"][0]["load"]["links"] if l["link"] == "leaf 1 -> host 3"] == [14 * 16384]' \
+    'all(sum(l["bytes_by_step"]) == l["bytes"] for l in d["results"][0]["load"]["links"])' \
+    'd["results"][0]["load"]["links_left_out"] == 0'
+# In a good order one rank of each host does.
+placed allreduce ring:order=auto 8 leaf-spine:radix=4:ranks=2 64K --place cyclic
+check_says '^# congestion factor 1: 112K through' "$out"
+
+# Odd numbers, no bytes, every family; a file for each host.
+for spec in fat-tree:k=4 fat-tree:radix=6:oversubscription=2:hosts=13 rail:hosts=7:rails=2 torus:3x5 mesh:13 ring:13 \
+    dragonfly:a=3:h=1:p=2 leaf-spine:radix=8:routing=dmodk; do
+    for size in 0 100; do
+        placed alltoall,broadcast,barrier all 13 "$spec" $size --place random:5
+        check_status 0 "$spec"
+    done
+done
+printf 'SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=top Switches=s[1-2] LinkSpeed=1\n' >topology.conf
+printf 'n3\nn1\nn4\nn2\n' >places
+placed sendrecv ring-shift 4 topology.conf 1K --place places --svg load.svg
+check_status 0
+check_says '^# congestion factor 2: 2K through' "$out"
+check_says '^  0 +1K +2K +2  s1 -> top$' "$out"
+check "a picture" python3 - <<'PYTHON'
+import xml.etree.ElementTree as tree
+root = tree.parse("load.svg").getroot()
+words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
+assert "s1 -> top" in words and "n1 -> s1" in words, words
+assert "congestion factor 2; the 12 most loaded links" in words, words
+assert titles.count("step 0: 2K bytes, factor 2") == 4, titles
+PYTHON
+
+# ---- refused ----
+
+refused() { # refused REGEX SPEC ARGUMENT...
+    placed allreduce ring 5 "$2" 1K "${@:3}"
+    check_status 2 "$*"
+    check_says "$1" "$err"
+    check "nothing stands on standard output" test ! -s "$out"
+}
+refused '5 ranks do not fit torus of 2x2: 4 hosts, 16 links, which has places for 4: give fewer ranks' torus:2x2
+refused "topology 'fat-tre:k=4': 'fat-tre' is no topology, and there is no such file \(did you mean fat-tree\?\)" fat-tre:k=4
+refused "give an even k=" fat-tree:k=3
+printf '0\n3 # the third\n' >few
+refused 'few has places for 2 ranks, and these are 5' ring:9 --place few
+refused "places, line 1: 'n3' is neither a place's number nor a host's name" ring:9 --place places
+refused '^cctest: --topology says which ranks share a host: leave --shape out' ring:9 --shape 1x5
+refused '--svg draws one algorithm, and these are 2' ring:9 -a ring,rhd --svg x.svg
+printf 'SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n2\n' >twice.conf
+refused 'twice.conf, line 2: host n2 is behind switch s1 already \(line 1\)' twice.conf
+printf '<system>\n<cpu numaid="0">\n' >cut.xml
+refused 'cut.xml:3: this is no XML' cut.xml
+cctest predict allreduce --np 4 --model model --place cyclic
+check_status 2
+check_says '^cctest: --place says where ranks sit on a topology: give --topology, too' "$err"
+
+# ---- the order of a run's rings ----
+
+cctest allreduce,allgather,reduce_scatter,alltoall -a ring:order=auto,ring-bidir:order=auto --np 5 -b 100 -e 100K -f 32 -n 3
+check_status 0
+
+if hosts_up 3; then
+    export CCTEST_SECRET=$long_secret
+    for host in 1 2 3; do host_rate "$host" 400mbit; done
+    # Natural: each host sends twice as much as it has to. The ratio is 2 at best.
+    meet "1 2 3 1 2 3" allreduce -a ring,ring:order=auto -b 2M -e 2M -n 5 -c 1
+    check_json "$hosts_json" 'd["status"] == "ok"' 'all(r["wrong"] == 0 for r in d["results"])' \
+        'd["results"][0]["time_us"]["p50"] > 1.5 * d["results"][1]["time_us"]["p50"]' \
+        'd["results"][0]["traffic"]["tcp"]["received"]["zcopy"] + d["results"][0]["traffic"]["tcp"]["received"]["bcopy"] > 1.9 * (d["results"][1]["traffic"]["tcp"]["received"]["zcopy"] + d["results"][1]["traffic"]["tcp"]["received"]["bcopy"])'
+    hosts_down
+else
+    echo "order=auto between hosts is not measured: $hosts_missing"
+fi
+finish
