@@ -99,10 +99,10 @@ bool command_line_reads(const struct command_line *line, const char *path)
     for (int i = 1; line->command && (line->command->bit & FOR_GUIDELINES) && i < line->word_count;
          i++)
         reads |= outputs_are_one(path, line->words[i]);
-    return reads;
+    return reads || files_named(command_line_argument(line, "algorithm")->text, path, outputs_are_one);
 }
 
-enum status outputs_settle(const struct job *job)
+enum status outputs_settle(const struct command_line *line, const struct job *job)
 {
     const struct accept_options *accept = &job->accept;
     const struct split_spec *split = &job->split;
@@ -129,6 +129,7 @@ enum status outputs_settle(const struct job *job)
                                     {"predicted", job->tune.predicted},
                                     {"model", job->model},
                                     {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
+    const char *list = command_line_argument(line, "algorithm")->text;
     const int count = sizeof outputs / sizeof outputs[0];
     const int input_count = sizeof inputs / sizeof inputs[0];
     enum status status = STATUS_OK;
@@ -137,7 +138,7 @@ enum status outputs_settle(const struct job *job)
             status = settle_two_outputs(&outputs[i], &outputs[k]);
         for (int k = 0; k < input_count && status == STATUS_OK; k++)
             status = settle_input(&outputs[i], &inputs[k]);
-        if (status == STATUS_OK && outputs[i].path && files_read(job, outputs[i].path, outputs_are_one))
+        if (status == STATUS_OK && outputs[i].path && files_named(list, outputs[i].path, outputs_are_one))
             status = fail(STATUS_USAGE,
                           "--%s names %s, which --algorithm reads: give it a file of its own",
                           outputs[i].option, outputs[i].path);

@@ -293,7 +293,7 @@ static enum status settle_run(const struct command_line *line, struct job *job)
     if (status == STATUS_OK)
         status = settle_injections(job);
     if (status == STATUS_OK)
-        status = outputs_settle(job);
+        status = outputs_settle(line, job);
     if (status == STATUS_OK)
         status = job_check_vendors(job, 0);
     if (status == STATUS_OK)
@@ -315,7 +315,7 @@ static enum status settle_accept(const struct command_line *line, struct job *jo
     if (status == STATUS_OK)
         status = settle_timeout(job);
     if (status == STATUS_OK)
-        status = outputs_settle(job);
+        status = outputs_settle(line, job);
     if (status == STATUS_OK)
         status = settle_memory(line, job);
     return status == STATUS_OK ? transports_settle(job) : status;
@@ -360,7 +360,7 @@ static enum status settle_tune(const struct command_line *line, struct job *job)
     if (status == STATUS_OK)
         status = settle_timeout(job);
     if (status == STATUS_OK)
-        status = outputs_settle(job);
+        status = outputs_settle(line, job);
     if (status == STATUS_OK)
         status = settle_executor(job);
     if (status == STATUS_OK)
@@ -410,7 +410,7 @@ static enum status settle_predict(const struct command_line *line, struct job *j
         status = settle_candidates(job);
     if (status == STATUS_OK)
         status = settle_topology(job);
-    return status == STATUS_OK ? outputs_settle(job) : status;
+    return status == STATUS_OK ? outputs_settle(line, job) : status;
 }
 
 /* The collectives: the first word of a run, else the second (plan, list). */
@@ -455,7 +455,7 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
         if (status == STATUS_OK)
             status = settle_candidates(job);
         if (status == STATUS_OK)
-            status = outputs_settle(job);
+            status = outputs_settle(line, job);
     }
     if (status == STATUS_OK && line->command->bit == FOR_PREDICT)
         status = settle_predict(line, job);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/options/values.h"
 #include "interchange/file_algorithm.h"
 #include "interchange/prove_plan.h"
 
@@ -48,11 +49,12 @@ enum status files_settle(struct job *job)
     return status;
 }
 
-bool files_read(const struct job *job, const char *path,
-                bool (*same)(const char *one, const char *other))
+bool files_named(const char *list, const char *path,
+                 bool (*same)(const char *one, const char *other))
 {
-    bool reads = false;
-    for (int i = 0; i < job->candidate_count; i++)
-        reads |= job->candidates[i].choice.file && same(path, job->candidates[i].choice.file->path);
-    return reads;
+    char item[ITEM_MOST];
+    while (list_next(&list, ',', item))
+        if (file_item_path(item) && same(path, file_item_path(item)))
+            return true;
+    return false;
 }

@@ -17,8 +17,8 @@ enum status file_item_read(struct job *job, const struct collective *collective,
 /* Proves all files of the job, whose options are all read. STATUS_USAGE, with the reason. */
 enum status files_settle(struct job *job);
 
-/* Does one of the job's files stand at this path? */
-bool files_read(const struct job *job, const char *path,
-                bool (*same)(const char *one, const char *other));
+/* Is one of the files of a list of --algorithm the one at this path? */
+bool files_named(const char *list, const char *path,
+                 bool (*same)(const char *one, const char *other));
 
 #endif

@@ -4,8 +4,10 @@
  */
 #include "interchange/schedule_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
@@ -50,6 +52,11 @@ enum status schedule_file_read(const char *path, struct schedule_file **list,
             *file = known;
             return STATUS_OK;
         }
+    if (access(path, F_OK) != 0)
+        return fail(
+            STATUS_USAGE,
+            "cannot read %.200s: %s: each rank reads the schedules, so its host needs the file",
+            path, strerror(errno));
     enum status status = text_file_read(path, &text);
     if (status != STATUS_OK)
         return status;
