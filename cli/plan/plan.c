@@ -79,7 +79,10 @@ static void head_write(const struct candidate *candidate, const struct problem *
 static void head_print(const struct candidate *candidate, const struct problem *problem)
 {
     char head[HEAD_MOST];
+    const struct file_plan *file = candidate->choice.file;
     head_write(candidate, problem, head);
+    if (file && file->note)
+        printf("# %s: %s\n", candidate->text, file->note);
     if (candidate->why[0])
         printf("# auto picks %s: %s\n", candidate->text, candidate->why);
     printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "

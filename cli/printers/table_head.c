@@ -9,6 +9,7 @@
 #include "base/rank_list.h"
 #include "base/size.h"
 #include "cli/printers/table_gpus.h"
+#include "interchange/file_plan.h"
 #include "run/candidates.h"
 
 #define NAMES_SHOWN 8 /* collectives, or algorithms, in the first line; more are counted */
@@ -88,6 +89,14 @@ static void print_vendor(FILE *out, const struct candidate *candidate)
     vendor->version(version, sizeof version);
     fprintf(out, "# %s: the library %s %s, not cctest's own; it chooses its algorithm and links\n",
             candidate->text, vendor->title, version);
+}
+
+/* What a user should know of a file with schedules. */
+static void print_file(FILE *out, const struct candidate *candidate)
+{
+    const struct file_plan *plan = candidate->choice.file;
+    if (plan && plan->note)
+        fprintf(out, "# %s: %s\n", candidate->text, plan->note);
 }
 
 /* "; float sum": what all lines have in common; "": nothing. */
@@ -218,5 +227,6 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
             fprintf(out, "# %s: there and back is one iteration; half of its time is shown\n",
                     job->candidates[i].text);
         print_vendor(out, &job->candidates[i]);
+        print_file(out, &job->candidates[i]);
     }
 }

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "interchange/msccl_order.h"
+
 static const struct step_type step_types[] = {
     {"s", .sends = true},
     {"r", .receives = true, .stores = true},
@@ -148,7 +150,8 @@ static void order_settle(const struct msccl_reading *reading, struct level_order
         order->ready[order->ready_count++] = index;
 }
 
-static enum status levels_find(struct msccl_reading *reading, int *highest)
+static enum status levels_find(struct msccl_reading *reading, struct msccl_order *clocks,
+                               int *highest)
 {
     size_t count = (size_t)reading->step_count;
     struct level_order order = {.first_waiter = msccl_take(reading, count, sizeof(int)),
@@ -161,6 +164,7 @@ static enum status levels_find(struct msccl_reading *reading, int *highest)
     *highest = 0;
     for (int r = 0; r < order.ready_count; r++) {
         int index = order.ready[r];
+        msccl_order_add(clocks, index);
         struct msccl_step *step = &reading->steps[index];
         const struct thread_block *block = &reading->blocks[step->block];
         int level = step->level + (strcmp(step->type->name, "nop") != 0);
@@ -283,8 +287,10 @@ static void step_write(struct msccl_reading *reading, const struct msccl_step *s
                                          .from = type->receives ? to : from});
 }
 
-static enum status step_convert(struct msccl_reading *reading, const struct msccl_step *step)
+static enum status step_convert(struct msccl_reading *reading, struct msccl_order *clocks,
+                                int index)
 {
+    const struct msccl_step *step = &reading->steps[index];
     struct message from = {0}, to = {0};
     enum status status = STATUS_OK;
     if (reads_local(step->type))
@@ -293,13 +299,17 @@ static enum status step_convert(struct msccl_reading *reading, const struct mscc
         status = chunks_message(reading, step, step->to, step->destination, &to);
     else if (status == STATUS_OK && step->type->receives)
         status = chunks_unstored(reading, step, &to);
-    if (status == STATUS_OK)
-        step_write(reading, step, from, to);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    msccl_order_touch(clocks, index, &from, false);
+    msccl_order_touch(clocks, index, &to, true);
+    step_write(reading, step, from, to);
+    return STATUS_OK;
 }
 
 /* By levels, each in the order of the file. */
-static enum status levels_convert(struct msccl_reading *reading, int highest)
+static enum status levels_convert(struct msccl_reading *reading, struct msccl_order *clocks,
+                                  int highest)
 {
     size_t count = (size_t)reading->step_count;
     int *next = msccl_take(reading, (size_t)highest + 1, sizeof *next),
@@ -315,13 +325,16 @@ static enum status levels_convert(struct msccl_reading *reading, int highest)
     enum status status = STATUS_OK;
     for (int i = 0; i < reading->step_count && status == STATUS_OK; i++)
         if (strcmp(reading->steps[order[i]].type->name, "nop") != 0)
-            status = step_convert(reading, &reading->steps[order[i]]);
+            status = step_convert(reading, clocks, order[i]);
     return status;
 }
 
 enum status msccl_steps_convert(struct msccl_reading *reading)
 {
+    struct msccl_order *clocks;
     int highest;
-    enum status status = levels_find(reading, &highest);
-    return status == STATUS_OK ? levels_convert(reading, highest) : status;
+    enum status status = msccl_order_open(reading, &clocks);
+    if (status == STATUS_OK)
+        status = levels_find(reading, clocks, &highest);
+    return status == STATUS_OK ? levels_convert(reading, clocks, highest) : status;
 }

@@ -158,11 +158,12 @@ static enum status proof_verify(const struct file_plan *plan, const struct probl
                    !problem->collective->sized, proof->origins, &verification);
     if (!verification.right)
         status = fail(
-            STATUS_USAGE, "%.200s is no right %s%s: %s%s", plan->path, problem->collective->name,
-            problem->in_place ? ", in place" : "", verification.error,
+            STATUS_USAGE, "%.200s is no right %s%s: %s%s%s%s", plan->path,
+            problem->collective->name, problem->in_place ? ", in place" : "", verification.error,
             plan->in_place == problem->in_place ? ""
             : plan->in_place ? " (it is written for buffers in place: give --in-place)"
-                             : " (it is written for buffers of their own: leave --in-place out)");
+                             : " (it is written for buffers of their own: leave --in-place out)",
+            plan->note ? "; " : "", plan->note ? plan->note : "");
     verification_free(&verification);
     return status;
 }

@@ -256,7 +256,7 @@ static void contents_are_compared(const char *words, const char *const contents[
         assert_true(fd >= 0);
         assert_int_equal(write(fd, contents[i], strlen(contents[i])), strlen(contents[i]));
         close(fd);
-        snprintf(lines[i], sizeof lines[i], "%s %s", words, paths[i]);
+        snprintf(lines[i], sizeof lines[i], "%s%s", words, paths[i]);
     }
     assert_int_equal(STATUS_OK, join_with(lines[0], lines[1], why, sizeof why));
     assert_int_equal(STATUS_USAGE, join_with(lines[0], lines[2], why, sizeof why));
@@ -265,13 +265,21 @@ static void contents_are_compared(const char *words, const char *const contents[
         unlink(paths[i]);
 }
 
+/* One rank's allreduce. */
+#define COPY_PLAN                                                                                  \
+    "{\"plans\":[{\"collective\":\"allreduce\",\"ranks\":1,\"count\":1,\"schedules\":"                 \
+    "[{\"operations\":[{\"kind\":\"copy\",\"to\":[{\"buffer\":\"destination\",\"offset\":0,"           \
+    "\"run\":1}],\"from\":[{\"buffer\":\"source\",\"offset\":0,\"run\":1}]}]}]}]}"
+
 static void files_are_compared_by_what_they_mean(void **state)
 {
     (void)state;
     static const char *const counts[] = {"1 2\n3 4\n", "1 2\n3 4\n", "1 2\n3 5\n"};
     static const char *const groups[] = {"0\n1\n", "0 # comment\n1", "0 1\n"};
-    contents_are_compared("alltoallv --counts", counts, "--counts FILE (numbers ");
-    contents_are_compared("allreduce --split", groups, "--split FILE (groups ");
+    static const char *const schedules[] = {COPY_PLAN, COPY_PLAN, COPY_PLAN "\n"};
+    contents_are_compared("alltoallv --counts ", counts, "--counts FILE (numbers ");
+    contents_are_compared("allreduce --split ", groups, "--split FILE (groups ");
+    contents_are_compared("allreduce -a file:", schedules, "-a FILE (schedules ");
 }
 
 /* `auto` is compared as the list of all transports, whatever this machine can use. */
