@@ -223,6 +223,34 @@ static void test_in_place(void **state)
     copy_free(&copy);
 }
 
+/* A rank copies its chunk and sends the copy, which the send waits for by its dependency. */
+#define SENDER(id, peer, dependency)                                                               \
+    "<gpu id='" id "' s_chunks='0'><tb id='0' send='-1' recv='-1' chan='0'>\n"                     \
+    "<step s='0' type='cpy' srcbuf='i' srcoff='0' dstbuf='o' dstoff='" id "' cnt='1' depid='-1' "  \
+    "deps='-1'/></tb>\n<tb id='1' send='" peer "' recv='" peer "' chan='0'>\n"                     \
+    "<step s='0' type='s' srcbuf='o' srcoff='" id "' cnt='1' " dependency "/>\n"                   \
+    "<step s='1' type='r' dstbuf='o' dstoff='" peer                                                \
+    "' cnt='1' depid='-1' deps='-1'/></tb></gpu>\n"
+#define SENDERS(dependency)                                                                        \
+    "<algo ngpus='2' nchunksperloop='2' coll='allgather' inplace='0'>" SENDER(                     \
+        "0", "1", dependency) SENDER("1", "0", dependency) "</algo>"
+
+static void test_open_order(void **state)
+{
+    (void)state;
+    struct copy copy = copy_read(msccl_plan_read, SENDERS("depid='0' deps='0'"), 0);
+    expect_copy(&copy);
+    assert_null(copy.plans[0].note);
+    copy_free(&copy);
+    copy = copy_read(msccl_plan_read, SENDERS("depid='-1' deps='-1'"), 0);
+    expect_copy(&copy);
+    assert_string_equal(
+        copy.plans[0].note,
+        "nothing orders the steps of lines 2 and 4, which touch chunk 0 of rank 0's "
+        "destination: MSCCL may run them in either order, and here the first comes first");
+    copy_free(&copy);
+}
+
 /* A file that keeps a part where another one belongs serves only blocks that the parts divide. */
 static void test_uneven(void **state)
 {
@@ -259,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_open_order),
         cmocka_unit_test(test_uneven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
