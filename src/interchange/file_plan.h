@@ -49,7 +49,7 @@ struct file_plan {
     struct file_rank *ranks;
     const int *partners;      /* sendrecv: the rank that each rank sends to, -1: none; else NULL */
     struct counts *counts;    /* of `problem`; NULL where blocks have one length */
-    const char *note; /* what a user should know of it: one clause; NULL: nothing */
+    const char *note;         /* what a user should know of it: one clause; NULL: nothing */
     struct file_proof *proof; /* NULL before file_plan_prove() */
 };
 

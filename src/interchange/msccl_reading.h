@@ -39,7 +39,7 @@ struct msccl_reading {
     struct thread_block *blocks;
     struct msccl_step *steps;
     int block_count, step_count;
-    size_t scratch;
+    size_t scratch, moved; /* chunks; those that all steps move */
 };
 
 /* STATUS_USAGE, with the file and the line of the element. */

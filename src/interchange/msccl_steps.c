@@ -201,32 +201,42 @@ static void chunk_place(const struct msccl_reading *reading, enum buffer *buffer
     }
 }
 
-/* `count` chunks of a buffer from `first` on. */
+/* The chunks from `first` on that lie one after the other in the rank's buffers, `most` at most. */
+static struct span chunks_run(const struct msccl_reading *reading, enum buffer buffer, size_t first,
+                              size_t most)
+{
+    struct span run = {.buffer = buffer, .offset = first, .times = 1};
+    chunk_place(reading, &run.buffer, &run.offset);
+    while (run.run < most) {
+        enum buffer there = buffer;
+        size_t at = first + run.run;
+        chunk_place(reading, &there, &at);
+        if (there != run.buffer || at != run.offset + run.run)
+            break;
+        run.run++;
+    }
+    run.stride = run.run;
+    return run;
+}
+
+/* The chunks of a step in a buffer from `first` on. */
+#define RUNS_MOST 3 /* in place, what lies before the other buffer, inside it, and behind it */
 static enum status chunks_message(struct msccl_reading *reading, const struct msccl_step *step,
                                   enum buffer buffer, int64_t first, struct message *message)
 {
-    struct span *spans = msccl_take(reading, (size_t)step->count, sizeof *spans);
     struct problem problem = reading->plan->problem;
+    struct span *spans = msccl_take(reading, RUNS_MOST, sizeof *spans);
+    size_t count = (size_t)step->count, used = 0;
+    size_t extent = buffer == BUFFER_SCRATCH ? reading->scratch
+                                             : collective_extent(&problem, reading->rank, buffer);
     if (!spans)
         return msccl_no_memory(reading);
-    size_t used = 0, extent = buffer == BUFFER_SCRATCH
-                                  ? reading->scratch
-                                  : collective_extent(&problem, reading->rank, buffer);
-    for (int64_t i = 0; i < step->count; i++) {
-        enum buffer there = buffer;
-        size_t at = (size_t)(first + i);
-        struct span *last = used ? &spans[used - 1] : NULL;
-        chunk_place(reading, &there, &at);
-        if (there == buffer && at >= extent)
-            return msccl_refuse(reading, step->element,
-                                "the step touches chunk %zu of %s, which has %zu", at,
-                                buffer_names[buffer], extent);
-        if (last && last->buffer == there && last->offset + last->run == at)
-            last->stride = ++last->run;
-        else
-            spans[used++] =
-                (struct span){.buffer = there, .offset = at, .run = 1, .stride = 1, .times = 1};
-    }
+    if ((size_t)first + count > extent)
+        return msccl_refuse(reading, step->element,
+                            "the step touches chunk %zu of %s, which has %zu",
+                            (size_t)first + count - 1, buffer_names[buffer], extent);
+    for (size_t done = 0; done < count && used < RUNS_MOST; done += spans[used++].run)
+        spans[used] = chunks_run(reading, buffer, (size_t)first + done, count - done);
     *message = (struct message){.spans = spans, .count = used};
     return STATUS_OK;
 }
@@ -293,6 +303,11 @@ static enum status step_convert(struct msccl_reading *reading, struct msccl_orde
     const struct msccl_step *step = &reading->steps[index];
     struct message from = {0}, to = {0};
     enum status status = STATUS_OK;
+    reading->moved += (size_t)step->count;
+    if (reading->moved > FILE_MOVED_MOST)
+        return msccl_refuse(reading, step->element,
+                            "with this step more than %d chunks are moved, which are not proven",
+                            FILE_MOVED_MOST);
     if (reads_local(step->type))
         status = chunks_message(reading, step, step->from, step->source, &from);
     if (status == STATUS_OK && step->type->stores)

@@ -16,6 +16,7 @@
 #include "interchange/json_plan.h"
 #include "interchange/msccl_plan.h"
 #include "interchange/prove_plan.h"
+#include "memory/memory_limits.h"
 
 struct schedule_file {
     struct schedule_file *next;
@@ -25,6 +26,9 @@ struct schedule_file {
     size_t count;
 };
 
+/* Of the text of a file, for the document and the operations. */
+#define MEMORY_FACTOR 12
+
 static enum status file_parse(struct schedule_file *file, const char *text)
 {
     size_t size = strlen(text);
@@ -32,6 +36,12 @@ static enum status file_parse(struct schedule_file *file, const char *text)
         return fail(STATUS_USAGE,
                     "%.200s is larger than 256M: write it for fewer elements, or fewer ranks",
                     file->path);
+    if (size > memory_available() / MEMORY_FACTOR)
+        return fail(
+            STATUS_USAGE,
+            "%.200s is of %zu MiB, which take about %zu times as much memory to be read, and %zu "
+            "MiB are left: write it for fewer elements, or fewer ranks",
+            file->path, size >> 20, (size_t)MEMORY_FACTOR, memory_available() >> 20);
     char first = text[strspn(text, " \t\r\n")];
     enum status status =
         first == '<'
