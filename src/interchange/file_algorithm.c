@@ -83,39 +83,39 @@ static struct slice part_slice(size_t length, size_t count, size_t index)
 }
 
 /* The parts of all blocks of a source or destination. */
-static bool cells_lay(struct part_places *cells, const struct call *call, enum buffer buffer,
-                      const struct view *view)
+static bool places_lay(struct part_places *places, const struct call *call, enum buffer buffer,
+                       const struct view *view)
 {
-    const struct problem *parts = &cells->schedule->problem;
-    int rank = cells->schedule->rank;
-    size_t extent = cells->schedule->extent[buffer];
+    const struct problem *parts = &places->schedule->problem;
+    int rank = places->schedule->rank;
+    size_t extent = places->schedule->extent[buffer];
     bool there = collective_extent(call->problem, rank, buffer) > 0;
-    struct part_place *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
-    cells->of[buffer] = cell;
-    for (int i = 0; cell && there && i < view->blocks; i++) {
+    struct part_place *place = builder_draft(places->builder, (extent + 1) * sizeof *place);
+    places->of[buffer] = place;
+    for (int i = 0; place && there && i < view->blocks; i++) {
         size_t offset, count = extent ? collective_block(parts, rank, buffer, i, &offset) : 0;
         struct message block = view_block(view, i);
         size_t length = message_length(block);
         for (size_t p = 0; p < count; p++) {
             struct slice slice = part_slice(length, count, p);
-            cell[offset + p] = (struct part_place){.length = slice.length};
+            place[offset + p] = (struct part_place){.length = slice.length};
             if (length > 0) {
-                cell[offset + p].buffer = block.spans[0].buffer;
-                cell[offset + p].at = block.spans[0].offset + slice.first;
+                place[offset + p].buffer = block.spans[0].buffer;
+                place[offset + p].at = block.spans[0].offset + slice.first;
             }
         }
     }
-    return cell;
+    return place;
 }
 
 /* How long the parts of all ranks' sources are in this run. */
-static bool cells_measure(struct part_places *cells, const struct call *call)
+static bool places_measure(struct part_places *places, const struct call *call)
 {
-    const struct problem *parts = &cells->schedule->problem;
+    const struct problem *parts = &places->schedule->problem;
     size_t total = 0, offset;
     for (int r = 0; r < parts->ranks; r++)
         total += collective_extent(parts, r, BUFFER_SOURCE);
-    size_t *length = cells->lengths = builder_draft(cells->builder, (total + 1) * sizeof *length);
+    size_t *length = places->lengths = builder_draft(places->builder, (total + 1) * sizeof *length);
     int blocks = collective_blocks(parts->collective, BUFFER_SOURCE, parts->ranks);
     for (int r = 0; length && r < parts->ranks; r++) {
         for (int i = 0; i < blocks && collective_extent(parts, r, BUFFER_SOURCE) > 0; i++) {
@@ -126,41 +126,41 @@ static bool cells_measure(struct part_places *cells, const struct call *call)
                 *length++ = part_slice(whole, count, p).length;
         }
     }
-    return cells->lengths;
+    return places->lengths;
 }
 
 /* Each part of scratch is as long as the longest that is ever put there. */
-static bool cells_lay_scratch(struct part_places *cells)
+static bool places_lay_scratch(struct part_places *places)
 {
-    const struct schedule *schedule = cells->schedule;
+    const struct schedule *schedule = places->schedule;
     size_t extent = schedule->extent[BUFFER_SCRATCH], total = 0;
-    struct part_place *cell = builder_draft(cells->builder, (extent + 1) * sizeof *cell);
-    cells->of[BUFFER_SCRATCH] = cell;
-    if (!cell)
+    struct part_place *place = builder_draft(places->builder, (extent + 1) * sizeof *place);
+    places->of[BUFFER_SCRATCH] = place;
+    if (!place)
         return false;
-    memset(cell, 0, (extent + 1) * sizeof *cell);
+    memset(place, 0, (extent + 1) * sizeof *place);
     for (size_t i = 0; i < schedule->count; i++) {
         const struct message *to = &schedule->operations[i].to;
-        const uint32_t *origin = &cells->origins[cells->first[i]];
+        const uint32_t *origin = &places->origins[places->first[i]];
         for (size_t s = 0; s < to->count; s++) {
             const struct span *span = &to->spans[s];
             for (size_t x = 0; x < span->run * span->times; x++, origin++) {
-                size_t at = span->offset + x / span->run * span->stride + x % span->run;
-                size_t length = cells->lengths[*origin];
-                if (span->buffer == BUFFER_SCRATCH && cell[at].length < length)
-                    cell[at].length = length;
+                size_t at = span_element(span, x);
+                size_t length = places->lengths[*origin];
+                if (span->buffer == BUFFER_SCRATCH && place[at].length < length)
+                    place[at].length = length;
             }
         }
     }
     for (size_t i = 0; i < extent; i++) {
-        cell[i].buffer = BUFFER_SCRATCH;
-        cell[i].at = total;
-        total += cell[i].length;
+        place[i].buffer = BUFFER_SCRATCH;
+        place[i].at = total;
+        total += place[i].length;
     }
-    struct view view = view_scratch_block(cells->builder, total);
+    struct view view = view_scratch_block(places->builder, total);
     struct message block = view_block(&view, 0);
     for (size_t i = 0; i < extent && block.count > 0; i++)
-        cell[i].at += block.spans[0].offset;
+        place[i].at += block.spans[0].offset;
     return true;
 }
 
@@ -183,35 +183,35 @@ static size_t spans_stride(struct span *spans, size_t count)
     return kept;
 }
 
-static struct message cells_map(void *context, size_t index, enum operand operand,
-                                struct message message)
+static struct message places_map(void *context, size_t index, enum operand operand,
+                                 struct message message)
 {
-    struct part_places *cells = context;
-    const uint32_t *origin = &cells->origins[cells->first[index]];
-    struct span *spans = cells->spans[operand];
+    struct part_places *places = context;
+    const uint32_t *origin = &places->origins[places->first[index]];
+    struct span *spans = places->spans[operand];
     size_t count = 0;
     for (size_t s = 0; s < message.count; s++) {
         const struct span *span = &message.spans[s];
         for (size_t x = 0; x < span->run * span->times; x++, origin++) {
-            size_t at = span->offset + x / span->run * span->stride + x % span->run;
-            const struct part_place *cell = &cells->of[span->buffer][at];
-            size_t length = cells->lengths[*origin];
+            size_t at = span_element(span, x);
+            const struct part_place *place = &places->of[span->buffer][at];
+            size_t length = places->lengths[*origin];
             struct span *last = count ? &spans[count - 1] : NULL;
-            if (length > cell->length) {
-                builder_stop(cells->builder,
+            if (length > place->length) {
+                builder_stop(places->builder,
                              fail(STATUS_USAGE,
                                   "%.200s puts an element where one of a shorter block belongs "
                                   "(rank %d's operation %zu): give blocks of one length",
-                                  cells->plan->path, cells->schedule->rank, index));
+                                  places->plan->path, places->schedule->rank, index));
                 return (struct message){0};
             }
             if (length == 0)
                 continue;
-            if (last && last->buffer == cell->buffer && last->offset + last->run == cell->at)
+            if (last && last->buffer == place->buffer && last->offset + last->run == place->at)
                 last->run += length;
             else
-                spans[count++] = (struct span){.buffer = cell->buffer,
-                                               .offset = cell->at,
+                spans[count++] = (struct span){.buffer = place->buffer,
+                                               .offset = place->at,
                                                .run = length,
                                                .stride = length,
                                                .times = 1};
@@ -220,24 +220,24 @@ static struct message cells_map(void *context, size_t index, enum operand operan
     return (struct message){.spans = spans, .count = spans_stride(spans, count)};
 }
 
-static bool cells_open(struct part_places *cells, const struct call *call)
+static bool places_open(struct part_places *places, const struct call *call)
 {
-    struct builder *b = cells->builder;
-    const struct schedule *schedule = cells->schedule;
+    struct builder *b = places->builder;
+    const struct schedule *schedule = places->schedule;
     size_t longest = 1, parts = 0;
-    cells->first = builder_draft(b, (schedule->count + 1) * sizeof *cells->first);
-    for (size_t i = 0; cells->first && i < schedule->count; i++) {
+    places->first = builder_draft(b, (schedule->count + 1) * sizeof *places->first);
+    for (size_t i = 0; places->first && i < schedule->count; i++) {
         size_t length = schedule->operations[i].length;
         longest = length > longest ? length : longest;
-        cells->first[i] = parts;
+        places->first[i] = parts;
         parts += length;
     }
     for (int o = 0; o < OPERANDS; o++)
-        cells->spans[o] = builder_draft(b, longest * sizeof(struct span));
-    return cells->first && cells->spans[OPERANDS - 1] &&
-           cells_lay(cells, call, BUFFER_SOURCE, &call->source) &&
-           cells_lay(cells, call, BUFFER_DESTINATION, &call->destination) &&
-           cells_measure(cells, call) && cells_lay_scratch(cells);
+        places->spans[o] = builder_draft(b, longest * sizeof(struct span));
+    return places->first && places->spans[OPERANDS - 1] &&
+           places_lay(places, call, BUFFER_SOURCE, &call->source) &&
+           places_lay(places, call, BUFFER_DESTINATION, &call->destination) &&
+           places_measure(places, call) && places_lay_scratch(places);
 }
 
 static void file_write(struct builder *b, const struct call *call)
@@ -253,19 +253,19 @@ static void file_write(struct builder *b, const struct call *call)
         builder_stop(b, fail(STATUS_USAGE, "%.200s: %s", plan->path, why));
         return;
     }
-    struct part_places cells = {.builder = b,
-                                .plan = plan,
-                                .schedule = schedule,
-                                .origins = proof->origins[call->group->rank]};
-    if (cells_open(&cells, call))
+    struct part_places places = {.builder = b,
+                                 .plan = plan,
+                                 .schedule = schedule,
+                                 .origins = proof->origins[call->group->rank]};
+    if (places_open(&places, call))
         replay_put(b, call->group,
                    &(struct replay){.operations = schedule->operations,
                                     .count = schedule->count,
                                     .epochs = schedule->epochs,
                                     .epoch_count = schedule->epoch_count,
                                     .lanes = plan->lanes,
-                                    .map = cells_map,
-                                    .context = &cells});
+                                    .map = places_map,
+                                    .context = &places});
 }
 
 static const char *file_refuses(const struct problem *problem, const struct choice *choice,

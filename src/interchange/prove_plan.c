@@ -121,7 +121,7 @@ static bool message_uneven(struct message message, size_t count, const uint32_t 
     for (size_t i = 0; i < message.count; i++)
         for (size_t x = 0; x < message.spans[i].run * message.spans[i].times; x++, origins++) {
             const struct span *span = &message.spans[i];
-            size_t at = span->offset + x / span->run * span->stride + x % span->run;
+            size_t at = span_element(span, x);
             if (span->buffer != BUFFER_SCRATCH && at % count != *origins % count)
                 return true;
         }

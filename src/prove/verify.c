@@ -91,7 +91,7 @@ static struct title element_title(const struct message *message, size_t element)
         span++;
     }
     snprintf(title.text, sizeof(title.text), "%s element %zu", buffer_names[span->buffer],
-             span->offset + element / span->run * span->stride + element % span->run);
+             span_element(span, element));
     return title;
 }
 

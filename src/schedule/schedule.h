@@ -31,6 +31,12 @@ struct span {
     size_t offset, run, stride, times;
 };
 
+/* Where element `index` of a span lies in its buffer. */
+static inline size_t span_element(const struct span *span, size_t index)
+{
+    return span->offset + index / span->run * span->stride + index % span->run;
+}
+
 /* The elements of its spans, in the order of the list. It is sent as one message. */
 struct message {
     const struct span *spans;

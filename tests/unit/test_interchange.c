@@ -30,8 +30,7 @@ static size_t element_at(const struct message *message, size_t index)
         index -= span->run * span->times;
         span++;
     }
-    return (size_t)span->buffer << 40 |
-           (span->offset + index / span->run * span->stride + index % span->run);
+    return (size_t)span->buffer << 40 | span_element(span, index);
 }
 
 static bool messages_equal(const struct message *a, const struct message *b)
