@@ -4,6 +4,7 @@
 #include "tuning/algorithm_text.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -23,7 +24,9 @@ const char *algorithm_text(const json_t *result, char to[ALGORITHM_TEXT_MOST])
     json_object_foreach(json_object_get(result, "algorithm_options"), key, value)
     {
         const char *part = json_string_value(json_object_get(value, "algorithm"));
-        if (json_is_integer(value))
+        if (strcmp(key, "path") == 0 && json_is_string(value)) /* file:PATH */
+            text_add(&text, ":%s", json_string_value(value));
+        else if (json_is_integer(value))
             text_add(&text, ":%s=%lld", key, (long long)json_integer_value(value));
         else if (json_is_string(value) || part)
             text_add(&text, ":%s=%s", key, part ? part : json_string_value(value));
