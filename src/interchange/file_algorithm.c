@@ -19,7 +19,7 @@
 
 /* A block of the problem that has elements, but no part in the file. */
 static const char *refuses_blocks(const struct file_plan *plan, const struct problem *problem,
-                                  enum buffer buffer, char *why, size_t size)
+                                  enum buffer buffer, char why[FILE_WHY_MOST])
 {
     int blocks = collective_blocks(problem->collective, buffer, problem->ranks);
     for (int r = 0; r < problem->ranks; r++)
@@ -28,7 +28,7 @@ static const char *refuses_blocks(const struct file_plan *plan, const struct pro
             if (length == 0 || collective_block(&plan->problem, r, buffer, i, &offset) > 0)
                 continue;
             snprintf(
-                why, size,
+                why, FILE_WHY_MOST,
                 "it has no elements in block %d of rank %d's %s, and here there are %zu: write it "
                 "for more elements, so that each block has one at least",
                 i, r, buffer_names[buffer], length);
@@ -37,22 +37,33 @@ static const char *refuses_blocks(const struct file_plan *plan, const struct pro
     return NULL;
 }
 
+/* In place, several channels of a form with counts copy their source first, since slices of unequal
+ * blocks overlap: then nothing is in place. */
+static bool channels_copy(const struct problem *problem, int channels)
+{
+    const struct collective *collective = problem->collective;
+    return channels > 1 && problem->in_place && collective->counted && collective->source.blocks &&
+           collective->destination.blocks;
+}
+
 const char *file_plan_refuses(const struct file_plan *plan, const struct problem *problem,
-                              int channels, char *why, size_t size)
+                              int channels, char why[FILE_WHY_MOST])
 {
     const struct file_proof *proof = plan->proof;
-    const char *refusal = refuses_blocks(plan, problem, BUFFER_SOURCE, why, size);
+    const char *refusal = refuses_blocks(plan, problem, BUFFER_SOURCE, why);
     if (!refusal)
-        refusal = refuses_blocks(plan, problem, BUFFER_DESTINATION, why, size);
+        refusal = refuses_blocks(plan, problem, BUFFER_DESTINATION, why);
+    if (!refusal && channels_copy(problem, channels))
+        return "it is proven for buffers in place, which several channels would copy: give "
+               "--channels 1";
     if (refusal || proof->uneven_rank < 0 ||
         (channels == 1 && problem->count % plan->problem.count == 0))
         return refusal;
     snprintf(
-        why, size,
-        "its rank %d's operation %zu puts an element where another one of the block belongs, so it "
-        "serves blocks of a multiple of %zu elements, by one channel, and this is a block of %zu "
-        "by "
-        "%d",
+        why, FILE_WHY_MOST,
+        "its rank %d's operation %zu puts an element where another one of the block belongs, so "
+        "it serves blocks of a multiple of %zu elements, by one channel, and this is a block of "
+        "%zu by %d",
         proof->uneven_rank, proof->uneven_operation, plan->problem.count, problem->count, channels);
     return why;
 }
@@ -245,12 +256,10 @@ static void file_write(struct builder *b, const struct call *call)
     const struct file_plan *plan = call->choice->file;
     const struct file_proof *proof = plan->proof;
     const struct schedule *schedule = proof->schedules[call->group->rank];
-    char why[300] =
-        "its proof is for buffers in place, and here several channels need copies: give "
-        "--channels 1";
-    if (call->problem->in_place != call->in_place ||
-        file_plan_refuses(plan, call->problem, call->channels, why, sizeof why)) {
-        builder_stop(b, fail(STATUS_USAGE, "%.200s: %s", plan->path, why));
+    char why[FILE_WHY_MOST];
+    const char *refusal = file_plan_refuses(plan, call->problem, call->channels, why);
+    if (refusal) {
+        builder_stop(b, fail(STATUS_USAGE, "%.200s: %s", plan->path, refusal));
         return;
     }
     struct part_places places = {.builder = b,

@@ -14,8 +14,9 @@
 struct choice file_plan_choice(struct file_plan *plan);
 
 /* Why the plan, which is proven, cannot serve a problem by so many channels: a sentence in `why`;
- * NULL: it can. The ranks and the root are those of the plan. */
+ * NULL: it can. The sentence is static or written into `why`. The ranks and the root are those of the plan. */
+#define FILE_WHY_MOST 300
 const char *file_plan_refuses(const struct file_plan *plan, const struct problem *problem,
-                              int channels, char *why, size_t size);
+                              int channels, char why[FILE_WHY_MOST]);
 
 #endif

@@ -354,16 +354,18 @@ static enum status check_file(const struct job *job, const struct candidate *can
                               const struct rank_group *group)
 {
     enum status status = STATUS_OK;
-    char why[300];
+    char why[FILE_WHY_MOST];
     for (size_t bytes = job_first_size(job, candidate), next = 1; status == STATUS_OK && next != 0;
          bytes = next) {
         struct sized_problem sized;
         status = job_problem(job, candidate, bytes, group, &sized);
-        if (status == STATUS_OK &&
-            file_plan_refuses(candidate->choice.file, &sized.problem, channel_count_host(job), why,
-                              sizeof why))
+        const char *refusal =
+            status == STATUS_OK ? file_plan_refuses(candidate->choice.file, &sized.problem,
+                                                    channel_count_host(job), why)
+                                : NULL;
+        if (refusal)
             status = fail(STATUS_USAGE, "%s %s: %s", candidate->collective->name, candidate->text,
-                          why);
+                          refusal);
         counts_free(sized.counts);
         next = job_next_size(job, candidate, bytes);
     }

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "execute/device_executor.h"
+#include "interchange/file_algorithm.h"
 #include "run/candidates.h"
 #include "run/channel_count.h"
 
@@ -35,8 +36,15 @@ static size_t test_case_bytes(const struct test_case *test_case)
 int test_case_device_channels(const struct job *job, const struct test_case *test_case, int most)
 {
     size_t bytes = test_case_bytes(test_case);
-    bool may = job_considers_devices(job) && !test_case->candidate->choice.algorithm->vendor;
-    return may ? channel_count_device(job, bytes, most) : channel_count_host(job);
+    const struct choice *choice = &test_case->candidate->choice;
+    bool may = job_considers_devices(job) && !choice->algorithm->vendor;
+    int channels = may ? channel_count_device(job, bytes, most) : channel_count_host(job);
+    char why[FILE_WHY_MOST];
+    /* The job was checked with those of the host. */
+    if (choice->file &&
+        file_plan_refuses(choice->file, &test_case->sized.problem, channels, why))
+        return channel_count_host(job);
+    return channels;
 }
 
 static void test_case_drop_schedules(struct test_case *test_case)

@@ -62,12 +62,12 @@ static void expect_other_sizes(struct file_plan *plan, const struct trial *trial
     struct problem problem = trial->problem;
     size_t parts = plan->problem.count;
     const size_t counts[] = {1, parts + 1, 3 * parts + 2, 3 * parts};
-    char why[300];
+    char why[FILE_WHY_MOST];
     if (problem.collective->counted || !problem.collective->sized)
         return;
     for (int i = 0; i < 8; i++) {
         problem.count = counts[i / 2];
-        if (file_plan_refuses(plan, &problem, 1 + i % 2, why, sizeof why))
+        if (file_plan_refuses(plan, &problem, 1 + i % 2, why))
             fail_msg("%s: %s", at, why);
         expect_right(plan, &problem, 1 + i % 2);
         other_sizes++;

@@ -255,7 +255,7 @@ static void test_open_order(void **state)
 static void test_uneven(void **state)
 {
     (void)state;
-    char *edited = strdup(exchange), why[300];
+    char *edited = strdup(exchange), why[FILE_WHY_MOST];
     assert_non_null(edited);
     char *text = malloc(strlen(edited) + 2000);
     const char *at = strstr(edited, "{\"kind\":\"reduce\"");
@@ -269,11 +269,11 @@ static void test_uneven(void **state)
     expect_copy(&copy);
     struct problem problem = copy.plans[0].problem;
     problem.count = 6;
-    assert_null(file_plan_refuses(&copy.plans[0], &problem, 1, why, sizeof why));
+    assert_null(file_plan_refuses(&copy.plans[0], &problem, 1, why));
     expect_right(&copy.plans[0], &problem, 1);
     problem.count = 7;
     assert_string_equal(
-        file_plan_refuses(&copy.plans[0], &problem, 1, why, sizeof why),
+        file_plan_refuses(&copy.plans[0], &problem, 1, why),
         "its rank 0's operation 2 puts an element where another one of the block "
         "belongs, so it serves blocks of a multiple of 2 elements, by one channel, and "
         "this is a block of 7 by 1");
