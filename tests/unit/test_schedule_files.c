@@ -101,6 +101,9 @@ static const struct edit json_edits[] = {
      "are 2"},
     {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":0",
      "x, plan 0: rank 0's operation 0: a span of \"from\" is empty, or its runs overlap"},
+    {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":2",
+     "x, plan 0: rank 0's operation 0: \"from\" touches source element 2, which is outside: there "
+     "are 2"},
     {"\"run\":2", "\"run\":4194304,\"times\":4194304",
      "x, plan 0: rank 0's operation 0: \"from\" touches source element 17592186044415, which is "
      "outside: there are 2"},
