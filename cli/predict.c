@@ -87,7 +87,7 @@ static enum status absent_ranks_make(const struct job *job, struct absent_ranks 
         status = members_name(absent);
     if (status == STATUS_OK)
         status = job_split(job, ranks, absent->node, &absent->split);
-    if (status == STATUS_OK && job->topology)
+    if (status == STATUS_OK && job->topology && job_orders_rings(job))
         status = placed_ranks_ring(&absent->placed, &absent->split.ring_place);
     return status;
 }

@@ -92,6 +92,14 @@ int candidate_roots(const struct job *job, const struct candidate *candidate, in
     return candidate->collective->rooted && job->root == ROOT_ALL ? ranks : 1;
 }
 
+bool job_orders_rings(const struct job *job)
+{
+    for (int c = 0; c < job->candidate_count; c++)
+        if (choice_orders(&job->candidates[c].choice))
+            return true;
+    return false;
+}
+
 /* A vendor's library connects the ranks in the first run of each root, which is not to be timed. */
 long candidate_warmups(const struct job *job, const struct candidate *candidate, int ranks)
 {

@@ -33,6 +33,9 @@ enum status job_copy(const struct job *job, struct job *copy);
 const char *candidate_title(const struct job *job, const struct candidate *candidate,
                             char text[CANDIDATE_TITLE_MOST]);
 
+/* Does any candidate ask for the places of ranks on a ring (order=auto)? */
+bool job_orders_rings(const struct job *job);
+
 /* How often the data of an iteration travels the same way: 2 where it goes there and back, of which
  * half the time is shown; else 1. */
 uint64_t candidate_trips(const struct candidate *candidate);

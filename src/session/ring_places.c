@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "control/exchange.h"
+#include "run/candidates.h"
 #include "topology/ring_order.h"
 
 /* Each level is left as seldom as possible, whatever that costs on the levels below it. */
@@ -25,14 +26,6 @@ struct rank_places {
     int count;
     struct cpu_place *places; /* of all ranks */
 };
-
-static bool job_orders_rings(const struct job *job)
-{
-    for (int c = 0; c < job->candidate_count; c++)
-        if (choice_orders(&job->candidates[c].choice))
-            return true;
-    return false;
-}
 
 static bool cpus_decode(void *argument, int rank, struct reader *reader)
 {

@@ -18,7 +18,7 @@
 #include "base/status.h"
 
 #define EXACT_RANKS_MOST  12
-#define SEARCH_RANKS_MOST 4096 /* of more ranks, only orders that are given are compared */
+#define SEARCH_RANKS_MOST 1024 /* of more ranks, only orders that are given are compared */
 
 struct rank_distances {
     /* Of two different ranks, the same in both directions. */
