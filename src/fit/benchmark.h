@@ -6,6 +6,8 @@
 
 #include "simulate/simulator.h"
 
+#define PASSES_MOST 3
+
 /* One size of one algorithm. */
 struct benchmark {
     const struct algorithm *algorithm;
@@ -21,6 +23,7 @@ struct benchmark {
     size_t bytes;
     double time;   /* us, p50 of an iteration */
     double first;  /* us, p50 of rank 0's own part; 0: it is not told apart */
+    double times[PASSES_MOST], firsts[PASSES_MOST]; /* of each job, of which these are the medians */
     double noise;  /* half of the 95% confidence interval of `time`, relative to it */
 };
 

@@ -108,6 +108,26 @@ static bool benchmark_read(const struct fit_measurement *measurement, const json
     return benchmark->algorithm && benchmark->count > 0 && benchmark->time > 0;
 }
 
+/* Another job has run. One that has other lines than the first, since it ended early, does not count. */
+static void passes_add(struct fit_measurement *measurement, struct benchmark *found, int count)
+{
+    bool first = measurement->count == 0;
+    if (first) {
+        free(measurement->benchmarks);
+        measurement->benchmarks = found;
+        measurement->count = count;
+    }
+    if (count > 0 && count == measurement->count) {
+        for (int i = 0; i < count; i++) {
+            measurement->benchmarks[i].times[measurement->passes] = found[i].time;
+            measurement->benchmarks[i].firsts[measurement->passes] = found[i].first;
+        }
+        measurement->passes++;
+    }
+    if (!first)
+        free(found);
+}
+
 static enum status lines_read(const struct job *job, const struct fleet_outcome *outcome,
                               struct fit_measurement *measurement)
 {
@@ -117,12 +137,12 @@ static enum status lines_read(const struct job *job, const struct fleet_outcome 
     const struct transport_choice *links =
         measurement->transports[0].transport ? measurement->transports : job->transports;
     size_t index;
-    measurement->benchmarks = calloc(json_array_size(lines) + 1, sizeof *measurement->benchmarks);
+    struct benchmark *found = calloc(json_array_size(lines) + 1, sizeof *found);
+    int count = 0;
     json_array_foreach (lines, index, line)
-        if (measurement->benchmarks &&
-            benchmark_read(measurement, line, links,
-                           &measurement->benchmarks[measurement->count]))
-            measurement->count++;
+        if (found && benchmark_read(measurement, line, links, &found[count]))
+            count++;
+    passes_add(measurement, found, count);
     if (measurement->count == 0)
         snprintf(measurement->why, sizeof measurement->why, "%s",
                  error ? json_string_value(json_object_get(error, "message"))
@@ -130,6 +150,29 @@ static enum status lines_read(const struct job *job, const struct fleet_outcome 
     json_decref(document);
     return measurement->benchmarks ? STATUS_OK
                                    : fail(STATUS_ERROR, "out of memory for benchmarks");
+}
+
+static int time_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median_of(const double *times, int count)
+{
+    double sorted[PASSES_MOST];
+    memcpy(sorted, times, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, time_compare);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+static void medians_take(struct fit_measurement *measurement)
+{
+    for (int i = 0; i < measurement->count; i++) {
+        struct benchmark *it = &measurement->benchmarks[i];
+        it->time = median_of(it->times, measurement->passes);
+        it->first = it->first > 0 ? median_of(it->firsts, measurement->passes) : 0;
+    }
 }
 
 /* Ranks that it starts on its host; 0: its agents' workers are its ranks. */
@@ -195,11 +238,14 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
         measurements->cores = CPU_COUNT(&own);
     measurements_plan(measurements, job, coordinator_roster(coordinator)->host_count);
     enum status status = STATUS_OK;
-    for (int i = 0; i < measurements->count && status == STATUS_OK; i++) {
-        struct under_way now = {.progress = progress, .index = i, .count = measurements->count};
+    int jobs = PASSES_MOST * measurements->count;
+    for (int i = 0; i < jobs && status == STATUS_OK; i++) {
+        struct under_way now = {.progress = progress, .index = i, .count = jobs};
         status = measurement_run(coordinator, job, options, measurements->cores, &now,
-                                 &measurements->of[i]);
+                                 &measurements->of[i % measurements->count]);
     }
+    for (int i = 0; i < measurements->count; i++)
+        medians_take(&measurements->of[i]);
     return status;
 }
 

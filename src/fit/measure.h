@@ -25,7 +25,7 @@ struct fit_measurement {
     bool is_apart;        /* its two ranks have a host each */
     char command[512];    /* but for --transport, the common options and --np */
     struct benchmark *benchmarks;
-    int count;
+    int count, passes;    /* of the jobs that have run */
     char why[300]; /* it has no lines: why, a clause; "" */
 };
 
@@ -41,7 +41,9 @@ struct fit_progress {
     void *argument;
 };
 
-/* Plans the jobs for the hosts of the fleet, and runs them one after the other. `options`: of every
+/* Plans the jobs for the hosts of the fleet, and runs them one after the other, all of them several
+ * times: a benchmark has the medians, since the memory and the cores that a job gets may make all of it
+ * slow. `options`: of every
  * job, each behind a blank. A job that fails has no benchmarks, and says why. STATUS_INTERRUPTED;
  * STATUS_ERROR: memory ran out. The caller calls measurements_free() in any case. */
 enum status measurements_make(struct coordinator *coordinator, const struct job *job,

@@ -128,6 +128,12 @@ static void runner_show_wait(struct runner *runner, struct position where)
     progress_set_position(runner->progress, &where);
 }
 
+void runner_calm(struct runner *runner)
+{
+    runner->yield_was_slow = false;
+    runner->crowded_until = 0;
+}
+
 /* Leaves the core to others. `now`: ns of the clock. */
 static void runner_rest(struct runner *runner, uint64_t now)
 {

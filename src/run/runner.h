@@ -66,6 +66,10 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released);
  * has ended or a peer has died, and shows in runner->progress what it waits for. */
 enum status runner_complete(struct runner *runner, struct execution *execution);
 
+/* What this rank has waited for so far says nothing of other programs: it was work of ranks that share
+ * its core, outside of runs. */
+void runner_calm(struct runner *runner);
+
 /* Of an iteration on this rank, ns. */
 struct iteration_times {
     uint64_t late;     /* from its release to its beginning */

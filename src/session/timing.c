@@ -33,6 +33,7 @@ static enum status timed_run(struct session *session, const struct test_case *te
     uint64_t released;
     struct iteration_times times;
     enum status status = runner_synchronize(&session->runner, &released);
+    runner_calm(&session->runner);
     for (long i = 0; i < iterations && status == STATUS_OK; i++) {
         status = runner_iterate(&session->runner,
                                 test_case_execution(test_case, rank_result->iterations, 0),
