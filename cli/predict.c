@@ -151,6 +151,20 @@ static void result_report(struct report *report, const struct job *job, int choi
     report->result(report, job, &result);
 }
 
+/* With -v: where one rank stood for all. */
+static void symmetry_say(const struct job *job, int choice, size_t bytes,
+                         const struct simulated *simulated)
+{
+    static const char *const words[SYMMETRIES] = {
+        [SYMMETRY_RING] = "the peers of each are as far around the ring of ranks",
+        [SYMMETRY_XOR] = "the numbers of its peers differ in the same bits from that of each",
+        [SYMMETRY_GROUPS] = "the peers of each are as far around the rings of groups and of places"};
+    if (simulated->symmetry != SYMMETRY_NONE)
+        say_verbose(1, "%s %s, %zu bytes: rank 0 stands for all, since %s",
+                    job->candidates[choice].collective->name, job->candidates[choice].text, bytes,
+                    words[simulated->symmetry]);
+}
+
 static enum status lines_predict(const struct job *job, const struct model *model,
                                  const struct absent_ranks *absent, struct report *report)
 {
@@ -171,6 +185,7 @@ static enum status lines_predict(const struct job *job, const struct model *mode
                                          &prediction);
                 if (status == STATUS_OK) {
                     struct link_load *load;
+                    symmetry_say(job, c, bytes, &prediction.simulated);
                     status = load_make(job, c, bytes, absent, &load);
                     if (status == STATUS_OK)
                         result_report(report, job, c, bytes, absent, &prediction, load);

@@ -15,6 +15,7 @@
 #define TIME_MOST  1e9 /* us */
 #define NS         1e3 /* in a us */
 #define CORES_MOST 65536
+#define WINDOW_LEAST 64 /* bytes: an element of any type passes */
 
 static void curve_read(struct json_reader *reader, const json_t *object, const char *key,
                        struct curve *curve)
@@ -24,11 +25,11 @@ static void curve_read(struct json_reader *reader, const json_t *object, const c
     json_array_foreach (list, index, point) {
         double bytes = json_number_value(json_array_get(point, 0));
         double value = json_number_value(json_array_get(point, 1));
-        double before = index ? curve->points[index - 1].bytes : 0;
+        double before = index ? curve->points[index - 1].bytes : 0.999;
         if (json_array_size(point) != 2 || !(bytes > before) || !(bytes < 1e18) || !(value >= 0) ||
             !(value <= TIME_MOST)) {
             json_reader_fail(reader, key,
-                             "has entry %zu, which is no pair of bytes (ascending) and ns", index);
+                             "has entry %zu, which is no pair of bytes (from 1, ascending) and ns", index);
             return;
         }
         curve->points[curve->count++] = (struct curve_point){bytes, value / NS};
@@ -49,6 +50,8 @@ static void path_read(struct json_reader *reader, const json_t *object, struct p
     path->combines_apart = json_reader_bool(reader, object, "combines_apart");
     path->wire = json_reader_number(reader, object, "wire_ns_per_byte", 0, TIME_MOST) / NS;
     path->window = (size_t)json_reader_number(reader, object, "window_bytes", 0, 1e15);
+    if (path->window > 0 && path->window < WINDOW_LEAST)
+        json_reader_fail(reader, "window_bytes", "is less than %d and not 0", WINDOW_LEAST);
 }
 
 static void link_read(struct json_reader *reader, const json_t *object, struct link_model *link)

@@ -10,6 +10,8 @@
 #include "cli/model/model_file.h"
 #include "cli/model/prediction.h"
 
+#define RANKS_MOST 256
+
 enum status predictor_open(struct predictor *predictor, const struct job *job)
 {
     *predictor = (struct predictor){0};
@@ -60,6 +62,12 @@ double predictor_line(struct predictor *predictor, const struct job *job,
     struct log own, *log = log_current();
     if (!predictor->model || !predictor->node)
         return 0;
+    if (result->ranks > RANKS_MOST) { /* the other ranks wait meanwhile */
+        if (!predictor->silent)
+            say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
+        predictor->silent = true;
+        return 0;
+    }
     log_init(&own, -1, 0); /* a line that cannot be predicted is no failure of the job */
     log_attach(&own);
     const struct rank_group group = split_group(predictor->split, 0);

@@ -463,7 +463,8 @@ enum status command_line_resolve(const struct command_line *line, struct job *jo
     }
     if (status != STATUS_OK)
         return status;
-    if (job->collectives[0] && (line->command->bit & (FOR_RUN | FOR_PLAN)) && job->candidate_count == 0)
+    if (job->collectives[0] && (line->command->bit & (FOR_RUN | FOR_PLAN | FOR_PREDICT)) &&
+        job->candidate_count == 0)
         status = choices_default(job);
     if (status == STATUS_OK && line->command->bit == FOR_RUN)
         status = settle_run(line, job);

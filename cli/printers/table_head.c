@@ -212,11 +212,11 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
         fprintf(out, "; root %d", job->root);
     if (participants->model)
         print_model(out, job, participants->model);
+    else
+        print_iterations(out, job, participants);
     if (participants->topology)
         fprintf(out, "\n# on %s; ranks placed %s", topology_words(participants->topology),
                 job->place ? job->place : "block");
-    else
-        print_iterations(out, job, participants);
     fputs("\n", out);
     print_split(out, job, participants->split);
     gpus_print(out, participants, job->bootstrap.verbosity >= 1);

@@ -77,7 +77,7 @@ double cost_time(const struct sim_engine *engine, uint32_t operation, size_t byt
         return (begins ? model->copy_overhead : 0) + count * combine;
     case OPERATION_SEND:
         if (cost->movement == MOVEMENT_PULL)
-            return cost->send_overhead;
+            return begins ? cost->send_overhead : 0;
         return (begins ? cost->send_overhead : 0) + count * curve_at(&cost->send_byte, all);
     case OPERATION_RECV:
         return (begins ? cost->receive_overhead : 0) + count * curve_at(&cost->receive_byte, all);

@@ -4,6 +4,7 @@
 #include "simulate/engine_setup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -150,7 +151,7 @@ static enum status channels_open(struct sim_engine *engine)
 {
     size_t sends = sends_count(engine);
     struct channel_table table = {.size = 16};
-    while (table.size < 4 * sends)
+    while (table.size < 2 * (size_t)engine->operation_count)
         table.size *= 2;
     table.slots = malloc(table.size * sizeof *table.slots);
     /* A message whose ends do not meet has a channel at each end. */
@@ -184,8 +185,17 @@ static enum status ranks_open(struct sim_engine *engine)
 {
     const struct simulation *simulation = engine->simulation;
     uint32_t ranks = (uint32_t)simulation->problem->ranks, operations = 0, epochs = 0;
-    uint32_t hosts = hosts_count(simulation), cores = (uint32_t)simulation->model->cores;
+    uint32_t hosts = hosts_count(simulation), most = 0;
     uint32_t *placed = calloc(hosts, sizeof *placed);
+    for (uint32_t r = 0; r < ranks && placed; r++) {
+        uint32_t count = ++placed[simulation->node ? simulation->node[r] : 0];
+        most = count > most ? count : most;
+    }
+    /* Cores without ranks are not made. */
+    uint32_t cores = (uint32_t)simulation->model->cores;
+    cores = cores < most ? cores : most;
+    if (placed)
+        memset(placed, 0, hosts * sizeof *placed);
     engine->core_count = hosts * cores;
     engine->rank = calloc(engine->ranks, sizeof *engine->rank);
     engine->cores = calloc(engine->core_count, sizeof *engine->cores);
@@ -310,7 +320,7 @@ static enum status channel_wire(struct sim_engine *engine, struct wiring *wiring
     const struct topology *topology = engine->simulation->topology;
     double wire = wire_least(channel->link);
     size_t most = 2 + (topology ? topology_route_most(topology) : 0);
-    if (channel->link->port == PORT_NONE || wire == 0)
+    if (wire == 0 || (channel->link->port == PORT_NONE && !topology))
         return STATUS_OK;
     if (wiring->used + most > wiring->room) {
         size_t room = 2 * wiring->room + 16 * most;
@@ -322,7 +332,8 @@ static enum status channel_wire(struct sim_engine *engine, struct wiring *wiring
         wiring->room = room;
     }
     channel->first_resource = (uint32_t)wiring->used;
-    ports_add(engine, wiring, channel, wire);
+    if (channel->link->port != PORT_NONE)
+        ports_add(engine, wiring, channel, wire);
     if (topology)
         links_add(engine, wiring, channel, wire);
     channel->resources = (uint32_t)wiring->used - channel->first_resource;

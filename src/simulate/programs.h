@@ -33,7 +33,7 @@ struct programs {
     const struct shape *shape; /* of the problem; NULL: none */
 };
 
-/* Builds the schedules of all ranks. `kinds`: of each pair of ranks, what must be equal where a
+/* Builds the schedules of all ranks. `kind`: of each pair of ranks, what must be equal where a
  * symmetry is to hold (such as the class of the link); NULL: all pairs are alike. `symmetric`: false
  * holds the programs of all ranks in any case. Errors as of schedule_build(); STATUS_ERROR: memory
  * ran out. On success the caller calls programs_close(). */

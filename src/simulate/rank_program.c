@@ -102,6 +102,7 @@ struct rank_program *rank_program_of(const struct schedule *schedule, int32_t **
     if (!program || !*peers) {
         free(program);
         free(*peers);
+        *peers = NULL;
         return NULL;
     }
     operations_fill(schedule, program->operations, program->waits, *peers);

@@ -2,7 +2,7 @@
  * rank_program.h - one rank's schedule without addresses: what a simulation needs of it.
  *
  * A simulation of many ranks holds the programs of all of them. Ranks whose programs differ only in
- * their peers share one (symmetry.h), so the peers stand apart.
+ * their peers share one (programs.h), so the peers stand apart.
  */
 #ifndef CCTEST_SIMULATE_RANK_PROGRAM_H
 #define CCTEST_SIMULATE_RANK_PROGRAM_H

@@ -27,10 +27,17 @@ cctest predict allreduce,broadcast -a all --shape 7x1 --model textbook -b 1000 -
 check_status 0
 check_says '^# 7 ranks on 7 hosts, host 0 to host 6 \(predicted\); ' "$out"
 check_says '^# predicted by the model textbook, made on nowhere, never: nothing has run$' "$out"
+check "no word of iterations" sh -c "! grep -q warm-up '$out'"
 check_json all.json 'all(line["predicted"] and line["iterations"] == 0 and line["time_us"]["p50"] > 0 for line in d["results"])' \
     'd["status"] == "ok"' 'len({line["algorithm"] for line in d["results"]}) > 15'
 cctest predict barrier -a all --shape 5x1 --model textbook
 check_status 0
+cctest predict alltoall --shape 5x1 --model textbook -b 1K -e 4K
+check_status 0
+check_says '^ +1040 +52 +linear +10\.21 ' "$out"
+cctest predict sendrecv -a ring-shift:stride=2 --np 5 --model textbook --topology ring:5:latency=100 -b 1K -e 1K
+check_status 0
+check_says '^ +1024 +[0-9]+ +212\.05 ' "$out"
 cctest predict alltoallv -a all --shape 13x1 --model textbook -b 0 -e 0
 check_status 0
 
@@ -40,8 +47,12 @@ RUN_LIMIT=120 cctest predict allreduce -a recursive-doubling --shape 1024x64 --m
 check_says 'the model has no link of these transports for ranks 0 and [0-9]+ \(same-cache\)' "$err"
 sed 's/"network"/"same-cache"/' textbook >local
 sed 's/"cores": 64/"cores": 65536/' local >large
-RUN_LIMIT=120 cctest predict allreduce,barrier -a recursive-doubling,dissemination --np 65536 --model large -b 64K -e 64K
+RUN_LIMIT=120 cctest predict allreduce,barrier -a recursive-doubling,dissemination --np 65536 --model large -b 64K -e 64K -v
 check_status 0
+check_says 'allreduce recursive-doubling, 65536 bytes: rank 0 stands for all, since the numbers of its peers differ in the same' "$err"
+check_says 'barrier dissemination, [0-9]+ bytes: rank 0 stands for all, since the peers of each are as far around the ring' "$err"
+RUN_LIMIT=120 cctest predict barrier -a dissemination --shape 65536x1 --model large
+check_says 'the model has no link' "$err"
 check "65,536 ranks in $((SECONDS - started)) s" test $((SECONDS - started)) -lt 60
 
 # What fit makes of this machine is a model, by which a run is predicted.
@@ -102,6 +113,8 @@ edited 'model.links\[0\].paths\[0\].latency_us is no number' 'm["links"][0]["pat
 edited 'model.links\[0\].paths\[0\].path is none of line, bcopy, zcopy, ll' 'm["links"][0]["paths"][0]["path"] = "bcoPy"'
 edited 'model.links\[0\].paths\[0\].movement is none of push, pull, grant' 'm["links"][0]["paths"][0]["movement"] = "carry"'
 edited 'model.links\[0\].paths\[0\].send_ns_per_byte has entry 1' 'm["links"][0]["paths"][0]["send_ns_per_byte"] = [[8, 1], [4, 1]]'
+edited 'model.links\[0\].paths\[0\].send_ns_per_byte has entry 0' 'm["links"][0]["paths"][0]["send_ns_per_byte"] = [[1e-320, 1], [1e10, 2]]'
+edited 'model.links\[0\].paths\[0\].window_bytes is less than 64' 'm["links"][0]["paths"][0]["window_bytes"] = 1'
 edited 'model.links\[0\].paths is empty' 'm["links"][0]["paths"] = []'
 edited 'model.combine is no array of at most 64' 'm["combine"] = {}'
 edited 'model.copy_ns_per_byte is no array of at most 24' 'm["copy_ns_per_byte"] = [[n + 1, 1] for n in range(25)]'
