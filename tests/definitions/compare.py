@@ -83,7 +83,8 @@ class Comparison:
             self.sentences.append(f"{collective} {name} has no definition")
             return
         function, more = DEFINITIONS[known[0], name, bool(shape)]
-        options = plan["algorithm_options"]
+        # Definitions have rings of ranks by number; order=auto, where a topology is known, only renames the ranks.
+        options = {key: value for key, value in plan["algorithm_options"].items() if key != "order"}
         of_root = {"root": root} if collective in ROOTED else {}
         key = collective, name, p, root, shape
         if key not in self.parts:
