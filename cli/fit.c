@@ -9,8 +9,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/size.h"
-#include "base/text.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/local.h"
 #include "cli/commands.h"
@@ -19,8 +17,7 @@
 #include "cli/printers/terminal_line.h"
 #include "cli/worker.h"
 #include "fit/fitting.h"
-
-#define OPTIONS_TEXT_MOST 1024
+#include "screening/spread.h"
 
 static void fit_running(void *argument, int index, int count)
 {
@@ -42,14 +39,8 @@ static void measurement_name(const struct fit_measurement *measurement, char *te
         snprintf(text, size, "%s", names[measurement->subject]);
     else
         snprintf(text, size, "%s %s, %s", measurement->transports[0].transport->name,
-                 measurement->copy == COPY_AUTO ? "line" : copy_names[measurement->copy],
+                 path_names[measurement->path],
                  measurement->is_apart ? "network" : "same host");
-}
-
-static int error_compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
 }
 
 /* The errors of a measurement's benchmarks, into JSON; the median and the largest of them, relative. */
@@ -58,11 +49,15 @@ static enum status residuals_add(const struct fit_measurement *measurement, cons
 {
     double *errors = calloc((size_t)measurement->count + 1, sizeof *errors);
     enum status status = errors ? STATUS_OK : fail(STATUS_ERROR, "out of memory for residuals");
+    *most = 0;
     for (int i = 0; i < measurement->count && status == STATUS_OK; i++) {
         const struct benchmark *it = &measurement->benchmarks[i];
-        double time, first;
+        double time = 0, first;
         status = benchmark_predict(it, model, &time, &first);
+        if (status != STATUS_OK)
+            break;
         errors[i] = fabs(time / it->time - 1);
+        *most = fmax(*most, errors[i]);
         json_array_append_new(
             residuals, json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:s, s:f, s:f, s:f}", "of", name,
                                  "collective", it->collective->name, "algorithm",
@@ -71,11 +66,7 @@ static enum status residuals_add(const struct fit_measurement *measurement, cons
                                  "measured_us", it->time, "predicted_us", time, "noise",
                                  it->noise));
     }
-    if (errors && measurement->count > 0) {
-        qsort(errors, (size_t)measurement->count, sizeof *errors, error_compare);
-        *median = errors[measurement->count / 2];
-        *most = errors[measurement->count - 1];
-    }
+    *median = errors ? median_of(errors, (size_t)measurement->count) : 0;
     free(errors);
     return status;
 }

@@ -34,18 +34,6 @@ static void absent_ranks_free(struct absent_ranks *absent)
     split_free(&absent->split);
 }
 
-/* Hosts are numbered in the order of their first ranks. */
-static enum status hosts_number(const struct placed_ranks *placed, int *node)
-{
-    struct shape *shape = shape_create(placed->host, placed->ranks);
-    if (!shape)
-        return fail(STATUS_ERROR, "out of memory for %d ranks", placed->ranks);
-    for (int r = 0; r < placed->ranks; r++)
-        node[r] = shape->group[r];
-    shape_free(shape);
-    return STATUS_OK;
-}
-
 /* The host of each rank, by the topology; else each has as many ranks as --shape says, or all. */
 static enum status absent_ranks_place(const struct job *job, struct absent_ranks *absent)
 {
@@ -56,7 +44,12 @@ static enum status absent_ranks_place(const struct job *job, struct absent_ranks
         return STATUS_OK;
     enum status status =
         placed_ranks_make(job->topology, job->place, absent->ranks, &absent->placed);
-    return status == STATUS_OK ? hosts_number(&absent->placed, absent->node) : status;
+    if (status != STATUS_OK)
+        return status;
+    free(absent->node);
+    absent->node = hosts_number(absent->placed.host, absent->ranks);
+    return absent->node ? STATUS_OK
+                        : fail(STATUS_ERROR, "out of memory for %d ranks", absent->ranks);
 }
 
 static enum status members_name(struct absent_ranks *absent)
@@ -165,10 +158,31 @@ static void symmetry_say(const struct job *job, int choice, size_t bytes,
                     words[simulated->symmetry]);
 }
 
+/* The load comes first: one that is too large is refused at once. */
+static enum status line_predict(const struct job *job, int choice, size_t bytes,
+                                const struct rank_group *group,
+                                const struct prediction_setting *setting,
+                                const struct model *model, const struct absent_ranks *absent,
+                                struct report *report)
+{
+    struct prediction prediction;
+    struct link_load *load;
+    enum status status = load_make(job, choice, bytes, absent, &load);
+    if (status == STATUS_OK)
+        status = prediction_make(job, &job->candidates[choice], bytes, group, setting, model,
+                                 &prediction);
+    if (status == STATUS_OK) {
+        symmetry_say(job, choice, bytes, &prediction.simulated);
+        result_report(report, job, choice, bytes, absent, &prediction, load);
+    }
+    link_load_free(load);
+    return status;
+}
+
 static enum status lines_predict(const struct job *job, const struct model *model,
                                  const struct absent_ranks *absent, struct report *report)
 {
-    const struct prediction_hosts hosts = {
+    const struct prediction_setting setting = {
         .node = absent->node, .topology = absent->placed.topology, .end = absent->placed.end};
     const struct rank_group all = split_group(&absent->split, 0);
     enum status status = STATUS_OK;
@@ -177,22 +191,9 @@ static enum status lines_predict(const struct job *job, const struct model *mode
         const struct candidate *longest = &job->candidates[first];
         for (size_t bytes = job_first_size(job, longest); bytes > 0 && status == STATUS_OK;
              bytes = job_next_size(job, longest, bytes))
-            for (int c = first; c < end && status == STATUS_OK; c++) {
-                struct prediction prediction;
-                if (!candidate_runs_at(&job->candidates[c], bytes))
-                    continue;
-                status = prediction_make(job, &job->candidates[c], bytes, &all, &hosts, model,
-                                         &prediction);
-                if (status == STATUS_OK) {
-                    struct link_load *load;
-                    symmetry_say(job, c, bytes, &prediction.simulated);
-                    status = load_make(job, c, bytes, absent, &load);
-                    if (status == STATUS_OK)
-                        result_report(report, job, c, bytes, absent, &prediction, load);
-                    link_load_free(load);
-                    simulated_free(&prediction.simulated);
-                }
-            }
+            for (int c = first; c < end && status == STATUS_OK; c++)
+                if (candidate_runs_at(&job->candidates[c], bytes))
+                    status = line_predict(job, c, bytes, &all, &setting, model, absent, report);
     }
     return status;
 }
@@ -202,7 +203,9 @@ enum status predict_command(const struct command_line *line, struct job *job)
     struct absent_ranks absent = {0};
     struct printers printers;
     (void)line;
-    enum status status = absent_ranks_make(job, &absent);
+    enum status status = prediction_check(job);
+    if (status == STATUS_OK)
+        status = absent_ranks_make(job, &absent);
     if (status == STATUS_OK)
         status = job_check_ranks(job, absent.ranks, &absent.split);
     if (status != STATUS_OK) {

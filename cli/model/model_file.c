@@ -67,7 +67,13 @@ static void link_read(struct json_reader *reader, const json_t *object, struct l
         json_reader_fail(reader, "paths", "is empty");
     json_array_foreach (paths, index, path) {
         size_t before = json_reader_enter(reader, "paths", index);
-        path_read(reader, path, &link->paths[link->path_count++]);
+        struct path_cost *row = &link->paths[link->path_count++];
+        path_read(reader, path, row);
+        if (index > 0 && (row->path < row[-1].path ||
+                          (row->path == row[-1].path && row->least <= row[-1].least)))
+            json_reader_fail(reader, "least_bytes",
+                             "is not above that of the row before: rows ascend by path (line, bcopy, "
+                             "zcopy, ll), then by bytes");
         json_reader_leave(reader, before);
     }
 }
@@ -189,7 +195,7 @@ json_t *model_json(const struct model *model, json_t *residuals)
         model->start, "core_switch_us", model->core_switch,
         "copy_overhead_us", model->copy_overhead, "copy_ns_per_byte", curve_json(&model->copy),
         "combine", combines, "links", links, "residuals", residuals ? residuals : json_array());
-    if (!document || json_object_set_new(document, "model", object) < 0) {
+    if (json_object_set_new(document, "model", object) < 0) { /* also where there is no memory */
         json_decref(document);
         return NULL;
     }

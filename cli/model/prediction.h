@@ -7,23 +7,32 @@
 #include "run/job.h"
 #include "simulate/simulator.h"
 
-/* Where the ranks of a group sit; as in struct simulation. */
-struct prediction_hosts {
+/* Where the ranks of a group sit, and how long it may take; as in struct simulation. */
+struct prediction_setting {
     const int *node;
     const struct topology *topology; /* NULL: not known */
     const int *end;
+    uint64_t events_most;
 };
+
+/* The hosts of ranks, given as any numbers, numbered in the order of their first ranks: what `node` is.
+ * The caller frees it with free(); NULL: out of memory. */
+int *hosts_number(const int *host, int ranks);
 
 struct prediction {
     size_t count, bytes; /* as in struct result */
     double time;         /* us, of an iteration, as the table shows it */
-    struct simulated simulated; /* for simulated_free() */
+    struct simulated simulated;
 };
+
+/* STATUS_USAGE if no model knows what the job asks for: memory of GPUs. */
+enum status prediction_check(const struct job *job);
 
 /* Of one candidate at one size (bytes, as asked), for one group of ranks. A root that rotates is taken to be rank 0. Errors as of
  * simulate(). */
 enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
-                            const struct rank_group *group, const struct prediction_hosts *hosts,
+                            const struct rank_group *group,
+                            const struct prediction_setting *setting,
                             const struct model *model, struct prediction *prediction);
 
 #endif

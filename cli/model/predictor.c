@@ -10,7 +10,9 @@
 #include "cli/model/model_file.h"
 #include "cli/model/prediction.h"
 
-#define RANKS_MOST 256
+/* The other ranks wait while rank 0 predicts: about a second at most. */
+#define RANKS_MOST  256
+#define EVENTS_MOST 2000000
 
 enum status predictor_open(struct predictor *predictor, const struct job *job)
 {
@@ -25,18 +27,16 @@ void predictor_close(struct predictor *predictor)
     *predictor = (struct predictor){0};
 }
 
-/* The hosts of the ranks of the first group, numbered from 0. */
+/* The hosts of the ranks of the first group. */
 static int *nodes_of(const struct participants *participants)
 {
     const struct rank_group group = split_group(participants->split, 0);
-    int *node = calloc((size_t)group.ranks, sizeof *node), hosts = 0;
-    for (int r = 0; node && r < group.ranks; r++) {
-        int before = 0;
-        const int host = participants->members[group.members[r]].node;
-        while (before < r && participants->members[group.members[before]].node != host)
-            before++;
-        node[r] = before < r ? node[before] : hosts++;
-    }
+    int *host = calloc((size_t)group.ranks, sizeof *host), *node = NULL;
+    for (int r = 0; host && r < group.ranks; r++)
+        host[r] = participants->members[group.members[r]].node;
+    if (host)
+        node = hosts_number(host, group.ranks);
+    free(host);
     return node;
 }
 
@@ -62,7 +62,7 @@ double predictor_line(struct predictor *predictor, const struct job *job,
     struct log own, *log = log_current();
     if (!predictor->model || !predictor->node)
         return 0;
-    if (result->ranks > RANKS_MOST) { /* the other ranks wait meanwhile */
+    if (result->ranks > RANKS_MOST) {
         if (!predictor->silent)
             say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
         predictor->silent = true;
@@ -71,14 +71,13 @@ double predictor_line(struct predictor *predictor, const struct job *job,
     log_init(&own, -1, 0); /* a line that cannot be predicted is no failure of the job */
     log_attach(&own);
     const struct rank_group group = split_group(predictor->split, 0);
-    const struct prediction_hosts hosts = {.node = predictor->node};
+    const struct prediction_setting setting = {.node = predictor->node,
+                                               .events_most = EVENTS_MOST};
     enum status status = prediction_make(job, &job->candidates[result->choice], result->asked, &group,
-                                         &hosts, predictor->model, &prediction);
+                                         &setting, predictor->model, &prediction);
     log_attach(log);
-    if (status == STATUS_OK) {
-        simulated_free(&prediction.simulated);
+    if (status == STATUS_OK)
         return prediction.time;
-    }
     if (!predictor->silent && log_failure(&own, &failure))
         say("no prediction: %s", failure.text);
     predictor->silent = true;

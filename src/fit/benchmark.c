@@ -53,6 +53,5 @@ enum status benchmark_predict(const struct benchmark *benchmark, const struct mo
         return status;
     *time = simulated.time / (benchmark->algorithm->round_trip ? 2 : 1);
     *first = simulated.first;
-    simulated_free(&simulated);
     return STATUS_OK;
 }

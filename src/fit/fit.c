@@ -11,29 +11,16 @@
 #include "base/log.h"
 #include "fit/model_fit.h"
 #include "fleet/follower.h"
-
-/* "model name : ..." of /proc/cpuinfo. */
-static void processor_read(char *text, size_t size)
-{
-    char line[512];
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    snprintf(text, size, "unknown");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) {
-            snprintf(text, size, "%s", strchr(line, ':') + 2);
-            text[strcspn(text, "\n")] = '\0';
-            break;
-        }
-    if (file)
-        fclose(file);
-}
+#include "inventory/host_facts.h"
 
 static void model_label(const struct roster *roster, struct model *model)
 {
     time_t now = time(NULL);
     struct tm local;
+    char processor[VALUE_TEXT_MOST];
     snprintf(model->host, sizeof model->host, "%s", roster->hosts[0].name);
-    processor_read(model->processor, sizeof model->processor);
+    cpu_model_read("", processor);
+    snprintf(model->processor, sizeof model->processor, "%s", processor);
     strftime(model->made, sizeof model->made, "%Y-%m-%d %H:%M", localtime_r(&now, &local));
 }
 

@@ -15,7 +15,6 @@
 struct unknown {
     double *value;  /* in the model; above 0 */
     double least;   /* it does not fall below this */
-    char name[96];  /* "shm bcopy: latency" */
 };
 
 /* Improves the unknowns from where they stand. `count` benchmarks decide. Errors as of

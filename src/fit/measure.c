@@ -7,6 +7,7 @@
  */
 #include "fit/measure.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "screening/spread.h"
 
 #define JOB_SECONDS 60.0
 #define LINE_BUDGET 0.12 /* seconds, of --budget */
@@ -41,29 +43,33 @@ static struct fit_measurement *measurement_add(struct fit_measurements *measurem
     return it;
 }
 
-/* All of one link: shm chooses by lines, slots, references and words; others by two ways. */
+/* Each path of a transport. */
 static void link_plan(struct fit_measurements *measurements, const struct transport_choice *transport,
                       bool apart)
 {
-    static const enum copy_policy local[] = {COPY_BCOPY, COPY_ZCOPY, COPY_LL},
-                                  remote[] = {COPY_BCOPY, COPY_ZCOPY};
-    bool shm = transport->transport->local;
-    const enum copy_policy *policies = shm ? local : remote;
-    struct fit_measurement *added;
-    if (shm)
-        measurement_add(measurements, SUBJECT_LINK, transport, COPY_AUTO, LINE_LINES);
-    for (int i = 0; i < (shm ? 3 : 2); i++)
-        if ((added = measurement_add(measurements, SUBJECT_LINK, transport, policies[i],
-                                     LINK_LINES)))
+    const struct path_range *ranges = transport->transport->path_ranges;
+    for (int i = 0; i < transport->transport->path_range_count; i++) {
+        int last = i;
+        while (last + 1 < transport->transport->path_range_count &&
+               ranges[last + 1].path == ranges[i].path)
+            last++;
+        struct fit_measurement *added =
+            measurement_add(measurements, SUBJECT_LINK, transport, ranges[i].copy,
+                            ranges[last].most > 0 ? LINE_LINES : LINK_LINES);
+        if (added) {
+            added->path = ranges[i].path;
             added->is_apart = apart;
+        }
+        i = last;
+    }
 }
 
 static void measurements_plan(struct fit_measurements *measurements, const struct job *job, int hosts)
 {
     measurement_add(measurements, SUBJECT_ALONE, NULL, COPY_AUTO, ALONE_LINES);
     for (const struct transport_choice *it = job->transports; it->transport; it++) {
-        if (it->transport->maps || (it->transport->unavailable && it->transport->unavailable()))
-            continue; /* GPUs have costs of their own */
+        if (it->transport->unavailable && it->transport->unavailable())
+            continue;
         link_plan(measurements, it, false);
         if (hosts > 1 && !it->transport->local)
             link_plan(measurements, it, true);
@@ -108,14 +114,15 @@ static bool benchmark_read(const struct fit_measurement *measurement, const json
     return benchmark->algorithm && benchmark->count > 0 && benchmark->time > 0;
 }
 
-/* Another job has run. One that has other lines than the first, since it ended early, does not count. */
+/* Another job has run. The one with the most lines counts, and those that have as many: a job with fewer
+ * has ended early. */
 static void passes_add(struct fit_measurement *measurement, struct benchmark *found, int count)
 {
-    bool first = measurement->count == 0;
-    if (first) {
+    if (count > measurement->count) {
         free(measurement->benchmarks);
         measurement->benchmarks = found;
         measurement->count = count;
+        measurement->passes = 0;
     }
     if (count > 0 && count == measurement->count) {
         for (int i = 0; i < count; i++) {
@@ -124,7 +131,7 @@ static void passes_add(struct fit_measurement *measurement, struct benchmark *fo
         }
         measurement->passes++;
     }
-    if (!first)
+    if (measurement->benchmarks != found)
         free(found);
 }
 
@@ -142,36 +149,22 @@ static enum status lines_read(const struct job *job, const struct fleet_outcome 
     json_array_foreach (lines, index, line)
         if (found && benchmark_read(measurement, line, links, &found[count]))
             count++;
-    passes_add(measurement, found, count);
+    if (found)
+        passes_add(measurement, found, count);
     if (measurement->count == 0)
         snprintf(measurement->why, sizeof measurement->why, "%s",
                  error ? json_string_value(json_object_get(error, "message"))
                        : "its workers ended without a result");
     json_decref(document);
-    return measurement->benchmarks ? STATUS_OK
-                                   : fail(STATUS_ERROR, "out of memory for benchmarks");
-}
-
-static int time_compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median_of(const double *times, int count)
-{
-    double sorted[PASSES_MOST];
-    memcpy(sorted, times, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, time_compare);
-    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    return found ? STATUS_OK : fail(STATUS_ERROR, "out of memory for benchmarks");
 }
 
 static void medians_take(struct fit_measurement *measurement)
 {
     for (int i = 0; i < measurement->count; i++) {
         struct benchmark *it = &measurement->benchmarks[i];
-        it->time = median_of(it->times, measurement->passes);
-        it->first = it->first > 0 ? median_of(it->firsts, measurement->passes) : 0;
+        it->time = median_of(it->times, (size_t)measurement->passes);
+        it->first = it->first > 0 ? median_of(it->firsts, (size_t)measurement->passes) : 0;
     }
 }
 
@@ -231,11 +224,12 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
                               struct fit_measurements *measurements)
 {
     cpu_set_t own;
-    *measurements = (struct fit_measurements){.cores = 1, .of = calloc(JOBS_MOST, sizeof *measurements->of)};
+    *measurements = (struct fit_measurements){.of = calloc(JOBS_MOST, sizeof *measurements->of)};
     if (!measurements->of)
         return fail(STATUS_ERROR, "out of memory for measurements");
-    if (sched_getaffinity(0, sizeof own, &own) == 0)
-        measurements->cores = CPU_COUNT(&own);
+    if (sched_getaffinity(0, sizeof own, &own) != 0)
+        return fail(STATUS_ERROR, "cannot count this host's CPUs: %s", strerror(errno));
+    measurements->cores = CPU_COUNT(&own);
     measurements_plan(measurements, job, coordinator_roster(coordinator)->host_count);
     enum status status = STATUS_OK;
     int jobs = PASSES_MOST * measurements->count;

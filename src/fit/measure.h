@@ -12,7 +12,7 @@
 /* What a job is to find. */
 enum fit_subject {
     SUBJECT_ALONE,   /* one rank: its start, and copies in its memory */
-    SUBJECT_LINK,    /* two ranks: what messages cost over one transport, by one policy of copying */
+    SUBJECT_LINK,    /* two ranks: what messages cost over one transport, on one path */
     SUBJECT_COMBINE, /* two ranks: what it costs to combine elements */
     SUBJECT_CROWD,   /* two ranks for each core of a host */
 };
@@ -21,6 +21,7 @@ enum fit_subject {
 struct fit_measurement {
     enum fit_subject subject;
     struct transport_choice transports[2]; /* SUBJECT_LINK: one, and the end of the list */
+    enum path path;       /* SUBJECT_LINK */
     enum copy_policy copy;
     bool is_apart;        /* its two ranks have a host each */
     char command[512];    /* but for --transport, the common options and --np */

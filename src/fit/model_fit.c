@@ -12,7 +12,6 @@
 
 #define UNKNOWNS_MOST 64
 #define TINY          1e-7 /* us: a cost that is as good as none */
-#define EAGER_MOST    4096 /* bytes of a message that a slot holds whole (transports/shm/geometry.c) */
 
 /* The costs that a set of benchmarks decides. */
 struct fit_part {
@@ -87,77 +86,73 @@ static struct link_model *link_of(struct model *model, const struct fit_measurem
     return link;
 }
 
-/* The path that the benchmarks of a policy take. */
-static enum path path_of(enum copy_policy copy)
-{
-    static const enum path paths[] = {[COPY_AUTO] = PATH_LINE,
-                                      [COPY_BCOPY] = PATH_BCOPY,
-                                      [COPY_ZCOPY] = PATH_ZCOPY,
-                                      [COPY_LL] = PATH_LL};
-    return paths[copy];
-}
-
-/* A row of a link, whose costs are unknown. */
-static void row_add(struct fit_part *part, struct link_model *link, const struct fit_measurement *measurement,
-                    size_t least)
+/* A row of a link, whose costs are unknown. Short messages are in the cache. */
+static void row_add(struct fit_part *part, struct link_model *link,
+                    const struct fit_measurement *measurement, const struct path_range *range)
 {
     static const double sizes[] = {16 << 10, 512 << 10, 4 << 20, 64 << 20};
+    int points = range->most > 0 ? 1 : sizeof sizes / sizeof *sizes;
+    double time = measurement->benchmarks[0].time, slope = slope_of(measurement);
     if (link->path_count == PATH_COSTS_MOST)
         return;
     struct path_cost *row = &link->paths[link->path_count++];
-    bool shm = measurement->transports[0].transport->local;
-    double time = measurement->benchmarks[0].time, slope = slope_of(measurement);
-    *row = (struct path_cost){.path = path_of(measurement->copy),
-                              .least = least,
-                              .movement = shm && measurement->copy == COPY_ZCOPY ? MOVEMENT_PULL
-                                                                                 : MOVEMENT_PUSH,
-                              .combines_apart = !shm || measurement->copy == COPY_ZCOPY};
+    *row = (struct path_cost){.path = range->path,
+                              .least = range->least,
+                              .movement = range->movement,
+                              .combines_apart = range->combines_apart};
     part_add(part, &row->latency, time / 2, TINY);
     part_add(part, &row->send_overhead, time / 4, TINY);
     part_add(part, &row->receive_overhead, time / 4, TINY);
-    if (row->path == PATH_LINE)
-        return;
     if (row->movement == MOVEMENT_PUSH)
-        part_add_curve(part, &row->send_byte, sizes, least == 0 && shm ? 1 : 4, slope / 2);
-    part_add_curve(part, &row->receive_byte, sizes, least == 0 && shm ? 1 : 4, slope / 2);
+        part_add_curve(part, &row->send_byte, sizes, points, slope / 2);
+    part_add_curve(part, &row->receive_byte, sizes, points, slope / 2);
     if (measurement->is_apart)
         part_add(part, &row->wire, slope / 2, TINY / 100);
 }
 
-/* Between hosts: what the cores do is as within a host, over the same transport and path; the wire has
- * the rest. Two ranks cannot tell the two apart. False: the model has no such row. */
-static bool row_add_apart(struct fit_part *part, const struct model *model, struct link_model *link,
-                          const struct fit_measurement *measurement)
+/* The row of the same transport, path and lengths within a host; NULL: the model has none. */
+static const struct path_cost *near_row(const struct model *model, const struct link_model *link,
+                                        const struct path_range *range)
 {
-    double time = measurement->benchmarks[0].time, slope = slope_of(measurement);
-    enum path path = path_of(measurement->copy);
     for (int i = 0; i < model->link_count; i++) {
         const struct link_model *near = &model->links[i];
-        if (near == link || strcmp(near->transport, link->transport) != 0)
-            continue;
-        for (int p = 0; p < near->path_count; p++) {
-            if (near->paths[p].path != path || link->path_count == PATH_COSTS_MOST)
-                continue;
-            struct path_cost *row = &link->paths[link->path_count++];
-            *row = near->paths[p];
-            part_add(part, &row->latency, time / 2, TINY);
-            part_add(part, &row->wire, slope, TINY / 100);
-            return true;
-        }
+        for (int p = 0; p < near->path_count; p++)
+            if (near != link && strcmp(near->transport, link->transport) == 0 &&
+                near->paths[p].path == range->path && near->paths[p].least == range->least)
+                return &near->paths[p];
     }
-    return false;
+    return NULL;
+}
+
+/* Between hosts: what the cores do is as within a host, and the wire has the rest. Two ranks cannot tell
+ * the two apart. */
+static void row_add_apart(struct fit_part *part, struct link_model *link,
+                          const struct fit_measurement *measurement, const struct path_cost *near)
+{
+    if (link->path_count == PATH_COSTS_MOST)
+        return;
+    struct path_cost *row = &link->paths[link->path_count++];
+    *row = *near;
+    part_add(part, &row->latency, measurement->benchmarks[0].time / 2, TINY);
+    part_add(part, &row->wire, slope_of(measurement), TINY / 100);
 }
 
 static enum status link_fit(const struct fit_measurement *measurement, struct model *model)
 {
+    const struct transport *transport = measurement->transports[0].transport;
     struct fit_part part = {.count = 0};
     struct link_model *link = link_of(model, measurement);
     if (!link)
         return fail(STATUS_ERROR, "a model has at most %d links", LINK_MODELS_MOST);
-    if (!measurement->is_apart || !row_add_apart(&part, model, link, measurement))
-        row_add(&part, link, measurement, 0);
-    if (measurement->transports[0].transport->local && measurement->copy != COPY_AUTO)
-        row_add(&part, link, measurement, EAGER_MOST + 1);
+    for (int i = 0; i < transport->path_range_count; i++) {
+        const struct path_range *range = &transport->path_ranges[i];
+        const struct path_cost *near =
+            measurement->is_apart ? near_row(model, link, range) : NULL;
+        if (range->path == measurement->path && near)
+            row_add_apart(&part, link, measurement, near);
+        else if (range->path == measurement->path)
+            row_add(&part, link, measurement, range);
+    }
     return part_fit(&part, measurement, model);
 }
 

@@ -105,14 +105,21 @@ static void operation_try(struct sim_engine *engine, uint32_t operation)
         operation_queue(engine, operation);
 }
 
-/* A receive tells how far its message may come, where the link has to know. */
+/* A receive tells how far its message may come, where the message takes a path on which a NIC has to
+ * know. */
 static void recv_grant(struct sim_engine *engine, uint32_t operation)
 {
     struct sim_operation *it = &engine->operations[operation];
+    struct sim_operation *send = &engine->operations[it->partner];
     const struct sim_channel *channel = &engine->channels[it->channel];
-    if (!it->is_open || channel->recv_head != operation || it->limit == it->granted)
+    if (!channel->grants || !it->is_open || channel->recv_head != operation ||
+        it->limit == it->granted)
         return;
-    engine_add(engine, engine->now + channel->link->paths[0].latency, EVENT_GRANTED, it->channel,
+    if (!send->cost)
+        send->cost = cost_of_send(engine, it->partner);
+    if (send->cost->movement != MOVEMENT_GRANT)
+        return;
+    engine_add(engine, engine->now + send->cost->latency, EVENT_GRANTED, it->channel,
                it->limit - it->granted);
     it->granted = it->limit;
 }
@@ -166,8 +173,6 @@ static void operation_complete(struct sim_engine *engine, uint32_t operation)
     int32_t next = rank->program->epochs[program->epoch].next;
     rank->sends -= program->kind == OPERATION_SEND;
     rank->recvs -= program->kind == OPERATION_RECV || program->kind == OPERATION_RECV_REDUCE;
-    if (engine->now > engine->step_end[program->step])
-        engine->step_end[program->step] = engine->now;
     if (--rank->left == 0)
         rank->end = engine->now;
     if (--engine->epoch_left[rank->epoch_first + program->epoch] == 0 && next >= 0)
@@ -286,6 +291,7 @@ static void core_serve(struct sim_engine *engine, uint32_t number)
 {
     const struct model *model = engine->simulation->model;
     struct sim_core *core = &engine->cores[number];
+    const uint32_t served = core->rank;
     double time = 0;
     size_t bytes = 0;
     for (;;) {
@@ -302,11 +308,12 @@ static void core_serve(struct sim_engine *engine, uint32_t number)
         }
         if (core->first == NONE)
             return;
-        time += core->rank != NONE ? model->core_switch : 0;
         core->rank = core->first;
         core->first = engine->rank[core->rank].next_rank;
         engine->rank[core->rank].is_queued = false;
     }
+    if (served != NONE && served != core->rank)
+        time += model->core_switch;
     core->is_busy = true;
     engine_add(engine, engine->now + time, EVENT_SERVED, number, bytes);
 }
@@ -374,12 +381,14 @@ void engine_run(struct sim_engine *engine)
 {
     for (uint32_t r = 0; r < engine->ranks; r++)
         rank_queue(engine, r);
-    while (!engine->failed) {
+    const uint64_t most = engine->simulation->events_most;
+    while (!engine->failed && !engine->is_long) {
         double flow = flows_next(engine->flows);
         double event = engine->events.count > 0 ? engine->events.heap[0].at : INFINITY;
         double at = flow < event ? flow : event;
         if (at == INFINITY)
             break;
         engine_step(engine, at);
+        engine->is_long = most > 0 && engine->handled > most;
     }
 }

@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "memory/memory_limits.h"
+
+/* Of an operation, of its channel and of the tables of both. */
+#define OPERATION_BYTES (sizeof(struct sim_operation) + sizeof(struct sim_channel) + 64)
 
 /* Channels by sender, receiver and lane: a table with open addressing. */
 struct channel_table {
@@ -86,15 +90,18 @@ static enum status channel_create(struct sim_engine *engine, uint32_t sender, ui
         engine->channels = channels;
         engine->channel_room = room;
     }
-    engine->channels[engine->channel_count++] = (struct sim_channel){.link = link,
-                                                                     .sender = sender,
-                                                                     .receiver = receiver,
-                                                                     .lane = lane,
-                                                                     .send_head = NONE,
-                                                                     .recv_head = NONE,
-                                                                     .pull_head = NONE,
-                                                                     .first_piece = NONE,
-                                                                     .last_piece = NONE};
+    struct sim_channel *channel = &engine->channels[engine->channel_count++];
+    *channel = (struct sim_channel){.link = link,
+                                    .sender = sender,
+                                    .receiver = receiver,
+                                    .lane = lane,
+                                    .send_head = NONE,
+                                    .recv_head = NONE,
+                                    .pull_head = NONE,
+                                    .first_piece = NONE,
+                                    .last_piece = NONE};
+    for (int i = 0; i < link->path_count; i++)
+        channel->grants |= link->paths[i].movement == MOVEMENT_GRANT;
     return STATUS_OK;
 }
 
@@ -171,58 +178,87 @@ static enum status channels_open(struct sim_engine *engine)
     return status;
 }
 
-/* Hosts are numbered from 0. */
-static uint32_t hosts_count(const struct simulation *simulation)
+/* The cores of the job's hosts that have ranks, one host after the other. */
+struct core_map {
+    uint32_t *ranks; /* by host */
+    uint32_t *first; /* by host: its first core */
+    uint32_t most;   /* of a host */
+    uint32_t count;
+};
+
+static uint32_t host_of(const struct simulation *simulation, uint32_t rank)
 {
-    int last = 0;
-    for (int r = 0; simulation->node && r < simulation->problem->ranks; r++)
-        last = simulation->node[r] > last ? simulation->node[r] : last;
-    return (uint32_t)last + 1;
+    return simulation->node ? (uint32_t)simulation->node[rank] : 0;
 }
 
-/* Ranks on cores: in turn, as the session binds them. */
-static enum status ranks_open(struct sim_engine *engine)
+static bool host_cores_find(const struct simulation *simulation, struct core_map *cores)
+{
+    uint32_t ranks = (uint32_t)simulation->problem->ranks; /* and at most as many hosts */
+    *cores = (struct core_map){.ranks = calloc(ranks, sizeof *cores->ranks),
+                                    .first = calloc(ranks, sizeof *cores->first),
+                                    .most = (uint32_t)simulation->model->cores};
+    if (!cores->ranks || !cores->first)
+        return false;
+    for (uint32_t r = 0; r < ranks; r++)
+        cores->ranks[host_of(simulation, r)]++;
+    for (uint32_t h = 0; h < ranks; h++) {
+        cores->first[h] = cores->count;
+        cores->count += cores->ranks[h] < cores->most ? cores->ranks[h] : cores->most;
+    }
+    return true;
+}
+
+/* Puts the ranks on cores: in turn, as the session binds them. Returns how many operations they have. */
+static size_t ranks_place(struct sim_engine *engine, const struct core_map *cores,
+                          size_t *epochs)
 {
     const struct simulation *simulation = engine->simulation;
-    uint32_t ranks = (uint32_t)simulation->problem->ranks, operations = 0, epochs = 0;
-    uint32_t hosts = hosts_count(simulation), most = 0;
-    uint32_t *placed = calloc(hosts, sizeof *placed);
-    for (uint32_t r = 0; r < ranks && placed; r++) {
-        uint32_t count = ++placed[simulation->node ? simulation->node[r] : 0];
-        most = count > most ? count : most;
-    }
-    /* Cores without ranks are not made. */
-    uint32_t cores = (uint32_t)simulation->model->cores;
-    cores = cores < most ? cores : most;
-    if (placed)
-        memset(placed, 0, hosts * sizeof *placed);
-    engine->core_count = hosts * cores;
-    engine->rank = calloc(engine->ranks, sizeof *engine->rank);
-    engine->cores = calloc(engine->core_count, sizeof *engine->cores);
+    uint32_t *placed = cores->ranks; /* counted again */
+    size_t operations = 0;
+    memset(placed, 0, (size_t)simulation->problem->ranks * sizeof *placed);
     engine->has_cores = true;
-    for (uint32_t r = 0; r < ranks && placed && engine->rank; r++) {
-        uint32_t host = simulation->node ? (uint32_t)simulation->node[r] : 0;
-        uint32_t place = placed[host]++;
-        engine->has_cores &= place < cores;
+    for (uint32_t r = 0; r < (uint32_t)simulation->problem->ranks; r++) {
+        uint32_t host = host_of(simulation, r), place = placed[host]++;
+        engine->has_cores &= place < cores->most;
         if (r >= engine->ranks)
             continue;
         const struct rank_program *program = engine->programs->program[r];
         engine->rank[r] = (struct sim_rank){.program = program,
-                                            .first = operations,
+                                            .first = (uint32_t)operations,
                                             .left = program->count,
-                                            .epoch_first = epochs,
+                                            .epoch_first = (uint32_t)*epochs,
                                             .ready = NONE,
                                             .last_ready = NONE,
                                             .next_rank = NONE,
-                                            .core = host * cores + place % cores};
+                                            .core = cores->first[host] + place % cores->most};
         operations += program->count;
-        epochs += program->epoch_count;
+        *epochs += program->epoch_count;
     }
-    free(placed);
-    engine->operation_count = operations;
-    engine->epoch_left = calloc((size_t)epochs + 1, sizeof *engine->epoch_left);
-    if (!placed || !engine->rank || !engine->cores || !engine->epoch_left)
-        return fail(STATUS_ERROR, "out of memory for %u ranks on %u cores", ranks,
+    return operations;
+}
+
+static enum status ranks_open(struct sim_engine *engine)
+{
+    const int ranks = engine->simulation->problem->ranks;
+    struct core_map cores;
+    size_t operations = 0, epochs = 0, left = memory_available();
+    bool found = host_cores_find(engine->simulation, &cores);
+    engine->core_count = cores.count;
+    engine->rank = calloc(engine->ranks, sizeof *engine->rank);
+    engine->cores = calloc((size_t)engine->core_count + 1, sizeof *engine->cores);
+    if (found && engine->rank && engine->cores)
+        operations = ranks_place(engine, &cores, &epochs);
+    free(cores.ranks);
+    free(cores.first);
+    if (operations >= NONE || operations * OPERATION_BYTES > left)
+        return fail(STATUS_USAGE,
+                    "to simulate %d ranks with %zu operations takes %zu MiB of memory, and %zu are "
+                    "left: use fewer ranks",
+                    ranks, operations, operations * OPERATION_BYTES >> 20, left >> 20);
+    engine->operation_count = (uint32_t)operations;
+    engine->epoch_left = calloc(epochs + 1, sizeof *engine->epoch_left);
+    if (!found || !engine->rank || !engine->cores || !engine->epoch_left)
+        return fail(STATUS_ERROR, "out of memory for %d ranks on %u cores", ranks,
                     engine->core_count);
     for (uint32_t c = 0; c < engine->core_count; c++)
         engine->cores[c] =
@@ -232,12 +268,10 @@ static enum status ranks_open(struct sim_engine *engine)
 
 static enum status operations_open(struct sim_engine *engine)
 {
-    int steps = 0;
     engine->operations = calloc((size_t)engine->operation_count + 1, sizeof *engine->operations);
     engine->visible = calloc((size_t)engine->operation_count + 1, sizeof *engine->visible);
     for (uint32_t r = 0; r < engine->ranks && engine->operations; r++) {
         const struct sim_rank *rank = &engine->rank[r];
-        steps = rank->program->steps > steps ? rank->program->steps : steps;
         for (uint32_t i = 0; i < rank->program->count; i++)
             engine->operations[rank->first + i] = (struct sim_operation){.rank = r,
                                                                          .channel = NONE,
@@ -249,9 +283,7 @@ static enum status operations_open(struct sim_engine *engine)
         for (uint32_t e = 0; e < rank->program->epoch_count; e++)
             engine->epoch_left[rank->epoch_first + e] = rank->program->epochs[e].operations;
     }
-    engine->steps = steps;
-    engine->step_end = calloc((size_t)steps + 1, sizeof *engine->step_end);
-    if (!engine->operations || !engine->visible || !engine->step_end)
+    if (!engine->operations || !engine->visible)
         return fail(STATUS_ERROR, "out of memory for %u operations: use fewer ranks",
                     engine->operation_count);
     return STATUS_OK;
@@ -282,13 +314,12 @@ struct wiring {
 static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
                       double wire)
 {
-    const int *node = engine->simulation->node;
     bool symmetric = engine->programs->symmetry != SYMMETRY_NONE;
-    bool hosts = channel->link->port == PORT_NODE && node;
+    bool hosts = channel->link->port == PORT_NODE;
     uint32_t ends[2] = {channel->sender, symmetric ? channel->sender : channel->receiver};
     for (uint32_t end = 0; end < 2; end++) {
-        uint32_t owner = hosts ? wiring->ranks + (uint32_t)node[ends[end]] : ends[end];
-        double rate = 1 / wire / (symmetric && hosts && wiring->shared > 0 ? wiring->shared : 1);
+        uint32_t owner = hosts ? wiring->ranks + host_of(engine->simulation, ends[end]) : ends[end];
+        double rate = 1 / wire / (symmetric && hosts ? wiring->shared : 1);
         double *capacity = &wiring->capacity[2 * owner + end];
         *capacity = rate > *capacity ? rate : *capacity;
         engine->routes[wiring->used++] = 2 * owner + end;
@@ -348,8 +379,8 @@ static enum status wires_open(struct sim_engine *engine)
                             .links = topology ? topology_links(topology) : 0};
     uint32_t resources = 4 * wiring.ranks + wiring.links;
     enum status status = STATUS_OK;
-    for (uint32_t r = 0; simulation->node && r < wiring.ranks; r++)
-        wiring.shared += simulation->node[r] == simulation->node[0];
+    for (uint32_t r = 0; r < wiring.ranks; r++)
+        wiring.shared += host_of(simulation, r) == host_of(simulation, 0);
     wiring.capacity = calloc(resources, sizeof *wiring.capacity);
     if (!wiring.capacity)
         return fail(STATUS_ERROR, "out of memory for %u links", resources);
@@ -397,7 +428,6 @@ void engine_close(struct sim_engine *engine)
     free(engine->cores);
     free(engine->pieces);
     free(engine->routes);
-    free(engine->step_end);
     events_free(&engine->events);
     flows_free(engine->flows);
     *engine = (struct sim_engine){0};

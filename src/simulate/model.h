@@ -31,13 +31,6 @@ struct curve {
 };
 double curve_at(const struct curve *curve, double bytes);
 
-/* Whose core moves the bytes of a message. */
-enum movement {
-    MOVEMENT_PUSH,  /* the sender's puts them into slots or the kernel, the receiver's takes them */
-    MOVEMENT_PULL,  /* the receiver's reads them in the sender's memory, once the sender says so */
-    MOVEMENT_GRANT, /* none: a NIC does, once the receiver has said where to */
-    MOVEMENTS
-};
 extern const char *const movement_names[]; /* ended by NULL: "push", "pull", "grant" */
 
 /* What a message costs. */

@@ -42,13 +42,11 @@ static struct rank_program *program_create(const struct schedule *schedule, size
         .wait_count = (uint32_t)waits,
         .epoch_count = (uint32_t)schedule->epoch_count,
         .lanes = schedule->lanes,
-        .steps = schedule->steps,
         .elements = elements_of(schedule),
         .operations = (void *)(memory + at_operations),
         .waits = (void *)(memory + at_waits),
         .epochs = (void *)(memory + at_epochs),
         .members = (void *)(memory + at_members),
-        .bytes = bytes,
     };
     return program;
 }
@@ -65,7 +63,6 @@ static void operations_fill(const struct schedule *schedule, struct program_oper
             .first_wait = wait,
             .epoch = from->epoch,
             .lane = from->lane,
-            .step = from->step,
             .kind = (uint16_t)from->kind,
         };
         peers[i] = from->peer;
@@ -122,13 +119,13 @@ static bool waits_equal(const struct rank_program *a, const struct rank_program 
 }
 
 /* Operations and epochs have no padding. */
-_Static_assert(sizeof(struct program_operation) == 2 * sizeof(size_t) + 5 * sizeof(uint32_t) + 4,
+_Static_assert(sizeof(struct program_operation) == 2 * sizeof(size_t) + 4 * sizeof(uint32_t),
                "operations are compared as bytes");
 
 bool rank_programs_equal(const struct rank_program *a, const struct rank_program *b)
 {
     return a->count == b->count && a->wait_count == b->wait_count &&
-           a->epoch_count == b->epoch_count && a->lanes == b->lanes && a->steps == b->steps &&
+           a->epoch_count == b->epoch_count && a->lanes == b->lanes &&
            a->elements == b->elements &&
            memcmp(a->operations, b->operations, (a->count + 1) * sizeof *a->operations) == 0 &&
            memcmp(a->epochs, b->epochs, a->epoch_count * sizeof *a->epochs) == 0 &&

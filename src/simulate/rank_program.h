@@ -15,7 +15,7 @@ struct program_operation {
     size_t run;          /* of the shortest piece of memory of a message that is sent; else 0 */
     uint32_t first_wait; /* its waits are waits[first_wait] .. waits[next one's first_wait - 1] */
     uint32_t epoch;
-    int32_t lane, step;
+    int32_t lane;
     uint16_t kind;    /* enum operation_kind */
     uint16_t awaited; /* a later operation waits for it */
 };
@@ -27,13 +27,12 @@ struct program_epoch {
 
 struct rank_program {
     uint32_t count, wait_count, epoch_count;
-    int32_t lanes, steps;
+    int32_t lanes;
     size_t elements; /* of all buffers */
     struct program_operation *operations; /* one more than `count`, for first_wait */
     struct wait *waits;
     struct program_epoch *epochs;
     uint32_t *members; /* of epochs, by first_member */
-    size_t bytes;            /* of this struct and all of the above: one piece of memory */
 };
 
 /* The program of a schedule, to be freed with free(); *peers: of each operation, -1 for local ones,

@@ -33,22 +33,16 @@ static enum status result_take(struct sim_engine *engine, struct simulated *simu
     if (engine->failed)
         return fail(STATUS_ERROR, "out of memory for a simulation of %d ranks: use fewer",
                     programs->ranks);
-    *simulated = (struct simulated){.steps = engine->steps,
-                                    .step_end = engine->step_end,
-                                    .first = engine->rank[0].end,
-                                    .symmetry = programs->symmetry,
-                                    .programs = programs->distinct_count,
-                                    .simulated_ranks = (int)engine->ranks,
-                                    .events = engine->handled};
-    engine->step_end = NULL;
+    if (engine->is_long)
+        return fail(STATUS_ERROR, "to simulate it takes more than %llu events: use cctest predict",
+                    (unsigned long long)engine->simulation->events_most);
+    *simulated = (struct simulated){.first = engine->rank[0].end, .symmetry = programs->symmetry};
     for (uint32_t r = 0; r < engine->ranks; r++) {
-        if (engine->rank[r].left > 0) {
-            simulated_free(simulated);
+        if (engine->rank[r].left > 0)
             return fail(STATUS_ERROR,
-                        "rank %u waits for ever in the simulation: the algorithm is wrong "
-                        "(tests/unit/test_algorithms finds why)",
+                        "rank %u waits for ever in the simulation, which is a fault of cctest or of "
+                        "the algorithm: report the command line",
                         r);
-        }
         if (engine->rank[r].end > simulated->time) {
             simulated->time = engine->rank[r].end;
             simulated->slowest = (int)r;
@@ -76,10 +70,4 @@ enum status simulate(const struct simulation *simulation, struct simulated *simu
     }
     programs_close(&programs);
     return status;
-}
-
-void simulated_free(struct simulated *simulated)
-{
-    free(simulated->step_end);
-    *simulated = (struct simulated){0};
 }

@@ -17,17 +17,11 @@ struct simulated {
     double time;            /* us, until the last rank has ended */
     int slowest;            /* that rank */
     double first;           /* us, until rank 0 has ended */
-    int steps;              /* of any rank */
-    double *step_end;       /* us: when the last operation of each step has ended; owned */
     enum symmetry symmetry; /* that let rank 0 stand for all */
-    int simulated_ranks;    /* 1 then; else all */
-    int programs;           /* of those ranks, that differ in more than peers */
-    uint64_t events;
 };
 
 /* Errors: STATUS_USAGE: the algorithm refuses the problem, or the model lacks the links that it needs;
- * STATUS_ERROR: memory ran out. On success the caller calls simulated_free(). */
+ * STATUS_ERROR: memory ran out, or it takes more than simulation->events_most. */
 enum status simulate(const struct simulation *simulation, struct simulated *simulated);
-void simulated_free(struct simulated *simulated);
 
 #endif

@@ -43,6 +43,7 @@ struct sim_channel {
     uint32_t first_piece, last_piece; /* that wait for the wire, the first on it */
     uint32_t first_resource, resources; /* of its wire, in engine->routes */
     double route_latency;             /* us, of the links of a topology */
+    bool grants;                      /* its link has paths that need grants */
     bool is_blocked;                  /* its window is full, and it has more to send */
 };
 
@@ -95,11 +96,10 @@ struct sim_engine {
     uint32_t *routes; /* resources: first outputs and inputs of ranks and of hosts, then the links of
                          the topology */
     const struct curve *combine; /* NULL: nothing is combined */
-    double *step_end;
-    int steps;
     uint64_t handled; /* events */
     bool has_cores;   /* each rank has a core of its own */
     bool failed;      /* memory ran out */
+    bool is_long;     /* it takes more than events_most */
 };
 
 /* What an event is about: the subject is a core or a channel. */

@@ -53,6 +53,24 @@ struct traffic {
  * things than the link, and to measure them would delay them. */
 #define WAIT_STATS_LEAST ((size_t)64 << 10)
 
+/* Whose core moves the bytes of a message. */
+enum movement {
+    MOVEMENT_PUSH,  /* the sender's puts them into slots or the kernel, the receiver's takes them */
+    MOVEMENT_PULL,  /* the receiver's reads them in the sender's memory, once the sender says so */
+    MOVEMENT_GRANT, /* none: a NIC does, once the receiver has said where to */
+    MOVEMENTS
+};
+
+/* Messages of so many bytes and more that take a path, up to the next row of the path. What costs are
+ * measured by, and predicted. */
+struct path_range {
+    enum path path;
+    size_t least, most;    /* bytes of messages by which the costs are measured; most 0: any */
+    enum copy_policy copy; /* that lets them take it */
+    enum movement movement;
+    bool combines_apart; /* a receiver that combines copies what arrives first */
+};
+
 /* What decides on the path of a message, in host or shared memory, where its transport chooses. */
 struct path_query {
     enum copy_policy copy;
@@ -258,6 +276,11 @@ struct transport {
 
     /* The channel, owned by the endpoint; NULL if it is not connected. */
     struct channel *(*channel)(struct endpoint *endpoint, int peer, int lane, bool sends);
+
+    /* Its paths, in host memory: ascending by path, then by length; path_range_count of them. None: its
+     * costs are not measured. */
+    const struct path_range *path_ranges;
+    int path_range_count;
 
     /* The path that a message takes over it, between ranks that can read each other's memory; what
      * simulations go by. NULL: PATH_BCOPY, where the policy says so, else PATH_ZCOPY. */

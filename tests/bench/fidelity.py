@@ -3,11 +3,12 @@
 
 Settings: two ranks over shm and over tcp, each with a core; as many ranks as twice the cores, as two groups, over shm; and ranks
 on hosts (network namespaces, fidelity.sh) whose links have a set rate. Each has a model of its own kind of links. The error of
-a cell is |predicted / measured - 1|. Each cell is measured in several jobs, of which the median counts: the noise that is
+a cell is |predicted / measured - 1|. Exit status 1: their median is above --bar, or a cell was not measured. Each cell is measured in several jobs, of which the median counts: the noise that is
 printed beside the errors is by how much a job differs from that median, in the median of cells.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import socket
@@ -66,10 +67,11 @@ def compare(runner, model, setting, arguments):
                   for _ in range(arguments.rounds)]
         for name, time in predicted.items():
             measured = [each[name] for each in rounds if each.get(name)]
-            if measured:
-                middle = statistics.median(measured)
-                spread = statistics.median(abs(one / middle - 1) for one in measured)
-                cells.append((time / middle, spread, f"{setting['name']}: {name[0]} {name[1]} {size}", middle, time))
+            if not measured:
+                sys.exit(f"{setting['name']}: {name[0]} {name[1]} {size} was predicted, and not measured")
+            middle = statistics.median(measured)
+            spread = statistics.median(abs(one / middle - 1) for one in measured)
+            cells.append((time / middle, spread, f"{setting['name']}: {name[0]} {name[1]} {size}", middle, time))
     return cells
 
 
@@ -98,6 +100,7 @@ def main():
     parser.add_argument("--sizes", default="1K,32K,1M")
     parser.add_argument("--rounds", type=int, default=3, help="jobs of each setting and size")
     parser.add_argument("--only", default="", help="settings whose names have this")
+    parser.add_argument("--bar", type=float, default=0.15, help="the largest median error")
     parser.add_argument("--json", help="write the cells")
     arguments = parser.parse_args()
     network = networks.Hosts(arguments.holders.split()) if arguments.holders else None
@@ -116,12 +119,15 @@ def main():
                 found = compare(runner, models[setting["model"]], setting, arguments)
                 report(setting["name"], found)
                 cells += found
+        if not cells:
+            parser.error(f"no setting has '{arguments.only}' in its name")
         report("all", cells)
     print("# the worst ten: predicted / measured")
-    for ratio, spread, name, measured, time in sorted(cells, key=lambda cell: -abs(cell[0] - 1))[:WORST]:
+    for ratio, spread, name, measured, time in sorted(cells, key=lambda cell: -abs(math.log(cell[0])))[:WORST]:
         print(f"  {ratio:6.2f}  {name}: measured {measured:.1f} us (+-{spread:.0%}), predicted {time:.1f}")
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(cells), encoding="utf-8")
+    sys.exit(statistics.median(abs(cell[0] - 1) for cell in cells) > arguments.bar)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,6 @@ static void model_use(const json_t *document)
     struct simulated simulated;
     if (simulate(&simulation, &simulated) == STATUS_OK) {
         require(simulated.time >= 0 && isfinite(simulated.time));
-        simulated_free(&simulated);
     }
     free(model);
 }

@@ -188,7 +188,7 @@ while read -r _ line; do
     read -ra words <<<"$line"
     case $line in
     *--rendezvous*) continue ;; # below, those of the page
-    list* | info* | plan* | help* | accept* | report* | guidelines*) ;;
+    list* | info* | plan* | help* | accept* | report* | guidelines* | fit* | predict*) ;;
     tune*) words+=(-e 2K --budget 6) ;;
     *) read -ra words <<<"$(sed -E 's/ (-b|-e) [0-9]+M//g' <<<"$line") $small" ;;
     esac

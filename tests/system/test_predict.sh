@@ -115,9 +115,11 @@ edited 'model.links\[0\].paths\[0\].movement is none of push, pull, grant' 'm["l
 edited 'model.links\[0\].paths\[0\].send_ns_per_byte has entry 1' 'm["links"][0]["paths"][0]["send_ns_per_byte"] = [[8, 1], [4, 1]]'
 edited 'model.links\[0\].paths\[0\].send_ns_per_byte has entry 0' 'm["links"][0]["paths"][0]["send_ns_per_byte"] = [[1e-320, 1], [1e10, 2]]'
 edited 'model.links\[0\].paths\[0\].window_bytes is less than 64' 'm["links"][0]["paths"][0]["window_bytes"] = 1'
+edited 'model.links\[0\].paths\[1\].least_bytes is not above' 'm["links"][0]["paths"] *= 2'
 edited 'model.links\[0\].paths is empty' 'm["links"][0]["paths"] = []'
 edited 'model.combine is no array of at most 64' 'm["combine"] = {}'
 edited 'model.copy_ns_per_byte is no array of at most 24' 'm["copy_ns_per_byte"] = [[n + 1, 1] for n in range(25)]'
+refused 'a model knows the costs of host memory, and not those of -m cuda' predict allreduce --np 4 --model local -m cuda
 refused "--json names local, which --model reads" predict allreduce --np 4 --model local --json local
 rm edited empty cut
 check "nothing is left behind" test -z "$(find . -name '*.tmp*')"

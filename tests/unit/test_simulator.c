@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "collective/counts.h"
+#include "collective/shape.h"
 #include "simulate/flows.h"
 #include "simulate/simulator.h"
 
@@ -76,7 +77,6 @@ static double time_of(const struct simulation *simulation)
     struct simulated simulated;
     assert_int_equal(STATUS_OK, simulate(simulation, &simulated));
     double time = simulated.time;
-    simulated_free(&simulated);
     return time;
 }
 
@@ -294,52 +294,131 @@ static void windows_hold_senders_back(void **state)
     assert_float_equal(held, 2 * message, 1e-3);
 }
 
-/* Every algorithm ends, and where rank 0 stands for all, it takes as long as with all ranks. */
-static void one_rank_stands_for_all(void **state)
+/* A message that is pulled: the sender says so once, the receiver's core has all the work, and the
+ * sender's memory is free a latency later. */
+static void receivers_pull(void **state)
 {
     (void)state;
-    struct model *model = textbook(PORT_RANK);
+    struct model *model = textbook(PORT_NONE);
+    struct path_cost *path = &model->links[0].paths[0];
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 2, 256 << 10);
+    *path = (struct path_cost){.path = PATH_BCOPY,
+                               .movement = MOVEMENT_PULL,
+                               .latency = ALPHA,
+                               .send_overhead = 5,
+                               .receive_overhead = 3,
+                               .receive_byte = {1, {{1, BETA}}}};
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    double message = (1 << 20) * BETA;
+    assert_float_equal(time_of(&simulation), 5 + ALPHA + 3 + message + ALPHA, 1e-6);
+    simulation.pieces = 64;
+    assert_float_equal(time_of(&simulation), 5 + ALPHA + 3 + message + ALPHA, 1e-6);
+}
+
+/* A message that needs a grant begins when its receiver is ready, and costs its receiver's core no byte. A
+ * row of another path does not matter. */
+static void receivers_grant(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 2, COUNT);
+    model->start = 2;
+    model->links[0].paths[1] = (struct path_cost){.path = PATH_ZCOPY,
+                                                  .movement = MOVEMENT_GRANT,
+                                                  .latency = ALPHA,
+                                                  .send_overhead = 5,
+                                                  .receive_overhead = 3,
+                                                  .wire = BETA};
+    model->links[0].path_count = 2;
+    model->links[0].paths[0].latency = 1000;
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    simulation.copy = COPY_ZCOPY;
+    assert_float_equal(time_of(&simulation), 2 + ALPHA + 5 + COUNT * 4 * BETA + ALPHA + 3 + ALPHA,
+                       1e-6);
+}
+
+/* Rank 0 stands for all, or all are simulated: the same time. Does it stand for all? */
+static bool one_as_all(const struct choice *choice, struct problem *problem, const int *node)
+{
+    struct model *model = textbook(node ? PORT_NODE : PORT_RANK);
+    struct counts *counts = NULL;
     model->start = 0.7;
     model->copy = (struct curve){1, {{1, 0.002}}};
     model->links[0].paths[0].send_overhead = 1.5;
     model->links[0].paths[0].receive_overhead = 2.5;
-    int found = 0, all = 0;
+    model->links[1] = model->links[0];
+    model->links[1].distance = DISTANCE_NETWORK;
+    model->links[1].paths[0].latency = 3 * ALPHA;
+    model->link_count = 2;
+    if (choice->algorithm->partner)
+        assert_int_equal(STATUS_OK, choice_partners(choice, problem->ranks, &counts));
+    problem->counts = counts;
+    struct simulation simulation = simulation_of(model, choice, problem);
+    struct simulated one, each;
+    simulation.node = node;
+    assert_int_equal(STATUS_OK, simulate(&simulation, &one));
+    simulation.each_rank = true;
+    assert_int_equal(STATUS_OK, simulate(&simulation, &each));
+    if (fabs(one.time - each.time) > 1e-6)
+        print_error("%s %s, %d ranks: %.6f us by one, %.6f by all\n", problem->collective->name,
+                    choice->algorithm->name, problem->ranks, one.time, each.time);
+    assert_float_equal(one.time, each.time, 1e-6);
+    assert_int_equal(each.symmetry, SYMMETRY_NONE);
+    counts_free(counts);
+    return one.symmetry != SYMMETRY_NONE;
+}
+
+/* Every algorithm ends, and where rank 0 stands for all, it takes as long as with all ranks: `shape`
+ * NULL: those without groups, on one host. Returns for how many problems it stands for all. */
+static int algorithms_try(const struct shape *shape, int ranks, const int *node, int *all)
+{
+    int found = 0;
     for (int i = 0; algorithms[i]; i++) {
         struct choice choice = choice_of(algorithms[i]);
         for (int c = 0; c < COLLECTIVES; c++) {
-            for (int p = 2; p <= 9; p++) {
-                char why[256];
-                struct problem problem = problem_of((enum collective_id)c, p, COUNT);
-                struct counts *counts = NULL;
-                if (!algorithm_serves(algorithms[i], (enum collective_id)c) ||
-                    algorithms[i]->grouped || algorithms[i]->vendor || problem.collective->counted)
-                    continue;
-                if (choice_refuses(&choice, &problem, why, sizeof why))
-                    continue;
-                if (algorithms[i]->partner)
-                    assert_int_equal(STATUS_OK, choice_partners(&choice, p, &counts));
-                problem.counts = counts;
-                struct simulation simulation = simulation_of(model, &choice, &problem);
-                struct simulated one, each;
-                assert_int_equal(STATUS_OK, simulate(&simulation, &one));
-                simulation.each_rank = true;
-                assert_int_equal(STATUS_OK, simulate(&simulation, &each));
-                if (fabs(one.time - each.time) > 1e-6)
-                    print_error("%s %s, %d ranks: %.6f us by one, %.6f by all\n",
-                                problem.collective->name, algorithms[i]->name, p, one.time,
-                                each.time);
-                assert_float_equal(one.time, each.time, 1e-6);
-                assert_int_equal(each.symmetry, SYMMETRY_NONE);
-                found += one.symmetry != SYMMETRY_NONE;
-                all++;
-                simulated_free(&one);
-                simulated_free(&each);
-                counts_free(counts);
-            }
+            char why[256];
+            struct problem problem = problem_of((enum collective_id)c, ranks, COUNT);
+            problem.shape = shape;
+            if (!algorithm_serves(algorithms[i], (enum collective_id)c) || algorithms[i]->vendor ||
+                problem.collective->counted || (algorithms[i]->grouped && !shape) ||
+                choice_refuses(&choice, &problem, why, sizeof why))
+                continue;
+            found += one_as_all(&choice, &problem, node);
+            ++*all;
         }
     }
+    return found;
+}
+
+static void one_rank_stands_for_all(void **state)
+{
+    (void)state;
+    int all = 0, found = 0;
+    for (int p = 2; p <= 9; p++)
+        found += algorithms_try(NULL, p, NULL, &all);
     print_message("%d of %d problems have a rank that stands for all\n", found, all);
     assert_true(all > 500 && found > 100);
+}
+
+/* The same with groups, each on a host of its own, whose ranks share its port. */
+static void one_rank_stands_for_all_groups(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{2, 2}, {2, 4}, {3, 2}, {4, 2}, {3, 3}};
+    int all = 0, found = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int node[16], ranks = sizes[i][0] * sizes[i][1];
+        for (int r = 0; r < ranks; r++)
+            node[r] = r / sizes[i][1];
+        struct shape *shape = shape_create(node, ranks);
+        assert_non_null(shape);
+        found += algorithms_try(shape, ranks, node, &all);
+        shape_free(shape);
+    }
+    print_message("%d of %d problems have a rank that stands for all\n", found, all);
+    assert_true(all > 400 && found > 20);
 }
 
 /* Three links in a row; one flow along all, one on each, and two more on the last one. The last link
@@ -394,7 +473,10 @@ int main(void)
         cmocka_unit_test(ranks_share_a_core),
         cmocka_unit_test(long_messages_stream),
         cmocka_unit_test(windows_hold_senders_back),
+        cmocka_unit_test(receivers_pull),
+        cmocka_unit_test(receivers_grant),
         cmocka_unit_test(one_rank_stands_for_all),
+        cmocka_unit_test(one_rank_stands_for_all_groups),
         cmocka_unit_test(flows_share_fairly),
         cmocka_unit_test(a_slow_flow_leaves_the_rest),
     };

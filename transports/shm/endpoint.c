@@ -240,6 +240,16 @@ static enum status shm_connect_and_say(struct endpoint *base, const int *peers, 
     return status;
 }
 
+/* A message that a slot holds whole may go without being posted (eager.c), so it costs less. */
+static const struct path_range shm_path_ranges[] = {
+    {PATH_LINE, 0, SHM_LINE_BYTES, COPY_AUTO, MOVEMENT_PUSH, false},
+    {PATH_BCOPY, 0, SHM_SHORT_BYTES, COPY_BCOPY, MOVEMENT_PUSH, false},
+    {PATH_BCOPY, SHM_SHORT_BYTES + 1, 0, COPY_BCOPY, MOVEMENT_PUSH, false},
+    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_PULL, true},
+    {PATH_LL, 0, SHM_SHORT_BYTES, COPY_LL, MOVEMENT_PUSH, false},
+    {PATH_LL, SHM_SHORT_BYTES + 1, 0, COPY_LL, MOVEMENT_PUSH, false},
+};
+
 const struct transport transport_shm = {
     .name = "shm",
     .summary = "ranks of one node, through shared memory",
@@ -250,6 +260,8 @@ const struct transport transport_shm = {
     .attach = shm_attach,
     .connect = shm_connect_and_say,
     .channel = shm_channel,
+    .path_ranges = shm_path_ranges,
+    .path_range_count = sizeof shm_path_ranges / sizeof *shm_path_ranges,
     .path_of = shm_path_of,
     .describe = shm_describe,
     .activate = shm_activate,

@@ -15,7 +15,6 @@
 /* The sizes of rings where there is room, and the least to which they shrink. */
 static const struct shm_geometry shm_wanted = {.cells = {16, 8, 8}, .slot_bytes = 16 << 10};
 static const struct shm_geometry shm_least = {.cells = {4, 2, 2}, .slot_bytes = 256};
-#define SHORT_BYTES ((size_t)4 << 10) /* the most that a short slot holds */
 
 /* With --copy ll: the region of an epoch and that of the next one. */
 static const struct shm_geometry shm_wanted_ll = {.cells = {[SHM_LL] = 2}, .slot_bytes = 16 << 10};
@@ -36,10 +35,10 @@ size_t shm_payload(enum shm_ring_kind kind, const struct shm_geometry *geometry)
     size_t bytes = geometry->slot_bytes;
     if (kind == SHM_LINES)
         return sizeof(((struct shm_cell *)0)->data);
-    return kind == SHM_SHORT && bytes > SHORT_BYTES ? SHORT_BYTES : bytes;
+    return kind == SHM_SHORT && bytes > SHM_SHORT_BYTES ? SHM_SHORT_BYTES : bytes;
 }
 
-_Static_assert(SHORT_BYTES <= SHM_BCOPY_MOST, "an eager message never goes by reference");
+_Static_assert(SHM_SHORT_BYTES <= SHM_BCOPY_MOST, "an eager message never goes by reference");
 
 size_t shm_cell_stride(enum shm_ring_kind kind, const struct shm_geometry *geometry)
 {

@@ -36,6 +36,7 @@
 #define SHM_REGIONS_MOST 8
 #define SHM_LINE_BYTES   56 /* of a message that travels in one line, beside its head */
 #define SHM_SLOT_MOST    ((size_t)1 << 29) /* limit of the length field of a cell */
+#define SHM_SHORT_BYTES  ((size_t)4 << 10) /* the most that a short slot holds */
 #define SHM_BCOPY_MOST   ((size_t)8 << 10) /* of shared memory under auto; more goes by reference */
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* one call costs 2 us, then reads 10 GB/s */
 

@@ -170,6 +170,11 @@ static const char *tcp_unavailable(void)
     return NULL;
 }
 
+static const struct path_range tcp_path_ranges[] = {
+    {PATH_BCOPY, 0, 0, COPY_BCOPY, MOVEMENT_PUSH, true},
+    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_PUSH, true},
+};
+
 const struct transport transport_tcp = {
     .name = "tcp",
     .summary = "sockets: between any two ranks that can reach each other by an IP network",
@@ -180,6 +185,8 @@ const struct transport transport_tcp = {
     .connect = tcp_connect,
     .settle = tcp_settle,
     .channel = tcp_channel,
+    .path_ranges = tcp_path_ranges,
+    .path_range_count = sizeof tcp_path_ranges / sizeof *tcp_path_ranges,
     .path_of = tcp_path_of,
     .wait_stats = tcp_wait_stats,
     .activate = tcp_activate,

@@ -370,6 +370,11 @@ static void verbs_close(struct endpoint *base)
     free(endpoint);
 }
 
+static const struct path_range verbs_path_ranges[] = {
+    {PATH_BCOPY, 0, 0, COPY_BCOPY, MOVEMENT_PUSH, false},
+    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_GRANT, true},
+};
+
 const struct transport transport_verbs = {
     .name = "verbs",
     .summary = "RDMA NICs: InfiniBand, RoCE, iWARP",
@@ -384,6 +389,8 @@ const struct transport transport_verbs = {
     .attach = verbs_attach,
     .connect = verbs_connect,
     .settle = verbs_settle,
+    .path_ranges = verbs_path_ranges,
+    .path_range_count = sizeof verbs_path_ranges / sizeof *verbs_path_ranges,
     .channel = verbs_channel,
     .describe = verbs_describe,
     .wait_stats = verbs_wait_stats,

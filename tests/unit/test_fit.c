@@ -1,0 +1,151 @@
+/*
+ * test_fit.c - a model that is known is found again from the times that it predicts: those of a rank
+ * alone, of a link by each path, of combining, and of cores that ranks share.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fit/fitting.h"
+#include "fit/model_fit.h"
+
+#define LINES_MOST 64
+
+static struct model *known(void)
+{
+    static struct model model;
+    static const double at[] = {16 << 10, 512 << 10, 4 << 20, 64 << 20};
+    const struct transport *tcp = transport_find("tcp");
+    model = (struct model){.cores = 2, .start = 0.3, .core_switch = 2.5, .copy_overhead = 0.1};
+    model.copy = (struct curve){1, {{1, 5e-5}}};
+    model.combines[model.combine_count++] = (struct combine_cost){
+        .datatype = "float", .reduction = "sum", .byte = {1, {{1, 2e-4}}}};
+    struct link_model *link = &model.links[model.link_count++];
+    *link = (struct link_model){.transport = "tcp", .distance = DISTANCE_CACHE};
+    for (int i = 0; i < tcp->path_range_count; i++) {
+        const struct path_range *range = &tcp->path_ranges[i];
+        struct path_cost *row = &link->paths[link->path_count++];
+        *row = (struct path_cost){.path = range->path,
+                                  .least = range->least,
+                                  .movement = range->movement,
+                                  .combines_apart = range->combines_apart,
+                                  .latency = 4 + i,
+                                  .send_overhead = 3,
+                                  .receive_overhead = 2};
+        for (int k = 0; k < 4; k++) {
+            row->send_byte.points[row->send_byte.count++] =
+                (struct curve_point){at[k], 1e-4 * (1 + 0.2 * k)};
+            row->receive_byte.points[row->receive_byte.count++] =
+                (struct curve_point){at[k], 0.7e-4 * (1 + 0.3 * k)};
+        }
+    }
+    return &model;
+}
+
+/* A job whose lines take as long as the model says: sizes from `bytes` on, 8 times as large each. */
+static void measure(struct fit_measurement *measurement, const struct model *model,
+                    enum collective_id collective, const char *name, int ranks, int window,
+                    size_t bytes, int sizes)
+{
+    static struct transport_choice tcp[2];
+    tcp[0].transport = transport_find("tcp");
+    if (!measurement->benchmarks)
+        measurement->benchmarks = calloc(LINES_MOST, sizeof *measurement->benchmarks);
+    assert_non_null(measurement->benchmarks);
+    for (int i = 0; i < sizes; i++, bytes *= 8) {
+        struct benchmark *it = &measurement->benchmarks[measurement->count++];
+        const struct collective *does = collective_of(collective);
+        double first;
+        *it = (struct benchmark){.algorithm = algorithm_find(collective, name),
+                                 .collective = does,
+                                 .datatype = datatype_find("float"),
+                                 .reduction = does->reduces ? reduction_find("sum") : NULL,
+                                 .transports = tcp,
+                                 .copy = measurement->copy,
+                                 .window = window,
+                                 .ranks = ranks,
+                                 .count = bytes / 4,
+                                 .bytes = bytes};
+        assert_non_null(it->algorithm);
+        assert_int_equal(STATUS_OK, benchmark_predict(it, model, &it->time, &first));
+        if (strcmp(name, "uni") == 0)
+            it->first = first;
+    }
+}
+
+static void link_measure(struct fit_measurement *measurement, const struct model *model,
+                         enum path path, enum copy_policy copy)
+{
+    *measurement = (struct fit_measurement){.subject = SUBJECT_LINK, .path = path, .copy = copy};
+    measurement->transports[0].transport = transport_find("tcp");
+    measure(measurement, model, COLLECTIVE_SENDRECV, "pingpong", 2, 0, 8, 8);
+    measure(measurement, model, COLLECTIVE_SENDRECV, "bidir", 2, 1, 8, 8);
+    measure(measurement, model, COLLECTIVE_SENDRECV, "uni", 2, 4, 64, 7);
+    measure(measurement, model, COLLECTIVE_SENDRECV, "bidir", 2, 4, 64, 7);
+}
+
+static void a_known_model_is_found(void **state)
+{
+    (void)state;
+    const struct model *model = known();
+    static struct fit_measurement of[5];
+    struct fit_measurements all = {.of = of, .count = 5, .cores = 2};
+    of[0] = (struct fit_measurement){.subject = SUBJECT_ALONE};
+    measure(&of[0], model, COLLECTIVE_ALLGATHER, "ring", 1, 0, 64, 7);
+    link_measure(&of[1], model, PATH_BCOPY, COPY_BCOPY);
+    link_measure(&of[2], model, PATH_ZCOPY, COPY_ZCOPY);
+    of[3] = (struct fit_measurement){.subject = SUBJECT_COMBINE};
+    measure(&of[3], model, COLLECTIVE_REDUCE, "linear", 2, 0, 4096, 5);
+    of[4] = (struct fit_measurement){.subject = SUBJECT_CROWD};
+    measure(&of[4], model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 64, 4);
+    struct model *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    assert_int_equal(STATUS_OK, model_fit(&all, found));
+    for (int m = 0; m < all.count; m++) {
+        double sum = 0, error;
+        for (int i = 0; i < of[m].count; i++) {
+            assert_int_equal(STATUS_OK, benchmark_error(&of[m].benchmarks[i], found, &error));
+            sum += error;
+        }
+        print_message("measurement %d: mean error %.1f%%\n", m, 100 * sum / of[m].count);
+        assert_true(sum / of[m].count < 0.05);
+        free(of[m].benchmarks);
+    }
+    assert_true(fabs(found->core_switch / model->core_switch - 1) < 0.2);
+    free(found);
+}
+
+static void no_link_is_told(void **state)
+{
+    (void)state;
+    static struct fit_measurement of[2];
+    struct fit_measurements all = {.of = of, .count = 2, .cores = 2};
+    struct log log;
+    struct failure failure;
+    of[1] = (struct fit_measurement){.subject = SUBJECT_LINK, .why = "no route"};
+    struct model *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    assert_int_equal(STATUS_UNAVAILABLE, model_fit(&all, found));
+    assert_true(log_failure(&log, &failure) && strstr(failure.text, "no route"));
+    log_attach(NULL);
+    free(found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_known_model_is_found),
+        cmocka_unit_test(no_link_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
