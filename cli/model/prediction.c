@@ -69,13 +69,18 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
         .topology = setting->topology,
         .end = setting->end,
         .events_most = setting->events_most,
+        .step_end = setting->step_end,
+        .steps = setting->steps,
         .pieces = sized.problem.ranks < RANKS_MANY ? PIECES_MOST : PIECES_MANY,
     };
     *prediction = (struct prediction){
         .count = sized.problem.count,
         .bytes = collective_bytes(&sized.problem, candidate->datatype->size)};
     status = simulate(&simulation, &prediction->simulated);
-    prediction->time = prediction->simulated.time / (double)candidate_trips(candidate);
+    const double trips = (double)candidate_trips(candidate);
+    prediction->time = prediction->simulated.time / trips;
+    for (int s = 0; s < setting->steps; s++)
+        setting->step_end[s] /= trips;
     counts_free(sized.counts);
     return status;
 }

@@ -7,12 +7,15 @@
 #include "run/job.h"
 #include "simulate/simulator.h"
 
-/* Where the ranks of a group sit, and how long it may take; as in struct simulation. */
+/* Where the ranks of a group sit, how long it may take, and room for the steps (in halves where an
+ * iteration goes there and back); as in struct simulation. */
 struct prediction_setting {
     const int *node;
     const struct topology *topology; /* NULL: not known */
     const int *end;
     uint64_t events_most;
+    double *step_end;
+    int steps;
 };
 
 /* The hosts of ranks, given as any numbers, numbered in the order of their first ranks: what `node` is.

@@ -54,32 +54,47 @@ void predictor_begin(struct predictor *predictor, const struct job *job,
             job->model, model->host, participants->members[0].host);
 }
 
-double predictor_line(struct predictor *predictor, const struct job *job,
-                      const struct result *result)
+static enum status line_predict(const struct predictor *predictor, const struct job *job,
+                                struct result *result)
 {
     struct prediction prediction;
+    double *step_end = calloc((size_t)result->steps + 1, sizeof *step_end);
+    if (!step_end)
+        return fail(STATUS_ERROR, "out of memory for the times of %d steps", result->steps);
+    const struct rank_group group = split_group(predictor->split, 0);
+    const struct prediction_setting setting = {.node = predictor->node,
+                                               .events_most = EVENTS_MOST,
+                                               .step_end = step_end,
+                                               .steps = result->steps};
+    enum status status = prediction_make(job, &job->candidates[result->choice], result->asked, &group,
+                                         &setting, predictor->model, &prediction);
+    if (status == STATUS_OK)
+        result->predicted_us = prediction.time;
+    for (int s = 0; s < result->steps && status == STATUS_OK; s++)
+        result->step_end[s].predicted_us = step_end[s];
+    free(step_end);
+    return status;
+}
+
+void predictor_line(struct predictor *predictor, const struct job *job, struct result *result)
+{
     struct failure failure;
     struct log own, *log = log_current();
     if (!predictor->model || !predictor->node)
-        return 0;
+        return;
     if (result->ranks > RANKS_MOST) {
         if (!predictor->silent)
             say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
         predictor->silent = true;
-        return 0;
+        return;
     }
     log_init(&own, -1, 0); /* a line that cannot be predicted is no failure of the job */
     log_attach(&own);
-    const struct rank_group group = split_group(predictor->split, 0);
-    const struct prediction_setting setting = {.node = predictor->node,
-                                               .events_most = EVENTS_MOST};
-    enum status status = prediction_make(job, &job->candidates[result->choice], result->asked, &group,
-                                         &setting, predictor->model, &prediction);
+    enum status status = line_predict(predictor, job, result);
     log_attach(log);
     if (status == STATUS_OK)
-        return prediction.time;
+        return;
     if (!predictor->silent && log_failure(&own, &failure))
         say("no prediction: %s", failure.text);
     predictor->silent = true;
-    return 0;
 }

@@ -21,8 +21,7 @@ void predictor_close(struct predictor *predictor); /* zeroed is allowed */
 void predictor_begin(struct predictor *predictor, const struct job *job,
                      const struct participants *participants);
 
-/* Predicts the time of a line, us, as the table shows it; 0: there is no prediction. Why, it says once. */
-double predictor_line(struct predictor *predictor, const struct job *job,
-                      const struct result *result);
+/* Predicts the times of a line and of its steps; without a prediction they stay 0. Why, it says once. */
+void predictor_line(struct predictor *predictor, const struct job *job, struct result *result);
 
 #endif

@@ -307,6 +307,17 @@ static json_t *result_samples(const struct job *job, const struct result *result
     return samples;
 }
 
+/* When each step ends, as measured and as predicted. */
+static json_t *steps_json(const struct result *result)
+{
+    json_t *steps = json_array();
+    for (int s = 0; s < result->steps; s++)
+        json_array_append_new(steps, json_pack("{s:f, s:f}", "measured_us",
+                                               result->step_end[s].measured_us, "predicted_us",
+                                               result->step_end[s].predicted_us));
+    return steps;
+}
+
 static void json_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct json_report *json = json_report_of(report);
@@ -332,6 +343,8 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "predicted", json_boolean(result->is_predicted));
     json_object_set_new(line, "predicted_us",
                         result->predicted_us > 0 ? json_real(result->predicted_us) : json_null());
+    if (result->predicted_us > 0 && result->steps > 0)
+        json_object_set_new(line, "steps", steps_json(result));
     json_object_set_new(line, "ended", json_string(sampling_end_names[result->end]));
     if (job->split.kind != SPLIT_NONE)
         groups_put(line, result);

@@ -118,7 +118,7 @@ static void printers_result(struct report *report, const struct job *job,
 {
     struct printers *printers = printers_enter(report);
     struct result shown = *result;
-    shown.predicted_us = predictor_line(&printers->predictor, job, result);
+    predictor_line(&printers->predictor, job, &shown);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)

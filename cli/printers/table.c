@@ -244,6 +244,7 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
     if (job->bootstrap.verbosity >= 1) {
+        prediction_steps_print(out, result);
         samples_remark(out, result);
         print_traffic(table, result);
     }

@@ -4,8 +4,11 @@
  *     #wrong   predicted  measured/
  *                     us  predicted
  *          0       33.02       1.08
+ *     #   measured and predicted part most in step 3 of 0 to 5: 12.30 us, predicted 4.10
  */
 #include "cli/printers/table_prediction.h"
+
+#include <math.h>
 
 void prediction_titles_print(FILE *out, const struct job *job, int row)
 {
@@ -23,4 +26,29 @@ void prediction_columns_print(FILE *out, const struct job *job, const struct res
         fprintf(out, " %11.2f %10.2f", result->predicted_us, measured / result->predicted_us);
     else
         fprintf(out, " %11s %10s", "-", "-");
+}
+
+void prediction_steps_print(FILE *out, const struct result *result)
+{
+    double measured = 0, predicted = 0, parted = 0; /* so far, us */
+    struct step_end part = {0};
+    int at = -1;
+    if (result->predicted_us <= 0 || result->steps < 2)
+        return;
+    for (int s = 0; s < result->steps; s++) { /* a step may end before those before it */
+        const struct step_end *end = &result->step_end[s];
+        const struct step_end own = {.measured_us = fmax(end->measured_us - measured, 0),
+                                     .predicted_us = fmax(end->predicted_us - predicted, 0)};
+        double apart = fabs(own.measured_us - own.predicted_us);
+        if (apart > parted) {
+            parted = apart;
+            part = own;
+            at = s;
+        }
+        measured += own.measured_us;
+        predicted += own.predicted_us;
+    }
+    if (at >= 0)
+        fprintf(out, "#   measured and predicted part most in step %d of 0 to %d: %.2f us, predicted %.2f\n",
+                at, result->steps - 1, part.measured_us, part.predicted_us);
 }

@@ -12,4 +12,8 @@
 void prediction_titles_print(FILE *out, const struct job *job, int row);
 void prediction_columns_print(FILE *out, const struct job *job, const struct result *result);
 
+/* Below a line: in which of several steps measured and predicted times part most. Nothing if the steps
+ * are not known. */
+void prediction_steps_print(FILE *out, const struct result *result);
+
 #endif

@@ -13,6 +13,7 @@
 struct eager {
     const struct schedule *schedule;
     const struct memory_kind *memory;
+    struct step_clock *clock; /* NULL: none */
     struct eager_step *steps;
     /* The followers of operation i: follower[first[i]] .. follower[first[i + 1] - 1]. */
     uint32_t *first, *follower;
@@ -119,7 +120,8 @@ static bool eager_link(struct eager *eager)
 }
 
 enum status eager_create(const struct schedule *schedule, struct eager_step *steps,
-                         const struct memory_kind *memory, struct eager **made)
+                         const struct memory_kind *memory, struct step_clock *clock,
+                         struct eager **made)
 {
     struct eager *eager = calloc(1, sizeof *eager);
     *made = eager;
@@ -128,7 +130,8 @@ enum status eager_create(const struct schedule *schedule, struct eager_step *ste
             channel_require_regions(steps[i].channel, steps[i].transfer);
     if (eager) {
         size_t count = schedule->count + 1;
-        *eager = (struct eager){.schedule = schedule, .memory = memory, .steps = steps};
+        *eager = (struct eager){
+            .schedule = schedule, .memory = memory, .clock = clock, .steps = steps};
         eager->first = calloc(count, sizeof *eager->first);
         eager->needs = calloc(count, sizeof *eager->needs);
         eager->left = calloc(count, sizeof *eager->left);
@@ -188,6 +191,7 @@ static void eager_open(struct eager *eager, uint32_t epoch)
 
 static void eager_complete(struct eager *eager, uint32_t operation)
 {
+    step_clock_note(eager->clock, eager->schedule->operations[operation].step);
     for (uint32_t f = eager->first[operation]; f < eager->first[operation + 1]; f++)
         eager_release(eager, eager->follower[f]);
     uint32_t epoch = eager->schedule->operations[operation].epoch;

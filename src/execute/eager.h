@@ -9,6 +9,7 @@
 #ifndef CCTEST_EXECUTE_EAGER_H
 #define CCTEST_EXECUTE_EAGER_H
 
+#include "execute/step_clock.h"
 #include "memory/memory.h"
 #include "schedule/schedule.h"
 #include "transport/transport.h"
@@ -27,9 +28,10 @@ bool eager_serves(const struct schedule *schedule, const struct eager_step *step
                   const struct memory_kind *memory);
 
 /* Takes `steps`, also on failure, and requires that they stay inside the regions of their
- * endpoints. Schedule and memory must outlive it. */
+ * endpoints. Schedule, memory and clock (NULL: none) must outlive it. */
 enum status eager_create(const struct schedule *schedule, struct eager_step *steps,
-                         const struct memory_kind *memory, struct eager **eager);
+                         const struct memory_kind *memory, struct step_clock *clock,
+                         struct eager **eager);
 void eager_destroy(struct eager *eager); /* NULL is allowed */
 
 /* As in executor.h. */

@@ -191,7 +191,8 @@ static enum status executor_make_eager(struct executor *executor)
     }
     const struct executor_config *config = &executor->config;
     if (serves && eager_serves(config->schedule, steps, config->memory.kind))
-        return eager_create(config->schedule, steps, config->memory.kind, &executor->eager);
+        return eager_create(config->schedule, steps, config->memory.kind, config->clock,
+                            &executor->eager);
     free(steps);
     return STATUS_OK;
 }
@@ -321,6 +322,7 @@ static void task_complete(struct executor *executor, struct task *task)
     const struct schedule *schedule = executor->config.schedule;
     executor->completed++;
     executor->local_left -= !task->channel;
+    step_clock_note(executor->config.clock, task->operation->step);
     while (executor->earliest < executor->count &&
            executor->tasks[executor->earliest].transfer.done ==
                executor->tasks[executor->earliest].transfer.length)

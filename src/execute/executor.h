@@ -10,6 +10,7 @@
 
 #include "execute/execution.h"
 #include "execute/stage.h"
+#include "execute/step_clock.h"
 #include "memory/memory.h"
 #include "schedule/schedule.h"
 #include "transport/links.h"
@@ -30,6 +31,7 @@ struct executor_config {
     struct links *links;
     struct staging *staging; /* for links that do not reach that memory; NULL: all do */
     struct profile *profile; /* NULL: no profile */
+    struct step_clock *clock; /* likewise; it has the steps of the schedule */
 };
 
 /* The channels that the schedule uses must be connected. */

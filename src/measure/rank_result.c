@@ -29,7 +29,8 @@ static void rank_result_carriers(struct rank_result *rank_result, struct runner 
 size_t rank_result_bytes(const struct job *job)
 {
     const size_t arrays = 2, sorted = 1; /* qsort() may copy the one that it sorts */
-    return (size_t)job->iterations * (arrays + sorted) * sizeof(uint64_t);
+    size_t steps = job->compares && job->watches ? STEP_TIMES_BYTES : 0;
+    return (size_t)job->iterations * (arrays + sorted) * sizeof(uint64_t) + steps;
 }
 
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
@@ -51,7 +52,10 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
         rank_result->stages |= is_used && links_stages(runner->links, peer);
         rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
-    return job->watches ? link_stats_create(test_case, runner, &rank_result->links) : STATUS_OK;
+    enum status status = step_times_create(&test_case->clock, &rank_result->steps);
+    if (status == STATUS_OK && job->watches)
+        status = link_stats_create(test_case, runner, &rank_result->links);
+    return status;
 }
 
 /* False: out of memory. */
@@ -81,6 +85,7 @@ void rank_result_free(struct rank_result *rank_result)
     free(rank_result->late);
     free(rank_result->device_samples);
     link_stats_free(rank_result->links);
+    step_times_free(rank_result->steps);
     device_changes_free(&rank_result->changes);
     free(rank_result);
 }
@@ -150,6 +155,7 @@ void rank_result_note_times(struct rank_result *rank_result, const struct iterat
     long i = rank_result->iterations++;
     rank_result->late[i] = times->late;
     rank_result->samples[i] = times->duration;
+    step_times_note(rank_result->steps, times->released);
     if (rank_result->device_samples)
         rank_result->device_samples[i] = times->device;
 }

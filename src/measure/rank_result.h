@@ -7,6 +7,7 @@
 #include "check/finding.h"
 #include "measure/device_watch.h"
 #include "measure/link_stats.h"
+#include "measure/step_times.h"
 #include "run/test_case.h"
 
 /* One rank's part of a line. */
@@ -30,6 +31,7 @@ struct rank_result {
     bool stages, direct; /* links to peers go through rings in memory of the host; others do not */
     bool used[TRANSPORTS_MOST];    /* it serves peers of the line */
     struct link_stats *links;      /* with each peer; NULL: not asked for */
+    struct step_times *steps;      /* likewise, when they end */
     struct device_changes changes; /* what devices have counted; of those that this rank reads */
 };
 

@@ -42,6 +42,14 @@ static void peer_encode(const struct peer_stats *peer, struct bytes *bytes)
     bytes_put_u64(bytes, peer->resent);
 }
 
+static void steps_encode(struct step_times *steps, const struct tick *tick, struct bytes *bytes)
+{
+    int count = step_times_count(steps);
+    bytes_put_u32(bytes, (uint32_t)count);
+    for (int i = 0; i < count; i++)
+        put_double(bytes, step_times_median(steps, i, tick));
+}
+
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
                          const struct tick *tick, struct bytes *bytes)
 {
@@ -66,6 +74,7 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
         peer_encode(&rank_result->links->peers[i], bytes);
     bool asked = job->profile || job->watches;
     put_double(bytes, asked ? statistics_of(rank_result->samples, iterations, tick).p50 : 0);
+    steps_encode(rank_result->steps, tick, bytes);
     device_changes_encode(&rank_result->changes, job->watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
                           bytes);
 }
@@ -131,6 +140,20 @@ static void peers_decode(struct reader *reader, int ranks, struct rank_summary *
     }
 }
 
+static void steps_decode(struct reader *reader, struct rank_summary *summary)
+{
+    uint32_t steps = read_u32(reader);
+    reader->bad |= steps > CLOCK_STEPS_MOST;
+    if (reader->bad || steps == 0)
+        return;
+    summary->step = calloc(steps, sizeof *summary->step);
+    if (!summary->step)
+        fail(STATUS_ERROR, "out of memory for the times of %u steps", steps);
+    reader->bad |= summary->step == NULL;
+    for (uint32_t i = 0; i < steps && !reader->bad; i++)
+        summary->step[summary->steps++] = read_double(reader);
+}
+
 static bool summary_decode(void *argument, int rank, struct reader *reader)
 {
     struct rank_summaries *summaries = argument;
@@ -147,6 +170,7 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
     transports_decode(reader, summary);
     peers_decode(reader, ranks, summary);
     summary->duration = read_double(reader);
+    steps_decode(reader, summary);
     if (!device_changes_decode(&summary->changes, reader))
         return false;
     return (summary->wrong > 0) == (summary->finding.kind != FINDING_NONE);
@@ -167,6 +191,7 @@ void rank_summaries_free(struct rank_summaries *summaries)
 {
     for (int r = 0; r < summaries->count; r++) {
         free(summaries->of[r].peer);
+        free(summaries->of[r].step);
         device_changes_free(&summaries->of[r].changes);
     }
     free(summaries->of);

@@ -26,6 +26,8 @@ struct rank_summary {
     struct transport_use transport[TRANSPORTS_MOST];
     int peers;
     struct peer_stats *peer; /* of each of them: the longest awaited first */
+    int steps;
+    double *step; /* when each ends, us after the release; 0: the rank has no part in it */
 };
 
 /* Of one line: of every rank. */

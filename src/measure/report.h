@@ -53,6 +53,13 @@ struct group_result {
     size_t wrong; /* wrong elements, over its ranks and checked iterations */
 };
 
+/* When a step ends, from the release, on the rank that ends it last; halved where an iteration goes there
+ * and back. 0: not known. */
+struct step_end {
+    double measured_us; /* the median of iterations on that rank */
+    double predicted_us;
+};
+
 /* One line of the table: one collective, algorithm and size. */
 struct result {
     int choice;   /* index in job->candidates */
@@ -61,6 +68,10 @@ struct result {
     int root;
     int channels; /* 0: a vendor's library has its own */
     double predicted_us; /* p50 by the model of --model; 0: there is none, or it cannot tell */
+    /* Where it is compared with a model: of each step, if the reasons of times are shown. The results
+     * free it; NULL: not asked for. */
+    struct step_end *step_end;
+    int steps;
     bool is_predicted; /* its times are those of a model; there were no iterations */
     const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
     long iterations, checked;

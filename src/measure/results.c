@@ -119,6 +119,28 @@ static enum status result_profile(struct result *result, const struct job *job,
     return STATUS_OK;
 }
 
+/* When the last rank has ended each step. */
+static enum status result_steps(struct result *result, const struct line *line)
+{
+    const struct rank_summaries *summaries = line->summaries;
+    for (int r = 0; r < summaries->count; r++)
+        if (summaries->of[r].steps > result->steps)
+            result->steps = summaries->of[r].steps;
+    if (result->steps == 0)
+        return STATUS_OK;
+    result->step_end = calloc((size_t)result->steps, sizeof *result->step_end);
+    if (!result->step_end)
+        return fail(STATUS_ERROR, "out of memory for the times of %d steps", result->steps);
+    for (int r = 0; r < summaries->count; r++) {
+        for (int s = 0; s < summaries->of[r].steps; s++) {
+            double end = summaries->of[r].step[s] / (double)line_trips(line);
+            if (end > result->step_end[s].measured_us)
+                result->step_end[s].measured_us = end;
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status results_open(struct results *results, const struct device_table *table,
                          const struct tick *tick)
 {
@@ -186,6 +208,8 @@ static enum status results_add_summaries(struct results *results, const struct l
                                    result_time(result, line));
     if (status == STATUS_OK)
         status = result_profile(result, job, summaries);
+    if (status == STATUS_OK)
+        status = result_steps(result, line);
     if (status == STATUS_OK)
         status = result_devices(results, result, summaries);
     if (status == STATUS_OK && result->wrong)
@@ -281,6 +305,7 @@ void results_free(struct results *results)
         result_reported(&results->results[i]); /* of a line that failed */
         free(results->results[i].profile);
         free(results->results[i].groups);
+        free(results->results[i].step_end);
     }
     free(results->results);
     free(results->errors);

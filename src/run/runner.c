@@ -320,7 +320,8 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
     profile_close(profile);
     if (runner->job->watches)
         links_watch(runner->links, false);
-    *times = (struct iteration_times){.late = begun - *released, .duration = ended - *released};
+    *times = (struct iteration_times){
+        .late = begun - *released, .duration = ended - *released, .released = *released};
     if (execution->hooks->device_time)
         times->device = execution->hooks->device_time(execution);
     *released = ended;

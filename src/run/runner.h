@@ -74,6 +74,7 @@ void runner_calm(struct runner *runner);
 struct iteration_times {
     uint64_t late;     /* from its release to its beginning */
     uint64_t duration; /* from its release to its end */
+    uint64_t released; /* when, by clock_ns() */
     uint64_t device;   /* that a device took for it, by the device's clock; 0: none did */
 };
 

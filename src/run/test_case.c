@@ -129,6 +129,8 @@ void test_case_unready(struct test_case *test_case)
         execution_destroy(test_case->executions[i]);
         test_case->executions[i] = NULL;
     }
+    free(test_case->clock.ended);
+    test_case->clock = (struct step_clock){0};
 }
 
 void test_case_close(struct test_case *test_case)
@@ -141,10 +143,11 @@ void test_case_close(struct test_case *test_case)
     *test_case = (struct test_case){0};
 }
 
-static enum status test_case_open_host(struct runner *runner, const struct candidate *candidate,
+static enum status test_case_open_host(struct runner *runner, struct test_case *test_case,
                                        const struct schedule *schedule, const struct buffers *set,
                                        char *spare, struct execution **execution)
 {
+    const struct candidate *candidate = test_case->candidate;
     const struct memory_kind *memory = runner->job->memory;
     struct executor_config config = runner_executor_config(runner);
     struct executor *executor;
@@ -156,6 +159,7 @@ static enum status test_case_open_host(struct runner *runner, const struct candi
         config.finish = memory->finish(candidate->datatype, candidate->reduction);
     }
     config.profile = runner_profile(runner);
+    config.clock = test_case->clock.steps > 0 ? &test_case->clock : NULL;
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, config.element, (enum buffer)b);
     enum status status = executor_create(&config, &executor);
@@ -243,6 +247,21 @@ void test_case_count_peers(struct test_case *test_case, int ranks, long iteratio
                            test_case->peers);
 }
 
+/* Where a run is compared with a model, and shows its reasons, step by step. */
+static enum status test_case_clock(const struct job *job, struct test_case *test_case)
+{
+    struct step_clock *clock = &test_case->clock;
+    int steps = test_case->schedules[0]->steps;
+    if (!job->compares || !job->watches || test_case->schedule_count > 1 ||
+        steps > CLOCK_STEPS_MOST)
+        return STATUS_OK;
+    clock->ended = calloc((size_t)steps + 1, sizeof *clock->ended);
+    if (!clock->ended)
+        return fail(STATUS_ERROR, "out of memory for the times of %d steps", steps);
+    clock->steps = steps;
+    return STATUS_OK;
+}
+
 static enum status test_case_ready_device(struct runner *runner, const struct buffers *sets,
                                           struct test_case *test_case)
 {
@@ -278,6 +297,8 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
     enum status status = test_case_split(runner, sets, test_case);
     if (status == STATUS_OK && test_case->way.on_device)
         return test_case_ready_device(runner, sets, test_case);
+    if (status == STATUS_OK)
+        status = test_case_clock(runner->job, test_case);
     for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++) {
         const struct schedule *schedule = test_case->schedules[i % count];
         const struct buffers *set = &sets[i / count];
@@ -285,7 +306,7 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
         status =
             test_case->candidate->choice.algorithm->vendor
                 ? test_case_open_vendor(runner, candidate, schedule, set, execution)
-                : test_case_open_host(runner, candidate, schedule, set, sets[0].spare, execution);
+                : test_case_open_host(runner, test_case, schedule, set, sets[0].spare, execution);
     }
     return status;
 }

@@ -4,9 +4,11 @@
 #ifndef CCTEST_RUN_TEST_CASE_H
 #define CCTEST_RUN_TEST_CASE_H
 
+#include "execute/step_clock.h"
 #include "run/runner.h"
 
 #define BUFFER_SETS_MOST 4 /* sets of buffers that a test case may run on */
+#define CLOCK_STEPS_MOST 4096
 
 /* What runs a test case, the same at all ranks. */
 struct test_case_way {
@@ -24,6 +26,8 @@ struct test_case {
     struct schedule **schedules;
     struct execution **executions; /* sets x schedules */
     struct peer_use *peers;        /* by rank: see test_case_count_peers() */
+    struct step_clock clock; /* of the host's executions; without steps: the job asks for none, or
+                                there are several schedules, or more steps than can be of use */
 };
 
 /* Makes the schedules, and finds how many of the `count` sets are large enough, but at least the

@@ -173,6 +173,8 @@ static void operation_complete(struct sim_engine *engine, uint32_t operation)
     int32_t next = rank->program->epochs[program->epoch].next;
     rank->sends -= program->kind == OPERATION_SEND;
     rank->recvs -= program->kind == OPERATION_RECV || program->kind == OPERATION_RECV_REDUCE;
+    if (program->step < engine->simulation->steps)
+        engine->simulation->step_end[program->step] = engine->now;
     if (--rank->left == 0)
         rank->end = engine->now;
     if (--engine->epoch_left[rank->epoch_first + program->epoch] == 0 && next >= 0)

@@ -62,8 +62,9 @@ static void operations_fill(const struct schedule *schedule, struct program_oper
             .run = from->kind == OPERATION_SEND ? shortest_run(from->from) : 0,
             .first_wait = wait,
             .epoch = from->epoch,
-            .lane = from->lane,
-            .kind = (uint16_t)from->kind,
+            .step = from->step,
+            .lane = (uint16_t)from->lane,
+            .kind = (uint8_t)from->kind,
         };
         peers[i] = from->peer;
         for (size_t w = 0; w < from->wait_count; w++) {

@@ -15,9 +15,10 @@ struct program_operation {
     size_t run;          /* of the shortest piece of memory of a message that is sent; else 0 */
     uint32_t first_wait; /* its waits are waits[first_wait] .. waits[next one's first_wait - 1] */
     uint32_t epoch;
-    int32_t lane;
-    uint16_t kind;    /* enum operation_kind */
-    uint16_t awaited; /* a later operation waits for it */
+    int32_t step;
+    uint16_t lane;
+    uint8_t kind;    /* enum operation_kind */
+    uint8_t awaited; /* a later operation waits for it */
 };
 
 struct program_epoch {

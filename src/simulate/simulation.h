@@ -25,6 +25,9 @@ struct simulation {
     bool shared;     /* the buffers lie in memory that peers of the host can map */
     const int *node; /* the host of each rank, from 0, fewer than the ranks; NULL: all have one host */
     bool each_rank;  /* simulates all ranks, also where rank 0 stands for all */
+    double *step_end;     /* filled in: when the last rank ends each step, us; 0: no rank has it. NULL, and
+                             0 steps: not asked for */
+    int steps;            /* that it has room for */
     uint64_t events_most; /* then it is given up; 0: any number */
     int pieces;      /* into which a long message is cut at most, so that its ends work at the same
                         time; 1: none is cut */

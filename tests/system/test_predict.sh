@@ -67,6 +67,11 @@ cctest allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json
 check_status 0
 check_says 'predicted +measured/$' "$out"
 check_json run.json 'all(line["predicted_us"] > 0 and not line["predicted"] for line in d["results"])'
+check_json run.json 'all(len(r["steps"]) == 2 for r in d["results"] if r["algorithm"] == "ring")' \
+    'all(0 < e["measured_us"] < 2 * r["time_us"]["max"] and 0 < e["predicted_us"] <= r["predicted_us"] for r in d["results"] for e in r["steps"])' \
+    'all(max(e["predicted_us"] for e in r["steps"]) == r["predicted_us"] for r in d["results"])'
+cctest allreduce -a ring --np 3 -b 8 -e 64K -f 8192 --model model.json -v
+check_says '^#   measured and predicted part most in step [0-3] of 0 to 3: ' "$out"
 cctest predict allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json predicted.json
 check_json predicted.json '[line["time_us"]["p50"] for line in d["results"]] == [line["predicted_us"] for line in __import__("json").load(open("run.json"))["results"]]'
 RUN_LIMIT=60 cctest fit -o - -x shm
