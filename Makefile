@@ -379,8 +379,8 @@ against: $(binary)
 grain: $(binary)
 	$(Q)tests/bench/grain.py --cctest $(abspath $(binary)) --build $(abspath $(BUILD))/bench $(GRAIN)
 
-fidelity: $(binary)
-	$(Q)CCTEST=$(abspath $(binary)) tests/bench/fidelity.sh $(FIDELITY)
+fidelity: $(binary) $(BUILD)/tests/bench/delay_line
+	$(Q)CCTEST=$(abspath $(binary)) tests/bench/fidelity.sh $(abspath $(BUILD))/tests/bench/delay_line $(FIDELITY)
 
 tuned: $(binary)
 	$(Q)tests/bench/tuned.py --cctest $(abspath $(binary)) $(TUNED)

@@ -34,13 +34,16 @@ static void measurement_name(const struct fit_measurement *measurement, char *te
 {
     static const char *const names[] = {[SUBJECT_ALONE] = "one rank",
                                         [SUBJECT_COMBINE] = "combining",
-                                        [SUBJECT_CROWD] = "shared cores"};
-    if (measurement->subject != SUBJECT_LINK)
+                                        [SUBJECT_CROWD] = "shared cores",
+                                        [SUBJECT_SHARING] = NULL};
+    if (names[measurement->subject])
         snprintf(text, size, "%s", names[measurement->subject]);
     else
         snprintf(text, size, "%s %s, %s", measurement->transports[0].transport->name,
                  path_names[measurement->path],
-                 measurement->is_apart ? "network" : "same host");
+                 measurement->subject == SUBJECT_SHARING ? "shared cores"
+                 : measurement->is_apart                 ? "network"
+                                                         : "same host");
 }
 
 /* The errors of a measurement's benchmarks, into JSON; the median and the largest of them, relative. */
@@ -87,6 +90,8 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
         const struct fit_measurement *it = &measurements->of[i];
         char name[96];
         double median = 0, most = 0;
+        if (it->subject == SUBJECT_PROBE)
+            continue;
         measurement_name(it, name, sizeof name);
         if (it->count == 0) {
             fprintf(out, "  %-28s not measured: %s\n", name, it->why);

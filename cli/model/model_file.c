@@ -15,6 +15,7 @@
 #define TIME_MOST  1e9 /* us */
 #define NS         1e3 /* in a us */
 #define CORES_MOST 65536
+#define FACTOR_MOST 1e6
 #define WINDOW_LEAST 64 /* bytes: an element of any type passes */
 
 static void curve_read(struct json_reader *reader, const json_t *object, const char *key,
@@ -47,6 +48,7 @@ static void path_read(struct json_reader *reader, const json_t *object, struct p
         json_reader_number(reader, object, "receive_overhead_us", 0, TIME_MOST);
     curve_read(reader, object, "send_ns_per_byte", &path->send_byte);
     curve_read(reader, object, "receive_ns_per_byte", &path->receive_byte);
+    path->sharing = json_reader_number(reader, object, "sharing", 0, FACTOR_MOST);
     path->combines_apart = json_reader_bool(reader, object, "combines_apart");
     path->wire = json_reader_number(reader, object, "wire_ns_per_byte", 0, TIME_MOST) / NS;
     path->window = (size_t)json_reader_number(reader, object, "window_bytes", 0, 1e15);
@@ -159,13 +161,13 @@ static json_t *curve_json(const struct curve *curve)
 
 static json_t *path_json(const struct path_cost *path)
 {
-    return json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:b, s:f, s:I}", "path",
+    return json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:f, s:b, s:f, s:I}", "path",
                      path_names[path->path], "least_bytes", (json_int_t)path->least, "movement",
                      movement_names[path->movement], "latency_us", path->latency,
                      "send_overhead_us", path->send_overhead, "receive_overhead_us",
                      path->receive_overhead, "send_ns_per_byte", curve_json(&path->send_byte),
-                     "receive_ns_per_byte", curve_json(&path->receive_byte), "combines_apart",
-                     path->combines_apart, "wire_ns_per_byte", path->wire * NS, "window_bytes",
+                     "receive_ns_per_byte", curve_json(&path->receive_byte), "sharing",
+                     path->sharing, "combines_apart", path->combines_apart, "wire_ns_per_byte", path->wire * NS, "window_bytes",
                      (json_int_t)path->window);
 }
 

@@ -19,63 +19,110 @@
 
 #define JOB_SECONDS 60.0
 #define LINE_BUDGET 0.12 /* seconds, of --budget */
-#define JOBS_MOST   32
-#define LINK_LINES  "sendrecv -a pingpong,bidir,uni:window=4,bidir:window=4 -b 8 -e 16M -f 8"
-#define LINE_LINES  "sendrecv -a pingpong,bidir,uni:window=4,bidir:window=4 -b 8 -e 32 -f 4"
-#define ALONE_LINES "allgather -a ring -b 64 -e 64M -f 8"
+#define JOBS_MOST   64
 #define TYPES       "float,double,float16,bfloat16,int8,int32,int64"
-#define COMBINES    "reduce -a linear -d " TYPES " -b 4K -e 16M -f 64"
-#define CROWD_LINES "allgather -a ring -b 64 -e 64K -f 32"
 
-static struct fit_measurement *measurement_add(struct fit_measurements *measurements, enum fit_subject subject,
-                                           const struct transport_choice *transport,
-                                           enum copy_policy copy, const char *lines)
+/* What jobs run. */
+static const struct fit_measurement job_kinds[] = {
+    [SUBJECT_ALONE] = {.lines = "allgather -a ring -b 64", .most = 64 << 20, .step = 8},
+    [SUBJECT_PROBE] = {.lines = "sendrecv -a pingpong -b 256K", .most = 256 << 10, .step = 2},
+    [SUBJECT_LINK] = {.lines = "sendrecv -a pingpong,bidir,uni:window=4,bidir:window=4 -b 8",
+                      .most = 16 << 20,
+                      .step = 8},
+    [SUBJECT_COMBINE] = {.lines = "reduce -a linear -d " TYPES " -b 4K", .most = 16 << 20, .step = 64},
+    [SUBJECT_CROWD] = {.lines = "allgather,alltoall,broadcast -a ring,pairwise,linear -b 32",
+                       .most = 128,
+                       .step = 4},
+    [SUBJECT_SHARING] = {.lines = "allgather,alltoall -a ring,pairwise -b 4K",
+                         .most = 1 << 20,
+                         .step = 16},
+};
+#define LINK_RUNS    60  /* iterations of a link's job at each size */
+#define LINK_SECONDS 4.0 /* that its job may take for the longest messages */
+
+static struct fit_measurement *measurement_add(struct fit_measurements *measurements,
+                                               enum fit_subject subject,
+                                               const struct transport_choice *transport,
+                                               const struct path_range *range)
 {
     struct fit_measurement *it = &measurements->of[measurements->count];
     if (measurements->count == JOBS_MOST)
         return NULL;
     measurements->count++;
-    *it = (struct fit_measurement){.subject = subject, .copy = copy};
+    *it = job_kinds[subject];
+    it->subject = subject;
     if (transport)
         it->transports[0] = *transport;
-    snprintf(it->command, sizeof it->command, "%s -n auto --budget %g -w 3 -c 0 --copy %s", lines,
-             LINE_BUDGET, copy_names[copy]);
+    if (range) {
+        it->path = range->path;
+        it->copy = range->copy;
+    }
     return it;
 }
 
-/* Each path of a transport. */
-static void link_plan(struct fit_measurements *measurements, const struct transport_choice *transport,
-                      bool apart)
+/* A job for each path of a transport. A path that takes short messages only has a job of such. */
+static void paths_plan(struct fit_measurements *measurements, enum fit_subject subject,
+                       const struct transport_choice *transport, bool apart)
 {
     const struct path_range *ranges = transport->transport->path_ranges;
-    for (int i = 0; i < transport->transport->path_range_count; i++) {
-        int last = i;
-        while (last + 1 < transport->transport->path_range_count &&
-               ranges[last + 1].path == ranges[i].path)
-            last++;
-        struct fit_measurement *added =
-            measurement_add(measurements, SUBJECT_LINK, transport, ranges[i].copy,
-                            ranges[last].most > 0 ? LINE_LINES : LINK_LINES);
-        if (added) {
-            added->path = ranges[i].path;
-            added->is_apart = apart;
+    const int count = transport->transport->path_range_count;
+    for (int i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && ranges[end].path == ranges[i].path;)
+            end++;
+        size_t most = ranges[end - 1].most;
+        if (subject == SUBJECT_SHARING && most > 0)
+            continue; /* that it costs less there is of no account */
+        struct fit_measurement *added = measurement_add(measurements, subject, transport, &ranges[i]);
+        if (!added)
+            return;
+        added->is_apart = apart;
+        if (most > 0 && most < added->most) {
+            added->most = most;
+            added->step = 4;
         }
-        i = last;
     }
+}
+
+static bool is_available(const struct transport *transport)
+{
+    return !transport->unavailable || !transport->unavailable();
 }
 
 static void measurements_plan(struct fit_measurements *measurements, const struct job *job, int hosts)
 {
-    measurement_add(measurements, SUBJECT_ALONE, NULL, COPY_AUTO, ALONE_LINES);
+    struct fit_measurement *probe;
+    measurement_add(measurements, SUBJECT_ALONE, NULL, NULL);
     for (const struct transport_choice *it = job->transports; it->transport; it++) {
-        if (it->transport->unavailable && it->transport->unavailable())
+        if (!is_available(it->transport))
             continue;
-        link_plan(measurements, it, false);
-        if (hosts > 1 && !it->transport->local)
-            link_plan(measurements, it, true);
+        paths_plan(measurements, SUBJECT_LINK, it, false);
+        if (hosts == 1 || it->transport->local || !it->transport->path_ranges)
+            continue;
+        probe = measurement_add(measurements, SUBJECT_PROBE, it, NULL);
+        if (probe)
+            probe->is_apart = true;
+        paths_plan(measurements, SUBJECT_LINK, it, true);
     }
-    measurement_add(measurements, SUBJECT_COMBINE, NULL, COPY_AUTO, COMBINES);
-    measurement_add(measurements, SUBJECT_CROWD, NULL, COPY_AUTO, CROWD_LINES);
+    measurement_add(measurements, SUBJECT_COMBINE, NULL, NULL);
+    measurement_add(measurements, SUBJECT_CROWD, NULL, NULL);
+    for (const struct transport_choice *it = job->transports; it->transport; it++)
+        if (is_available(it->transport))
+            paths_plan(measurements, SUBJECT_SHARING, it, false);
+}
+
+/* A network that is slow is measured with shorter messages: by the probe before, of the same transport. */
+static size_t measurement_most(const struct fit_measurements *measurements, int index)
+{
+    const struct fit_measurement *it = &measurements->of[index], *probe = it;
+    size_t most = it->most;
+    while (it->is_apart && probe->subject != SUBJECT_PROBE)
+        probe--;
+    if (probe == it || probe->count == 0)
+        return most;
+    const struct benchmark *line = &probe->benchmarks[0];
+    while (most > line->bytes && LINK_RUNS * line->time * 1e-6 * (double)(most / line->bytes) > LINK_SECONDS)
+        most /= (size_t)it->step;
+    return most;
 }
 
 /* A line of a job's JSON. False: it is none that a benchmark can be made of. */
@@ -175,6 +222,7 @@ static int measurement_np(const struct fit_measurement *measurement, int cores)
     case SUBJECT_ALONE:
         return 1;
     case SUBJECT_CROWD:
+    case SUBJECT_SHARING:
         return 2 * cores;
     default:
         return measurement->is_apart ? 0 : 2;
@@ -195,19 +243,23 @@ static void measurement_progress(void *argument, int ended, int count)
 }
 
 static enum status measurement_run(struct coordinator *coordinator, const struct job *job,
-                                   const char *options, int cores, struct under_way *now,
-                                   struct fit_measurement *measurement)
+                                   const char *options, struct under_way *now,
+                                   struct fit_measurements *measurements, int index)
 {
+    struct fit_measurement *measurement = &measurements->of[index];
     const struct roster *roster = coordinator_roster(coordinator);
     const int agents[] = {roster->hosts[0].agents[0],
                           roster->host_count > 1 ? roster->hosts[1].agents[0] : -1};
     const struct transport *transport = measurement->transports[0].transport;
-    int np = measurement_np(measurement, cores);
+    int np = measurement_np(measurement, measurements->cores);
     char command[COMMAND_MOST], start[32] = "";
     struct fleet_outcome *outcomes = NULL;
     if (np > 0)
         snprintf(start, sizeof start, " --np %d", np);
-    snprintf(command, sizeof command, "%s%s --transport %s%s", measurement->command, start,
+    snprintf(command, sizeof command,
+             "%s -e %zu -f %d -n auto --budget %g -w 3 -c 0 --copy %s%s --transport %s%s",
+             measurement->lines, measurement_most(measurements, index), measurement->step, LINE_BUDGET,
+             copy_names[measurement->copy], start,
              transport ? transport->name : job->transports_text, options);
     const struct fleet_job order = {
         .command = command, .agents = agents, .ranks = measurement->is_apart ? 2 : 1};
@@ -235,8 +287,8 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
     int jobs = PASSES_MOST * measurements->count;
     for (int i = 0; i < jobs && status == STATUS_OK; i++) {
         struct under_way now = {.progress = progress, .index = i, .count = jobs};
-        status = measurement_run(coordinator, job, options, measurements->cores, &now,
-                                 &measurements->of[i % measurements->count]);
+        status = measurement_run(coordinator, job, options, &now, measurements,
+                                 i % measurements->count);
     }
     for (int i = 0; i < measurements->count; i++)
         medians_take(&measurements->of[i]);

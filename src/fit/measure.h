@@ -12,19 +12,23 @@
 /* What a job is to find. */
 enum fit_subject {
     SUBJECT_ALONE,   /* one rank: its start, and copies in its memory */
+    SUBJECT_PROBE,   /* two ranks: how long messages a slow network can be measured with */
     SUBJECT_LINK,    /* two ranks: what messages cost over one transport, on one path */
     SUBJECT_COMBINE, /* two ranks: what it costs to combine elements */
-    SUBJECT_CROWD,   /* two ranks for each core of a host */
+    SUBJECT_CROWD,   /* two ranks for each core of a host: what it takes to go from one to another */
+    SUBJECT_SHARING, /* the same, with all messages on one path: what each byte costs there */
 };
 
 /* A job, and its lines. */
 struct fit_measurement {
     enum fit_subject subject;
-    struct transport_choice transports[2]; /* SUBJECT_LINK: one, and the end of the list */
-    enum path path;       /* SUBJECT_LINK */
+    struct transport_choice transports[2]; /* one, and the end of the list; or any of the job's */
+    enum path path;       /* SUBJECT_LINK, SUBJECT_SHARING */
     enum copy_policy copy;
     bool is_apart;        /* its two ranks have a host each */
-    char command[512];    /* but for --transport, the common options and --np */
+    const char *lines;    /* of the job: collectives, algorithms and the least size */
+    size_t most;          /* the largest size, bytes */
+    int step;             /* from size to size, a factor */
     struct benchmark *benchmarks;
     int count, passes;    /* of the jobs that have run */
     char why[300]; /* it has no lines: why, a clause; "" */

@@ -70,19 +70,33 @@ static enum status alone_fit(const struct fit_measurement *measurement, struct m
     return part_fit(&part, measurement, model);
 }
 
-static struct link_model *link_of(struct model *model, const struct fit_measurement *measurement)
+static enum rank_distance distance_of(const struct fit_measurement *measurement)
+{
+    return measurement->is_apart ? DISTANCE_NETWORK : DISTANCE_CACHE;
+}
+
+/* NULL: the model has none. */
+static struct link_model *link_find(struct model *model, const struct fit_measurement *measurement)
 {
     const char *name = measurement->transports[0].transport->name;
-    enum rank_distance distance = measurement->is_apart ? DISTANCE_NETWORK : DISTANCE_CACHE;
     for (int i = 0; i < model->link_count; i++)
-        if (model->links[i].distance == distance && strcmp(model->links[i].transport, name) == 0)
+        if (model->links[i].distance == distance_of(measurement) &&
+            strcmp(model->links[i].transport, name) == 0)
             return &model->links[i];
-    if (model->link_count == LINK_MODELS_MOST)
-        return NULL;
-    struct link_model *link = &model->links[model->link_count++];
-    *link = (struct link_model){.distance = distance,
+    return NULL;
+}
+
+/* Makes it where the model has none. NULL: there is no room. */
+static struct link_model *link_of(struct model *model, const struct fit_measurement *measurement)
+{
+    struct link_model *link = link_find(model, measurement);
+    if (link || model->link_count == LINK_MODELS_MOST)
+        return link;
+    link = &model->links[model->link_count++];
+    *link = (struct link_model){.distance = distance_of(measurement),
                                 .port = measurement->is_apart ? PORT_NODE : PORT_NONE};
-    snprintf(link->transport, sizeof link->transport, "%s", name);
+    snprintf(link->transport, sizeof link->transport, "%s",
+             measurement->transports[0].transport->name);
     return link;
 }
 
@@ -188,6 +202,17 @@ static enum status crowd_fit(const struct fit_measurement *measurement, struct m
     return part_fit(&part, measurement, model);
 }
 
+/* What a byte costs on a path where ranks share cores. */
+static enum status sharing_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    struct link_model *link = link_find(model, measurement);
+    struct fit_part part = {.count = 0};
+    for (int i = 0; link && i < link->path_count; i++)
+        if (link->paths[i].path == measurement->path)
+            part_add(&part, &link->paths[i].sharing, 1, TINY);
+    return part.count > 0 ? part_fit(&part, measurement, model) : STATUS_OK;
+}
+
 static enum status measurement_fit(const struct fit_measurement *measurement, struct model *model)
 {
     switch (measurement->subject) {
@@ -199,6 +224,10 @@ static enum status measurement_fit(const struct fit_measurement *measurement, st
         return combine_fit(measurement, model);
     case SUBJECT_CROWD:
         return crowd_fit(measurement, model);
+    case SUBJECT_SHARING:
+        return sharing_fit(measurement, model);
+    case SUBJECT_PROBE: /* the next ones go by it */
+        break;
     }
     return STATUS_OK;
 }

@@ -65,9 +65,12 @@ double cost_time(const struct sim_engine *engine, uint32_t operation, size_t byt
         it->partner == NONE ? NULL
         : it->cost          ? it->cost
                             : engine->operations[it->partner].cost;
-    double all = (double)(engine->rank[it->rank].program->elements * engine->element);
+    const struct sim_rank *rank = &engine->rank[it->rank];
+    uint32_t sharing = engine->cores[rank->core].ranks; /* one cache */
+    double all = (double)(rank->program->elements * engine->element * sharing);
     double count = (double)bytes, copy = curve_at(&model->copy, all);
     double combine = engine->combine ? curve_at(engine->combine, all) : 0, placed;
+    double moved = cost && sharing > 1 && cost->sharing > 0 ? count * cost->sharing : count;
     bool begins = it->done == 0 && it->issued == 0;
     switch ((enum operation_kind)program->kind) {
     case OPERATION_COPY:
@@ -78,16 +81,16 @@ double cost_time(const struct sim_engine *engine, uint32_t operation, size_t byt
     case OPERATION_SEND:
         if (cost->movement == MOVEMENT_PULL)
             return begins ? cost->send_overhead : 0;
-        return (begins ? cost->send_overhead : 0) + count * curve_at(&cost->send_byte, all);
+        return (begins ? cost->send_overhead : 0) + moved * curve_at(&cost->send_byte, all);
     case OPERATION_RECV:
-        return (begins ? cost->receive_overhead : 0) + count * curve_at(&cost->receive_byte, all);
+        return (begins ? cost->receive_overhead : 0) + moved * curve_at(&cost->receive_byte, all);
     case OPERATION_RECV_REDUCE:
         break;
     }
     /* A path that combines out of what has arrived does so in the place of a copy. */
-    placed = curve_at(&cost->receive_byte, all);
-    placed += !cost->combines_apart && combine > copy ? combine - copy
-              : cost->combines_apart                  ? combine
-                                                      : 0;
-    return (begins ? cost->receive_overhead : 0) + count * placed;
+    placed = !cost->combines_apart && combine > copy ? combine - copy
+             : cost->combines_apart                  ? combine
+                                                     : 0;
+    return (begins ? cost->receive_overhead : 0) + moved * curve_at(&cost->receive_byte, all) +
+           count * placed;
 }

@@ -4,8 +4,9 @@
  *
  * An operation is ready when it can move: it is open, its limit allows it, and as a message it is the
  * next one on its channel, with room there or with bytes that have arrived. The ready operations of a
- * rank are served in turn, a piece at each turn, as the executor does in its progress(). A core that
- * ranks share goes to another one when the rank that it serves has nothing ready.
+ * rank are served in turn, a piece at each turn, as the executor does in its progress(). Ranks that
+ * share a core take turns, too: one that finds nothing ready leaves the core to the next, also while
+ * none has anything to do. So what arrives waits for its rank's turn.
  */
 #include "simulate/engine.h"
 
@@ -20,19 +21,34 @@ static void core_serve(struct sim_engine *engine, uint32_t number);
 
 /* Queues. */
 
-/* Lets the core of a rank that has something ready serve it, now or later. */
+/* When an idle core comes to a rank: each before it in the round looks first. */
+static double rank_turn(const struct sim_engine *engine, uint32_t number)
+{
+    const struct sim_rank *rank = &engine->rank[number];
+    const struct sim_core *core = &engine->cores[rank->core];
+    double step = engine->simulation->model->core_switch, round = core->ranks * step;
+    uint32_t before = (rank->place + core->ranks - engine->rank[core->rank].place) % core->ranks;
+    double at = core->idle_since + (before ? before : core->ranks) * step;
+    if (core->ranks == 1 || step == 0)
+        return engine->now;
+    return at < engine->now ? at + ceil((engine->now - at) / round) * round : at;
+}
+
+/* Lets the core of a rank that has something to do serve it, now or in its turn. */
 static void rank_queue(struct sim_engine *engine, uint32_t number)
 {
-    struct sim_rank *rank = &engine->rank[number];
-    struct sim_core *core = &engine->cores[rank->core];
-    if (!rank->is_queued && core->rank != number) {
-        rank->is_queued = true;
-        rank->next_rank = NONE;
-        *(core->first == NONE ? &core->first : &engine->rank[core->last].next_rank) = number;
-        core->last = number;
+    struct sim_core *core = &engine->cores[engine->rank[number].core];
+    if (core->is_busy)
+        return; /* it looks at all its ranks at the end of the turn */
+    double at = rank_turn(engine, number);
+    if (at <= engine->now) {
+        core->rank = number;
+        core_serve(engine, engine->rank[number].core);
+    } else if (at < core->wake) {
+        core->wake = at;
+        core->next = number;
+        engine_add(engine, at, EVENT_TURN, engine->rank[number].core, 0);
     }
-    if (!core->is_busy)
-        core_serve(engine, rank->core);
 }
 
 static void operation_queue(struct sim_engine *engine, uint32_t operation)
@@ -174,7 +190,8 @@ static void operation_complete(struct sim_engine *engine, uint32_t operation)
     rank->sends -= program->kind == OPERATION_SEND;
     rank->recvs -= program->kind == OPERATION_RECV || program->kind == OPERATION_RECV_REDUCE;
     if (program->step < engine->simulation->steps)
-        engine->simulation->step_end[program->step] = engine->now;
+        engine->simulation->step_end[program->step] =
+            fmax(engine->simulation->step_end[program->step], engine->now - rank->begun);
     if (--rank->left == 0)
         rank->end = engine->now;
     if (--engine->epoch_left[rank->epoch_first + program->epoch] == 0 && next >= 0)
@@ -288,34 +305,39 @@ static uint32_t core_operation(struct sim_engine *engine, const struct sim_core 
     return NONE;
 }
 
-/* Gives an idle core its next work: of the rank that it has served, else of the next that waits. */
+/* A turn ends. */
+static void core_pass(struct sim_engine *engine, uint32_t number)
+{
+    struct sim_core *core = &engine->cores[number];
+    core->idle_since = engine->now;
+    uint32_t rank = core->rank;
+    for (uint32_t i = 1; i < core->ranks; i++) {
+        rank = engine->rank[rank].next_rank;
+        if (!engine->rank[rank].has_started || engine->rank[rank].ready != NONE)
+            rank_queue(engine, rank);
+    }
+}
+
+/* Gives an idle core its next work, of the rank whose turn it is. */
 static void core_serve(struct sim_engine *engine, uint32_t number)
 {
-    const struct model *model = engine->simulation->model;
     struct sim_core *core = &engine->cores[number];
-    const uint32_t served = core->rank;
-    double time = 0;
+    struct sim_rank *rank = &engine->rank[core->rank];
+    double time;
     size_t bytes = 0;
-    for (;;) {
-        if (core->rank != NONE && !engine->rank[core->rank].has_started) {
-            core->operation = NONE;
-            time += model->start;
-            break;
-        }
-        if (core->rank != NONE && (core->operation = core_operation(engine, core, &bytes)) != NONE) {
-            bytes = cost_piece(engine, core->operation, bytes);
-            time += cost_time(engine, core->operation, bytes);
-            engine->operations[core->operation].moving = bytes;
-            break;
-        }
-        if (core->first == NONE)
-            return;
-        core->rank = core->first;
-        core->first = engine->rank[core->rank].next_rank;
-        engine->rank[core->rank].is_queued = false;
+    core->wake = INFINITY;
+    core->operation = rank->has_started ? core_operation(engine, core, &bytes) : NONE;
+    if (!rank->has_started) {
+        rank->begun = engine->now;
+        time = engine->simulation->model->start;
+    } else if (core->operation != NONE) {
+        bytes = cost_piece(engine, core->operation, bytes);
+        time = cost_time(engine, core->operation, bytes);
+        engine->operations[core->operation].moving = bytes;
+    } else {
+        core_pass(engine, number);
+        return;
     }
-    if (served != NONE && served != core->rank)
-        time += model->core_switch;
     core->is_busy = true;
     engine_add(engine, engine->now + time, EVENT_SERVED, number, bytes);
 }
@@ -340,11 +362,24 @@ static void core_served(struct sim_engine *engine, uint32_t number)
     core_serve(engine, number);
 }
 
+/* Unless another rank's came before. */
+static void core_turn(struct sim_engine *engine, const struct event *event)
+{
+    struct sim_core *core = &engine->cores[event->subject];
+    if (core->is_busy || core->wake != event->at)
+        return;
+    core->rank = core->next;
+    core_serve(engine, event->subject);
+}
+
 static void event_handle(struct sim_engine *engine, const struct event *event)
 {
     struct sim_channel *channel = &engine->channels[event->subject];
     engine->handled++;
     switch ((enum sim_event_kind)event->kind) {
+    case EVENT_TURN:
+        core_turn(engine, event);
+        break;
     case EVENT_SERVED:
         core_served(engine, event->subject);
         break;

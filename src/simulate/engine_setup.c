@@ -3,6 +3,7 @@
  */
 #include "simulate/engine_setup.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 
 /* Of an operation, of its channel and of the tables of both. */
 #define OPERATION_BYTES (sizeof(struct sim_operation) + sizeof(struct sim_channel) + 64)
+
+#define GOLDEN 0.6180339887498949 /* its multiples divide a round evenly, however many cores there are */
 
 /* Channels by sender, receiver and lane: a table with open addressing. */
 struct channel_table {
@@ -208,6 +211,32 @@ static bool host_cores_find(const struct simulation *simulation, struct core_map
     return true;
 }
 
+/* The rank takes its place behind those that its core has. */
+static void core_join(struct sim_engine *engine, uint32_t number)
+{
+    struct sim_rank *rank = &engine->rank[number];
+    struct sim_core *core = &engine->cores[rank->core];
+    rank->place = core->ranks++;
+    rank->next_rank = rank->place > 0 ? engine->rank[core->rank].next_rank : number;
+    if (rank->place > 0)
+        engine->rank[core->rank].next_rank = number;
+    core->rank = number;
+}
+
+/* Where cores stand in their rounds: they do not go in step. */
+static void cores_turn(struct sim_engine *engine)
+{
+    for (uint32_t c = 0; c < engine->core_count; c++) {
+        struct sim_core *core = &engine->cores[c];
+        double whole, at = modf(engine->phase + c * GOLDEN, &whole) * core->ranks;
+        for (uint32_t i = 0; i < (uint32_t)at; i++)
+            core->rank = engine->rank[core->rank].next_rank;
+        core->idle_since = (floor(at) - at) * engine->simulation->model->core_switch;
+        core->operation = NONE;
+        core->wake = INFINITY;
+    }
+}
+
 /* Puts the ranks on cores: in turn, as the session binds them. Returns how many operations they have. */
 static size_t ranks_place(struct sim_engine *engine, const struct core_map *cores,
                           size_t *epochs)
@@ -229,8 +258,8 @@ static size_t ranks_place(struct sim_engine *engine, const struct core_map *core
                                             .epoch_first = (uint32_t)*epochs,
                                             .ready = NONE,
                                             .last_ready = NONE,
-                                            .next_rank = NONE,
                                             .core = cores->first[host] + place % cores->most};
+        core_join(engine, r);
         operations += program->count;
         *epochs += program->epoch_count;
     }
@@ -260,9 +289,7 @@ static enum status ranks_open(struct sim_engine *engine)
     if (!found || !engine->rank || !engine->cores || !engine->epoch_left)
         return fail(STATUS_ERROR, "out of memory for %d ranks on %u cores", ranks,
                     engine->core_count);
-    for (uint32_t c = 0; c < engine->core_count; c++)
-        engine->cores[c] =
-            (struct sim_core){.rank = NONE, .first = NONE, .last = NONE, .operation = NONE};
+    cores_turn(engine);
     return STATUS_OK;
 }
 
@@ -396,12 +423,13 @@ static enum status wires_open(struct sim_engine *engine)
 }
 
 enum status engine_open(const struct simulation *simulation, const struct programs *programs,
-                        struct sim_engine *engine)
+                        double phase, struct sim_engine *engine)
 {
     *engine = (struct sim_engine){.simulation = simulation,
                               .programs = programs,
                               .element = simulation->datatype->size,
                               .ranks = (uint32_t)programs->held,
+                              .phase = phase,
                               .free_piece = NONE};
     if (simulation->reduction)
         engine->combine =

@@ -6,9 +6,10 @@
 
 #include "simulate/state.h"
 
-/* All at rest, at time 0. Errors as of simulate(). */
+/* All at rest, at time 0. `phase`, 0 to 1: where cores that ranks share stand in the rounds of their
+ * ranks. Errors as of simulate(). */
 enum status engine_open(const struct simulation *simulation, const struct programs *programs,
-                        struct sim_engine *engine);
+                        double phase, struct sim_engine *engine);
 void engine_close(struct sim_engine *engine);
 
 /* How far two ranks are from each other. */

@@ -43,6 +43,7 @@ struct path_cost {
     double receive_overhead; /* of the receiver's */
     struct curve send_byte, receive_byte; /* of the two cores for each byte, by the bytes of all
                                              buffers of the rank */
+    double sharing; /* where ranks share a core, each byte costs it so many times as much; 0: as much */
     bool combines_apart; /* what is to be combined is received first, and combined then */
     double wire;   /* of a port, for each byte; 0: there is no port */
     size_t window; /* bytes that the sender may be ahead of the receiver; 0: any */

@@ -60,18 +60,21 @@ struct sim_rank {
     uint32_t left;             /* operations that have not ended */
     uint32_t epoch_first;      /* in engine->epoch_left */
     uint32_t ready, last_ready; /* operations that its core may serve, in turn */
-    uint32_t next_rank;        /* behind it in the queue of its core */
-    uint32_t core;
+    uint32_t core, place;      /* its core, and which of the core's ranks it is, from 0 */
+    uint32_t next_rank;        /* of its core, around */
     int sends, recvs; /* messages that are open and have not ended */
-    bool is_queued, has_started;
-    double end; /* us */
+    bool has_started;
+    double begun, end; /* us: when its core first serves it, and when all is done */
 };
 
 struct sim_core {
-    uint32_t rank;         /* that it serves, or served last */
-    uint32_t first, last;  /* ranks that wait for it */
-    uint32_t operation;    /* that it serves; NONE: none */
+    uint32_t ranks;     /* that share it, and take turns */
+    uint32_t rank;      /* whose turn it is, or was last */
+    uint32_t operation; /* that it serves; NONE: none */
     bool is_busy;
+    double idle_since;  /* us: then the last turn ended */
+    uint32_t next;      /* if it is not busy: the rank that it serves next, */
+    double wake;        /* and when; INFINITY: none has anything to do */
 };
 
 struct sim_engine {
@@ -95,6 +98,7 @@ struct sim_engine {
     struct flows *flows;
     uint32_t *routes; /* resources: first outputs and inputs of ranks and of hosts, then the links of
                          the topology */
+    double phase;                /* 0 to 1: where cores stand in their turns at the start */
     const struct curve *combine; /* NULL: nothing is combined */
     uint64_t handled; /* events */
     bool has_cores;   /* each rank has a core of its own */
@@ -105,6 +109,7 @@ struct sim_engine {
 /* What an event is about: the subject is a core or a channel. */
 enum sim_event_kind {
     EVENT_SERVED,  /* the core has moved a piece, or has started its rank */
+    EVENT_TURN,    /* the core goes to another rank */
     EVENT_ARRIVED, /* bytes at the receiver */
     EVENT_READ,    /* the sender learns that bytes were read */
     EVENT_GRANTED, /* the sender may send bytes more */

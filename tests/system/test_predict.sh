@@ -8,7 +8,7 @@ cd "$scratch" || exit 1
 python3 - >textbook <<'PYTHON'
 import json
 path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 10, "send_overhead_us": 0, "receive_overhead_us": 0,
-        "send_ns_per_byte": [], "receive_ns_per_byte": [], "combines_apart": False, "wire_ns_per_byte": 1, "window_bytes": 0}
+        "send_ns_per_byte": [], "receive_ns_per_byte": [], "sharing": 0, "combines_apart": False, "wire_ns_per_byte": 1, "window_bytes": 0}
 model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 64, "start_us": 0, "core_switch_us": 0,
          "copy_overhead_us": 0, "copy_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0.5]]}],
          "links": [{"transport": "tcp", "distance": "network", "port": "none", "paths": [path]}], "residuals": []}

@@ -39,7 +39,8 @@ static struct model *known(void)
                                   .combines_apart = range->combines_apart,
                                   .latency = 4 + i,
                                   .send_overhead = 3,
-                                  .receive_overhead = 2};
+                                  .receive_overhead = 2,
+                                  .sharing = 1.8 + i};
         for (int k = 0; k < 4; k++) {
             row->send_byte.points[row->send_byte.count++] =
                 (struct curve_point){at[k], 1e-4 * (1 + 0.2 * k)};
@@ -92,12 +93,21 @@ static void link_measure(struct fit_measurement *measurement, const struct model
     measure(measurement, model, COLLECTIVE_SENDRECV, "bidir", 2, 4, 64, 7);
 }
 
+static void sharing_measure(struct fit_measurement *measurement, const struct model *model,
+                            enum path path, enum copy_policy copy)
+{
+    *measurement = (struct fit_measurement){.subject = SUBJECT_SHARING, .path = path, .copy = copy};
+    measurement->transports[0].transport = transport_find("tcp");
+    measure(measurement, model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 4096, 3);
+    measure(measurement, model, COLLECTIVE_ALLTOALL, "pairwise", 4, 0, 4096, 3);
+}
+
 static void a_known_model_is_found(void **state)
 {
     (void)state;
     const struct model *model = known();
-    static struct fit_measurement of[5];
-    struct fit_measurements all = {.of = of, .count = 5, .cores = 2};
+    static struct fit_measurement of[7];
+    struct fit_measurements all = {.of = of, .count = 7, .cores = 2};
     of[0] = (struct fit_measurement){.subject = SUBJECT_ALONE};
     measure(&of[0], model, COLLECTIVE_ALLGATHER, "ring", 1, 0, 64, 7);
     link_measure(&of[1], model, PATH_BCOPY, COPY_BCOPY);
@@ -105,7 +115,10 @@ static void a_known_model_is_found(void **state)
     of[3] = (struct fit_measurement){.subject = SUBJECT_COMBINE};
     measure(&of[3], model, COLLECTIVE_REDUCE, "linear", 2, 0, 4096, 5);
     of[4] = (struct fit_measurement){.subject = SUBJECT_CROWD};
-    measure(&of[4], model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 64, 4);
+    measure(&of[4], model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 64, 2);
+    measure(&of[4], model, COLLECTIVE_BROADCAST, "linear", 4, 0, 64, 2);
+    sharing_measure(&of[5], model, PATH_BCOPY, COPY_BCOPY);
+    sharing_measure(&of[6], model, PATH_ZCOPY, COPY_ZCOPY);
     struct model *found = calloc(1, sizeof *found);
     assert_non_null(found);
     assert_int_equal(STATUS_OK, model_fit(&all, found));
@@ -120,6 +133,8 @@ static void a_known_model_is_found(void **state)
         free(of[m].benchmarks);
     }
     assert_true(fabs(found->core_switch / model->core_switch - 1) < 0.2);
+    for (int i = 0; i < 2; i++)
+        assert_true(fabs(found->links[0].paths[i].sharing / (1.8 + i) - 1) < 0.2);
     free(found);
 }
 
