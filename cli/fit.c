@@ -33,6 +33,7 @@ static void fit_running(void *argument, int index, int count)
 static void measurement_name(const struct fit_measurement *measurement, char *text, size_t size)
 {
     static const char *const names[] = {[SUBJECT_ALONE] = "one rank",
+                                        [SUBJECT_BUS] = "all cores, each alone",
                                         [SUBJECT_COMBINE] = "combining",
                                         [SUBJECT_CROWD] = "shared cores",
                                         [SUBJECT_SHARING] = NULL};

@@ -51,6 +51,7 @@ static void path_read(struct json_reader *reader, const json_t *object, struct p
     path->sharing = json_reader_number(reader, object, "sharing", 0, FACTOR_MOST);
     path->combines_apart = json_reader_bool(reader, object, "combines_apart");
     path->wire = json_reader_number(reader, object, "wire_ns_per_byte", 0, TIME_MOST) / NS;
+    path->gap = json_reader_number(reader, object, "gap_us", 0, TIME_MOST);
     path->window = (size_t)json_reader_number(reader, object, "window_bytes", 0, 1e15);
     if (path->window > 0 && path->window < WINDOW_LEAST)
         json_reader_fail(reader, "window_bytes", "is less than %d and not 0", WINDOW_LEAST);
@@ -98,6 +99,7 @@ static void machine_read(struct json_reader *reader, const json_t *object, struc
     model->core_switch = json_reader_number(reader, object, "core_switch_us", 0, TIME_MOST);
     model->copy_overhead = json_reader_number(reader, object, "copy_overhead_us", 0, TIME_MOST);
     curve_read(reader, object, "copy_ns_per_byte", &model->copy);
+    curve_read(reader, object, "bus_ns_per_byte", &model->bus);
 }
 
 static void lists_read(struct json_reader *reader, const json_t *object, struct model *model)
@@ -161,13 +163,13 @@ static json_t *curve_json(const struct curve *curve)
 
 static json_t *path_json(const struct path_cost *path)
 {
-    return json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:f, s:b, s:f, s:I}", "path",
+    return json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:f, s:b, s:f, s:f, s:I}", "path",
                      path_names[path->path], "least_bytes", (json_int_t)path->least, "movement",
                      movement_names[path->movement], "latency_us", path->latency,
                      "send_overhead_us", path->send_overhead, "receive_overhead_us",
                      path->receive_overhead, "send_ns_per_byte", curve_json(&path->send_byte),
                      "receive_ns_per_byte", curve_json(&path->receive_byte), "sharing",
-                     path->sharing, "combines_apart", path->combines_apart, "wire_ns_per_byte", path->wire * NS, "window_bytes",
+                     path->sharing, "combines_apart", path->combines_apart, "wire_ns_per_byte", path->wire * NS, "gap_us", path->gap, "window_bytes",
                      (json_int_t)path->window);
 }
 
@@ -192,10 +194,11 @@ json_t *model_json(const struct model *model, json_t *residuals)
     for (int i = 0; i < model->link_count; i++)
         json_array_append_new(links, link_json(&model->links[i]));
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "host", model->host,
+        "{s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "host", model->host,
         "processor", model->processor, "made", model->made, "cores", model->cores, "start_us",
         model->start, "core_switch_us", model->core_switch,
-        "copy_overhead_us", model->copy_overhead, "copy_ns_per_byte", curve_json(&model->copy),
+        "copy_overhead_us", model->copy_overhead, "copy_ns_per_byte", curve_json(&model->copy), "bus_ns_per_byte",
+        curve_json(&model->bus),
         "combine", combines, "links", links, "residuals", residuals ? residuals : json_array());
     if (json_object_set_new(document, "model", object) < 0) { /* also where there is no memory */
         json_decref(document);

@@ -46,6 +46,7 @@ enum status benchmark_predict(const struct benchmark *benchmark, const struct mo
                                           .copy = benchmark->copy,
                                           .chunk = GRAIN_AUTO,
                                           .node = benchmark->is_apart ? apart : NULL,
+                                          .beside = benchmark->beside,
                                           .pieces = PIECES_MOST};
     status = simulate(&simulation, &simulated);
     counts_free(partners);

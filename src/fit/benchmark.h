@@ -19,6 +19,7 @@ struct benchmark {
     int window;    /* of sendrecv: messages in flight; 0: it has no such option */
     int ranks;
     bool is_apart; /* each rank has a host of its own */
+    int beside;    /* cores that do the same beside them */
     size_t count;  /* elements, as in struct problem */
     size_t bytes;
     double time;   /* us, p50 of an iteration */

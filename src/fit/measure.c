@@ -25,6 +25,7 @@
 /* What jobs run. */
 static const struct fit_measurement job_kinds[] = {
     [SUBJECT_ALONE] = {.lines = "allgather -a ring -b 64", .most = 64 << 20, .step = 8},
+    [SUBJECT_BUS] = {.lines = "allgather -a ring --split 1 -b 64", .most = 16 << 20, .step = 8},
     [SUBJECT_PROBE] = {.lines = "sendrecv -a pingpong -b 256K", .most = 256 << 10, .step = 2},
     [SUBJECT_LINK] = {.lines = "sendrecv -a pingpong,bidir,uni:window=4,bidir:window=4 -b 8",
                       .most = 16 << 20,
@@ -92,6 +93,8 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
 {
     struct fit_measurement *probe;
     measurement_add(measurements, SUBJECT_ALONE, NULL, NULL);
+    if (measurements->cores > 1)
+        measurement_add(measurements, SUBJECT_BUS, NULL, NULL);
     for (const struct transport_choice *it = job->transports; it->transport; it++) {
         if (!is_available(it->transport))
             continue;
@@ -153,6 +156,10 @@ static bool benchmark_read(const struct fit_measurement *measurement, const json
         .time = json_number_value(json_object_get(time, "p50")),
         .noise = json_number_value(json_object_get(interval, "margin")),
     };
+    if (measurement->subject == SUBJECT_BUS) {
+        benchmark->beside = benchmark->ranks - 1;
+        benchmark->ranks = 1;
+    }
     if (!benchmark->collective || !benchmark->datatype || benchmark->ranks < 1)
         return false;
     benchmark->algorithm = algorithm_find(benchmark->collective->id, algorithm);
@@ -221,6 +228,8 @@ static int measurement_np(const struct fit_measurement *measurement, int cores)
     switch (measurement->subject) {
     case SUBJECT_ALONE:
         return 1;
+    case SUBJECT_BUS:
+        return cores;
     case SUBJECT_CROWD:
     case SUBJECT_SHARING:
         return 2 * cores;

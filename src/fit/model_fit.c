@@ -11,7 +11,12 @@
 #include "fit/fitting.h"
 
 #define UNKNOWNS_MOST 64
+#define GAP_BYTES     64   /* about the headers of a packet */
 #define TINY          1e-7 /* us: a cost that is as good as none */
+
+/* Bytes of all buffers of a rank, at which curves of local memory have points. */
+static const double local_sizes[] = {8 << 10, 256 << 10, 4 << 20, 128 << 20};
+#define LOCAL_SIZES 4
 
 /* The costs that a set of benchmarks decides. */
 struct fit_part {
@@ -62,11 +67,22 @@ static enum status part_fit(struct fit_part *part, const struct fit_measurement 
 
 static enum status alone_fit(const struct fit_measurement *measurement, struct model *model)
 {
-    static const double sizes[] = {8 << 10, 256 << 10, 4 << 20, 128 << 20};
     struct fit_part part = {.count = 0};
     part_add(&part, &model->start, measurement->benchmarks[0].time / 2, TINY);
     part_add(&part, &model->copy_overhead, measurement->benchmarks[0].time / 2, TINY);
-    part_add_curve(&part, &model->copy, sizes, 4, slope_of(measurement));
+    part_add_curve(&part, &model->copy, local_sizes, LOCAL_SIZES, slope_of(measurement));
+    return part_fit(&part, measurement, model);
+}
+
+/* From what a core alone takes, divided among all: where they do not disturb each other, the memory gives
+ * more than that, and it is not known how much. */
+static enum status bus_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    struct fit_part part = {.count = 0};
+    double share = 1.0 + measurement->benchmarks[0].beside;
+    part_add_curve(&part, &model->bus, local_sizes, LOCAL_SIZES, 0);
+    for (int i = 0; i < LOCAL_SIZES; i++)
+        model->bus.points[i].value = model->copy.points[i].value / share;
     return part_fit(&part, measurement, model);
 }
 
@@ -120,8 +136,10 @@ static void row_add(struct fit_part *part, struct link_model *link,
     if (row->movement == MOVEMENT_PUSH)
         part_add_curve(part, &row->send_byte, sizes, points, slope / 2);
     part_add_curve(part, &row->receive_byte, sizes, points, slope / 2);
-    if (measurement->is_apart)
+    if (measurement->is_apart) {
         part_add(part, &row->wire, slope / 2, TINY / 100);
+        part_add(part, &row->gap, slope * GAP_BYTES, TINY);
+    }
 }
 
 /* The row of the same transport, path and lengths within a host; NULL: the model has none. */
@@ -149,6 +167,7 @@ static void row_add_apart(struct fit_part *part, struct link_model *link,
     *row = *near;
     part_add(part, &row->latency, measurement->benchmarks[0].time / 2, TINY);
     part_add(part, &row->wire, slope_of(measurement), TINY / 100);
+    part_add(part, &row->gap, slope_of(measurement) * GAP_BYTES, TINY);
 }
 
 static enum status link_fit(const struct fit_measurement *measurement, struct model *model)
@@ -218,6 +237,8 @@ static enum status measurement_fit(const struct fit_measurement *measurement, st
     switch (measurement->subject) {
     case SUBJECT_ALONE:
         return alone_fit(measurement, model);
+    case SUBJECT_BUS:
+        return bus_fit(measurement, model);
     case SUBJECT_LINK:
         return link_fit(measurement, model);
     case SUBJECT_COMBINE:

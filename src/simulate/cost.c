@@ -3,6 +3,8 @@
  */
 #include "simulate/cost.h"
 
+#include <math.h>
+
 #include "collective/collective.h"
 
 #define PIECE_LEAST ((size_t)16 << 10) /* a slot of shm; about a call of tcp */
@@ -56,41 +58,50 @@ size_t cost_grain(const struct sim_engine *engine, uint32_t operation)
                     simulation->memory->grain_most);
 }
 
+/* What a byte costs an operation's core: it may wait for memory that all cores of the host use. */
+static double byte_cost(const struct sim_engine *engine, const struct sim_operation *operation,
+                        const struct curve *curve)
+{
+    const struct sim_rank *rank = &engine->rank[operation->rank];
+    const struct sim_core *core = &engine->cores[rank->core]; /* whose ranks share a cache */
+    double all = (double)(rank->program->elements * engine->element * core->ranks);
+    double own = curve_at(curve, all); /* 0: a NIC moves it */
+    return own > 0 ? fmax(own, core->busy * curve_at(&engine->simulation->model->bus, all)) : 0;
+}
+
 double cost_time(const struct sim_engine *engine, uint32_t operation, size_t bytes)
 {
     const struct model *model = engine->simulation->model;
     const struct sim_operation *it = &engine->operations[operation];
     const struct program_operation *program = engine_operation(engine, operation);
-    const struct path_cost *cost =
-        it->partner == NONE ? NULL
-        : it->cost          ? it->cost
-                            : engine->operations[it->partner].cost;
-    const struct sim_rank *rank = &engine->rank[it->rank];
-    uint32_t sharing = engine->cores[rank->core].ranks; /* one cache */
-    double all = (double)(rank->program->elements * engine->element * sharing);
-    double count = (double)bytes, copy = curve_at(&model->copy, all);
-    double combine = engine->combine ? curve_at(engine->combine, all) : 0, placed;
-    double moved = cost && sharing > 1 && cost->sharing > 0 ? count * cost->sharing : count;
+    const struct path_cost *cost = it->partner == NONE ? NULL
+                                   : it->cost          ? it->cost
+                                                       : engine->operations[it->partner].cost;
+    bool shared = engine->cores[engine->rank[it->rank].core].ranks > 1;
     bool begins = it->done == 0 && it->issued == 0;
+    double count = (double)bytes, copy, combine;
+    double moved = cost && shared && cost->sharing > 0 ? count * cost->sharing : count;
+    double local = begins ? model->copy_overhead : 0;
     switch ((enum operation_kind)program->kind) {
     case OPERATION_COPY:
     case OPERATION_FINISH:
-        return (begins ? model->copy_overhead : 0) + count * copy;
+        return local + count * byte_cost(engine, it, &model->copy);
     case OPERATION_REDUCE:
-        return (begins ? model->copy_overhead : 0) + count * combine;
+        return local + (engine->combine ? count * byte_cost(engine, it, engine->combine) : 0);
     case OPERATION_SEND:
         if (cost->movement == MOVEMENT_PULL)
             return begins ? cost->send_overhead : 0;
-        return (begins ? cost->send_overhead : 0) + moved * curve_at(&cost->send_byte, all);
+        return (begins ? cost->send_overhead : 0) + moved * byte_cost(engine, it, &cost->send_byte);
     case OPERATION_RECV:
-        return (begins ? cost->receive_overhead : 0) + moved * curve_at(&cost->receive_byte, all);
     case OPERATION_RECV_REDUCE:
         break;
     }
+    double time =
+        (begins ? cost->receive_overhead : 0) + moved * byte_cost(engine, it, &cost->receive_byte);
+    if (program->kind == OPERATION_RECV || !engine->combine)
+        return time;
     /* A path that combines out of what has arrived does so in the place of a copy. */
-    placed = !cost->combines_apart && combine > copy ? combine - copy
-             : cost->combines_apart                  ? combine
-                                                     : 0;
-    return (begins ? cost->receive_overhead : 0) + moved * curve_at(&cost->receive_byte, all) +
-           count * placed;
+    combine = byte_cost(engine, it, engine->combine);
+    copy = cost->combines_apart ? 0 : byte_cost(engine, it, &model->copy);
+    return time + count * fmax(combine - copy, 0);
 }

@@ -228,7 +228,7 @@ static void send_moved(struct sim_engine *engine, uint32_t operation, size_t byt
         channel->outstanding += bytes;
     if (it->cost->movement == MOVEMENT_GRANT)
         channel->given += bytes;
-    wire_send(engine, number, bytes, it->cost);
+    wire_send(engine, number, bytes, it->cost, it->issued == bytes);
     if (it->issued == engine_length(engine, operation)) {
         channel->send_head = it->next;
         operation_try(engine, it->next);

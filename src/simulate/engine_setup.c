@@ -184,7 +184,7 @@ static enum status channels_open(struct sim_engine *engine)
 /* The cores of the job's hosts that have ranks, one host after the other. */
 struct core_map {
     uint32_t *ranks; /* by host */
-    uint32_t *first; /* by host: its first core */
+    uint32_t *first; /* by host: its first core; behind the last one, their number */
     uint32_t most;   /* of a host */
     uint32_t count;
 };
@@ -198,7 +198,7 @@ static bool host_cores_find(const struct simulation *simulation, struct core_map
 {
     uint32_t ranks = (uint32_t)simulation->problem->ranks; /* and at most as many hosts */
     *cores = (struct core_map){.ranks = calloc(ranks, sizeof *cores->ranks),
-                                    .first = calloc(ranks, sizeof *cores->first),
+                                    .first = calloc(ranks + 1, sizeof *cores->first),
                                     .most = (uint32_t)simulation->model->cores};
     if (!cores->ranks || !cores->first)
         return false;
@@ -208,6 +208,7 @@ static bool host_cores_find(const struct simulation *simulation, struct core_map
         cores->first[h] = cores->count;
         cores->count += cores->ranks[h] < cores->most ? cores->ranks[h] : cores->most;
     }
+    cores->first[ranks] = cores->count;
     return true;
 }
 
@@ -260,6 +261,8 @@ static size_t ranks_place(struct sim_engine *engine, const struct core_map *core
                                             .last_ready = NONE,
                                             .core = cores->first[host] + place % cores->most};
         core_join(engine, r);
+        engine->cores[engine->rank[r].core].busy =
+            cores->first[host + 1] - cores->first[host] + (uint32_t)simulation->beside;
         operations += program->count;
         *epochs += program->epoch_count;
     }

@@ -46,6 +46,7 @@ struct path_cost {
     double sharing; /* where ranks share a core, each byte costs it so many times as much; 0: as much */
     bool combines_apart; /* what is to be combined is received first, and combined then */
     double wire;   /* of a port, for each byte; 0: there is no port */
+    double gap;    /* of a port, for each message */
     size_t window; /* bytes that the sender may be ahead of the receiver; 0: any */
 };
 
@@ -84,6 +85,8 @@ struct model {
     double start;         /* of a rank's core, for each iteration */
     double core_switch;   /* until a core that ranks share goes from one to another */
     struct curve copy;    /* local copies: for each byte, by the bytes of all buffers of the rank */
+    struct curve bus;     /* the same, of what a host's memory gives to all its cores together: k cores
+                             that are at work take k times as long for a byte, where that is more */
     double copy_overhead; /* for each local operation */
     struct combine_cost combines[COMBINE_COSTS_MOST];
     int combine_count;

@@ -50,6 +50,7 @@ struct sim_channel {
 /* A part of a message that waits for the wire. */
 struct sim_piece {
     size_t bytes;
+    double load; /* bytes for which it takes the wire */
     double wire, latency;
     uint32_t next;
 };
@@ -69,6 +70,7 @@ struct sim_rank {
 
 struct sim_core {
     uint32_t ranks;     /* that share it, and take turns */
+    uint32_t busy;      /* cores of its host that are at work */
     uint32_t rank;      /* whose turn it is, or was last */
     uint32_t operation; /* that it serves; NONE: none */
     bool is_busy;

@@ -19,7 +19,7 @@ static void wire_begin(struct sim_engine *engine, uint32_t number)
 {
     const struct sim_channel *channel = &engine->channels[number];
     const struct sim_piece *piece = &engine->pieces[channel->first_piece];
-    if (!flows_start(engine->flows, engine->now, (double)piece->bytes, 1 / piece->wire,
+    if (!flows_start(engine->flows, engine->now, piece->load, 1 / piece->wire,
                      engine->routes + channel->first_resource, channel->resources, number))
         engine->failed = true;
 }
@@ -38,7 +38,8 @@ static bool pieces_grow(struct sim_engine *engine)
     return true;
 }
 
-void wire_send(struct sim_engine *engine, uint32_t number, size_t bytes, const struct path_cost *cost)
+void wire_send(struct sim_engine *engine, uint32_t number, size_t bytes,
+               const struct path_cost *cost, bool begins)
 {
     struct sim_channel *channel = &engine->channels[number];
     if (cost->wire == 0) {
@@ -51,8 +52,12 @@ void wire_send(struct sim_engine *engine, uint32_t number, size_t bytes, const s
     }
     uint32_t piece = engine->free_piece;
     engine->free_piece = engine->pieces[piece].next;
-    engine->pieces[piece] = (struct sim_piece){
-        .bytes = bytes, .wire = cost->wire, .latency = cost->latency, .next = NONE};
+    engine->pieces[piece] =
+        (struct sim_piece){.bytes = bytes,
+                           .load = (double)bytes + (begins ? cost->gap / cost->wire : 0),
+                           .wire = cost->wire,
+                           .latency = cost->latency,
+                           .next = NONE};
     bool idle = channel->first_piece == NONE;
     *(idle ? &channel->first_piece : &engine->pieces[channel->last_piece].next) = piece;
     channel->last_piece = piece;

@@ -7,7 +7,8 @@
 #include "simulate/state.h"
 
 /* A piece leaves the sender: its bytes will arrive at the receiver (EVENT_ARRIVED). */
-void wire_send(struct sim_engine *engine, uint32_t channel, size_t bytes, const struct path_cost *cost);
+void wire_send(struct sim_engine *engine, uint32_t channel, size_t bytes,
+               const struct path_cost *cost, bool begins);
 
 /* The piece that ends next has passed its wire, now. */
 void wire_end(struct sim_engine *engine);

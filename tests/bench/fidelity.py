@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How near do predictions come? Fits a model, runs every algorithm that `cctest list` names, and compares p50 with the prediction.
 
-Settings: two ranks over shm and over tcp, each with a core; as many ranks as twice the cores, as two groups, over shm; and ranks
-on hosts (network namespaces, fidelity.sh) whose links have a set rate. Each has a model of its own kind of links. The error of
-a cell is |predicted / measured - 1|. Exit status 1: their median is above --bar, or a cell was not measured. Each cell is measured in several jobs, of which the median counts: the noise that is
-printed beside the errors is by how much a job differs from that median, in the median of cells.
+Settings: two ranks over shm and over tcp, each with a core; twice as many ranks as cores, over shm; and ranks on hosts (network
+namespaces, fidelity.sh) whose links have a set rate and delay. A round of a setting fits a model and runs all its cells, so that
+both meet the machine in the same state; a cell counts with the median of its rounds, and its error is |predicted / measured - 1|.
+The noise that is printed beside the errors is by how much the time of a round differs from the median of all, in the median of
+cells. Exit status 1: the median error is above --bar, or a cell was not measured.
 """
 import argparse
 import json
@@ -56,22 +57,31 @@ def times(text):
     return {(line["collective"], line["algorithm"]): line["time_us"]["p50"] for line in json.loads(text)["results"]}
 
 
-def compare(runner, model, setting, arguments):
-    """The cells of a setting: (predicted / measured, spread, name)"""
-    cells = []
+def compare_once(runner, model, setting, arguments):
+    """A round: {(collective, algorithm, size): (predicted, measured)}, in us"""
+    cells = {}
+    runner.run(setting["fitted"], "fit", "-o", model, "-x", setting["x"])
     for size in arguments.sizes.split(","):
-        words = ["all", "-a", "all", "-b", size, "-e", size, "-x", setting["x"], *setting["words"], "--json", "-"]
+        words = ["all", "-a", "all", "-b", size, "-e", size, "-x", setting["x"], "--json", "-"]
         ran = [] if setting["dealt"] else ["--np", str(setting["ranks"])]
         predicted = times(runner.here("predict", *words, "--model", model, "--np", str(setting["ranks"]), *setting["placed"]))
-        rounds = [times(runner.run(setting["dealt"], *words, *ran, "-c", "0", "-w", "3", "-n", setting["iterations"]))
-                  for _ in range(arguments.rounds)]
+        measured = times(runner.run(setting["dealt"], *words, *ran, "-c", "0", "-w", "3", "-n", "auto", "--budget", "0.1"))
         for name, time in predicted.items():
-            measured = [each[name] for each in rounds if each.get(name)]
-            if not measured:
+            if not measured.get(name):
                 sys.exit(f"{setting['name']}: {name[0]} {name[1]} {size} was predicted, and not measured")
-            middle = statistics.median(measured)
-            spread = statistics.median(abs(one / middle - 1) for one in measured)
-            cells.append((time / middle, spread, f"{setting['name']}: {name[0]} {name[1]} {size}", middle, time))
+            cells[(*name, size)] = (time, measured[name])
+    return cells
+
+
+def compare(runner, model, setting, arguments):
+    """The cells of a setting: (predicted / measured, noise, name, measured, predicted)"""
+    rounds = [compare_once(runner, model, setting, arguments) for _ in range(arguments.rounds)]
+    cells = []
+    for name in rounds[0]:
+        ratio = statistics.median(each[name][0] / each[name][1] for each in rounds)
+        middle = statistics.median(each[name][1] for each in rounds)
+        noise = statistics.median(abs(each[name][1] / middle - 1) for each in rounds)
+        cells.append((ratio, noise, f"{setting['name']}: {' '.join(name)}", middle, ratio * middle))
     return cells
 
 
@@ -82,23 +92,23 @@ def report(title, cells):
 
 
 def settings(network, cores):
-    yield {"name": "2 ranks, shm", "model": "local", "x": "shm", "ranks": 2, "dealt": None, "words": [], "placed": [], "iterations": "30"}
-    yield {"name": "2 ranks, tcp", "model": "local", "x": "tcp", "ranks": 2, "dealt": None, "words": [], "placed": [], "iterations": "30"}
-    yield {"name": f"{2 * cores} ranks on {cores} cores, shm", "model": "local", "x": "shm", "ranks": 2 * cores, "dealt": None,
-           "words": [], "placed": [], "iterations": "30"}
+    here = {"dealt": None, "fitted": None, "placed": []}
+    yield {"name": "2 ranks, shm", "x": "shm", "ranks": 2, **here}
+    yield {"name": "2 ranks, tcp", "x": "tcp", "ranks": 2, **here}
+    yield {"name": f"{2 * cores} ranks on {cores} cores, shm", "x": "shm", "ranks": 2 * cores, **here}
     if network:
-        yield {"name": "4 hosts of 1 rank, tcp", "model": "hosts", "x": "tcp", "ranks": 4, "dealt": [1, 2, 3, 4], "words": [],
-               "placed": ["--shape", "4x1"], "iterations": "5"}
-        yield {"name": "2 hosts of 2 ranks, shm and tcp", "model": "hosts", "x": "shm,tcp", "ranks": 4, "dealt": [1, 1, 2, 2],
-               "words": [], "placed": ["--shape", "2x2"], "iterations": "5"}
+        yield {"name": "4 hosts of 1 rank, tcp", "x": "tcp", "ranks": 4, "dealt": [1, 2, 3, 4], "fitted": [1, 2],
+               "placed": ["--shape", "4x1"]}
+        yield {"name": "2 hosts of 2 ranks, shm and tcp", "x": "shm,tcp", "ranks": 4, "dealt": [1, 1, 2, 2], "fitted": [1, 2],
+               "placed": ["--shape", "2x2"]}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cctest", required=True)
     parser.add_argument("--holders", default="", help="processes that hold the hosts' namespaces")
-    parser.add_argument("--sizes", default="1K,32K,1M")
-    parser.add_argument("--rounds", type=int, default=3, help="jobs of each setting and size")
+    parser.add_argument("--sizes", default="1K,32K,256K")
+    parser.add_argument("--rounds", type=int, default=3, help="of each setting")
     parser.add_argument("--only", default="", help="settings whose names have this")
     parser.add_argument("--bar", type=float, default=0.15, help="the largest median error")
     parser.add_argument("--json", help="write the cells")
@@ -107,16 +117,12 @@ def main():
     runner = Runner(arguments.cctest, network)
     cores = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
-        models = {"local": f"{folder}/local", "hosts": f"{folder}/hosts"}
-        print(runner.here("fit", "-o", models["local"]), flush=True)
-        if network:
-            print(runner.on([1, 2], "fit", "-o", models["hosts"], "-x", "shm,tcp"), flush=True)
         print(f"# {socket.gethostname()}: p50 of every algorithm, {arguments.sizes}; error = |predicted / measured - 1|")
         print(f"# {'setting':42} {'cells':>6} {'median':>8} {'p90':>8} {'bias':>8} {'noise':>8}")
         cells = []
         for setting in settings(network, cores):
             if arguments.only in setting["name"]:
-                found = compare(runner, models[setting["model"]], setting, arguments)
+                found = compare(runner, f"{folder}/model", setting, arguments)
                 report(setting["name"], found)
                 cells += found
         if not cells:

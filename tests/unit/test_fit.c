@@ -18,6 +18,7 @@
 #include "fit/model_fit.h"
 
 #define LINES_MOST 64
+#define BESIDE     (-1) /* as a window: another core does the same beside the rank */
 
 static struct model *known(void)
 {
@@ -26,6 +27,7 @@ static struct model *known(void)
     const struct transport *tcp = transport_find("tcp");
     model = (struct model){.cores = 2, .start = 0.3, .core_switch = 2.5, .copy_overhead = 0.1};
     model.copy = (struct curve){1, {{1, 5e-5}}};
+    model.bus = (struct curve){1, {{1, 4e-5}}}; /* two cores: 8e-5 */
     model.combines[model.combine_count++] = (struct combine_cost){
         .datatype = "float", .reduction = "sum", .byte = {1, {{1, 2e-4}}}};
     struct link_model *link = &model.links[model.link_count++];
@@ -71,7 +73,8 @@ static void measure(struct fit_measurement *measurement, const struct model *mod
                                  .reduction = does->reduces ? reduction_find("sum") : NULL,
                                  .transports = tcp,
                                  .copy = measurement->copy,
-                                 .window = window,
+                                 .window = window == BESIDE ? 0 : window,
+                                 .beside = window == BESIDE,
                                  .ranks = ranks,
                                  .count = bytes / 4,
                                  .bytes = bytes};
@@ -106,19 +109,21 @@ static void a_known_model_is_found(void **state)
 {
     (void)state;
     const struct model *model = known();
-    static struct fit_measurement of[7];
-    struct fit_measurements all = {.of = of, .count = 7, .cores = 2};
+    static struct fit_measurement of[8];
+    struct fit_measurements all = {.of = of, .count = 8, .cores = 2};
     of[0] = (struct fit_measurement){.subject = SUBJECT_ALONE};
     measure(&of[0], model, COLLECTIVE_ALLGATHER, "ring", 1, 0, 64, 7);
-    link_measure(&of[1], model, PATH_BCOPY, COPY_BCOPY);
-    link_measure(&of[2], model, PATH_ZCOPY, COPY_ZCOPY);
-    of[3] = (struct fit_measurement){.subject = SUBJECT_COMBINE};
-    measure(&of[3], model, COLLECTIVE_REDUCE, "linear", 2, 0, 4096, 5);
-    of[4] = (struct fit_measurement){.subject = SUBJECT_CROWD};
-    measure(&of[4], model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 64, 2);
-    measure(&of[4], model, COLLECTIVE_BROADCAST, "linear", 4, 0, 64, 2);
-    sharing_measure(&of[5], model, PATH_BCOPY, COPY_BCOPY);
-    sharing_measure(&of[6], model, PATH_ZCOPY, COPY_ZCOPY);
+    of[1] = (struct fit_measurement){.subject = SUBJECT_BUS};
+    measure(&of[1], model, COLLECTIVE_ALLGATHER, "ring", 1, BESIDE, 64, 7);
+    link_measure(&of[2], model, PATH_BCOPY, COPY_BCOPY);
+    link_measure(&of[3], model, PATH_ZCOPY, COPY_ZCOPY);
+    of[4] = (struct fit_measurement){.subject = SUBJECT_COMBINE};
+    measure(&of[4], model, COLLECTIVE_REDUCE, "linear", 2, 0, 4096, 5);
+    of[5] = (struct fit_measurement){.subject = SUBJECT_CROWD};
+    measure(&of[5], model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 64, 2);
+    measure(&of[5], model, COLLECTIVE_BROADCAST, "linear", 4, 0, 64, 2);
+    sharing_measure(&of[6], model, PATH_BCOPY, COPY_BCOPY);
+    sharing_measure(&of[7], model, PATH_ZCOPY, COPY_ZCOPY);
     struct model *found = calloc(1, sizeof *found);
     assert_non_null(found);
     assert_int_equal(STATUS_OK, model_fit(&all, found));
@@ -133,6 +138,8 @@ static void a_known_model_is_found(void **state)
         free(of[m].benchmarks);
     }
     assert_true(fabs(found->core_switch / model->core_switch - 1) < 0.2);
+    for (int i = 1; i < found->bus.count - 1; i++)
+        assert_true(fabs(found->bus.points[i].value / 4e-5 - 1) < 0.1);
     for (int i = 0; i < 2; i++)
         assert_true(fabs(found->links[0].paths[i].sharing / (1.8 + i) - 1) < 0.2);
     free(found);

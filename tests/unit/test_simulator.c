@@ -268,6 +268,36 @@ static void ranks_share_a_core(void **state)
     assert_float_equal(time_of(&simulation), 5 + message, 1e-9);
 }
 
+/* Cores that are at work share the memory of their host: a byte takes as long as all of them need, where
+ * one alone is faster. */
+static void cores_share_memory(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLGATHER, "ring"));
+    struct problem problem = problem_of(COLLECTIVE_ALLGATHER, 2, COUNT);
+    const double message = (double)COUNT * 4;
+    model->links[0].paths[0] = (struct path_cost){.path = PATH_BCOPY, .send_byte = {1, {{1, BETA}}}};
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    model->bus = (struct curve){1, {{1, BETA / 4}}};
+    assert_float_equal(time_of(&simulation), BETA * message, 1e-9); /* 2 cores: BETA / 2 */
+    simulation.beside = 6;
+    assert_float_equal(time_of(&simulation), 2 * BETA * message, 1e-9);
+}
+
+/* A port takes a gap for each message, beyond its bytes: also of those that wait for it. */
+static void messages_keep_a_gap(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_RANK);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 4, COUNT);
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    double before = time_of(&simulation);
+    model->links[0].paths[0].gap = 2;
+    assert_float_equal(time_of(&simulation), before + 3 * 2, 1e-9);
+}
+
 /* A chain of whole messages takes (p-1)(a + m b); a streamed one little more than one message. */
 static void long_messages_stream(void **state)
 {
@@ -481,6 +511,8 @@ int main(void)
         cmocka_unit_test(hosts_share_a_port),
         cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
+        cmocka_unit_test(cores_share_memory),
+        cmocka_unit_test(messages_keep_a_gap),
         cmocka_unit_test(long_messages_stream),
         cmocka_unit_test(windows_hold_senders_back),
         cmocka_unit_test(receivers_pull),
