@@ -131,29 +131,29 @@ static void test_caches(void **state)
 static void test_places(void **state)
 {
     (void)state;
-    struct cpu_place places[5];
+    struct host_place places[5];
     machine("pack:2 [numa] l3:2 core:2 pu:1");
     for (int rank = 0; rank < 5; rank++)
         rank_may(0, 7);
     for (int rank = 0; rank < 5; rank++) {
-        cpu_place_find(masks, ranks, rank, true, &places[rank]);
+        places[rank] = cpu_place_find(masks, ranks, rank, true);
         assert_int_equal(rank, places[rank].at[CPU_CORE]);
         assert_int_equal(rank / 2, places[rank].at[CPU_CACHE]);
         assert_int_equal(rank / 4, places[rank].at[CPU_NUMA]);
         assert_int_equal(rank / 4, places[rank].at[CPU_PACKAGE]);
     }
-    assert_int_equal(CPU_CORE, cpu_place_shared(&places[0], &places[0]));
-    assert_int_equal(CPU_CACHE, cpu_place_shared(&places[0], &places[1]));
-    assert_int_equal(CPU_NUMA, cpu_place_shared(&places[1], &places[2]));
-    assert_int_equal(CPU_LEVELS, cpu_place_shared(&places[3], &places[4]));
+    assert_int_equal(CPU_CORE, host_place_shared(&places[0], &places[0]));
+    assert_int_equal(CPU_CACHE, host_place_shared(&places[0], &places[1]));
+    assert_int_equal(CPU_NUMA, host_place_shared(&places[1], &places[2]));
+    assert_int_equal(PLACE_LEVELS, host_place_shared(&places[3], &places[4]));
     machine("pack:2 [numa] l3:2 core:2 pu:1");
     rank_may(0, 3);
-    cpu_place_find(masks, ranks, 0, false, &places[0]);
-    assert_int_equal(-1, places[0].at[CPU_CACHE]);
+    places[0] = cpu_place_find(masks, ranks, 0, false);
+    assert_int_equal(PLACE_UNKNOWN, places[0].at[CPU_CACHE]);
     assert_int_equal(0, places[0].at[CPU_PACKAGE]);
     rank_may(0, 7);
-    cpu_place_find(masks, ranks, 1, false, &places[1]);
-    assert_int_equal(CPU_LEVELS, cpu_place_shared(&places[0], &places[1]));
+    places[1] = cpu_place_find(masks, ranks, 1, false);
+    assert_int_equal(PLACE_LEVELS, host_place_shared(&places[0], &places[1]));
 }
 
 int main(void)
