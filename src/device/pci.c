@@ -262,10 +262,17 @@ void pci_describe(const char *sysfs, struct device_list *list, struct device *de
         device_fact(list, device, FACT_SHOWN, "PCIe link at most", "%s", text);
 }
 
+static int addresses_compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 void pci_gpus(const char *sysfs, struct device_list *list)
 {
     char **names;
     int count = sysfs_names(&names, "%s/bus/pci/devices", sysfs);
+    if (count > 0) /* hexadecimal: 0000:22 is before 0000:2a */
+        qsort(names, (size_t)count, sizeof *names, addresses_compare);
     for (int i = 0; i < count; i++) {
         uint64_t vendor, class, id;
         bool known = sysfs_number(&vendor, "%s/bus/pci/devices/%s/vendor", sysfs, names[i]) &&

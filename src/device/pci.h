@@ -74,7 +74,8 @@ int pci_numa_node(const char *sysfs, const char *bus);
 /* Fills in the NUMA node of device->bus, and adds the facts "PCIe link" and "PCIe link at most". */
 void pci_describe(const char *sysfs, struct device_list *list, struct device *device);
 
-/* Adds the NVIDIA GPUs of this host, found by vendor and class: no driver is needed. */
+/* Adds the NVIDIA GPUs of this host, found by vendor and class, in the order of their addresses: no
+ * driver is needed. */
 void pci_gpus(const char *sysfs, struct device_list *list);
 
 #endif

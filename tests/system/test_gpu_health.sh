@@ -35,6 +35,11 @@ listing() {
     check_json "$json" 'not {"product", "memory", "free memory", "index", "serial", "UUID", "PCIe link", "PCIe link at most",
         "MIG", "MPS", "ECC", "SM clock", "temperature", "NVLinks up", "NVLink domain", "NVLink clique", "dmabuf",
         "write ordering", "compute capability", "driver", "CUDA driver", "CUDA runtime"} - set(d["gpus"][0]["facts"])'
+    # On a host whose GPUs 0 and 2 stand there.
+    python3 "$repository/tests/system/machine.py" "$scratch/host"
+    HWLOC_FSROOT=$scratch/host over "" 0 "$binary" info --topology
+    check_says '^  GPU0 +X +PIX +NV4 +NODE +SYS ' "$out"
+    check_says '^  GPU2 +NV4 +NODE +X +PIX +SYS ' "$out"
     over mig=1 0 "$binary" info
     check_says 'MIG 1: MIG-00000000-0000-0000-0000-000000000011 with 10.0 GiB' "$out"
     cuda=peer=no over "" 0 "$binary" info
