@@ -14,13 +14,14 @@
 #include "base/log.h"
 #include "base/timed_call.h"
 #include "control/exchange.h"
+#include "device/inquiry.h"
 #include "device/nvml/gpu_link.h"
 #include "run/candidates.h"
 #include "session/rank_place.h"
 #include "topology/ring_order.h"
 
 #define SYSFS        "/sys"
-#define LINK_SECONDS 5 /* a driver takes less to tell a GPU's NVLinks */
+#define LINK_SECONDS 1 /* a driver takes less to tell a GPU's NVLinks */
 
 struct rank_places {
     struct session *session;
@@ -60,6 +61,7 @@ static enum status place_among_cpus(struct rank_places *all, struct rank_place *
 }
 
 struct link_question {
+    struct inquiry inquiry;
     char bus[16];
     uint32_t nvlinked;
 };
@@ -67,27 +69,37 @@ struct link_question {
 static void link_ask(void *argument)
 {
     struct link_question *question = argument;
+    inquiry_asks(&question->inquiry, "GPU", question->bus, question->bus);
     question->nvlinked = gpu_nvlinked(question->bus);
+}
+
+/* `end`: of a question that has no answer. */
+static enum status link_fail(struct session *session, struct link_question *question, int end)
+{
+    char text[INQUIRY_TEXT_MOST];
+    const struct member *me = &control_members(session->control)[session->runner.rank];
+    if (end == ETIMEDOUT)
+        return fail(STATUS_TIMEOUT, "%s: " INQUIRY_ADVICE,
+                    inquiry_text(&question->inquiry, me->host, text));
+    return fail(STATUS_ERROR, "cannot find the NVLinks of GPU %s: %s", question->bus,
+                timed_call_text(end, text, sizeof text));
 }
 
 /* A driver that hangs keeps the question. */
 static enum status place_of_gpu(struct session *session, struct rank_place *mine)
 {
-    char why[80];
-    struct link_question *question = malloc(sizeof *question);
+    struct link_question *question = calloc(1, sizeof *question);
     if (!question)
         return fail(STATUS_ERROR, "out of memory for the place of a GPU");
+    inquiry_init(&question->inquiry, "the GPUs");
     memcpy(question->bus, session->device.bus, sizeof question->bus);
     int end = timed_call_ticking(link_ask, question, &session->runner.tick, LINK_SECONDS);
+    enum status status = end ? link_fail(session, question, end) : STATUS_OK;
     if (end == 0)
         *mine = rank_place_of_gpu(SYSFS, question->bus, question->nvlinked);
     if (!timed_call_is_abandoned(end))
         free(question);
-    if (end == 0)
-        return STATUS_OK;
-    return fail(end == ETIMEDOUT ? STATUS_TIMEOUT : STATUS_ERROR,
-                "cannot find the NVLinks of GPU %s: %s: leave order=auto out", session->device.bus,
-                timed_call_text(end, why, sizeof why));
+    return status;
 }
 
 /* ---- the places of all ---- */

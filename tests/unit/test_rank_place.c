@@ -6,6 +6,7 @@
 
 #include "tree.h"
 
+#include "run/cpu_binding.h"
 #include "session/rank_place.h"
 #include "topology/ring_order.h"
 
@@ -113,7 +114,7 @@ static void test_gpus(void **state)
 
 /* ---- cores ---- */
 
-/* A rank on core `core` of 8: two packages of two caches. */
+/* A rank on one of 8 cores: a package of four NUMA nodes. */
 static void rank_at(int rank, int host, int core)
 {
     cpu_set_t cpus;
@@ -123,55 +124,61 @@ static void rank_at(int rank, int host, int core)
     places[rank] = rank_place_of_cpus(tree, &cpus, 1, 0, true);
 }
 
-/* The ranks that join the two hosts; true: one of each host's two stands on a core from `first` on. */
-static bool joined_from(int first)
+/* Does a ring of two hosts leave or enter both by a rank on NUMA node `node`? */
+static bool joined_at(int node)
 {
-    static const int cores[] = {0, 4, 2, 6}; /* of ranks 0 to 3, and of 4 to 7 */
+    static const int nodes[] = {0, 3, 2, 1}; /* of ranks 0 to 3, and of 4 to 7 */
     int order[RANKS_MOST];
     bool near[2] = {false, false};
     for (int r = 0; r < 8; r++)
-        rank_at(r, r / 4, cores[r % 4]);
+        rank_at(r, r / 4, 2 * nodes[r % 4]);
     ring_find(8, order);
     assert_int_equal(2, changes(order, hosts, 8));
     for (int i = 0; i < 8; i++) {
         int a = order[i], b = order[(i + 1) % 8];
         if (hosts[a] == hosts[b])
             continue;
-        near[hosts[a]] |= cores[a % 4] >= first && cores[a % 4] < first + 4;
-        near[hosts[b]] |= cores[b % 4] >= first && cores[b % 4] < first + 4;
+        near[hosts[a]] |= nodes[a % 4] == node;
+        near[hosts[b]] |= nodes[b % 4] == node;
     }
     return near[0] && near[1];
+}
+
+/* Where a NIC stands is cut off, or what no host has. */
+static void wrong_places(void)
+{
+    static const char *const wrong[] = {
+        "4-5,\n", "", "-3\n", "4-", "999999999999-", "4-99999999999999999999\n", "x\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        file_make("devices/pci0000:b0/0000:b0:01.0/0000:b1:00.0/local_cpulist", wrong[i]);
+        rank_at(0, 0, 0);
+        assert_in_range(places[0].nic, CPU_PACKAGE, PLACE_LEVELS);
+    }
 }
 
 static void test_nics(void **state)
 {
     (void)state;
-    assert_int_equal(0, setenv("HWLOC_SYNTHETIC", "pack:2 [numa] l3:2 core:2 pu:1", 1));
+    assert_int_equal(0, setenv("HWLOC_SYNTHETIC", "pack:1 l3:4 [numa] core:2 pu:1", 1));
     rank_at(0, 0, 5);
     assert_int_equal(0, places[0].nic); /* there is none */
-    device_make("pci0000:a0/0000:a0:01.0/0000:a1:00.0", "0\n", "0-3\n");
+    device_make("pci0000:a0/0000:a0:01.0/0000:a1:00.0", "1\n", "2-3\n");
     interface_make("eth0", "0000:a1:00.0");
     rank_at(0, 0, 5);
-    assert_int_equal(PLACE_LEVELS, places[0].nic);
+    assert_int_equal(CPU_PACKAGE, places[0].nic);
     rank_at(0, 0, 3);
-    assert_int_equal(2, places[0].nic); /* on one NUMA node */
-    assert_true(joined_from(0));
+    assert_int_equal(CPU_CACHE, places[0].nic);
+    assert_true(joined_at(1));
     /* An active NIC of RDMA is taken instead, and not one that is down. */
-    device_make("pci0000:b0/0000:b0:01.0/0000:b1:00.0", "1\n", "4-7\n");
+    device_make("pci0000:b0/0000:b0:01.0/0000:b1:00.0", "2\n", "4-5\n");
     nic_make("mlx5_0", "0000:b1:00.0", "1: DOWN\n");
-    assert_true(joined_from(0));
+    rank_at(0, 0, 3);
+    assert_int_equal(CPU_CACHE, places[0].nic);
     file_make("class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
-    rank_at(0, 0, 5);
-    assert_int_equal(2, places[0].nic);
-    assert_true(joined_from(4));
-    /* Where it stands is cut off, or a CPU that no machine has: it is as far from all. */
-    static const char *const wrong[] = {
-        "4-7,\n", "", "-3\n", "4-", "999999999999-", "4-99999999999999999999\n", "x\n"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        file_make("devices/pci0000:b0/0000:b0:01.0/0000:b1:00.0/local_cpulist", wrong[i]);
-        rank_at(0, 0, 0);
-        assert_in_range(places[0].nic, 2, PLACE_LEVELS);
-    }
+    rank_at(0, 0, 3);
+    assert_int_equal(CPU_PACKAGE, places[0].nic);
+    assert_true(joined_at(2));
+    wrong_places();
 }
 
 /* What another rank sends. */
