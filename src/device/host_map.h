@@ -26,7 +26,7 @@ struct map_part {
     enum map_kind kind;
     int above;      /* the part that it belongs to, an index; -1: none */
     int number;     /* of packages and NUMA nodes the kernel's, of others of its kind from 0 */
-    int node;       /* NUMA node that it belongs to; -1: several, or unknown */
+    int node;       /* the first NUMA node that has all of it; -1: none has, or unknown */
     uint64_t bytes; /* of a NUMA node or a cache; 0: unknown */
     char *cpus;     /* "0-7,64-71"; NULL: it has none */
     char *names;    /* of a NIC: "mlx5_0, ens1f0"; else NULL */

@@ -28,6 +28,14 @@ struct nic_search {
     bool failed; /* out of memory */
 };
 
+/* A name of an interface may have any bytes but a few; in JSON and on a terminal it may not. */
+static void name_clean(char *name)
+{
+    for (; *name; name++)
+        if (*name < ' ' || *name > '~')
+            *name = '?';
+}
+
 static struct nic *nic_add(struct nic_search *search, const char *name)
 {
     struct nic *more = realloc(search->nics, ((size_t)search->count + 1) * sizeof *more);
@@ -38,6 +46,7 @@ static struct nic *nic_add(struct nic_search *search, const char *name)
     struct nic *nic = &more[search->count++];
     *nic = (struct nic){.bus = ""};
     snprintf(nic->name, sizeof nic->name, "%s", name);
+    name_clean(nic->name);
     return nic;
 }
 
@@ -67,6 +76,7 @@ static void interface_add(struct nic_search *search, const char *name)
             continue;
         struct text text = text_after(nic->interfaces, sizeof nic->interfaces);
         text_add(&text, "%s%s", text.used ? ", " : "", name);
+        name_clean(nic->interfaces);
         return;
     }
     struct nic *nic = nic_add(search, name);

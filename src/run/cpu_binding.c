@@ -224,7 +224,8 @@ static uint32_t only_object(hwloc_topology_t topology, hwloc_obj_type_t type, hw
     return found;
 }
 
-struct host_place cpu_place_find(const cpu_set_t *masks, int count, int me, bool binds)
+struct host_place cpu_place_find(hwloc_topology_t machine, const cpu_set_t *masks, int count,
+                                 int me, bool binds)
 {
     static const hwloc_obj_type_t types[CPU_LEVELS] = {
         [CPU_CORE] = HWLOC_OBJ_CORE,
@@ -233,20 +234,16 @@ struct host_place cpu_place_find(const cpu_set_t *masks, int count, int me, bool
         [CPU_PACKAGE] = HWLOC_OBJ_PACKAGE,
     };
     struct host_place place = host_place_unknown();
-    hwloc_topology_t topology;
-    if (!machine_load(&topology))
-        return place;
     struct host_cores host = {
-        .topology = topology, .masks = masks, .count = count, .me = me, .mine = -1};
+        .topology = machine, .masks = masks, .count = count, .me = me, .mine = -1};
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    bool known = set && hwloc_cpuset_from_glibc_sched_affinity(topology, set, &masks[me],
+    bool known = set && hwloc_cpuset_from_glibc_sched_affinity(machine, set, &masks[me],
                                                                sizeof masks[me]) == 0;
     if (known && binds && cores_find(&host))
-        hwloc_bitmap_copy(set, core_of(topology, host.mine)->cpuset);
+        hwloc_bitmap_copy(set, core_of(machine, host.mine)->cpuset);
     for (int l = 0; known && l < CPU_LEVELS; l++)
-        place.at[l] = only_object(topology, types[l], set);
+        place.at[l] = only_object(machine, types[l], set);
     free(host.ranks_on);
     hwloc_bitmap_free(set);
-    hwloc_topology_destroy(topology);
     return place;
 }

@@ -4,6 +4,7 @@
 #ifndef CCTEST_RUN_CPU_BINDING_H
 #define CCTEST_RUN_CPU_BINDING_H
 
+#include <hwloc.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +37,9 @@ void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
 /* The levels of a place among CPUs, whose parts are numbered in hwloc's order. */
 enum cpu_level { CPU_CORE, CPU_CACHE, CPU_NUMA, CPU_PACKAGE, CPU_LEVELS };
 
-/* Where cpu_binding_find() would bind a rank, by the same arguments; binds nothing. */
-struct host_place cpu_place_find(const cpu_set_t *masks, int count, int me, bool binds);
+/* Where cpu_binding_find() would bind a rank of this machine (machine_load()), by the same arguments;
+ * binds nothing. */
+struct host_place cpu_place_find(hwloc_topology_t machine, const cpu_set_t *masks, int count,
+                                 int me, bool binds);
 
 #endif

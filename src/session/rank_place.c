@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "device/machine.h"
 #include "device/nics.h"
 #include "device/pci.h"
 #include "run/cpu_binding.h"
@@ -28,17 +29,19 @@ static struct host_place gpu_place(const char *sysfs, const char *bus, uint32_t 
     return place;
 }
 
-/* Of a NIC in the same terms as that of a rank. */
-static struct host_place nic_place(const char *sysfs, const char *bus, bool among_cpus)
+/* Of a NIC in the same terms as that of a rank: among the CPUs of a machine, or as a GPU's (NULL). */
+static struct host_place nic_place(const char *sysfs, const char *bus, hwloc_topology_t machine)
 {
     cpu_set_t cpus;
-    if (!among_cpus)
+    if (!machine)
         return gpu_place(sysfs, bus, PLACE_UNKNOWN);
-    return pci_cpus(sysfs, bus, &cpus) ? cpu_place_find(&cpus, 1, 0, false) : host_place_unknown();
+    return pci_cpus(sysfs, bus, &cpus) ? cpu_place_find(machine, &cpus, 1, 0, false)
+                                       : host_place_unknown();
 }
 
 /* The level that a rank shares with the nearest NIC that is up, of RDMA if there is such. */
-static uint32_t nic_level(const char *sysfs, const struct host_place *place, bool among_cpus)
+static uint32_t nic_level(const char *sysfs, const struct host_place *place,
+                          hwloc_topology_t machine)
 {
     struct nic *nics;
     int count = nics_find(sysfs, &nics), least = PLACE_LEVELS;
@@ -48,7 +51,7 @@ static uint32_t nic_level(const char *sysfs, const struct host_place *place, boo
     for (int i = 0; i < count; i++) {
         if (!nics[i].is_up || !nics[i].bus[0] || nics[i].is_rdma != rdma)
             continue;
-        struct host_place beside = nic_place(sysfs, nics[i].bus, among_cpus);
+        struct host_place beside = nic_place(sysfs, nics[i].bus, machine);
         int shared = host_place_shared(place, &beside);
         least = shared < least ? shared : least;
         any = true;
@@ -62,15 +65,20 @@ static uint32_t nic_level(const char *sysfs, const struct host_place *place, boo
 struct rank_place rank_place_of_cpus(const char *sysfs, const cpu_set_t *masks, int count, int me,
                                      bool binds)
 {
-    struct rank_place rank = {.place = cpu_place_find(masks, count, me, binds)};
-    rank.nic = nic_level(sysfs, &rank.place, true);
+    struct rank_place rank = {.place = host_place_unknown()};
+    hwloc_topology_t machine;
+    if (!machine_load(&machine))
+        return rank;
+    rank.place = cpu_place_find(machine, masks, count, me, binds);
+    rank.nic = nic_level(sysfs, &rank.place, machine);
+    hwloc_topology_destroy(machine);
     return rank;
 }
 
 struct rank_place rank_place_of_gpu(const char *sysfs, const char *bus, uint32_t nvlinked)
 {
     struct rank_place rank = {.place = gpu_place(sysfs, bus, nvlinked)};
-    rank.nic = nic_level(sysfs, &rank.place, false);
+    rank.nic = nic_level(sysfs, &rank.place, NULL);
     return rank;
 }
 

@@ -123,7 +123,7 @@ for node in -1 5 99999999999999999999 x ""; do
     show sys/bus/pci/devices/0000:1a:00.0/numa_node="$node"
     check "node '$node'" test "$(row GPU0)" = "X PIX SYS SYS SYS SYS SYS SYS PIX PIX SYS SYS SYS SYS SYS SYS SYS unknown unknown unknown unknown"
 done
-# Links that go in a circle, devices that are no more, vendors and states that are cut off.
+# Links that go in a circle, devices that are no more, vendors and states that are cut off, a name of no characters.
 rm -rf broken && cp -a host broken
 ln -sfn 0000:1a:00.0 broken/sys/bus/pci/devices/0000:1a:00.0
 ln -sfn device broken/sys/class/infiniband/mlx5_0/device
@@ -131,8 +131,11 @@ rm -r broken/sys/devices/pci0000:2f
 printf 0x10 >broken/sys/bus/pci/devices/0000:22:00.0/vendor
 : >broken/sys/bus/pci/devices/0000:24:00.0/class
 : >broken/sys/class/infiniband/mlx5_1/ports/1/state
-HWLOC_FSROOT=$PWD/broken cctest info --topology
+mv broken/sys/class/net/eth0 broken/sys/class/net/$'e\377\033['
+HWLOC_FSROOT=$PWD/broken cctest info --topology --json map.json
 check_status 0 "broken"
+check_says '^ +NIC8  0000:01:00.0, e\?\?\[$' "$out"
+check_json map.json 'None not in d["topology"]["parts"]'
 check "GPUs and NICs that are left" test "$(sed -n '/^distances/{n;p;}' "$out" | tr -s ' ')" = \
     " GPU0 GPU1 GPU2 NIC0 NIC1 NIC2 NIC3 NIC4 NIC5 NIC6 NIC7 NIC8 NIC9 cache0 cache1 cache2 cache3"
 check "the row of a NIC that is lost" test "$(row NIC0)" = "$(printf 'unknown %.0s' 1 2 3)X $(printf 'unknown %.0s' {1..12})unknown"
