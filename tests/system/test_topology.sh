@@ -176,15 +176,17 @@ check_says '^cctest: --place says where ranks sit on a topology: give --topology
 
 # ---- the order of a run's rings ----
 
-cctest allreduce,allgather,reduce_scatter,alltoall -a ring:order=auto,ring-bidir:order=auto --np 5 -b 100 -e 100K -f 32 -n 3
+cctest allreduce,allgather,reduce_scatter,alltoall -a ring:order=auto,ring-bidir:order=auto --np 5 -b 100 -e 100K -f 32 -n 3 -v
 check_status 0
+check_says '^# rings with order=auto pass ranks 0( [1-4]){4}$' "$out"
 
 if hosts_up 3; then
     export CCTEST_SECRET=$long_secret
     for host in 1 2 3; do host_rate "$host" 400mbit; done
     # Natural: each host sends twice as much as it has to. The ratio is 2 at best.
     meet "1 2 3 1 2 3" allreduce -a ring,ring:order=auto -b 2M -e 2M -n 5 -c 1
-    check_json "$hosts_json" 'd["status"] == "ok"' 'all(r["wrong"] == 0 for r in d["results"])' \
+    check_json "$hosts_json" '[r["node"] for r in sorted(d["ranks"], key=lambda r: r["ring_place"])] == [0, 0, 1, 1, 2, 2]' \
+        'd["status"] == "ok"' 'all(r["wrong"] == 0 for r in d["results"])' \
         'd["results"][0]["time_us"]["p50"] > 1.5 * d["results"][1]["time_us"]["p50"]' \
         'd["results"][0]["traffic"]["tcp"]["received"]["zcopy"] + d["results"][0]["traffic"]["tcp"]["received"]["bcopy"] > 1.9 * (d["results"][1]["traffic"]["tcp"]["received"]["zcopy"] + d["results"][1]["traffic"]["tcp"]["received"]["bcopy"])'
     hosts_down
