@@ -12,7 +12,7 @@
 #include "interchange/file_plan.h"
 #include "run/candidates.h"
 
-#define NAMES_SHOWN 8 /* collectives, or algorithms, in the first line; more are counted */
+#define NAMES_SHOWN 8  /* collectives, or algorithms, in the first line; more are counted */
 #define RING_SHOWN  64 /* ranks */
 
 static void print_hosts(FILE *out, const struct participants *participants)
