@@ -224,7 +224,7 @@ static uint32_t only_object(hwloc_topology_t topology, hwloc_obj_type_t type, hw
     return found;
 }
 
-struct host_place cpu_place_find(hwloc_topology_t machine, const cpu_set_t *masks, int count,
+struct host_place cpu_place_find(struct hwloc_topology *machine, const cpu_set_t *masks, int count,
                                  int me, bool binds)
 {
     static const hwloc_obj_type_t types[CPU_LEVELS] = {

@@ -4,7 +4,6 @@
 #ifndef CCTEST_RUN_CPU_BINDING_H
 #define CCTEST_RUN_CPU_BINDING_H
 
-#include <hwloc.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,9 +36,10 @@ void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
 /* The levels of a place among CPUs, whose parts are numbered in hwloc's order. */
 enum cpu_level { CPU_CORE, CPU_CACHE, CPU_NUMA, CPU_PACKAGE, CPU_LEVELS };
 
-/* Where cpu_binding_find() would bind a rank of this machine (machine_load()), by the same arguments;
- * binds nothing. */
-struct host_place cpu_place_find(hwloc_topology_t machine, const cpu_set_t *masks, int count,
+/* Where cpu_binding_find() would bind a rank of this machine (machine_load()), by the same
+ * arguments; binds nothing. */
+struct hwloc_topology;
+struct host_place cpu_place_find(struct hwloc_topology *machine, const cpu_set_t *masks, int count,
                                  int me, bool binds);
 
 #endif
