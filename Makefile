@@ -13,6 +13,7 @@
 #   make mutants        are faults in the source seen by tests (MUTANTS='-j 4 word ...': options of tests/mutants/run)
 #   make grain          the fastest --chunk, --slots and --slot-size (GRAIN='--quick ...')
 #   make fidelity       how near predictions come to what is measured, by every algorithm (FIDELITY='--only shm --rounds 5')
+#   make rings          what the order of a ring gains on hosts with slow links (as root)
 #   make tuned          how near to the best is auto with a file of `cctest tune`, on sizes and ranks between (TUNED='--ranks 3,5 ...')
 #   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
 #   make fleets         simulated fleets: is what is sick named, and nothing else (FLEETS='runs seed hosts')
@@ -382,6 +383,9 @@ grain: $(binary)
 fidelity: $(binary) $(BUILD)/tests/bench/delay_line
 	$(Q)CCTEST=$(abspath $(binary)) tests/bench/fidelity.sh $(abspath $(BUILD))/tests/bench/delay_line $(FIDELITY)
 
+rings: $(binary)
+	$(Q)CCTEST=$(abspath $(binary)) tests/bench/rings.sh $(RINGS)
+
 tuned: $(binary)
 	$(Q)tests/bench/tuned.py --cctest $(abspath $(binary)) $(TUNED)
 
@@ -413,4 +417,4 @@ clean:
     $(BUILD)/tests/cuda/kernels_for_test.d $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fleets fuzzers fuzz mutants campaign accept-campaign bench bench-rdma against grain fidelity tuned scale install uninstall clean
+.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fleets fuzzers fuzz mutants campaign accept-campaign bench bench-rdma against grain fidelity rings tuned scale install uninstall clean

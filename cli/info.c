@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -18,7 +19,9 @@
 #include "bootstrap/pmix.h"
 #include "cli/commands.h"
 #include "cli/info_devices.h"
+#include "cli/info_topology.h"
 #include "cli/printers/output.h"
+#include "device/sysfs.h"
 #include "memory/memory_limits.h"
 
 static json_t *host_facts(void)
@@ -288,11 +291,21 @@ static void print_facts(const json_t *document)
                 "bytes; shared segments (memfd) count too");
     print_limit(limits, "yama_ptrace_scope", "yama ptrace_scope",
                 "at 2 only root, at 3 no process reads private memory (shm zcopy)");
+    topology_print(document);
+}
+
+/* hwloc reads another host's files where this variable names their root (hwloc-gather-topology). */
+static const char *sysfs_of_topology(char path[SYSFS_PATH_MOST])
+{
+    const char *root = getenv("HWLOC_FSROOT");
+    snprintf(path, SYSFS_PATH_MOST, "%s/sys", root ? root : "");
+    return path;
 }
 
 enum status info_command(const struct command_line *line, struct job *job)
 {
     (void)line;
+    char path[SYSFS_PATH_MOST];
     json_t *bootstrap;
     enum status found = bootstrap_facts(job, &bootstrap), status = STATUS_OK;
     json_t *document = json_document();
@@ -305,6 +318,8 @@ enum status info_command(const struct command_line *line, struct job *job)
                                            .sysfs = "/sys",
                                            .patience = job->bootstrap.timeout};
     status = devices_add(document, &sources);
+    if (job->shows_topology)
+        status = status_graver(status, topology_add(document, sysfs_of_topology(path)));
     json_object_set_new(document, "memory_kinds", memory_facts());
     devices_judge(document, &sources);
     json_object_set_new(document, "vendors", vendor_facts());

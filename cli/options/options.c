@@ -271,6 +271,10 @@ const struct option_row option_table[] = {
      .commands = FOR_TUNE, .kind = &kind_file, FIELD(tune.nccl),
      .help = "write them as the CSV of NCCL's tuner plugin (NCCL_TUNER_CONFIG_FILE)"},
 
+    {.name = "topology", .group = GROUP_RESULTS, .commands = FOR_INFO, .kind = &kind_switch,
+     FIELD(shows_topology),
+     .help = "show the parts of this machine (packages, NUMA nodes, caches, PCIe bridges, GPUs, NICs), and "
+             "how far they are apart"},
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT | FOR_GUIDELINES |
                  FOR_TUNE,

@@ -112,10 +112,12 @@ static void json_begin(struct report *report, const struct job *job,
     for (int i = 0; i < participants->ranks && !participants->model; i++) {
         const struct member *member = &participants->members[i];
         int core = participants->bindings ? participants->bindings[i].core : -1;
+        const int *ring = participants->split->ring_place;
         json_t *rank = json_pack(
-            "{s:i, s:s, s:I, s:i, s:i, s:o, s:o, s:n}", "rank", member->rank, "host", member->host,
-            "pid", (json_int_t)member->pid, "node", member->node, "local_rank", member->local_rank,
-            "core", core < 0 ? json_null() : json_integer(core), "device",
+            "{s:i, s:s, s:I, s:i, s:i, s:o, s:o, s:o, s:n}", "rank", member->rank, "host",
+            member->host, "pid", (json_int_t)member->pid, "node", member->node, "local_rank",
+            member->local_rank, "core", core < 0 ? json_null() : json_integer(core), "ring_place",
+            ring ? json_integer(ring[i]) : json_null(), "device",
             memory_device_json(participants->devices ? &participants->devices[i] : NULL), "gate");
         devices_begin_rank(rank);
         json_array_append_new(ranks, rank);

@@ -12,7 +12,8 @@
 #include "interchange/file_plan.h"
 #include "run/candidates.h"
 
-#define NAMES_SHOWN 8 /* collectives, or algorithms, in the first line; more are counted */
+#define NAMES_SHOWN 8  /* collectives, or algorithms, in the first line; more are counted */
+#define RING_SHOWN  64 /* ranks */
 
 static void print_hosts(FILE *out, const struct participants *participants)
 {
@@ -175,6 +176,23 @@ static void print_iterations(FILE *out, const struct job *job,
     print_bindings(out, participants);
 }
 
+/* The ranks as rings with order=auto pass them. */
+static void print_ring(FILE *out, const struct participants *participants)
+{
+    const int *place = participants->split->ring_place;
+    int ranks = participants->ranks;
+    int *order = place ? malloc((size_t)ranks * sizeof *order) : NULL;
+    for (int r = 0; order && r < ranks; r++)
+        order[place[r]] = r;
+    if (order)
+        fputs("# rings with order=auto pass ranks", out);
+    for (int i = 0; order && i < ranks && i < RING_SHOWN; i++)
+        fprintf(out, " %d", order[i]);
+    if (order)
+        fputs(ranks > RING_SHOWN ? " ...\n" : "\n", out);
+    free(order);
+}
+
 /* Where the times of predicted lines come from. */
 static void print_model(FILE *out, const struct job *job, const struct model *model)
 {
@@ -219,6 +237,8 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
                 job->place ? job->place : "block");
     fputs("\n", out);
     print_split(out, job, participants->split);
+    if (job->bootstrap.verbosity >= 1)
+        print_ring(out, participants);
     gpus_print(out, participants, job->bootstrap.verbosity >= 1);
     for (int i = 0; i < job->candidate_count; i++) {
         if (!candidate_is_first(job, i))

@@ -61,14 +61,6 @@ static const char *pci_path(const char *sysfs, const char *bus, char real[PATH_M
     return host ? host + 1 : NULL;
 }
 
-static int parts_of(const char *path)
-{
-    int parts = *path != 0;
-    for (; *path; path++)
-        parts += *path == '/';
-    return parts;
-}
-
 int pci_numa_node(const char *sysfs, const char *bus)
 {
     uint64_t node;
@@ -97,29 +89,53 @@ bool pci_cpus(const char *sysfs, const char *bus, cpu_set_t *cpus)
     return CPU_COUNT(cpus) > 0;
 }
 
+int pci_chain(const char *sysfs, const char *bus, char chain[PCI_CHAIN_MOST][16])
+{
+    char real[PATH_MAX], *rest = NULL;
+    if (!pci_path(sysfs, bus, real))
+        return 0;
+    int count = 0;
+    for (char *part = strtok_r(strstr(real, "/pci"), "/", &rest); part;
+         part = strtok_r(NULL, "/", &rest)) {
+        const char *address = count ? part : part + strlen("pci");
+        if (count == PCI_CHAIN_MOST || strlen(address) >= sizeof chain[0] ||
+            (count && !bus_is_valid(address, strlen(address))))
+            return 0;
+        memcpy(chain[count++], address, strlen(address) + 1);
+    }
+    return count;
+}
+
+uint32_t pci_number(const char *address)
+{
+    unsigned domain = 0, bus = 0, device = 0, function = 0;
+    sscanf(address, "%4x:%2x:%2x.%1x", &domain, &bus, &device, &function);
+    return domain << 16 | bus << 8 | device << 3 | function;
+}
+
+/* Above a device below a switch stand its port of the switch, and the switch's own port upwards. */
+struct host_place pci_place(const char *sysfs, const char *bus)
+{
+    char chain[PCI_CHAIN_MOST][16];
+    struct host_place place = host_place_unknown();
+    int count = pci_chain(sysfs, bus, chain), node = pci_numa_node(sysfs, bus);
+    if (count < 2)
+        return place;
+    place.at[PCI_SAME] = pci_number(chain[count - 1]);
+    place.at[PCI_PIX] = pci_number(chain[count > 4 ? count - 3 : 1]);
+    place.at[PCI_PXB] = pci_number(chain[1]);
+    place.at[PCI_PHB] = pci_number(chain[0]);
+    place.at[PCI_NODE] = node < 0 ? PLACE_UNKNOWN : (uint32_t)node;
+    return place;
+}
+
 enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *other)
 {
-    char real[PATH_MAX], other_real[PATH_MAX];
-    const char *a = pci_path(sysfs, bus, real), *b = pci_path(sysfs, other, other_real);
-    if (!a || !b)
+    struct host_place a = pci_place(sysfs, bus), b = pci_place(sysfs, other);
+    if (a.at[PCI_SAME] == PLACE_UNKNOWN || b.at[PCI_SAME] == PLACE_UNKNOWN)
         return PCI_UNKNOWN;
-    if (strcmp(a, b) == 0)
-        return PCI_SAME;
-    int shared = 0;
-    for (;;) {
-        size_t length = strcspn(a, "/"), other_length = strcspn(b, "/");
-        if (length != other_length || memcmp(a, b, length) != 0 || !a[length] || !b[length])
-            break;
-        a += length + 1;
-        b += length + 1;
-        shared++;
-    }
-    if (shared >= 2) /* the host bridge, and a bridge below it: a device and its port are left */
-        return parts_of(a) <= 2 && parts_of(b) <= 2 ? PCI_PIX : PCI_PXB;
-    if (shared == 1)
-        return PCI_PHB;
-    int node = pci_numa_node(sysfs, bus);
-    return node >= 0 && node == pci_numa_node(sysfs, other) ? PCI_NODE : PCI_SYS;
+    int shared = host_place_shared(&a, &b);
+    return shared < PCI_SYS ? (enum pci_distance)shared : PCI_SYS;
 }
 
 /* Extended capabilities: a list in configuration space, from 256 on. A header has the number of the
@@ -246,10 +262,17 @@ void pci_describe(const char *sysfs, struct device_list *list, struct device *de
         device_fact(list, device, FACT_SHOWN, "PCIe link at most", "%s", text);
 }
 
+static int addresses_compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 void pci_gpus(const char *sysfs, struct device_list *list)
 {
     char **names;
     int count = sysfs_names(&names, "%s/bus/pci/devices", sysfs);
+    if (count > 0) /* hexadecimal: 0000:22 is before 0000:2a */
+        qsort(names, (size_t)count, sizeof *names, addresses_compare);
     for (int i = 0; i < count; i++) {
         uint64_t vendor, class, id;
         bool known = sysfs_number(&vendor, "%s/bus/pci/devices/%s/vendor", sysfs, names[i]) &&

@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "device/device.h"
+#include "device/host_place.h"
 #include "device/sysfs.h"
 
 /* The PCI device behind a path of sysfs, which may be a link: of `path` itself, or the nearest one
@@ -14,10 +15,19 @@
  * false, and "": there is none. */
 bool pci_of_path(const char *path, char *bus);
 
-/* How far two PCI devices are apart, nearest first; the words of `nvidia-smi topo -m`. */
+/* What a device stands below, from its host bridge ("0000:3a") on over each bridge down to the
+ * device itself. Returns how many; 0: this is not known. */
+#define PCI_CHAIN_MOST 32
+int pci_chain(const char *sysfs, const char *bus, char chain[PCI_CHAIN_MOST][16]);
+
+/* The address as a number of a place, "0000:3b:00.0" or that of a host bridge. */
+uint32_t pci_number(const char *address);
+
+/* How far two PCI devices are apart, nearest first; the words of `nvidia-smi topo -m`. Those before
+ * PCI_SYS are the levels of a place, too. */
 enum pci_distance {
     PCI_SAME,    /* one device */
-    PCI_PIX,     /* at most one bridge between the two */
+    PCI_PIX,     /* one switch, or one bridge */
     PCI_PXB,     /* several bridges */
     PCI_PHB,     /* the host bridge of a processor */
     PCI_NODE,    /* two host bridges of a NUMA node */
@@ -27,6 +37,10 @@ enum pci_distance {
 };
 extern const char *const pci_distance_names[PCI_DISTANCES]; /* "same", "PIX", ... "unknown" */
 enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *other);
+
+/* The parts of the host that have the device: itself, its switch or bridge, the port of the host
+ * bridge, the host bridge, the NUMA node. Nothing is known of a device that is not there. */
+struct host_place pci_place(const char *sysfs, const char *bus);
 
 /* The lowest bridge above the device that redirects requests from device to device upwards (ACS,
  * access control services); at least 16 bytes. False, and "": none does, so far as this process may
@@ -60,7 +74,8 @@ int pci_numa_node(const char *sysfs, const char *bus);
 /* Fills in the NUMA node of device->bus, and adds the facts "PCIe link" and "PCIe link at most". */
 void pci_describe(const char *sysfs, struct device_list *list, struct device *device);
 
-/* Adds the NVIDIA GPUs of this host, found by vendor and class: no driver is needed. */
+/* Adds the NVIDIA GPUs of this host, found by vendor and class, in the order of their addresses: no
+ * driver is needed. */
 void pci_gpus(const char *sysfs, struct device_list *list);
 
 #endif

@@ -10,6 +10,7 @@
 #include "device/edac.h"
 #include "device/ethtool.h"
 #include "device/inquiry.h"
+#include "device/nics.h"
 #include "device/nvml/gpu.h"
 #include "device/nvml/gpu_meter.h"
 #include "device/pci.h"

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "device/counters.h"
 #include "device/inquiry.h"
+#include "device/nics.h"
 #include "device/nvml/gpu.h"
 #include "device/nvml/gpu_meter.h"
 #include "device/pci.h"
@@ -162,17 +162,6 @@ void nic_facts(const struct inventory_source *source, struct inquiry *inquiry,
 }
 
 /* Network interfaces. */
-
-/* Those of containers and virtual machines (veth, bridges, taps), and virtual functions, come and
- * go from host to host. */
-bool interface_is_hardware(const char *sysfs, const char *netdev)
-{
-    char device[SYSFS_PATH_MOST], function[SYSFS_PATH_MOST], bond[SYSFS_PATH_MOST];
-    snprintf(device, sizeof device, "%s/class/net/%s/device", sysfs, netdev);
-    snprintf(function, sizeof function, "%s/class/net/%s/device/physfn", sysfs, netdev);
-    snprintf(bond, sizeof bond, "%s/class/net/%s/bonding", sysfs, netdev);
-    return (access(device, F_OK) == 0 && access(function, F_OK) != 0) || access(bond, F_OK) == 0;
-}
 
 /* Its PCIe link belongs to a NIC already, if it is an RDMA NIC's interface. */
 static bool is_nic(const struct part_look *look, const char *bus)

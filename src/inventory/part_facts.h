@@ -21,7 +21,4 @@ void drive_facts(const struct inventory_source *source, struct inquiry *inquiry,
 /* "mlx5_2" for its port 1, "mlx5_2:2" for its second. Returns `part`. */
 const char *nic_part(const char *nic, int number, char part[PART_NAME_MOST]);
 
-/* Does a network interface stand on hardware of this host, or join such (a bond)? */
-bool interface_is_hardware(const char *sysfs, const char *netdev);
-
 #endif

@@ -10,9 +10,10 @@
  */
 #include "run/cpu_binding.h"
 
-#include <hwloc.h>
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
+
+#include "device/machine.h"
 
 /* A rank that chooses, and how many hardware threads it may use. */
 struct turn {
@@ -189,23 +190,6 @@ bool cpu_binding_decode(struct cpu_binding *binding, struct reader *reader)
            binding->cache >= -1;
 }
 
-/* What is looked at of a host. The whole machine, so that ranks with different parts of it number
- * the cores alike. */
-static bool machine_load(hwloc_topology_t *topology)
-{
-    static const hwloc_obj_type_t types[] = {HWLOC_OBJ_CORE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_PACKAGE};
-    if (hwloc_topology_init(topology) != 0)
-        return false;
-    hwloc_topology_set_all_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-        hwloc_topology_set_type_filter(*topology, types[t], HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_flags(*topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    if (hwloc_topology_load(*topology) == 0)
-        return true;
-    hwloc_topology_destroy(*topology);
-    return false;
-}
-
 void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
                       struct cpu_binding *binding)
 {
@@ -224,23 +208,24 @@ void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
 
 /* ---- places ---- */
 
-/* The only object of a type that has some of these hardware threads; -1: there are several, or
- * none. */
-static int only_object(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t set)
+/* The only object of a type that has some of these hardware threads. */
+static uint32_t only_object(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t set)
 {
-    int found = -1, count = hwloc_get_nbobjs_by_type(topology, type);
+    uint32_t found = PLACE_UNKNOWN;
+    int count = hwloc_get_nbobjs_by_type(topology, type);
     for (int i = 0; i < count; i++) {
         hwloc_obj_t object = hwloc_get_obj_by_type(topology, type, (unsigned)i);
         if (!hwloc_bitmap_intersects(object->cpuset, set))
             continue;
-        if (found >= 0)
-            return -1;
-        found = i;
+        if (found != PLACE_UNKNOWN)
+            return PLACE_UNKNOWN;
+        found = (uint32_t)i;
     }
     return found;
 }
 
-void cpu_place_find(const cpu_set_t *masks, int count, int me, bool binds, struct cpu_place *place)
+struct host_place cpu_place_find(struct hwloc_topology *machine, const cpu_set_t *masks, int count,
+                                 int me, bool binds)
 {
     static const hwloc_obj_type_t types[CPU_LEVELS] = {
         [CPU_CORE] = HWLOC_OBJ_CORE,
@@ -248,45 +233,17 @@ void cpu_place_find(const cpu_set_t *masks, int count, int me, bool binds, struc
         [CPU_NUMA] = HWLOC_OBJ_NUMANODE,
         [CPU_PACKAGE] = HWLOC_OBJ_PACKAGE,
     };
-    hwloc_topology_t topology;
-    for (int l = 0; l < CPU_LEVELS; l++)
-        place->at[l] = -1;
-    if (!machine_load(&topology))
-        return;
+    struct host_place place = host_place_unknown();
     struct host_cores host = {
-        .topology = topology, .masks = masks, .count = count, .me = me, .mine = -1};
+        .topology = machine, .masks = masks, .count = count, .me = me, .mine = -1};
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    bool known = set && hwloc_cpuset_from_glibc_sched_affinity(topology, set, &masks[me],
+    bool known = set && hwloc_cpuset_from_glibc_sched_affinity(machine, set, &masks[me],
                                                                sizeof masks[me]) == 0;
     if (known && binds && cores_find(&host))
-        hwloc_bitmap_copy(set, core_of(topology, host.mine)->cpuset);
+        hwloc_bitmap_copy(set, core_of(machine, host.mine)->cpuset);
     for (int l = 0; known && l < CPU_LEVELS; l++)
-        place->at[l] = only_object(topology, types[l], set);
+        place.at[l] = only_object(machine, types[l], set);
     free(host.ranks_on);
     hwloc_bitmap_free(set);
-    hwloc_topology_destroy(topology);
-}
-
-int cpu_place_shared(const struct cpu_place *a, const struct cpu_place *b)
-{
-    for (int l = 0; l < CPU_LEVELS; l++)
-        if (a->at[l] >= 0 && a->at[l] == b->at[l])
-            return l;
-    return CPU_LEVELS;
-}
-
-void cpu_place_encode(const struct cpu_place *place, struct bytes *share)
-{
-    for (int l = 0; l < CPU_LEVELS; l++)
-        bytes_put_u32(share, (uint32_t)place->at[l]);
-}
-
-bool cpu_place_decode(struct cpu_place *place, struct reader *reader)
-{
-    bool good = true;
-    for (int l = 0; l < CPU_LEVELS; l++) {
-        place->at[l] = (int)read_u32(reader);
-        good &= place->at[l] >= -1;
-    }
-    return good;
+    return place;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
+#include "device/host_place.h"
 
 /* Where a rank runs on its host. */
 struct cpu_binding {
@@ -32,18 +33,13 @@ bool cpu_set_decode(cpu_set_t *cpus, struct reader *reader); /* false: invalid *
 void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
                       struct cpu_binding *binding);
 
-/* What of a host a rank runs on, from the smallest part up. */
+/* The levels of a place among CPUs, whose parts are numbered in hwloc's order. */
 enum cpu_level { CPU_CORE, CPU_CACHE, CPU_NUMA, CPU_PACKAGE, CPU_LEVELS };
-struct cpu_place {
-    int at[CPU_LEVELS]; /* which one, in hwloc's order; -1: several, or unknown */
-};
-void cpu_place_encode(const struct cpu_place *place, struct bytes *share);
-bool cpu_place_decode(struct cpu_place *place, struct reader *reader); /* false: invalid */
 
-/* Where cpu_binding_find() would bind a rank, by the same arguments; binds nothing. */
-void cpu_place_find(const cpu_set_t *masks, int count, int me, bool binds, struct cpu_place *place);
-
-/* The smallest part that two ranks of a host share: an enum cpu_level; CPU_LEVELS: none. */
-int cpu_place_shared(const struct cpu_place *a, const struct cpu_place *b);
+/* Where cpu_binding_find() would bind a rank of this machine (machine_load()), by the same
+ * arguments; binds nothing. */
+struct hwloc_topology;
+struct host_place cpu_place_find(struct hwloc_topology *machine, const cpu_set_t *masks, int count,
+                                 int me, bool binds);
 
 #endif

@@ -155,6 +155,7 @@ struct job {
     const char *output; /* --output */
     bool compares;     /* a run with --model: predictions stand beside its lines */
     const char *topology, *place; /* --topology, --place; NULL: not given */
+    bool shows_topology;          /* info --topology */
     const char *model; /* --model, a file that rank 0 reads; NULL: none */
     const char *goal, *msccl;                      /* likewise: schedules for other tools */
     double calc;                                   /* --calc: nanoseconds a byte */

@@ -6,8 +6,9 @@
 
 #include "session/session_internal.h"
 
-/* Fills runner->split.ring_place if a candidate asks for it. Called by all ranks together, before any
- * schedule is written. They exchange the CPUs that they may use, and then the places that follow. */
+/* Fills runner->split.ring_place if a candidate asks for it. Called by all ranks together, before
+ * any schedule is written, and after each has chosen its device. They exchange the CPUs that they
+ * may use, if CPUs read their buffers, and then the places that follow. */
 enum status session_find_ring(struct session *session);
 
 #endif

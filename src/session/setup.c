@@ -1,8 +1,8 @@
 /*
  * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
  *
- * The ranks exchange five times, twice more if no CPU reads their buffers, and twice before if a ring
- * has order=auto (ring_places.c). Each exchange needs what followed from the one before it:
+ * The ranks exchange five times, twice more if no CPU reads their buffers, and once or twice before
+ * if a ring has order=auto (ring_places.c). Each exchange needs what followed from the one before it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
  *    the barrier of its host, which the host's first rank makes. Then each rank binds itself to a
@@ -148,13 +148,6 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     struct runner *runner = &session->runner;
     const struct job *job = &session->job;
     struct bytes share = {0};
-    enum status status = STATUS_OK;
-    session->device.number = -1;
-    if (job->memory->settle)
-        status =
-            job->memory->settle(job->devices, runner->node.place, &runner->tick, &session->device);
-    if (status != STATUS_OK)
-        return status;
     job->memory->look(host->pools); /* no rank allocates before all have looked */
     start_barrier_open(&runner->start_barrier, &runner->node);
     struct rank_needs needs = {.memory =
@@ -166,8 +159,8 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
-    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up",
-                             host_needs_decode, host);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up",
+                                         host_needs_decode, host);
     if (status != STATUS_OK)
         return status;
     session_bind(session, host->cpus);
@@ -355,6 +348,10 @@ static enum status session_prepare(struct session *session)
     control_enter(session->control, PHASE_SETUP);
     if (status == STATUS_OK)
         status = session_split(session);
+    session->device.number = -1;
+    if (status == STATUS_OK && job->memory->settle)
+        status =
+            job->memory->settle(job->devices, runner->node.place, &runner->tick, &session->device);
     return status == STATUS_OK ? session_find_ring(session) : status;
 }
 

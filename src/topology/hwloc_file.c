@@ -112,7 +112,7 @@ static enum status hwloc_make(struct topology *t, struct spec *spec)
                              ? tree_add(&reader)
                              : fail(STATUS_USAGE,
                                     "%.200s is no topology that hwloc reads: write it with 'lstopo "
-                                    "--of xml', or with 'cctest info --topology'",
+                                    "--of xml'",
                                     spec->name);
     hwloc_topology_destroy(reader.loaded);
     return status;

@@ -1,5 +1,5 @@
 /*
- * hwloc_file.h - a node as hwloc writes it (lstopo --of xml, cctest info --topology): cores below
+ * hwloc_file.h - a node as hwloc writes it (lstopo --of xml): cores below
  * caches, dies, packages and the machine. Its cores are the ends, or what `places` says.
  *
  * hwloc does not know what the links inside a processor carry. So each link up carries together what

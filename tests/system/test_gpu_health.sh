@@ -35,6 +35,15 @@ listing() {
     check_json "$json" 'not {"product", "memory", "free memory", "index", "serial", "UUID", "PCIe link", "PCIe link at most",
         "MIG", "MPS", "ECC", "SM clock", "temperature", "NVLinks up", "NVLink domain", "NVLink clique", "dmabuf",
         "write ordering", "compute capability", "driver", "CUDA driver", "CUDA runtime"} - set(d["gpus"][0]["facts"])'
+    # A ring of ranks goes along NVLinks. A driver that hangs over them is named.
+    over "" 0 "$binary" allreduce -m cuda -a ring:order=auto --np 3 -b 4K -e 4K -n 1 -w 0
+    over hang=0:1:nvmlDeviceGetNvLinkRemoteDeviceType 5 "$binary" allreduce -m cuda -a ring:order=auto --np 3 -b 4K -e 4K --timeout 1
+    check_says 'the driver of GPU 0000:1a:00.0 of host .* has not answered for .* s: it hangs'
+    # On a host whose GPUs 0 and 2 stand there.
+    python3 "$repository/tests/system/machine.py" "$scratch/host"
+    HWLOC_FSROOT=$scratch/host over "" 0 "$binary" info --topology
+    check_says '^  GPU0 +X +PIX +NV4 +NODE +SYS ' "$out"
+    check_says '^  GPU2 +NV4 +NODE +X +PIX +SYS ' "$out"
     over mig=1 0 "$binary" info
     check_says 'MIG 1: MIG-00000000-0000-0000-0000-000000000011 with 10.0 GiB' "$out"
     cuda=peer=no over "" 0 "$binary" info

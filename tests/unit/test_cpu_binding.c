@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "device/machine.h"
 #include "run/cpu_binding.h"
 
 #define RANKS_MOST 8
@@ -127,33 +128,42 @@ static void test_caches(void **state)
     assert_int_equal(0, binding_of(0).cache_bytes);
 }
 
+static struct host_place place_of(int rank, bool binds)
+{
+    hwloc_topology_t loaded;
+    assert_true(machine_load(&loaded));
+    struct host_place place = cpu_place_find(loaded, masks, ranks, rank, binds);
+    hwloc_topology_destroy(loaded);
+    return place;
+}
+
 /* What ranks share, from the smallest part up; a rank that is not bound is in all that it may use. */
 static void test_places(void **state)
 {
     (void)state;
-    struct cpu_place places[5];
+    struct host_place places[5];
     machine("pack:2 [numa] l3:2 core:2 pu:1");
     for (int rank = 0; rank < 5; rank++)
         rank_may(0, 7);
     for (int rank = 0; rank < 5; rank++) {
-        cpu_place_find(masks, ranks, rank, true, &places[rank]);
+        places[rank] = place_of(rank, true);
         assert_int_equal(rank, places[rank].at[CPU_CORE]);
         assert_int_equal(rank / 2, places[rank].at[CPU_CACHE]);
         assert_int_equal(rank / 4, places[rank].at[CPU_NUMA]);
         assert_int_equal(rank / 4, places[rank].at[CPU_PACKAGE]);
     }
-    assert_int_equal(CPU_CORE, cpu_place_shared(&places[0], &places[0]));
-    assert_int_equal(CPU_CACHE, cpu_place_shared(&places[0], &places[1]));
-    assert_int_equal(CPU_NUMA, cpu_place_shared(&places[1], &places[2]));
-    assert_int_equal(CPU_LEVELS, cpu_place_shared(&places[3], &places[4]));
+    assert_int_equal(CPU_CORE, host_place_shared(&places[0], &places[0]));
+    assert_int_equal(CPU_CACHE, host_place_shared(&places[0], &places[1]));
+    assert_int_equal(CPU_NUMA, host_place_shared(&places[1], &places[2]));
+    assert_int_equal(PLACE_LEVELS, host_place_shared(&places[3], &places[4]));
     machine("pack:2 [numa] l3:2 core:2 pu:1");
     rank_may(0, 3);
-    cpu_place_find(masks, ranks, 0, false, &places[0]);
-    assert_int_equal(-1, places[0].at[CPU_CACHE]);
+    places[0] = place_of(0, false);
+    assert_int_equal(PLACE_UNKNOWN, places[0].at[CPU_CACHE]);
     assert_int_equal(0, places[0].at[CPU_PACKAGE]);
     rank_may(0, 7);
-    cpu_place_find(masks, ranks, 1, false, &places[1]);
-    assert_int_equal(CPU_LEVELS, cpu_place_shared(&places[0], &places[1]));
+    places[1] = place_of(1, false);
+    assert_int_equal(PLACE_LEVELS, host_place_shared(&places[0], &places[1]));
 }
 
 int main(void)

@@ -53,6 +53,20 @@ static void nvlinks_find(const char *bus, struct nvlinks *links)
     }
 }
 
+uint32_t gpu_nvlinked(const char *bus)
+{
+    struct nvlinks links = {0};
+    nvlinks_find(bus, &links);
+    if (links.switched > 0)
+        return 1;
+    uint32_t first = links.direct > 0 ? pci_number(bus) : PLACE_UNKNOWN;
+    for (int i = 0; i < links.direct; i++) {
+        uint32_t other = pci_number(links.direct_to[i]);
+        first = other < first ? other : first;
+    }
+    return first;
+}
+
 static int nvlinks_to(const struct nvlinks *links, const char *bus)
 {
     int count = 0;
