@@ -43,8 +43,7 @@ static void measurement_name(const struct fit_measurement *measurement, char *te
         snprintf(text, size, "%s %s, %s", measurement->transports[0].transport->name,
                  path_names[measurement->path],
                  measurement->subject == SUBJECT_SHARING ? "shared cores"
-                 : measurement->is_apart                 ? "network"
-                                                         : "same host");
+                 : distance_names[measurement->distance]);
 }
 
 /* The errors of a measurement's benchmarks, into JSON; the median and the largest of them, relative. */

@@ -95,6 +95,8 @@ static void machine_read(struct json_reader *reader, const json_t *object, struc
     json_reader_text(reader, object, "processor", model->processor, sizeof model->processor);
     json_reader_text(reader, object, "made", model->made, sizeof model->made);
     model->cores = (int)json_reader_number(reader, object, "cores", 1, CORES_MOST);
+    model->caches = (int)json_reader_number(reader, object, "caches", 1, CORES_MOST);
+    model->cache_cores = (int)json_reader_number(reader, object, "cache_cores", 1, CORES_MOST);
     model->start = json_reader_number(reader, object, "start_us", 0, TIME_MOST);
     model->core_switch = json_reader_number(reader, object, "core_switch_us", 0, TIME_MOST);
     model->copy_overhead = json_reader_number(reader, object, "copy_overhead_us", 0, TIME_MOST);
@@ -194,8 +196,9 @@ json_t *model_json(const struct model *model, json_t *residuals)
     for (int i = 0; i < model->link_count; i++)
         json_array_append_new(links, link_json(&model->links[i]));
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "host", model->host,
-        "processor", model->processor, "made", model->made, "cores", model->cores, "start_us",
+        "{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "host", model->host,
+        "processor", model->processor, "made", model->made, "cores", model->cores, "caches",
+        model->caches, "cache_cores", model->cache_cores, "start_us",
         model->start, "core_switch_us", model->core_switch,
         "copy_overhead_us", model->copy_overhead, "copy_ns_per_byte", curve_json(&model->copy), "bus_ns_per_byte",
         curve_json(&model->bus),

@@ -23,6 +23,7 @@ enum status benchmark_predict(const struct benchmark *benchmark, const struct mo
                               double *time, double *first)
 {
     static const int apart[] = {0, 1};
+    const int far[] = {0, model->cache_cores};
     struct choice choice = benchmark_choice(benchmark);
     struct counts *partners = NULL;
     struct simulated simulated;
@@ -45,7 +46,8 @@ enum status benchmark_predict(const struct benchmark *benchmark, const struct mo
                                           .transports = benchmark->transports,
                                           .copy = benchmark->copy,
                                           .chunk = GRAIN_AUTO,
-                                          .node = benchmark->is_apart ? apart : NULL,
+                                          .node = benchmark->distance == DISTANCE_NETWORK ? apart : NULL,
+                                          .core = benchmark->distance == DISTANCE_NODE ? far : NULL,
                                           .beside = benchmark->beside,
                                           .pieces = PIECES_MOST};
     status = simulate(&simulation, &simulated);

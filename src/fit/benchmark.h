@@ -18,7 +18,7 @@ struct benchmark {
     enum copy_policy copy;
     int window;    /* of sendrecv: messages in flight; 0: it has no such option */
     int ranks;
-    bool is_apart; /* each rank has a host of its own */
+    enum rank_distance distance; /* of its two ranks */
     int beside;    /* cores that do the same beside them */
     size_t count;  /* elements, as in struct problem */
     size_t bytes;

@@ -63,7 +63,7 @@ static struct fit_measurement *measurement_add(struct fit_measurements *measurem
 
 /* A job for each path of a transport. A path that takes short messages only has a job of such. */
 static void paths_plan(struct fit_measurements *measurements, enum fit_subject subject,
-                       const struct transport_choice *transport, bool apart)
+                       const struct transport_choice *transport, enum rank_distance distance)
 {
     const struct path_range *ranges = transport->transport->path_ranges;
     const int count = transport->transport->path_range_count;
@@ -76,7 +76,7 @@ static void paths_plan(struct fit_measurements *measurements, enum fit_subject s
         struct fit_measurement *added = measurement_add(measurements, subject, transport, &ranges[i]);
         if (!added)
             return;
-        added->is_apart = apart;
+        added->distance = distance;
         if (most > 0 && most < added->most) {
             added->most = most;
             added->step = 4;
@@ -98,19 +98,22 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
     for (const struct transport_choice *it = job->transports; it->transport; it++) {
         if (!is_available(it->transport))
             continue;
-        paths_plan(measurements, SUBJECT_LINK, it, false);
+        if (measurements->pairs.has_near || !measurements->pairs.has_far)
+            paths_plan(measurements, SUBJECT_LINK, it, DISTANCE_CACHE);
+        if (measurements->pairs.has_far)
+            paths_plan(measurements, SUBJECT_LINK, it, DISTANCE_NODE);
         if (hosts == 1 || it->transport->local || !it->transport->path_ranges)
             continue;
         probe = measurement_add(measurements, SUBJECT_PROBE, it, NULL);
         if (probe)
-            probe->is_apart = true;
-        paths_plan(measurements, SUBJECT_LINK, it, true);
+            probe->distance = DISTANCE_NETWORK;
+        paths_plan(measurements, SUBJECT_LINK, it, DISTANCE_NETWORK);
     }
     measurement_add(measurements, SUBJECT_COMBINE, NULL, NULL);
     measurement_add(measurements, SUBJECT_CROWD, NULL, NULL);
     for (const struct transport_choice *it = job->transports; it->transport; it++)
         if (is_available(it->transport))
-            paths_plan(measurements, SUBJECT_SHARING, it, false);
+            paths_plan(measurements, SUBJECT_SHARING, it, DISTANCE_CACHE);
 }
 
 /* A network that is slow is measured with shorter messages: by the probe before, of the same transport. */
@@ -118,7 +121,7 @@ static size_t measurement_most(const struct fit_measurements *measurements, int 
 {
     const struct fit_measurement *it = &measurements->of[index], *probe = it;
     size_t most = it->most;
-    while (it->is_apart && probe->subject != SUBJECT_PROBE)
+    while (it->distance == DISTANCE_NETWORK && probe->subject != SUBJECT_PROBE)
         probe--;
     if (probe == it || probe->count == 0)
         return most;
@@ -150,7 +153,7 @@ static bool benchmark_read(const struct fit_measurement *measurement, const json
       .copy = measurement->copy,
         .window = (int)json_integer_value(window),
         .ranks = (int)json_integer_value(json_object_get(line, "ranks")),
-        .is_apart = measurement->is_apart,
+        .distance = measurement->distance,
         .count = (size_t)json_integer_value(json_object_get(line, "count")),
         .bytes = (size_t)json_integer_value(json_object_get(line, "bytes")),
         .time = json_number_value(json_object_get(time, "p50")),
@@ -234,7 +237,7 @@ static int measurement_np(const struct fit_measurement *measurement, int cores)
     case SUBJECT_SHARING:
         return 2 * cores;
     default:
-        return measurement->is_apart ? 0 : 2;
+        return measurement->distance == DISTANCE_NETWORK ? 0 : 2;
     }
 }
 
@@ -249,6 +252,19 @@ static void measurement_progress(void *argument, int ended, int count)
     const struct under_way *now = argument;
     (void)ended, (void)count;
     now->progress->call(now->progress->argument, now->index, now->count);
+}
+
+/* The worker is a child of this process, and keeps to its CPUs. */
+static void cpus_take(const struct fit_measurements *measurements,
+                      const struct fit_measurement *measurement)
+{
+    const struct core_pairs *pairs = &measurements->pairs;
+    if (measurement->subject != SUBJECT_LINK)
+        return;
+    if (measurement->distance == DISTANCE_CACHE && pairs->has_near)
+        sched_setaffinity(0, sizeof pairs->near, &pairs->near);
+    if (measurement->distance == DISTANCE_NODE)
+        sched_setaffinity(0, sizeof pairs->far, &pairs->far);
 }
 
 static enum status measurement_run(struct coordinator *coordinator, const struct job *job,
@@ -270,10 +286,13 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
              measurement->lines, measurement_most(measurements, index), measurement->step, LINE_BUDGET,
              copy_names[measurement->copy], start,
              transport ? transport->name : job->transports_text, options);
-    const struct fleet_job order = {
-        .command = command, .agents = agents, .ranks = measurement->is_apart ? 2 : 1};
+    const struct fleet_job order = {.command = command,
+                                    .agents = agents,
+                                    .ranks = measurement->distance == DISTANCE_NETWORK ? 2 : 1};
+    cpus_take(measurements, measurement);
     enum status status = coordinator_run(coordinator, "fit", &order, 1, JOB_SECONDS,
                                          measurement_progress, now, &outcomes);
+    sched_setaffinity(0, sizeof measurements->own, &measurements->own);
     if (status == STATUS_OK)
         status = lines_read(job, &outcomes[0], measurement);
     coordinator_outcomes_free(outcomes, 1);
@@ -284,13 +303,13 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
                               const char *options, const struct fit_progress *progress,
                               struct fit_measurements *measurements)
 {
-    cpu_set_t own;
     *measurements = (struct fit_measurements){.of = calloc(JOBS_MOST, sizeof *measurements->of)};
     if (!measurements->of)
         return fail(STATUS_ERROR, "out of memory for measurements");
-    if (sched_getaffinity(0, sizeof own, &own) != 0)
+    if (sched_getaffinity(0, sizeof measurements->own, &measurements->own) != 0)
         return fail(STATUS_ERROR, "cannot count this host's CPUs: %s", strerror(errno));
-    measurements->cores = CPU_COUNT(&own);
+    measurements->cores = CPU_COUNT(&measurements->own);
+    core_pairs_find(&measurements->pairs);
     measurements_plan(measurements, job, coordinator_roster(coordinator)->host_count);
     enum status status = STATUS_OK;
     int jobs = PASSES_MOST * measurements->count;

@@ -6,6 +6,7 @@
 #define CCTEST_FIT_MEASURE_H
 
 #include "fit/benchmark.h"
+#include "fit/core_pairs.h"
 #include "fleet/coordinator.h"
 #include "run/job.h"
 
@@ -26,7 +27,7 @@ struct fit_measurement {
     struct transport_choice transports[2]; /* one, and the end of the list; or any of the job's */
     enum path path;       /* SUBJECT_LINK, SUBJECT_SHARING */
     enum copy_policy copy;
-    bool is_apart;        /* its two ranks have a host each */
+    enum rank_distance distance; /* of its two ranks */
     const char *lines;    /* of the job: collectives, algorithms and the least size */
     size_t most;          /* the largest size, bytes */
     int step;             /* from size to size, a factor */
@@ -39,6 +40,8 @@ struct fit_measurements {
     struct fit_measurement *of;
     int count;
     int cores; /* of the first host, for ranks */
+    cpu_set_t own;           /* the CPUs of this process */
+    struct core_pairs pairs; /* among them */
 };
 
 /* Called several times a second while measurement `index` of `count` runs. */

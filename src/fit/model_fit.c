@@ -86,17 +86,12 @@ static enum status bus_fit(const struct fit_measurement *measurement, struct mod
     return part_fit(&part, measurement, model);
 }
 
-static enum rank_distance distance_of(const struct fit_measurement *measurement)
-{
-    return measurement->is_apart ? DISTANCE_NETWORK : DISTANCE_CACHE;
-}
-
 /* NULL: the model has none. */
 static struct link_model *link_find(struct model *model, const struct fit_measurement *measurement)
 {
     const char *name = measurement->transports[0].transport->name;
     for (int i = 0; i < model->link_count; i++)
-        if (model->links[i].distance == distance_of(measurement) &&
+        if (model->links[i].distance == measurement->distance &&
             strcmp(model->links[i].transport, name) == 0)
             return &model->links[i];
     return NULL;
@@ -109,8 +104,9 @@ static struct link_model *link_of(struct model *model, const struct fit_measurem
     if (link || model->link_count == LINK_MODELS_MOST)
         return link;
     link = &model->links[model->link_count++];
-    *link = (struct link_model){.distance = distance_of(measurement),
-                                .port = measurement->is_apart ? PORT_NODE : PORT_NONE};
+    *link = (struct link_model){
+        .distance = measurement->distance,
+        .port = measurement->distance == DISTANCE_NETWORK ? PORT_NODE : PORT_NONE};
     snprintf(link->transport, sizeof link->transport, "%s",
              measurement->transports[0].transport->name);
     return link;
@@ -136,7 +132,7 @@ static void row_add(struct fit_part *part, struct link_model *link,
     if (row->movement == MOVEMENT_PUSH)
         part_add_curve(part, &row->send_byte, sizes, points, slope / 2);
     part_add_curve(part, &row->receive_byte, sizes, points, slope / 2);
-    if (measurement->is_apart) {
+    if (measurement->distance == DISTANCE_NETWORK) {
         part_add(part, &row->wire, slope / 2, TINY / 100);
         part_add(part, &row->gap, slope * GAP_BYTES, TINY);
     }
@@ -180,7 +176,7 @@ static enum status link_fit(const struct fit_measurement *measurement, struct mo
     for (int i = 0; i < transport->path_range_count; i++) {
         const struct path_range *range = &transport->path_ranges[i];
         const struct path_cost *near =
-            measurement->is_apart ? near_row(model, link, range) : NULL;
+            measurement->distance == DISTANCE_NETWORK ? near_row(model, link, range) : NULL;
         if (range->path == measurement->path && near)
             row_add_apart(&part, link, measurement, near);
         else if (range->path == measurement->path)
@@ -224,11 +220,14 @@ static enum status crowd_fit(const struct fit_measurement *measurement, struct m
 /* What a byte costs on a path where ranks share cores. */
 static enum status sharing_fit(const struct fit_measurement *measurement, struct model *model)
 {
-    struct link_model *link = link_find(model, measurement);
+    const char *name = measurement->transports[0].transport->name;
     struct fit_part part = {.count = 0};
-    for (int i = 0; link && i < link->path_count; i++)
-        if (link->paths[i].path == measurement->path)
-            part_add(&part, &link->paths[i].sharing, 1, TINY);
+    for (int l = 0; l < model->link_count; l++) {
+        struct link_model *link = &model->links[l];
+        for (int i = 0; i < link->path_count && strcmp(link->transport, name) == 0; i++)
+            if (link->paths[i].path == measurement->path && link->distance != DISTANCE_NETWORK)
+                part_add(&part, &link->paths[i].sharing, 1, TINY);
+    }
     return part.count > 0 ? part_fit(&part, measurement, model) : STATUS_OK;
 }
 
@@ -257,6 +256,8 @@ enum status model_fit(const struct fit_measurements *measurements, struct model 
 {
     enum status status = STATUS_OK;
     model->cores = measurements->cores;
+    model->caches = measurements->pairs.caches;
+    model->cache_cores = measurements->pairs.cache_cores;
     for (int i = 0; i < measurements->count && status == STATUS_OK; i++)
         if (measurements->of[i].count > 0 &&
             (model->link_count > 0 || measurements->of[i].subject < SUBJECT_COMBINE))

@@ -53,8 +53,13 @@ static size_t sends_count(const struct sim_engine *engine)
 
 enum rank_distance engine_distance(const struct simulation *simulation, int a, int b)
 {
-    const int *node = simulation->node;
-    return node && node[a] != node[b] ? DISTANCE_NETWORK : DISTANCE_CACHE;
+    const int *node = simulation->node, *core = simulation->core;
+    const struct model *model = simulation->model;
+    int caches = model->caches, cores = model->cache_cores;
+    if (node && node[a] != node[b])
+        return DISTANCE_NETWORK;
+    return caches < 2 || core[a] / cores % caches == core[b] / cores % caches ? DISTANCE_CACHE
+                                                                             : DISTANCE_NODE;
 }
 
 /* The sender and the receiver of an operation's message. Where rank 0 stands for all, what it receives

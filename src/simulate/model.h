@@ -82,6 +82,7 @@ struct combine_cost {
 struct model {
     char host[MODEL_TEXT_MOST], processor[MODEL_TEXT_MOST], made[MODEL_TEXT_MOST]; /* where, when */
     int cores;            /* of a host, for ranks */
+    int caches, cache_cores; /* of a host; and the cores of each, with consecutive numbers */
     double start;         /* of a rank's core, for each iteration */
     double core_switch;   /* until a core that ranks share goes from one to another */
     struct curve copy;    /* local copies: for each byte, by the bytes of all buffers of the rank */

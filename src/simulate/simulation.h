@@ -24,6 +24,8 @@ struct simulation {
     const int *end;  /* of each rank, in the topology */
     bool shared;     /* the buffers lie in memory that peers of the host can map */
     const int *node; /* the host of each rank, from 0, fewer than the ranks; NULL: all have one host */
+    const int *core; /* of each rank, on its host: which ranks share a cache; NULL: in turn, as a run binds
+                        them */
     int beside;      /* cores of each host that are busy with other work */
     bool each_rank;  /* simulates all ranks, also where rank 0 stands for all */
     double *step_end;     /* filled in: when the last rank ends each step, us; 0: no rank has it. NULL, and

@@ -91,7 +91,22 @@ static enum status phases_simulate(const struct simulation *simulation,
     return status;
 }
 
-enum status simulate(const struct simulation *simulation, struct simulated *simulated)
+/* Ranks are bound in turn. NULL: out of memory. */
+static int *cores_deal(const struct simulation *simulation)
+{
+    int ranks = simulation->problem->ranks, cores = simulation->model->cores;
+    int *core = calloc((size_t)ranks, sizeof *core), *count = calloc((size_t)ranks, sizeof *count);
+    for (int r = 0; r < ranks && core && count; r++)
+        core[r] = count[simulation->node ? simulation->node[r] : 0]++ % cores;
+    if (!count) {
+        free(core);
+        core = NULL;
+    }
+    free(count);
+    return core;
+}
+
+static enum status dealt_simulate(const struct simulation *simulation, struct simulated *simulated)
 {
     struct programs programs;
     bool shared = ranks_share_cores(simulation);
@@ -103,5 +118,19 @@ enum status simulate(const struct simulation *simulation, struct simulated *simu
     status = shared ? phases_simulate(simulation, &programs, simulated)
                     : phase_simulate(simulation, &programs, 0, simulated);
     programs_close(&programs);
+    return status;
+}
+
+enum status simulate(const struct simulation *simulation, struct simulated *simulated)
+{
+    struct simulation dealt = *simulation;
+    int *core = NULL;
+    if (!dealt.core && dealt.model->caches > 1) {
+        dealt.core = core = cores_deal(simulation);
+        if (!core)
+            return fail(STATUS_ERROR, "out of memory for %d ranks", simulation->problem->ranks);
+    }
+    enum status status = dealt_simulate(&dealt, simulated);
+    free(core);
     return status;
 }

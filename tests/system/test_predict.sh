@@ -9,7 +9,7 @@ python3 - >textbook <<'PYTHON'
 import json
 path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 10, "send_overhead_us": 0, "receive_overhead_us": 0,
         "send_ns_per_byte": [], "receive_ns_per_byte": [], "sharing": 0, "combines_apart": False, "wire_ns_per_byte": 1, "gap_us": 0, "window_bytes": 0}
-model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 64, "start_us": 0, "core_switch_us": 0,
+model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 64, "caches": 1, "cache_cores": 64, "start_us": 0, "core_switch_us": 0,
          "copy_overhead_us": 0, "copy_ns_per_byte": [], "bus_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0.5]]}],
          "links": [{"transport": "tcp", "distance": "network", "port": "none", "paths": [path]}], "residuals": []}
 json.dump({"schema": 1, "version": "0.1.0", "model": model}, open(1, "w"))
@@ -58,7 +58,7 @@ check "65,536 ranks in $((SECONDS - started)) s" test $((SECONDS - started)) -lt
 # What fit makes of this machine is a model, by which a run is predicted.
 RUN_LIMIT=240 cctest fit -o model.json
 check_status 0
-check_says '^  shm bcopy, same host +[0-9]+ +[0-9.]+ % +[0-9.]+ %$' "$out"
+check_says '^  shm bcopy, same-(cache|node) +[0-9]+ +[0-9.]+ % +[0-9.]+ %$' "$out"
 check_says '^  combining ' "$out"
 keep_json model.json
 check_json model.json '{link["transport"] for link in d["model"]["links"]} >= {"shm", "tcp"}' 'd["model"]["cores"] >= 1' \
@@ -74,9 +74,11 @@ cctest allreduce -a ring --np 3 -b 8 -e 64K -f 8192 --model model.json -v
 check_says '^#   measured and predicted part most in step [0-3] of 0 to 3: ' "$out"
 cctest predict allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json predicted.json
 check_json predicted.json '[line["time_us"]["p50"] for line in d["results"]] == [line["predicted_us"] for line in __import__("json").load(open("run.json"))["results"]]'
-RUN_LIMIT=240 cctest fit -o - -x shm
+# Two cores with a cache each, as hwloc is told: the two are not near.
+HWLOC_SYNTHETIC="package:2 l3:1 core:1 pu:1" HWLOC_THISSYSTEM=1 RUN_LIMIT=240 cctest fit -o - -x shm
 check_status 0
-check "the model is alone on standard output" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$out"
+check_json "$out" 'd["model"]["caches"] == min(2, len(__import__("os").sched_getaffinity(0)))' \
+    '{link["distance"] for link in d["model"]["links"]} == {"same-node" if d["model"]["caches"] > 1 else "same-cache"}'
 
 # A model of another machine, or without the links of the job: said, and the run goes on.
 cctest allreduce --np 2 -b 1K -e 1K --model local

@@ -268,6 +268,34 @@ static void ranks_share_a_core(void **state)
     assert_float_equal(time_of(&simulation), 5 + message, 1e-9);
 }
 
+/* Ranks on cores of several caches: those that share none are farther from each other. */
+static void caches_part_ranks(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_SENDRECV, "uni"));
+    struct problem problem = problem_of(COLLECTIVE_SENDRECV, 2, COUNT);
+    const int far[] = {0, 2};
+    struct counts *partners = NULL;
+    assert_int_equal(STATUS_OK, choice_partners(&choice, 2, &partners));
+    problem.counts = partners;
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    model->links[0] = (struct link_model){.transport = "tcp", .distance = DISTANCE_CACHE, .path_count = 1};
+    model->links[0].paths[0] = (struct path_cost){.path = PATH_BCOPY, .latency = 1};
+    model->links[model->link_count++] = model->links[0];
+    model->links[model->link_count - 1].distance = DISTANCE_NODE;
+    model->links[model->link_count - 1].paths[0].latency = 4;
+    model->cores = 4;
+    model->caches = model->cache_cores = 2;
+    assert_float_equal(time_of(&simulation), 1, 1e-9);
+    simulation.core = far;
+    assert_float_equal(time_of(&simulation), 4, 1e-9);
+    simulation.core = NULL;
+    model->cache_cores = 1;
+    assert_float_equal(time_of(&simulation), 4, 1e-9);
+    counts_free(partners);
+}
+
 /* Cores that are at work share the memory of their host: a byte takes as long as all of them need, where
  * one alone is faster. */
 static void cores_share_memory(void **state)
@@ -511,6 +539,7 @@ int main(void)
         cmocka_unit_test(hosts_share_a_port),
         cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
+        cmocka_unit_test(caches_part_ranks),
         cmocka_unit_test(cores_share_memory),
         cmocka_unit_test(messages_keep_a_gap),
         cmocka_unit_test(long_messages_stream),
