@@ -13,25 +13,28 @@
 
 #define PLACES_SHOWN 6 /* of a winner that a library lacks */
 
-static const struct counterpart *counterpart_find(const struct peer_library *library,
-                                                  enum collective_id collective,
+static const struct counterpart *counterpart_find(const struct tuned *tuned,
+                                                  const struct peer_library *library,
+                                                  const struct tuned_cell *cell,
                                                   const struct choice *choice)
 {
     for (const struct counterpart *it = library->table; it->algorithm; it++)
-        if (it->collective == collective && strcmp(it->algorithm, choice->algorithm->name) == 0 &&
-            (!it->option || choice_option(choice, it->option) == it->value))
+        if (it->collective == cell->collective->id &&
+            strcmp(it->algorithm, choice->algorithm->name) == 0 &&
+            (!it->option || choice_option(choice, it->option) == it->value) &&
+            (!library->runs || library->runs(it, tuned, cell)))
             return it;
     return NULL;
 }
 
 /* The fastest that the library has. */
-static struct export_pick pick_of(const struct peer_library *library, const struct tuned_cell *cell)
+static struct export_pick pick_of(const struct tuned *tuned, const struct peer_library *library,
+                                  const struct tuned_cell *cell)
 {
     struct export_pick pick = {.cell = cell};
     for (int a = 0; a < cell->count && !pick.counterpart; a++) {
         pick.algorithm = &cell->algorithms[a];
-        pick.counterpart =
-            counterpart_find(library, cell->collective->id, &cell->algorithms[a].choice);
+        pick.counterpart = counterpart_find(tuned, library, cell, &cell->algorithms[a].choice);
     }
     if (!pick.counterpart)
         pick.algorithm = NULL;
@@ -51,7 +54,7 @@ int export_picks(const struct tuned *tuned, const struct peer_library *library,
     *picks = calloc(tuned->count + 1, sizeof **picks);
     for (size_t c = 0; *picks && c < tuned->count; c++)
         if (tuned->cells[c].collective->id == collective && tuned->cells[c].ranks == ranks)
-            (*picks)[count++] = pick_of(library, &tuned->cells[c]);
+            (*picks)[count++] = pick_of(tuned, library, &tuned->cells[c]);
     if (count > 0)
         qsort(*picks, (size_t)count, sizeof **picks, pick_compare);
     return count;
@@ -83,17 +86,18 @@ size_t export_boundary(size_t below, size_t above)
 }
 
 /* The winner that the library lacks, or NULL. */
-static const struct tuned_algorithm *lacking_in(const struct peer_library *library,
+static const struct tuned_algorithm *lacking_in(const struct tuned *tuned,
+                                                const struct peer_library *library,
                                                 const struct tuned_cell *cell)
 {
-    return pick_of(library, cell).algorithm == &cell->algorithms[0] ? NULL : &cell->algorithms[0];
+    return pick_of(tuned, library, cell).algorithm == &cell->algorithms[0] ? NULL : &cell->algorithms[0];
 }
 
 /* "64K on 4 ranks (ring, 1.12 times as long)". */
-static void place_add(struct text *text, const struct peer_library *library,
-                      const struct tuned_cell *cell)
+static void place_add(struct text *text, const struct tuned *tuned,
+                      const struct peer_library *library, const struct tuned_cell *cell)
 {
-    struct export_pick pick = pick_of(library, cell);
+    struct export_pick pick = pick_of(tuned, library, cell);
     char size[SIZE_TEXT_MOST];
     text_add(text, "%s%s on %d ranks", text->used > 0 ? ", " : "",
              cell->collective->sized ? size_format(cell->bytes, size) : "any", cell->ranks);
@@ -108,19 +112,19 @@ static void place_add(struct text *text, const struct peer_library *library,
 static void lacking_say(const struct tuned *tuned, const struct peer_library *library, size_t first)
 {
     const struct tuned_cell *cell = &tuned->cells[first];
-    const struct tuned_algorithm *winner = lacking_in(library, cell);
+    const struct tuned_algorithm *winner = lacking_in(tuned, library, cell);
     char places[600] = "";
     struct text text = text_in(places, sizeof places);
     int shown = 0;
     for (size_t c = 0; winner && c < tuned->count; c++) {
         const struct tuned_cell *other = &tuned->cells[c];
-        const struct tuned_algorithm *it = lacking_in(library, other);
+        const struct tuned_algorithm *it = lacking_in(tuned, library, other);
         if (!it || other->collective != cell->collective || strcmp(it->text, winner->text) != 0)
             continue;
         if (c < first)
             return;
         if (shown++ < PLACES_SHOWN)
-            place_add(&text, library, other);
+            place_add(&text, tuned, library, other);
     }
     if (shown > PLACES_SHOWN)
         text_add(&text, " and %d more", shown - PLACES_SHOWN);

@@ -19,6 +19,9 @@ struct counterpart {
 struct peer_library {
     const char *name;                /* "Open MPI" */
     const struct counterpart *table; /* of the algorithms that both have */
+    /* Does it run the counterpart where the cell was measured? NULL: everywhere. */
+    bool (*runs)(const struct counterpart *counterpart, const struct tuned *tuned,
+                 const struct tuned_cell *cell);
 };
 
 /* What a cell becomes: its fastest algorithm that the library has. */

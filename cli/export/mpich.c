@@ -54,7 +54,7 @@ static const struct counterpart mpich_table[] = {
     {COLLECTIVE_SCATTER, "binomial", NULL, 0, "Scatter_intra_binomial"},
     {.algorithm = NULL},
 };
-static const struct peer_library mpich = {"MPICH", mpich_table};
+static const struct peer_library mpich = {.name = "MPICH", .table = mpich_table};
 
 static const struct {
     const char *algorithm; /* the end of its name */

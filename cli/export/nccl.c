@@ -3,7 +3,9 @@
  *
  * A line is colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff
  * (NCCL, plugins/tuner/example/README.md); -1 is any. The first line that fits counts. It fits the exact
- * number of ranks and nodes only. Sizes are bytes of the larger buffer of a rank, as cctest's.
+ * number of ranks and nodes only. Sizes are bytes of the larger buffer of a rank, as cctest's. NCCL (2.30,
+ * src/graph/tuning.cc) runs PAT with one rank a node only, by the simple protocol; where it does not run
+ * what a line names, the line has no effect.
  */
 #include "cli/export/nccl.h"
 
@@ -27,7 +29,16 @@ static const struct counterpart nccl_table[] = {
     {COLLECTIVE_REDUCE, "chain", NULL, 0, "ring"},
     {.algorithm = NULL},
 };
-static const struct peer_library nccl = {"NCCL's tuner", nccl_table};
+
+static bool nccl_runs(const struct counterpart *counterpart, const struct tuned *tuned,
+                      const struct tuned_cell *cell)
+{
+    return strcmp(counterpart->theirs, "pat") != 0 ||
+           (cell->nodes == cell->ranks && strcmp(tuned->protocol, "ll") != 0);
+}
+
+static const struct peer_library nccl = {
+    .name = "NCCL's tuner", .table = nccl_table, .runs = nccl_runs};
 
 static const struct {
     enum collective_id collective;

@@ -77,8 +77,9 @@ static const struct counterpart block_table[] = {
     {COLLECTIVE_REDUCE_SCATTER, "butterfly", NULL, 0, "4"},
     {.algorithm = NULL},
 };
-static const struct peer_library open_mpi = {"Open MPI", mpi_table};
-static const struct peer_library open_mpi_block = {"Open MPI's MPI_Reduce_scatter_block", block_table};
+static const struct peer_library open_mpi = {.name = "Open MPI", .table = mpi_table};
+static const struct peer_library open_mpi_block = {.name = "Open MPI's MPI_Reduce_scatter_block",
+                                                   .table = block_table};
 
 /* The collectives by Open MPI's numbers. */
 static const struct {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """One rank of an MPI job, without MPI's headers: calls collectives of Open MPI or MPICH, by their shared libraries.
 
-usage: mpi_calls.py openmpi|mpich SIZE...
+usage: mpi_calls.py openmpi|mpich [COLLECTIVE:]SIZE...
 
-Each collective runs at each size (bytes of the larger buffer of a rank), on floats that are checked. Rank 0 prints
-"right" at the end."""
+Each collective, or the one that is named, runs at each size (bytes of the larger buffer of a rank), on floats that are
+checked. Rank 0 prints "right" at the end."""
 import ctypes
 import sys
 
-OPEN_MPI, SIZES = sys.argv[1] == "openmpi", [int(word) for word in sys.argv[2:]]
+OPEN_MPI = sys.argv[1] == "openmpi"
 LIBRARY = ctypes.CDLL("libmpi.so.40" if OPEN_MPI else "libmpich.so.12", mode=ctypes.RTLD_GLOBAL)
 
 
@@ -38,31 +38,73 @@ def buffers(sent, received):
     return (ctypes.c_float * sent)(*[rank + 1] * sent), (ctypes.c_float * received)()
 
 
-total = ranks * (ranks + 1) // 2
-for size in SIZES:
-    n, block = max(1, size // 4), max(1, size // 4 // ranks)
+TOTAL = ranks * (ranks + 1) // 2
+
+
+def allreduce(n, _):
     source, result = buffers(n, n)
     call("Allreduce", source, result, n, FLOAT, SUM)
-    assert set(result) == {total}, "allreduce"
+    assert set(result) == {TOTAL}, "allreduce"
+
+
+def reduce(n, _):
     source, result = buffers(n, n)
     call("Reduce", source, result, n, FLOAT, SUM, 0)
-    assert rank or set(result) == {total}, "reduce"
+    assert rank or set(result) == {TOTAL}, "reduce"
+
+
+def broadcast(n, _):
+    source, _ = buffers(n, 0)
     call("Bcast", source, n, FLOAT, 0)
     assert set(source) == {1}, "bcast"
-    for name, root in (("Allgather", ()), ("Gather", (0,))):
-        source, result = buffers(block, block * ranks)
-        call(name, source, block, FLOAT, result, block, FLOAT, *root)
-        assert root and rank or list(result) == [r + 1 for r in range(ranks) for _ in range(block)], name
+
+
+def allgather(_, block):
+    source, result = buffers(block, block * ranks)
+    call("Allgather", source, block, FLOAT, result, block, FLOAT)
+    assert list(result) == [r + 1 for r in range(ranks) for _ in range(block)], "allgather"
+
+
+def gather(_, block):
+    source, result = buffers(block, block * ranks)
+    call("Gather", source, block, FLOAT, result, block, FLOAT, 0)
+    assert rank or list(result) == [r + 1 for r in range(ranks) for _ in range(block)], "gather"
+
+
+def scatter(_, block):
     source, result = buffers(block * ranks, block)
     call("Scatter", source, block, FLOAT, result, block, FLOAT, 0)
     assert set(result) == {1}, "scatter"
+
+
+def alltoall(_, block):
     source, result = buffers(block * ranks, block * ranks)
     call("Alltoall", source, block, FLOAT, result, block, FLOAT)
     assert list(result) == [r + 1 for r in range(ranks) for _ in range(block)], "alltoall"
+
+
+def reduce_scatter(_, block):
+    source, result = buffers(block * ranks, block)
+    call("Reduce_scatter", source, result, (ctypes.c_int * ranks)(*[block] * ranks), FLOAT, SUM)
+    assert set(result) == {TOTAL}, "reduce_scatter"
+
+
+def reduce_scatter_block(_, block):
     source, result = buffers(block * ranks, block)
     call("Reduce_scatter_block", source, result, block, FLOAT, SUM)
-    assert set(result) == {total}, "reduce_scatter"
+    assert set(result) == {TOTAL}, "reduce_scatter_block"
+
+
+def barrier(*_):
     call("Barrier")
+
+
+CALLS = {run.__name__: run for run in (allreduce, reduce, broadcast, allgather, gather, scatter, alltoall, reduce_scatter,
+                                       reduce_scatter_block, barrier)}
+for word in sys.argv[2:]:
+    name, size = word.split(":") if ":" in word else (None, word)
+    for run in [CALLS[name]] if name else CALLS.values():
+        run(max(1, int(size) // 4), max(1, int(size) // 4 // ranks))
 LIBRARY.MPI_Finalize()
 if rank == 0:
     print("right")
