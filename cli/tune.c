@@ -15,9 +15,8 @@
 #include "bootstrap/bootstrap.h"
 #include "cli/commands.h"
 #include "cli/export/export.h"
-#include "cli/input/document.h"
-#include "cli/input/results.h"
 #include "cli/input/tuning_file.h"
+#include "cli/model/forecast.h"
 #include "cli/options/passed.h"
 #include "cli/printers/json.h"
 #include "cli/printers/output.h"
@@ -31,6 +30,7 @@
 struct tune_printer {
     struct tune_report report; /* first: the hooks get it */
     const struct job *job;
+    const struct predictor *predictor; /* of the model, if there is one */
     FILE *table;
     bool on_terminal, running_shown;
 };
@@ -65,6 +65,8 @@ static enum status printer_begin(struct tune_report *report, const struct tuner 
     if (json_keep(printer, tuner, NULL) != STATUS_OK || export_probe(printer->job) != STATUS_OK)
         return STATUS_USAGE;
     tune_table_begin(printer->table, tuner);
+    if (tuner->forecast)
+        predictor_warn(printer->predictor, printer->job, tuner->roster->hosts[0].name);
     return STATUS_OK;
 }
 
@@ -135,38 +137,14 @@ static enum status printer_end(struct tune_report *report, const struct tuner *t
     return status;
 }
 
-/* What a model says; it is rank 0's file. */
-static enum status predicted_read(const struct job *job, struct timed_lines *lines)
-{
-    json_t *document;
-    if (!job->tune.predicted)
-        return STATUS_OK;
-    enum status status = document_read(job->tune.predicted, &document);
-    if (status == STATUS_OK && !document_has_results(document))
-        status = fail(STATUS_USAGE,
-                      "%.200s has no results: give the JSON of cctest predict, or of a run",
-                      job->tune.predicted);
-    if (status == STATUS_OK)
-        status = timed_lines_add(lines, document, "");
-    if (status == STATUS_OK && lines->count == 0)
-        say("%.200s has no line with a time: all algorithms are measured", job->tune.predicted);
-    for (size_t i = 0; i < lines->count && status == STATUS_OK; i++) {
-        struct choice unused; /* the name becomes a word of a command line */
-        status = file_choice_read(job->tune.predicted, lines->lines[i].collective,
-                                  lines->lines[i].algorithm, &unused);
-    }
-    json_decref(document);
-    return status;
-}
-
 static enum status tune_ranks(const struct command_line *line, struct job *job,
                               struct bootstrap *bootstrap, const char *compared)
 {
     char options[PASSED_TEXT_MOST];
-    struct timed_lines predicted = {0};
+    struct model_forecast forecast = {0};
     bool aside = output_is_standard(job->json) || output_is_standard(job->tune.ompi) ||
                  output_is_standard(job->tune.mpich) || output_is_standard(job->tune.nccl);
-    enum status status = predicted_read(job, &predicted);
+    enum status status = job->model ? forecast_open(&forecast, job) : STATUS_OK;
     if (status != STATUS_OK) {
         if (job->json)
             json_refuse(job->json, status);
@@ -179,12 +157,12 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
                                               .round = printer_round,
                                               .end = printer_end},
                                    .job = job,
+                                   .predictor = &forecast.predictor,
                                    .table = aside ? stderr : stdout,
                                    .on_terminal = terminal_line_possible()};
     struct tuner_arguments arguments = {.job = job,
                                         .options = options,
-                                        .predicted = predicted.lines,
-                                        .predicted_count = predicted.count,
+                                        .forecast = job->model ? &forecast.forecast : NULL,
                                         .agents = {.options = compared,
                                                    .bootstrap = &job->bootstrap,
                                                    .work = worker_run,
@@ -195,7 +173,7 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
     signal(SIGPIPE, SIG_IGN);
     say_verbose(1, "%s", bootstrap->why);
     status = bootstrap_run(&job->bootstrap, bootstrap, tuner_run, &arguments);
-    timed_lines_free(&predicted);
+    forecast_close(&forecast);
     return status;
 }
 

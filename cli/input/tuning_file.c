@@ -39,8 +39,9 @@ static enum status cell_refuse(const struct cell_reader *reader, const char *wha
                 reader->path, reader->number, EXCERPT, word_of(reader->json, "collective"), what);
 }
 
-enum status file_choice_read(const char *place, const struct collective *collective,
-                             const char *text, struct choice *choice)
+/* Reads an algorithm that stands in a file. A refusal begins with `place`, such as "t.json, cell 2". */
+static enum status choice_read(const char *place, const struct collective *collective,
+                               const char *text, struct choice *choice)
 {
     struct failure *failure = &log_current()->failure;
     char why[MESSAGE_MOST];
@@ -68,8 +69,7 @@ static enum status algorithm_read(const struct cell_reader *reader, const json_t
     algorithm->high = high > algorithm->time ? high : algorithm->time;
     snprintf(place, sizeof place, "%.200s, cell %zu (%s, %d ranks)", reader->path, reader->number,
              reader->cell->collective->name, reader->cell->ranks);
-    enum status status =
-        file_choice_read(place, reader->cell->collective, text, &algorithm->choice);
+    enum status status = choice_read(place, reader->cell->collective, text, &algorithm->choice);
     if (status != STATUS_OK)
         return status;
     char *copy = arena_take(reader->tuned->arena, strlen(text) + 1);

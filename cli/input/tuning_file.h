@@ -16,8 +16,4 @@ enum status tuning_file_read(const char *path, struct tuned **tuned);
 /* The same of a document that has been read. */
 enum status tuning_document_read(const char *path, const json_t *document, struct tuned **tuned);
 
-/* Reads an algorithm that stands in a file. A refusal begins with `place`, such as "t.json, cell 2". */
-enum status file_choice_read(const char *place, const struct collective *collective,
-                             const char *text, struct choice *choice);
-
 #endif

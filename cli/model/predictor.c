@@ -8,9 +8,9 @@
 
 #include "base/log.h"
 #include "cli/model/model_file.h"
-#include "cli/model/prediction.h"
 
-/* The other ranks wait while rank 0 predicts: about a second at most. */
+/* The other ranks wait while rank 0 predicts: about a second at most. Of more ranks even the schedules
+ * take too long. */
 #define RANKS_MOST  256
 #define EVENTS_MOST 2000000
 
@@ -40,61 +40,62 @@ static int *nodes_of(const struct participants *participants)
     return node;
 }
 
+void predictor_warn(const struct predictor *predictor, const struct job *job, const char *host)
+{
+    if (strcmp(predictor->model->host, host) != 0)
+        say("the model %s was made on %s, and rank 0 runs on %s: its predictions hold for machines "
+            "that are alike; cctest fit makes one here",
+            job->model, predictor->model->host, host);
+}
+
 void predictor_begin(struct predictor *predictor, const struct job *job,
                      const struct participants *participants)
 {
-    const struct model *model = predictor->model;
-    if (!model || participants->model)
+    if (!predictor->model || participants->model)
         return;
     predictor->split = participants->split;
     predictor->node = nodes_of(participants);
-    if (strcmp(model->host, participants->members[0].host) != 0)
-        say("the model %s was made on %s, and rank 0 runs on %s: its predictions hold for machines "
-            "that are alike; cctest fit makes one here",
-            job->model, model->host, participants->members[0].host);
+    predictor_warn(predictor, job, participants->members[0].host);
 }
 
-static enum status line_predict(const struct predictor *predictor, const struct job *job,
-                                struct result *result)
+double predictor_time(struct predictor *predictor, const struct job *job,
+                      const struct candidate *candidate, size_t bytes,
+                      const struct rank_group *group, struct prediction_setting setting)
 {
     struct prediction prediction;
-    double *step_end = calloc((size_t)result->steps + 1, sizeof *step_end);
-    if (!step_end)
-        return fail(STATUS_ERROR, "out of memory for the times of %d steps", result->steps);
-    const struct rank_group group = split_group(predictor->split, 0);
-    const struct prediction_setting setting = {.node = predictor->node,
-                                               .events_most = EVENTS_MOST,
-                                               .step_end = step_end,
-                                               .steps = result->steps};
-    enum status status = prediction_make(job, &job->candidates[result->choice], result->asked, &group,
-                                         &setting, predictor->model, &prediction);
+    struct failure failure;
+    struct log own, *log = log_current();
+    if (group->ranks > RANKS_MOST) {
+        if (!predictor->silent)
+            say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
+        predictor->silent = true;
+        return 0;
+    }
+    setting.events_most = EVENTS_MOST;
+    log_init(&own, -1, 0); /* what cannot be predicted is no failure of the job */
+    log_attach(&own);
+    enum status status = prediction_make(job, candidate, bytes, group, &setting, predictor->model,
+                                         &prediction);
+    log_attach(log);
     if (status == STATUS_OK)
-        result->predicted_us = prediction.time;
-    for (int s = 0; s < result->steps && status == STATUS_OK; s++)
-        result->step_end[s].predicted_us = step_end[s];
-    free(step_end);
-    return status;
+        return prediction.time;
+    if (!predictor->silent && log_failure(&own, &failure))
+        say("no prediction: %s", failure.text);
+    predictor->silent = true;
+    return 0;
 }
 
 void predictor_line(struct predictor *predictor, const struct job *job, struct result *result)
 {
-    struct failure failure;
-    struct log own, *log = log_current();
     if (!predictor->model || !predictor->node)
         return;
-    if (result->ranks > RANKS_MOST) {
-        if (!predictor->silent)
-            say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
-        predictor->silent = true;
-        return;
-    }
-    log_init(&own, -1, 0); /* a line that cannot be predicted is no failure of the job */
-    log_attach(&own);
-    enum status status = line_predict(predictor, job, result);
-    log_attach(log);
-    if (status == STATUS_OK)
-        return;
-    if (!predictor->silent && log_failure(&own, &failure))
-        say("no prediction: %s", failure.text);
-    predictor->silent = true;
+    double *step_end = calloc((size_t)result->steps + 1, sizeof *step_end);
+    const struct rank_group group = split_group(predictor->split, 0);
+    const struct prediction_setting setting = {
+        .node = predictor->node, .step_end = step_end, .steps = step_end ? result->steps : 0};
+    result->predicted_us = predictor_time(predictor, job, &job->candidates[result->choice],
+                                          result->asked, &group, setting);
+    for (int s = 0; s < setting.steps && result->predicted_us > 0; s++)
+        result->step_end[s].predicted_us = step_end[s];
+    free(step_end);
 }

@@ -1,9 +1,11 @@
 /*
- * predictor.h - the predictions beside the lines of a run (--model).
+ * predictor.h - predictions for which ranks wait: beside the lines of a run, and before `cctest tune` measures
+ * (--model).
  */
 #ifndef CCTEST_CLI_MODEL_PREDICTOR_H
 #define CCTEST_CLI_MODEL_PREDICTOR_H
 
+#include "cli/model/prediction.h"
 #include "measure/report.h"
 
 struct predictor {
@@ -21,7 +23,17 @@ void predictor_close(struct predictor *predictor); /* zeroed is allowed */
 void predictor_begin(struct predictor *predictor, const struct job *job,
                      const struct participants *participants);
 
-/* Predicts the times of a line and of its steps; without a prediction they stay 0. Why, it says once. */
+/* Says if the model was made on another host than rank 0's. */
+void predictor_warn(const struct predictor *predictor, const struct job *job, const char *host);
+
+/* Predicts the time of a candidate at one size (bytes, as asked), us, as the table shows it; 0: there is no
+ * prediction, since it would take more than about a second, or the model does not know what it needs. Why,
+ * it says once. The setting's events_most is the predictor's. */
+double predictor_time(struct predictor *predictor, const struct job *job,
+                      const struct candidate *candidate, size_t bytes,
+                      const struct rank_group *group, struct prediction_setting setting);
+
+/* Predicts the times of a line and of its steps; without a prediction they stay 0. */
 void predictor_line(struct predictor *predictor, const struct job *job, struct result *result);
 
 #endif

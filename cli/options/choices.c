@@ -267,8 +267,7 @@ static enum status list_check(const struct job *job, const char *list)
     return status;
 }
 
-/* All of a collective. */
-static enum status choices_all(struct job *job, const struct collective *collective)
+enum status choices_all(struct job *job, const struct collective *collective)
 {
     enum status status = STATUS_OK;
     for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {

@@ -235,9 +235,9 @@ const struct option_row option_table[] = {
      .help = "hold hosts against an earlier run, whose JSON this is"},
 
     {.name = "model", .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_file, FIELD(model),
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_file, FIELD(model),
      .help = "the costs of cores and links, as cctest fit writes them, from which times are predicted; a "
-             "run shows them beside its own"},
+             "run shows them beside its own; tune leaves out what is predicted to be slow"},
     {.name = "topology", .argument = "SPEC|FILE", .group = GROUP_MODEL, .per_rank = true,
      .commands = FOR_PREDICT, .kind = &kind_file, FIELD(topology),
      .help = "the network that the ranks share: fat-tree:k=8, leaf-spine:radix=32:oversubscription=2, "
@@ -254,9 +254,6 @@ const struct option_row option_table[] = {
     {.name = "rank-counts", .argument = "N[,N...]", .group = GROUP_TUNE, .commands = FOR_TUNE,
      .kind = &kind_rank_counts, .standard_note = "2, 3, 4, 6, 8, 12 ..., and all",
      .help = "numbers of ranks of which the fastest algorithms are sought"},
-    {.name = "predicted", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,
-     .commands = FOR_TUNE, .kind = &kind_file, FIELD(tune.predicted),
-     .help = "JSON of predicted times, at rank 0: algorithms that are slow there are not measured"},
     {.name = "tuning", .argument = "FILE", .group = GROUP_TUNE,
      .commands = FOR_RUN | FOR_PLAN | FOR_TUNE, .kind = &kind_tuning,
      .help = "JSON of tune, by which 'auto' picks; tune: measure nothing, and write its winners as the "

@@ -90,7 +90,7 @@ static enum status settle_input(const struct output *output, const struct output
 bool command_line_reads(const struct command_line *line, const char *path)
 {
     static const char *const inputs[] = {"profile", "baseline", "switches", "counts",
-                                         "split",   "tuning",   "predicted", "model"};
+                                         "split",   "tuning",   "model"};
     bool reads = false;
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const struct argument *input = command_line_argument(line, inputs[i]);
@@ -126,7 +126,6 @@ enum status outputs_settle(const struct command_line *line, const struct job *jo
                                     {"switches", accept->switches},
                                     {"counts", job->counts_text},
                                     {"tuning", job->tuned ? job->tuned->path : NULL},
-                                    {"predicted", job->tune.predicted},
                                     {"model", job->model},
                                     {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const char *list = command_line_argument(line, "algorithm")->text;

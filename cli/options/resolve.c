@@ -361,9 +361,9 @@ static enum status settle_tune(const struct command_line *line, struct job *job)
         return fail(STATUS_USAGE, "tune --tuning %.200s measures nothing: say where its winners go, by "
                                   "--ompi, --mpich or --nccl",
                     job->tuned->path);
-    if (job->tuned && (job->json || job->tune.rank_count > 0 || job->tune.predicted))
+    if (job->tuned && (job->json || job->tune.rank_count > 0 || job->model))
         return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --rank-counts and "
-                                  "--predicted out");
+                                  "--model out");
     if (source_of(line, "budget") == SOURCE_NONE)
         job->budget = TUNE_BUDGET_USUAL;
     if (status == STATUS_OK)

@@ -34,6 +34,15 @@ static json_t *racer_json(const struct racer *racer)
                      racer_time(racer), "low_us", low, "high_us", high, "rounds", racer->rounds);
 }
 
+static json_t *pruned_json(const struct race *race)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < race->pruned_count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f}", "algorithm", race->pruned[i].text,
+                                              "predicted_us", race->pruned[i].predicted));
+    return list;
+}
+
 /* A copy, the winner first: the races go on. NULL: out of memory. */
 static json_t *cell_json(const struct race *race)
 {
@@ -53,11 +62,11 @@ static json_t *cell_json(const struct race *race)
     }
     double margin = sorted.racers ? race_margin(&sorted) : 0;
     free(sorted.racers);
-    return json_pack("{s:s, s:i, s:i, s:s, s:I, s:i, s:o, s:o, s:o}", "collective",
+    return json_pack("{s:s, s:i, s:i, s:s, s:I, s:i, s:o, s:o, s:o, s:o}", "collective",
                      race->collective->name, "ranks", race->ranks, "nodes", race->nodes,
                      "transport", race->transport, "bytes", (json_int_t)race->bytes, "rounds",
                      race->rounds, "margin", margin > 0 ? json_real(margin) : json_null(),
-                     "algorithms", timed, "wrong", wrong);
+                     "algorithms", timed, "pruned", pruned_json(race), "wrong", wrong);
 }
 
 static json_t *errors_json(const struct tuner *tuner)
@@ -92,6 +101,7 @@ json_t *tune_json(const struct tuner *tuner, const enum status *status)
     json_object_set_new(document, "seconds",
                         json_real(tuner->began > 0 ? clock_seconds() - tuner->began : 0));
     json_object_set_new(document, "unmeasured", json_integer(tuner->unmeasured));
+    json_object_set_new(document, "unpredicted", json_integer(tuner->unpredicted));
     json_object_set_new(document, "cells", cells);
     json_object_set_new(document, "errors", errors_json(tuner));
     return document;

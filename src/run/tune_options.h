@@ -9,7 +9,6 @@
 struct tune_options {
     int ranks[TUNE_RANKS_MOST]; /* --ranks, ascending, each once */
     int rank_count;             /* 0: not given */
-    const char *predicted;      /* --predicted: a file of results; NULL */
     /* Where the winners go in the form of other libraries: a file, "-" for stdout, or NULL. */
     const char *ompi, *mpich, *nccl;
 };

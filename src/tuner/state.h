@@ -6,18 +6,29 @@
 
 #include "fleet/coordinator.h"
 #include "run/job.h"
-#include "tuning/guidelines.h"
 #include "tuning/race.h"
 
 struct tune_report;
+struct tuner;
+
+/* A model. */
+struct forecast {
+    /* All algorithms that accept the ranks of a race, RACERS_MOST at most, with their predicted times
+     * (0: it cannot tell, or clock_seconds() was past `until`). `agents`: where the ranks sit. Called in
+     * rank 0's only thread, between jobs. Error: out of memory. */
+    enum status (*predict)(struct forecast *forecast, const struct race *race,
+                           const struct known_agent *agents, double until,
+                           struct entrant entrants[RACERS_MOST], int *count);
+};
 
 struct tuner {
     const struct job *job;
     const char *options; /* of every small job, each behind a blank */
     const char *bootstrap;
     struct tune_report *report;
-    const struct timed_line *predicted; /* by a model; only likely winners are measured */
-    size_t predicted_count;
+    struct forecast *forecast; /* NULL: none */
+    double forecast_seconds;   /* that it took so far */
+    int unpredicted;           /* algorithms of which it said nothing */
     struct coordinator *coordinator;
     const struct roster *roster;
     struct race *races; /* in the order of the table: by collective, ranks and size */

@@ -3,21 +3,15 @@
  */
 #include "tuner/tuner.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "fleet/follower.h"
 #include "run/candidates.h"
+#include "tuner/names.h"
 #include "tuner/round.h"
-
-#define NAMES_MOST 2048 /* of the list of a job, which has to fit its command */
-#define PREDICTED_FAR                                                                              \
-    4.0 /* times the least predicted time: so much slower ones are not measured, */
-#define PREDICTED_LEAST 3 /* but so many are in any case */
 
 /* ---- the grid ---- */
 
@@ -91,94 +85,6 @@ static enum status grid_make(struct tuner *tuner)
     return status;
 }
 
-/* ---- which algorithms a round has ---- */
-
-/* Adds a name to a list; one that does not fit any more is left out. */
-static void name_add(struct text *names, const char *name)
-{
-    int count = 1;
-    for (const char *at = names->at; (at = strchr(at, ',')) != NULL; at++)
-        count++;
-    if (count < ALGORITHMS_MOST && names->used + strlen(name) + 2 < names->size)
-        text_add(names, "%s%s", names->used > 0 ? "," : "", name);
-}
-
-/* The racers that are left. The order changes from round to round, so that none always follows the
- * same one. */
-static void names_left(const struct race *race, char names[NAMES_MOST])
-{
-    struct text text = text_in(names, NAMES_MOST);
-    for (int i = 0; i < race->count; i++) {
-        int at = race->rounds % 2 ? race->count - 1 - i : i;
-        if (!race->racers[at].out)
-            name_add(&text, race->racers[at].text);
-    }
-}
-
-/* The two races of the next smaller sizes; NULL: there is none. */
-static const struct race *race_before(const struct tuner *tuner, const struct race *race, int by)
-{
-    if (race - tuner->races < by || race[-by].collective != race->collective ||
-        race[-by].ranks != race->ranks)
-        return NULL;
-    return &race[-by];
-}
-
-/* A line of a model for this race. The size that was asked for is the one before rounding. */
-static bool is_predicted(const struct tuner *tuner, const struct race *race,
-                         const struct timed_line *line)
-{
-    return line->collective == race->collective && line->ranks == race->ranks &&
-           line->element == tuner->job->datatypes[0]->size && line->bytes >= race->asked &&
-           line->bytes < race->asked + line->element * (size_t)line->ranks + 1;
-}
-
-/* The likely winners by a model, the fastest first. False: it says nothing. */
-static bool names_predicted(const struct tuner *tuner, const struct race *race,
-                            char names[NAMES_MOST])
-{
-    struct text text = text_in(names, NAMES_MOST);
-    double least = 0, last = 0;
-    for (int taken = 0;; taken++) {
-        const struct timed_line *next = NULL;
-        for (size_t i = 0; i < tuner->predicted_count; i++) {
-            const struct timed_line *line = &tuner->predicted[i];
-            if (is_predicted(tuner, race, line) && line->time > last &&
-                (!next || line->time < next->time))
-                next = line;
-        }
-        if (!next || (taken >= PREDICTED_LEAST && next->time > PREDICTED_FAR * least))
-            return taken > 0;
-        least = taken == 0 ? next->time : least;
-        last = next->time;
-        name_add(&text, next->algorithm);
-    }
-}
-
-/* Of the first round: what a model or the trend of smaller sizes leaves hope; else all. */
-static void names_first(const struct tuner *tuner, const struct race *race, char names[NAMES_MOST])
-{
-    const struct race *last = race_before(tuner, race, 1), *before = race_before(tuner, race, 2);
-    struct text text = text_in(names, NAMES_MOST);
-    if (names_predicted(tuner, race, names))
-        return;
-    text = text_in(names, NAMES_MOST);
-    for (int i = 0; last && before && i < last->count; i++)
-        if (racer_is_hopeful(last->racers[i].text, before, last) && !last->racers[i].wrong)
-            name_add(&text, last->racers[i].text);
-    /* What the last size left out may be of use again: nothing was measured of it there. */
-    for (int i = 0; last && before && i < before->count; i++) {
-        bool known = false;
-        for (int k = 0; k < last->count; k++)
-            known |= strcmp(last->racers[k].text, before->racers[i].text) == 0;
-        if (!known && !before->racers[i].wrong &&
-            racer_is_hopeful(before->racers[i].text, race_before(tuner, race, 3), before))
-            name_add(&text, before->racers[i].text);
-    }
-    if (text.used == 0)
-        snprintf(names, NAMES_MOST, "all");
-}
-
 /* ---- rounds ---- */
 
 static bool has_time(const struct tuner *tuner, const struct race *race)
@@ -203,9 +109,10 @@ static enum status first_rounds(struct tuner *tuner)
             tuner->unmeasured++;
             continue;
         }
-        names_first(tuner, race, names);
         race->guess = guess_of(race, race_before(tuner, race, 1));
-        status = round_run(tuner, race, names, true);
+        status = names_first(tuner, race, names);
+        if (status == STATUS_OK)
+            status = round_run(tuner, race, names, true);
     }
     return status;
 }
@@ -270,8 +177,7 @@ static enum status coordinate(const struct membership *membership,
                           .options = arguments->options,
                           .bootstrap = membership->bootstrap,
                           .report = report,
-                          .predicted = arguments->predicted,
-                          .predicted_count = arguments->predicted_count};
+                          .forecast = arguments->forecast};
     enum status status = coordinator_open(membership, &arguments->agents, &tuner.coordinator);
     if (status == STATUS_OK) {
         tuner.roster = coordinator_roster(tuner.coordinator);

@@ -3,9 +3,8 @@
  * fleet of agents (fleet/coordinator.h) by small jobs, one after the other.
  *
  * Each number of ranks has jobs of its own, on the agents with the lowest ranks, as a job of that size
- * would have. The first round of a size has all algorithms, and checks every byte; those that the trend
- * of two smaller sizes leaves far behind are left out. Later rounds have what is left (tuning/race.h),
- * until all races are settled or the time is over.
+ * would have. The first round of a size has all algorithms that may win (tuner/names.h), and checks every
+ * byte. Later rounds have what is left (tuning/race.h), until all races are settled or the time is over.
  */
 #ifndef CCTEST_TUNER_TUNER_H
 #define CCTEST_TUNER_TUNER_H
@@ -15,8 +14,7 @@
 struct tuner_arguments {
     const struct job *job;
     const char *options;
-    const struct timed_line *predicted;
-    size_t predicted_count;
+    struct forecast *forecast; /* rank 0; NULL: none */
     struct agent_config agents;
     struct tune_report *report; /* rank 0 */
 };

@@ -20,6 +20,9 @@
 #define ROUND_LEAST  5
 #define ROUND_MOST   200
 #define HOPELESS     3.0 /* times as slow as the best */
+/* Predictions. */
+#define PREDICTED_FAR   4.0 /* times the least */
+#define PREDICTED_LEAST 3   /* so many are measured in any case */
 
 struct racer *race_racer(struct race *race, const char *text)
 {
@@ -47,6 +50,24 @@ void race_free(struct race *race)
     free(race->racers);
     race->racers = NULL;
     race->count = race->room = 0;
+    free(race->pruned);
+    race->pruned = NULL;
+    race->pruned_count = 0;
+}
+
+void entrants_prune(struct entrant *entrants, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int faster = 0; /* algorithms that are predicted to be so */
+        double best = entrants[i].predicted;
+        for (int k = 0; k < count; k++)
+            if (entrants[k].predicted > 0 && entrants[k].predicted < entrants[i].predicted) {
+                faster++;
+                best = fmin(best, entrants[k].predicted);
+            }
+        entrants[i].far =
+            faster >= PREDICTED_LEAST && entrants[i].predicted > PREDICTED_FAR * best;
+    }
 }
 
 double racer_time(const struct racer *racer)

@@ -7,7 +7,8 @@
  * Reproducible MPI Benchmarking is Still Not as Easy as You Think, IEEE TPDS 27(12), 2016). After each
  * round the slower half is out, and whatever is far behind: successive halving (Z. Karnin, T. Koren and O.
  * Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013), with two racers left at
- * least, so that the winner's margin is known. A racer's time is the median of its rounds.
+ * least, so that the winner's margin is known. A racer's time is the median of its rounds. A model may
+ * prune algorithms before the first round.
  *
  * Pure: no clock, no processes.
  */
@@ -33,6 +34,13 @@ struct racer {
     bool wrong;                 /* its data was; then it is out, too */
 };
 
+/* An algorithm before its first measurement, with what a model says of it. */
+struct entrant {
+    char text[RACER_TEXT_MOST]; /* as -a takes it */
+    double predicted;           /* us; 0: not known */
+    bool far;                   /* predicted to be far behind the best */
+};
+
 struct race {
     const struct collective *collective;
     int ranks, nodes;
@@ -40,6 +48,8 @@ struct race {
     struct racer *racers;
     int count, room;
     int rounds;
+    struct entrant *pruned; /* that were not measured, since a model leaves them far behind */
+    int pruned_count;
     char transport[64]; /* that connected the ranks: "shm", "shm+tcp"; "" before the first round */
     double guess;       /* us: what an iteration may take, before the first round; 0: not known */
 };
@@ -54,6 +64,11 @@ double racer_time(const struct racer *racer);
 /* The least and greatest of its rounds. Of 6 rounds or more it is an interval of the median of 95% at
  * least: 1 - 2/2^6. */
 void racer_interval(const struct racer *racer, double *low, double *high);
+
+/* Marks what is predicted to take more than 4 times as long as the best prediction; not among the 3
+ * fastest, and never an algorithm of which nothing is predicted. By `make fidelity`, 90% of the predictions
+ * are within a factor of 1.8, so two that are wrong in opposite ways are at most 3.2 times apart. */
+void entrants_prune(struct entrant *entrants, int count);
 
 /* After a round: puts out the slower half, and what is far behind even in its best iteration. In the
  * first two rounds, none is out whose best iteration is as fast as the median of the best. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `cctest tune`: winners of a small grid, alone and under launchers; auto by --tuning, with files that are made; files that are
-# no good; --predicted; an interrupt.
+# no good; a model that prunes; an interrupt.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -48,23 +48,43 @@ kill -INT "${pids[interrupted]}"
 ended interrupted 130
 check_json interrupted.json 'd["status"] == "interrupted"' 'd["cells"]'
 
-# ---- a model's times leave algorithms out ----
+# ---- a model prunes ----
 
-python3 - <<'PYTHON'
+# Each message takes 10 us and nothing else costs: on 8 ranks a ring takes 14 times as long as the direct exchange, a tree 6 times.
+python3 - >made.model <<'PYTHON'
 import json
-line = {"collective": "allreduce", "datatype": "float", "op": "sum", "ranks": 2, "bytes": 4096, "wrong": 0, "algorithm_options": {}}
-times = {"ring": 10, "mesh": 39, "linear": 41, "oneshot": 42, "tree": 43}
-json.dump({"schema": 1, "version": "0.1.0", "results": [{**line, "algorithm": name, "time_us": {"p50": time}} for name, time in times.items()]},
-          open("model", "w"))
+path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 10, "send_overhead_us": 0, "receive_overhead_us": 0,
+        "send_ns_per_byte": [], "receive_ns_per_byte": [], "combines_apart": False, "wire_ns_per_byte": 0, "window_bytes": 0}
+model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 64, "start_us": 0, "core_switch_us": 0,
+         "copy_overhead_us": 0, "copy_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0]]}],
+         "links": [{"transport": "shm", "distance": "same-cache", "port": "none", "paths": [path]}], "residuals": []}
+print(json.dumps({"schema": 1, "version": "0.1.0", "model": model}))
 PYTHON
-cctest tune allreduce --np 2 -b 4K -e 4K --predicted model --json predicted.json
+cctest tune allreduce --np 8 --rank-counts 2,8 -b 4K -e 4K --budget 60 --model made.model --json pruned.json
 check_status 0
-check_json predicted.json '{a["algorithm"].split(":")[0] for a in d["cells"][0]["algorithms"]} == {"ring", "mesh", "linear"}'
-sed 's/"ring"/"ring --json x"/' model >wild
-cctest tune allreduce --np 2 --predicted wild
+check_says '^# the model pruned [1-9][0-9]* of [1-9][0-9]+ algorithms, which it predicts to be far behind, in [0-9.]+ s$' "$out"
+check_says '^  allreduce +2 +4K .* +[0-9]+ +0 +[0-9.]+  ' "$out"
+check_says '^  allreduce +8 +4K .* +[0-9]+ +[1-9][0-9]* +[0-9.]+  ' "$out"
+check_says '^cctest: rank 0: the model made.model was made on nowhere, and rank 0 runs on '
+check_json pruned.json 'd["options"]["model"] == "made.model"' 'd["unpredicted"] == 0' 'd["cells"][0]["pruned"] == []' \
+    '{"algorithm": "ring", "predicted_us": 140} in d["cells"][1]["pruned"] or d["cells"][1]["pruned"]' \
+    'all(a["predicted_us"] > 40 for a in d["cells"][1]["pruned"])' \
+    'not {a["algorithm"] for a in d["cells"][1]["pruned"]} & {a["algorithm"].split(":")[0] for a in d["cells"][1]["algorithms"]}' \
+    'len(d["cells"][1]["pruned"]) + len(d["cells"][1]["algorithms"]) >= len(d["cells"][0]["algorithms"])'
+
+# A model that does not know the links, or has no time, prunes nothing.
+sed 's/"same-cache"/"network"/' made.model >other.model
+cctest tune allreduce --np 8 --rank-counts 8 -b 4K -e 4K --budget 60 --model other.model --json pruned.json
+check_status 0
+check_says '^cctest: rank 0: no prediction: the model has no link of these transports for ranks [0-9] and [0-9] \(same-cache\)'
+check_says '^# it could not predict [1-9][0-9]+ algorithms, which were not pruned$' "$out"
+check_json pruned.json 'd["unpredicted"] > 9' 'd["cells"][0]["pruned"] == []' 'len(d["cells"][0]["algorithms"]) == d["unpredicted"]'
+head -c 300 made.model >cut
+cctest tune allreduce --np 2 --model cut --json refused.json
 check_status 2
-check_says "^cctest: wild: algorithm 'ring --json x': 'ring --json x' is not an algorithm for allreduce"
-rm model wild # they have what is read, and no more
+check_says '^cctest: cut is cut off'
+check_json refused.json 'd["status"] == "usage"'
+rm cut
 
 # ---- auto by a file that is made ----
 
@@ -162,9 +182,10 @@ usage 'sendrecv cannot be tuned: its algorithms exchange in different patterns' 
 usage "'tango' is not a collective" tango
 usage 'tune measures one datatype and one operation' allreduce -d float,double
 usage 'tune --tuning tuned.json measures nothing: say where its winners go' --tuning tuned.json
-usage '--tuning measures nothing: leave --json, --rank-counts and --predicted out' --tuning tuned.json --ompi x --json y
+usage '--tuning measures nothing: leave --json, --rank-counts and --model out' --tuning tuned.json --ompi x --json y
+usage '--tuning measures nothing: leave --json, --rank-counts and --model out' --tuning tuned.json --ompi x --model y
 usage '--ompi names tuned.json, which --tuning reads' --tuning tuned.json --ompi tuned.json
-usage 'tuned.json has no results: give the JSON of cctest predict' allreduce --np 2 --predicted tuned.json
+usage '--json names made.model, which --model reads' allreduce --np 2 --model made.model --json made.model
 check "the file that is read is replaced" grep -q '"cells"' tuned.json
 
 CCTEST_TUNING=tuned.json cctest tune barrier --np 2 --budget 2 # is for runs

@@ -178,7 +178,6 @@ static void options_of_one_rank_may_differ(void **state)
         {"topology", ""},                        /* not an option of a run */
         {"place", ""},                           /* likewise */
         {"output", ""},                          /* not an option of a run */
-        {"predicted", ""},                       /* likewise */
         {"ompi", ""},                            /* likewise */
         {"mpich", ""},                           /* likewise */
         {"nccl", ""},                            /* likewise */

@@ -186,12 +186,28 @@ static void test_noise(void **state)
     assert_true(won >= 140);
 }
 
+static void test_predictions(void **state)
+{
+    (void)state;
+    struct entrant entrants[] = {{.text = "a", .predicted = 41}, {.text = "b", .predicted = 10},
+                                 {.text = "c", .predicted = 0},  {.text = "d", .predicted = 40},
+                                 {.text = "e", .predicted = 12}, {.text = "f", .predicted = 41}};
+    entrants_prune(entrants, 6);
+    assert_true(entrants[0].far && entrants[5].far);
+    assert_false(entrants[1].far || entrants[2].far || entrants[3].far || entrants[4].far);
+    entrants[4].predicted = 0; /* then a and f are among the three fastest */
+    entrants_prune(entrants, 5);
+    assert_false(entrants[0].far || entrants[1].far || entrants[4].far);
+    entrants_prune(entrants, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halving),    cmocka_unit_test(test_ties),
         cmocka_unit_test(test_failures),   cmocka_unit_test(test_hope),
         cmocka_unit_test(test_iterations), cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
