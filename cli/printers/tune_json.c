@@ -31,7 +31,7 @@ static json_t *racer_json(const struct racer *racer)
     double low, high;
     racer_interval(racer, &low, &high);
     return json_pack("{s:s, s:f, s:f, s:f, s:i}", "algorithm", racer->text, "time_us",
-                     racer_time(racer), "low_us", low, "high_us", high, "rounds", racer->rounds);
+                     racer->time, "low_us", low, "high_us", high, "rounds", racer->rounds);
 }
 
 static json_t *pruned_json(const struct race *race)
@@ -57,7 +57,7 @@ static json_t *cell_json(const struct race *race)
         const struct racer *racer = &sorted.racers[i];
         if (racer->wrong)
             json_array_append_new(wrong, json_string(racer->text));
-        else if (racer_time(racer) > 0)
+        else if (racer->time > 0)
             json_array_append_new(timed, racer_json(racer));
     }
     double margin = sorted.racers ? race_margin(&sorted) : 0;

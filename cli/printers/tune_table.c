@@ -24,7 +24,7 @@ static void race_print(FILE *out, const struct tuner *tuner, const struct race *
     racer_interval(first, &low, &high);
     fprintf(out, "  %-15s %5d %10s  %-24s %10.2f %10.2f %10.2f %6d", race->collective->name,
             race->ranks, race->collective->sized ? size_format(race->bytes, size) : "-",
-            first->text, racer_time(first), low, high, first->rounds);
+            first->text, first->time, low, high, first->rounds);
     if (tuner->forecast)
         fprintf(out, " %6d", race->pruned_count);
     if (margin > 0)
@@ -54,7 +54,7 @@ void tune_table_end(FILE *out, const struct tuner *tuner, enum status status)
             "bytes", "winner", "us", "least", "most", "rounds", tuner->forecast ? " pruned" : "",
             "margin", "before");
     for (int i = 0; i < tuner->race_count; i++)
-        if (tuner->races[i].count > 0 && racer_time(&tuner->races[i].racers[0]) > 0 &&
+        if (tuner->races[i].count > 0 && tuner->races[i].racers[0].time > 0 &&
             !tuner->races[i].racers[0].wrong)
             race_print(out, tuner, &tuner->races[i]);
     fprintf(out, "#\n# %d small jobs in %.0f s\n", tuner->jobs,

@@ -23,7 +23,7 @@ static double slowest_time(const struct race *race)
     double slowest = 0;
     for (int i = 0; i < race->count; i++)
         if (!race->racers[i].out)
-            slowest = fmax(slowest, racer_time(&race->racers[i]));
+            slowest = fmax(slowest, race->racers[i].time);
     return slowest;
 }
 

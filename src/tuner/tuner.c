@@ -95,7 +95,7 @@ static bool has_time(const struct tuner *tuner, const struct race *race)
 /* By the best of the next smaller size, as if it took as long for each byte. */
 static double guess_of(const struct race *race, const struct race *last)
 {
-    double best = last && last->count > 0 ? racer_time(&last->racers[0]) : 0;
+    double best = last && last->count > 0 ? last->racers[0].time : 0;
     return best > 0 && last->asked > 0 ? best * (double)race->asked / (double)last->asked : 0;
 }
 

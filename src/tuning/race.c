@@ -70,19 +70,49 @@ void entrants_prune(struct entrant *entrants, int count)
     }
 }
 
-double racer_time(const struct racer *racer)
+static double rounds_median(const struct racer *racer)
 {
     double times[ROUNDS_MOST];
     memcpy(times, racer->times, sizeof times);
-    return racer->rounds > 0 ? median_of(times, (size_t)racer->rounds) : 0;
+    return median_of(times, (size_t)racer->rounds);
+}
+
+static double level_of(const struct race *race, int round)
+{
+    double ratios[RACERS_MOST];
+    size_t count = 0;
+    for (int i = 0; i < race->count; i++) {
+        const struct racer *it = &race->racers[i];
+        if (it->rounds == race->rounds && !it->wrong)
+            ratios[count++] = it->times[round] / rounds_median(it);
+    }
+    return count > 0 ? median_of(ratios, count) : 1;
+}
+
+void race_times(struct race *race)
+{
+    double slowest = 0; /* of those that are left */
+    for (int i = 0; i < race->count; i++) {
+        struct racer *racer = &race->racers[i];
+        double times[ROUNDS_MOST];
+        for (int r = 0; r < racer->rounds; r++)
+            times[r] = racer->times[r] / level_of(race, r);
+        racer->time = median_of(times, (size_t)racer->rounds);
+        if (!racer->out)
+            slowest = fmax(slowest, racer->time);
+    }
+    for (int i = 0; i < race->count; i++)
+        if (race->racers[i].out && race->racers[i].rounds > 0)
+            race->racers[i].time = fmax(race->racers[i].time, slowest);
 }
 
 void racer_interval(const struct racer *racer, double *low, double *high)
 {
-    *low = *high = racer->rounds > 0 ? racer->times[0] : 0;
-    for (int r = 1; r < racer->rounds; r++) {
-        *low = fmin(*low, racer->times[r]);
-        *high = fmax(*high, racer->times[r]);
+    *low = *high = racer->time;
+    for (int r = 0; r < racer->rounds; r++) {
+        double scaled = racer->times[r] * racer->time / rounds_median(racer);
+        *low = fmin(*low, scaled);
+        *high = fmax(*high, scaled);
     }
 }
 
@@ -90,7 +120,7 @@ void racer_interval(const struct racer *racer, double *low, double *high)
 static int racer_compare(const void *a, const void *b)
 {
     const struct racer *x = a, *y = b;
-    double mine = racer_time(x), other = racer_time(y);
+    double mine = x->time, other = y->time;
     bool counts = !x->wrong && mine > 0, other_counts = !y->wrong && other > 0;
     if (counts != other_counts)
         return counts ? -1 : 1;
@@ -120,13 +150,14 @@ void race_prune(struct race *race)
     double far = race->rounds <= 1 ? FAR_FIRST : FAR_LATER;
     for (int i = 0; i < race->count; i++) /* it was not measured: it refuses, or failed */
         race->racers[i].out |= race->racers[i].rounds < race->rounds;
+    race_times(race);
     race_sort(race);
     int left = race_left(race), half = (left + 1) / 2;
-    double best = race->count > 0 ? racer_time(&race->racers[0]) : 0;
+    double best = race->count > 0 ? race->racers[0].time : 0;
     for (int i = LEFT_LEAST; i < left; i++) {
         struct racer *racer = &race->racers[i];
         /* A median of one or two rounds may be that of a slow start. */
-        double optimistic = race->rounds <= TRUST_LEAST ? racer->least : racer_time(racer);
+        double optimistic = race->rounds <= TRUST_LEAST ? racer->least : racer->time;
         bool ties = optimistic <= (1 + TIE) * best;
         racer->out = !ties && (i >= half || racer->least > (1 + far) * best);
     }
@@ -140,8 +171,8 @@ bool race_is_settled(const struct race *race)
 
 double race_margin(const struct race *race)
 {
-    double first = race->count > 1 ? racer_time(&race->racers[0]) : 0;
-    double second = race->count > 1 ? racer_time(&race->racers[1]) : 0;
+    double first = race->count > 1 ? race->racers[0].time : 0;
+    double second = race->count > 1 ? race->racers[1].time : 0;
     return first > 0 && !race->racers[1].wrong ? second / first : 0;
 }
 
@@ -158,7 +189,7 @@ static double slowness_of(const char *text, const struct race *race)
     double best = INFINITY, mine = 0;
     for (int i = 0; race && i < race->count; i++) {
         const struct racer *it = &race->racers[i];
-        double time = racer_time(it);
+        double time = it->time;
         if (time > 0 && !it->wrong)
             best = fmin(best, time);
         if (strcmp(it->text, text) == 0)

@@ -7,8 +7,12 @@
  * Reproducible MPI Benchmarking is Still Not as Easy as You Think, IEEE TPDS 27(12), 2016). After each
  * round the slower half is out, and whatever is far behind: successive halving (Z. Karnin, T. Koren and O.
  * Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013), with two racers left at
- * least, so that the winner's margin is known. A racer's time is the median of its rounds. A model may
- * prune algorithms before the first round.
+ * least, so that the winner's margin is known. A model may prune algorithms before the first round.
+ *
+ * One round may be slower than another for all racers. The level of a round is the median, over the racers
+ * that were in all rounds, of their time in it over their own median. The time of a racer is the median of
+ * its times over the levels of their rounds. So a racer that was put out after a slow round is not slow for
+ * that; it is no faster than those that stayed, either, however lucky its few rounds were.
  *
  * Pure: no clock, no processes.
  */
@@ -27,7 +31,8 @@
 
 struct racer {
     char text[RACER_TEXT_MOST]; /* as -a takes it */
-    double times[ROUNDS_MOST];  /* us: the median of the iterations of each round */
+    double times[ROUNDS_MOST];  /* us: the median of the iterations of each round, from the first on */
+    double time;                /* us, as of race_times(); 0: it was not measured */
     double least;               /* us: of all iterations; 0: none */
     int rounds;                 /* that it was measured in */
     bool out;                   /* it is measured no more */
@@ -58,11 +63,11 @@ struct race {
 struct racer *race_racer(struct race *race, const char *text);
 void race_free(struct race *race);
 
-/* The median of its rounds; 0: it has none. */
-double racer_time(const struct racer *racer);
+/* Finds the time of each racer, by the rounds so far. */
+void race_times(struct race *race);
 
-/* The least and greatest of its rounds. Of 6 rounds or more it is an interval of the median of 95% at
- * least: 1 - 2/2^6. */
+/* The least and greatest of its rounds, over their median, times its time. Of 6 rounds or more it is an
+ * interval of the median of 95% at least: 1 - 2/2^6. */
 void racer_interval(const struct racer *racer, double *low, double *high);
 
 /* Marks what is predicted to take more than 4 times as long as the best prediction; not among the 3
@@ -70,7 +75,7 @@ void racer_interval(const struct racer *racer, double *low, double *high);
  * are within a factor of 1.8, so two that are wrong in opposite ways are at most 3.2 times apart. */
 void entrants_prune(struct entrant *entrants, int count);
 
-/* After a round: puts out the slower half, and what is far behind even in its best iteration. In the
+/* After a round: finds the times, and puts out the slower half, and what is far behind even in its best iteration. In the
  * first two rounds, none is out whose best iteration is as fast as the median of the best. */
 void race_prune(struct race *race);
 

@@ -11,9 +11,9 @@
 #include "base/text.h"
 
 #define CORNERS 4
-/* An algorithm that a cell lacks is taken for so many times as slow as its best: it refused, was wrong
- * or was not measured there. */
-#define LACKING 2.0
+/* An algorithm that a cell lacks is taken for so many times as slow as its best. Most were left out since their
+ * trend or a model puts them further behind than this; others refused, or were wrong. */
+#define LACKING 3.0
 
 void tuned_free(struct tuned *tuned)
 {

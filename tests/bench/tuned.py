@@ -1,36 +1,43 @@
 #!/usr/bin/env python3
-"""How good is `-a auto` with a file of `cctest tune`, and without, on a grid that was not tuned: other sizes, other ranks?
+"""How good is `-a auto` without and with a file of `cctest tune`, on a grid that was not tuned: other sizes, other ranks?
 
-For each cell of the grid the picks of both are measured beside the best of all algorithms. Two rounds of all algorithms find the six
-fastest. They and the picks are then measured in ten more rounds, each a job of its own, in another order. Of these the odd
-rounds say which algorithm is the best, and the even ones by how much a pick is slower: the median of the ratios of the rounds.
-A best that is chosen by the same times that it is compared by would always be a little too good.
-How often the median of the best itself differs by more than 5% between odd and even rounds says what the machine lets one see.
+`cctest tune` makes the file, unless --tuning names one. Cells of the grid are measured in a random order, until all are or the
+time is over. In each two jobs of all algorithms find the fastest
+ones. These and both picks then run in turn, in another order each time: 2 turns in each of 8 jobs, so that what changes in
+seconds or minutes, and the luck of one start, hit all of them. In each job the pick is held against the algorithm that is the
+best by the *other* jobs: one that is chosen by the same times that it is compared by would always be a little too good. That
+makes 8 ratios, pick / best. Their median says by how much the pick is slower; the second and the seventh of them, in order, hold
+the true median with 93%.
+
+By the median alone a cell is "within 5%" or not (strictly). It is "slower" if the whole interval is above 1.05, and "in doubt" if
+1.05 is inside: there the machine's noise does not let one tell. A table for each way to pick: shares of the cells, by ranks and
+by collective, and the cells that are slower.
 """
 import argparse
+import collections
 import json
 import pathlib
 import random
 import statistics
 import subprocess
 import tempfile
+import time
 
 COLLECTIVES = "allreduce,allgather,reduce_scatter,alltoall,broadcast,reduce,gather,scatter"
-ROUND_US = 2e4  # of the iterations of one algorithm in a round
-ROUNDS = 10
+TURN_US = 1e4  # of the iterations of one algorithm in a turn
+TURNS, JOBS = 2, 8
+FAST_MOST, FAST_FACTOR = 6, 1.5  # algorithms that may be the best: so many, and so many times the least time
 CLOSE = 1.05
+WAYS = "before: by the rules", "after: with the file"
+Cell = collections.namedtuple("Cell", "collective ranks size best picks ratios")  # picks, ratios: of each way
 
 
 def size_of(text):
     return int(text[:-1]) << {"K": 10, "M": 20, "G": 30}[text[-1]] if text[-1].isalpha() else int(text)
 
 
-def measure(cctest, collective, ranks, size, names, iterations):
-    """{algorithm: p50 in us} of one job; right data is the business of tests."""
-    words = [cctest, collective, "-a", ",".join(names), "--np", str(ranks), "-b", str(size), "-e", str(size), "-n", str(iterations),
-             "-w", "2", "-c", "0", "--json", "-"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    return {result_name(line): line["time_us"]["p50"] for line in json.loads(done.stdout)["results"]}
+def size_text(size):
+    return next((f"{size >> bits}{unit}" for bits, unit in ((20, "M"), (10, "K")) if size >> bits << bits == size and size >> bits), str(size))
 
 
 def result_name(line):
@@ -39,41 +46,96 @@ def result_name(line):
     return line["algorithm"] + options
 
 
-def pick(cctest, collective, ranks, size, tuning):
+def run(cctest, problem, *words):
+    collective, ranks, size = problem
+    command = [cctest, collective, "--np", str(ranks), "-b", str(size), "-e", str(size), "-c", "0", "--json", "-", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["results"]
+
+
+def measure(cctest, problem, names, iterations):
+    """{algorithm: us}, of one job: the median of its turns, each the median of its iterations. Right data is the business of tests."""
+    times = collections.defaultdict(list)
+    for line in run(cctest, problem, "-a", ",".join(names), "-n", str(iterations), "-w", "2"):
+        times[result_name(line)].append(line["time_us"]["p50"])
+    return {name: statistics.median(turns) for name, turns in times.items()}
+
+
+def pick(cctest, problem, tuning):
     """What auto takes. The file names an algorithm with its options, a rule without."""
-    words = [cctest, collective, "--np", str(ranks), "-b", str(size), "-e", str(size), "-n", "1", "-w", "0", "-c", "0", "--json", "-"]
-    done = subprocess.run(words + (["--tuning", tuning] if tuning else []), capture_output=True, text=True, check=True)
-    return result_name(json.loads(done.stdout)["results"][0])
+    return result_name(run(cctest, problem, "-n", "1", "-w", "0", *(["--tuning", tuning] if tuning else []))[0])
 
 
-def iterations(time):
-    return int(min(max(ROUND_US / time, 5), 200))
+def jobs_of(cctest, problem, picks):
+    """The times of each job, of the fastest algorithms and the picks."""
+    rough = [measure(cctest, problem, ["all"], 5) for _ in range(2)]
+    least = {name: min(times[name] for times in rough) for name in rough[0]}
+    order = sorted(least, key=least.get)
+    fast = [name for name in order[:FAST_MOST] if least[name] <= FAST_FACTOR * least[order[0]]]
+    names = list(dict.fromkeys(fast + picks))
+    iterations = int(min(max(TURN_US / max(least[name] for name in names), 3), 100))
+    for _ in range(JOBS):
+        turns = [random.sample(names, len(names)) for _ in range(TURNS)]
+        yield measure(cctest, problem, sum(turns, []), iterations)
 
 
-def cell(arguments, collective, ranks, size):
-    """(best, picks of both, their ratios to the best and that of the best to itself)"""
-    picks = [pick(arguments.cctest, collective, ranks, size, tuning) for tuning in (arguments.tuning, None)]
-    rough = [measure(arguments.cctest, collective, ranks, size, ["all"], 5) for _ in range(2)]
-    order = sorted(rough[0], key=lambda name: min(times[name] for times in rough))
-    names = list(dict.fromkeys(order[:6] + picks))
-    rounds, count = [], iterations(max(min(times[name] for times in rough) for name in names))
-    for _ in range(ROUNDS):
-        random.shuffle(names)
-        rounds.append(measure(arguments.cctest, collective, ranks, size, names, count))
-    best = min(names, key=lambda name: statistics.median(times[name] for times in rounds[0::2]))
-    ratios = [statistics.median(times[name] / times[best] for times in rounds[1::2]) for name in picks]
-    halves = [statistics.median(times[best] for times in half) for half in (rounds[0::2], rounds[1::2])]
-    return best, picks, ratios + [max(halves) / min(halves)]
+def judge(jobs, name):
+    """The ratio to the best by the other jobs, of each job."""
+    ratios = []
+    for i, times in enumerate(jobs):
+        others = jobs[:i] + jobs[i + 1 :]
+        best = min(times, key=lambda it: statistics.median(other[it] for other in others))
+        ratios.append(times[name] / times[best])
+    return sorted(ratios)
 
 
-def share(ratios):
-    return sum(ratio <= CLOSE for ratio in ratios) / len(ratios)
+def cell(cctest, tuning, problem):
+    picks = [pick(cctest, problem, None), pick(cctest, problem, tuning)]
+    jobs = list(jobs_of(cctest, problem, picks))
+    best = min(jobs[0], key=lambda name: statistics.median(times[name] for times in jobs))
+    return Cell(*problem, best, picks, [judge(jobs, name) for name in picks])
 
 
-def row(title, ratios):
-    tuned, ruled, noise = zip(*ratios)
-    print(f"| {title} | {len(ratios)} | {share(tuned):.0%} | {share(ruled):.0%} | {statistics.median(tuned):.2f} | "
-          f"{statistics.median(ruled):.2f} | {max(tuned):.2f} | {max(ruled):.2f} | {1 - share(noise):.0%} |", flush=True)
+def low(ratios):
+    return ratios[1]
+
+
+def high(ratios):
+    return ratios[-2]
+
+
+def verdict(ratios):
+    return "slower" if low(ratios) > CLOSE else "within" if high(ratios) <= CLOSE else "in doubt"
+
+
+def row(title, cells, way):
+    ratios = [it.ratios[way] for it in cells]
+    medians = [statistics.median(it) for it in ratios]
+    words = collections.Counter(map(verdict, ratios))
+    strict = sum(it <= CLOSE for it in medians)
+    shares = [f"{count / len(cells):.0%}" for count in (strict, words["within"], words["in doubt"], words["slower"])]
+    print(f"| {title} | {len(cells)} | {' | '.join(shares)} | {statistics.median(medians):.2f} | {max(medians):.2f} |")
+
+
+def table(cells, way):
+    print(f"\n### {WAYS[way]}\n\n| | cells | within 5% by the median | surely within | in doubt | surely slower | median ratio | worst |\n"
+          "| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for key in ("ranks", "collective"):
+        groups = dict.fromkeys(getattr(it, key) for it in cells)
+        for group in groups:
+            row(f"{group} ranks" if key == "ranks" else group, [it for it in cells if getattr(it, key) == group], way)
+    row("all", cells, way)
+    slower = [it for it in cells if verdict(it.ratios[way]) == "slower"]
+    for it in sorted(slower, key=lambda it: -statistics.median(it.ratios[way])):
+        print(f"\n- {it.collective} {it.ranks} ranks {size_text(it.size)}: {it.picks[way]} takes {statistics.median(it.ratios[way]):.2f} "
+              f"[{low(it.ratios[way]):.2f} to {high(it.ratios[way]):.2f}] times as long as {it.best}", end="")
+    print(flush=True)
+
+
+def tune(arguments, path):
+    words = [arguments.cctest, "tune", arguments.collectives, "--np", arguments.tuned_ranks.split(",")[-1], "--rank-counts",
+             arguments.tuned_ranks, "-b", "1K", "-e", "4M", "--budget", arguments.budget, "--json", path]
+    subprocess.run(words + (["--model", arguments.model] if arguments.model else []), check=True, stdout=subprocess.DEVNULL)
 
 
 def main():
@@ -83,39 +145,29 @@ def main():
     parser.add_argument("--tuned-ranks", default="2,3,4,6,8", help="of the file")
     parser.add_argument("--ranks", default="2,4,5,7", help="of the grid")
     parser.add_argument("--sizes", default="2K,8K,32K,128K,512K,2M", help="of the grid; the file has 1K to 4M by factors of 4")
-    parser.add_argument("--budget", default="600", help="seconds of cctest tune")
+    parser.add_argument("--budget", default="300", help="seconds of cctest tune")
+    parser.add_argument("--seconds", type=float, default=900, help="after which no further cell is measured, with the tuning")
     parser.add_argument("--tuning", help="a file that is there already")
-    parser.add_argument("--verbose", action="store_true", help="a line for each cell")
+    parser.add_argument("--model", help="that prunes what is tuned")
+    parser.add_argument("--cells", help="a file for the ratios of each cell, as JSON")
     arguments = parser.parse_args()
     random.seed(1)
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
+        tuning = arguments.tuning or str(pathlib.Path(folder) / "tuned.json")
         if not arguments.tuning:
-            arguments.tuning = str(pathlib.Path(folder) / "tuned.json")
-            subprocess.run([arguments.cctest, "tune", arguments.collectives, "--np", arguments.tuned_ranks.split(",")[-1], "--rank-counts",
-                            arguments.tuned_ranks, "-b", "1K", "-e", "4M", "--budget", arguments.budget, "--json", arguments.tuning],
-                           check=True, stdout=subprocess.DEVNULL)
-        study(arguments)
-
-
-def study(arguments):
-    everything, by_ranks = [], {}
-    print("| | cells | within 5%, tuned | by rule | median, tuned | by rule | worst, tuned | by rule | noise over 5% |\n"
-          "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for collective in arguments.collectives.split(","):
-        of_collective = []
-        for ranks in map(int, arguments.ranks.split(",")):
-            for size in map(size_of, arguments.sizes.split(",")):
-                best, picks, ratios = cell(arguments, collective, ranks, size)
-                of_collective.append(ratios)
-                by_ranks.setdefault(ranks, []).append(ratios)
-                if arguments.verbose:
-                    print(f"{collective} {ranks} {size}: best {best}; tuned {picks[0]} {ratios[0]:.2f}, rule {picks[1]} {ratios[1]:.2f}",
-                          flush=True)
-        everything += of_collective
-        row(collective, of_collective)
-    for ranks, ratios in by_ranks.items():
-        row(f"{ranks} ranks", ratios)
-    row("all", everything)
+            tune(arguments, tuning)
+        tuned = time.monotonic()
+        problems = [(collective, int(ranks), size_of(size)) for collective in arguments.collectives.split(",")
+                    for ranks in arguments.ranks.split(",") for size in arguments.sizes.split(",")]
+        cells = [cell(arguments.cctest, tuning, problem) for problem in random.sample(problems, len(problems))
+                 if time.monotonic() < began + arguments.seconds]
+    cells.sort(key=lambda it: problems.index(it[:3]))
+    if arguments.cells:
+        pathlib.Path(arguments.cells).write_text(json.dumps([it._asdict() for it in cells], indent=1))
+    for way in range(len(WAYS)):
+        table(cells, way)
+    print(f"\n{len(cells)} of {len(problems)} cells in {time.monotonic() - tuned:.0f} s, after {tuned - began:.0f} s of tuning")
 
 
 if __name__ == "__main__":

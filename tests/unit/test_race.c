@@ -94,6 +94,29 @@ static void test_ties(void **state)
     race_free(&modes);
 }
 
+/* The first round was 4 times as slow as the others: a racer that is out since has the time that it would have had in them. */
+static void test_levels(void **state)
+{
+    (void)state;
+    struct race race = {.ranks = 4};
+    const double slow[] = {40, 44, 60, 80}, later[] = {10, 11};
+    double low, high;
+    round_add(&race, slow, 4);
+    assert_int_equal(race_left(&race), 2);
+    for (int r = 0; r < 4; r++)
+        round_add(&race, later, 2);
+    race_sort(&race);
+    assert_string_equal(race.racers[2].text, "c");
+    assert_true(race.racers[0].time == 10 && race.racers[2].time == 15 && race.racers[3].time == 20);
+    racer_interval(&race.racers[2], &low, &high);
+    assert_true(low == 15 && high == 15);
+    /* In the round that put it out, the others were unlucky. */
+    race_racer(&race, "c")->times[0] = 30;
+    race_times(&race);
+    assert_true(race_racer(&race, "c")->time == 11);
+    race_free(&race);
+}
+
 /* One that a round did not measure has failed, and wrong data never wins. */
 static void test_failures(void **state)
 {
@@ -207,7 +230,7 @@ int main(void)
         cmocka_unit_test(test_halving),    cmocka_unit_test(test_ties),
         cmocka_unit_test(test_failures),   cmocka_unit_test(test_hope),
         cmocka_unit_test(test_iterations), cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_predictions), cmocka_unit_test(test_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static void test_powers(void **state)
     tuned_free(tuned);
 }
 
-/* The next takes the place of one that refuses; one that a cell lacks counts for twice its best. */
+/* The next takes the place of one that refuses; one that a cell lacks counts for three times its best. */
 static void test_refusals(void **state)
 {
     (void)state;
