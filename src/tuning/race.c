@@ -19,10 +19,8 @@
 #define ROUND_TIME   2e4 /* us: of the iterations of one racer */
 #define ROUND_LEAST  5
 #define ROUND_MOST   200
-#define HOPELESS     3.0 /* times as slow as the best */
-/* Predictions. */
-#define PREDICTED_FAR   4.0 /* times the least */
-#define PREDICTED_LEAST 3   /* so many are measured in any case */
+#define HOPELESS     3.0 /* times as slow as the best, by the trend or a model */
+#define LIKELY_LEAST 3   /* algorithms that no prediction leaves out */
 
 struct racer *race_racer(struct race *race, const char *text)
 {
@@ -65,8 +63,7 @@ void entrants_prune(struct entrant *entrants, int count)
                 faster++;
                 best = fmin(best, entrants[k].predicted);
             }
-        entrants[i].far =
-            faster >= PREDICTED_LEAST && entrants[i].predicted > PREDICTED_FAR * best;
+        entrants[i].far = faster >= LIKELY_LEAST && entrants[i].predicted > HOPELESS * best;
     }
 }
 

@@ -70,9 +70,9 @@ void race_times(struct race *race);
  * interval of the median of 95% at least: 1 - 2/2^6. */
 void racer_interval(const struct racer *racer, double *low, double *high);
 
-/* Marks what is predicted to take more than 4 times as long as the best prediction; not among the 3
- * fastest, and never an algorithm of which nothing is predicted. By `make fidelity`, 90% of the predictions
- * are within a factor of 1.8, so two that are wrong in opposite ways are at most 3.2 times apart. */
+/* Marks what is predicted to take more than 3 times as long as the best prediction; not among the 3
+ * fastest, and never an algorithm of which nothing is predicted. How many winners that costs:
+ * tests/bench/README.md. */
 void entrants_prune(struct entrant *entrants, int count);
 
 /* After a round: finds the times, and puts out the slower half, and what is far behind even in its best iteration. In the

@@ -50,7 +50,7 @@ check_json interrupted.json 'd["status"] == "interrupted"' 'd["cells"]'
 
 # ---- a model prunes ----
 
-# Each message takes 10 us and nothing else costs: on 8 ranks a ring takes 14 times as long as the direct exchange, a tree 6 times.
+# Each message takes 10 us and nothing else costs: on 8 ranks a ring takes 14 times as long as the direct exchange.
 python3 - >made.model <<'PYTHON'
 import json
 path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 10, "send_overhead_us": 0, "receive_overhead_us": 0,
@@ -68,7 +68,7 @@ check_says '^  allreduce +8 +4K .* +[0-9]+ +[1-9][0-9]* +[0-9.]+  ' "$out"
 check_says '^cctest: rank 0: the model made.model was made on nowhere, and rank 0 runs on '
 check_json pruned.json 'd["options"]["model"] == "made.model"' 'd["unpredicted"] == 0' 'd["cells"][0]["pruned"] == []' \
     '{"algorithm": "ring", "predicted_us": 140} in d["cells"][1]["pruned"] or d["cells"][1]["pruned"]' \
-    'all(a["predicted_us"] > 40 for a in d["cells"][1]["pruned"])' \
+    'all(a["predicted_us"] > 30 for a in d["cells"][1]["pruned"])' \
     'not {a["algorithm"] for a in d["cells"][1]["pruned"]} & {a["algorithm"].split(":")[0] for a in d["cells"][1]["algorithms"]}' \
     'len(d["cells"][1]["pruned"]) + len(d["cells"][1]["algorithms"]) >= len(d["cells"][0]["algorithms"])'
 

@@ -87,35 +87,20 @@ check "NCCL's answers" cmp expected "$out"
 calls=("$(command -v python3)" "$repository/tests/system/mpi_calls.py")
 mkdir "$scratch/tmp"
 export TMPDIR=$scratch/tmp
-# shellcheck disable=SC2154 # lib.sh's
-if [[ $("$openmpi" --version 2>/dev/null) =~ "Open MPI"|OpenRTE ]] && "$openmpi" --allow-run-as-root -np 1 true; then
-    mpirun=("$openmpi" --allow-run-as-root --oversubscribe --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename)
-    for ranks in 4 3; do
-        run "${mpirun[@]}" rules -np $ranks "${calls[@]}" openmpi 4 64 4000 32768 1048576
-        check_status 0
-        check_says '^right$' "$out"
-    done
 
-    # Each size of a collective has another winner. By Open MPI's own counts of messages, it runs at each size what cctest calls
-    # so: every rank sends as many messages of every size to every rank as cctest's schedules of these winners do.
-    winners=()
+# winners ompi|mpich: each size of a collective gets another winner, of the lines "COLLECTIVE ALGORITHM..." of the standard input, in
+# the file winners. $winners and $named have them, with the sizes, for mpi_messages.py and mpi_calls.py.
+winners() {
+    local collective algorithms algorithm size
+    winners=() named=()
     while read -r collective algorithms; do
         size=1024
         for algorithm in $algorithms; do
             winners+=("$collective:$algorithm:$size")
+            named+=("$collective:$size")
             size=$((2 * size))
         done
-    done <<'ALGORITHMS'
-allreduce recursive-doubling ring rabenseifner linear
-allgather ring bruck:radix=2 recursive-doubling neighbor
-alltoall pairwise bruck:radix=2
-barrier dissemination:radix=2
-broadcast chain linear scatter-ring chain-k:fanout=4 split-binary binary knomial:radix=4 scatter-rd
-reduce linear chain binary binomial in-order-binary rabenseifner
-gather binomial linear
-scatter linear binomial
-reduce_scatter ring rec-halving butterfly
-ALGORITHMS
+    done
     python3 - "${winners[@]}" >tuned <<'PYTHON'
 import json, sys
 cells = []
@@ -126,20 +111,44 @@ for word in sys.argv[1:]:
                   "algorithms": times})
 print(json.dumps({"schema": 1, "version": "0.1.0", "command": "tune", "machine": {}, "options": {"protocol": "auto"}, "cells": cells}))
 PYTHON
-    cctest tune --tuning tuned --ompi winners
+    cctest tune --tuning tuned "--$1" winners
     check_status 0
     rm tuned
-    named=()
-    for winner in "${winners[@]}"; do
-        named+=("${winner%%:*}:${winner##*:}")
-    done
-    run "${mpirun[@]}" winners --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 --mca pml_monitoring_filename "$scratch/sent" \
-        -np 8 "${calls[@]}" openmpi "${named[@]}"
+}
+# They ran: every rank sent as many messages of every size to every rank as cctest's schedules of them do.
+winners_ran() {
     check_status 0
     check_says '^right$' "$out"
-    run "$repository/tests/system/ompi_messages.py" "$CCTEST" 8 "$scratch"/sent.*.prof -- "${winners[@]}"
+    run "$repository/tests/system/mpi_messages.py" "$CCTEST" 8 "$scratch"/sent.* -- "${winners[@]}"
     check_status 0
     check_says '^[0-9]+ messages as scheduled$' "$out"
+    rm -f "$scratch"/sent.* winners
+}
+
+# shellcheck disable=SC2154 # lib.sh's
+if [[ $("$openmpi" --version 2>/dev/null) =~ "Open MPI"|OpenRTE ]] && "$openmpi" --allow-run-as-root -np 1 true; then
+    mpirun=("$openmpi" --allow-run-as-root --oversubscribe --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename)
+    for ranks in 4 3; do
+        run "${mpirun[@]}" rules -np $ranks "${calls[@]}" openmpi 4 64 4000 32768 1048576
+        check_status 0
+        check_says '^right$' "$out"
+    done
+
+    # By Open MPI's own counts of messages.
+    winners ompi <<'ALGORITHMS'
+allreduce recursive-doubling ring rabenseifner linear
+allgather ring bruck:radix=2 recursive-doubling neighbor
+alltoall pairwise bruck:radix=2
+barrier dissemination:radix=2
+broadcast chain linear scatter-ring chain-k:fanout=4 split-binary binary knomial:radix=4 scatter-rd
+reduce linear chain binary binomial in-order-binary rabenseifner
+gather binomial linear
+scatter linear binomial
+reduce_scatter ring rec-halving butterfly
+ALGORITHMS
+    run "${mpirun[@]}" winners --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 --mca pml_monitoring_filename "$scratch/sent" \
+        -np 8 "${calls[@]}" openmpi "${named[@]}"
+    winners_ran
 else
     echo "not tested: the file in Open MPI (its mpirun does not run here: scripts/setup --tests)"
 fi
@@ -150,6 +159,26 @@ if command -v mpiexec.hydra >/dev/null && ldconfig -p | grep -q libmpich.so.12; 
         check_status 0
         check_says '^right$' "$out"
     done
+    # By what it sends.
+    if ldd "$(ldconfig -p | sed -n 's/.*libmpich.so.12 .*=> //p' | head -1)" | grep -q libucp; then
+        winners mpich <<'ALGORITHMS'
+allreduce recursive-doubling rabenseifner
+allgather ring bruck:radix=2 recursive-doubling
+alltoall pairwise bruck:radix=2 scattered
+broadcast binomial scatter-ring scatter-rd
+reduce rabenseifner binomial
+gather binomial
+scatter binomial
+reduce_scatter pairwise rec-halving
+ALGORITHMS
+        run "${compiler[@]}" -shared -fPIC -o ucx_messages.so "$repository/tests/system/ucx_messages.c" -ldl
+        check_status 0
+        run env MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE="$scratch/winners" MPIR_CVAR_NOLOCAL=1 UCX_TLS=posix,self MESSAGES_SENT="$scratch/sent" \
+            mpiexec.hydra -genv LD_PRELOAD "$scratch/ucx_messages.so" -n 8 "${calls[@]}" mpich "${named[@]}"
+        winners_ran
+    else
+        echo "not tested: the choices of MPICH (it does not send over UCX)"
+    fi
     # MPICH reads it: a name that it does not have ends the job.
     sed -i 's/MPIR_Allreduce_intra_reduce_scatter_allgather/MPIR_Allreduce_intra_tango/' mpich.json
     run mpiexec.hydra -n 2 "${calls[@]}" mpich 64

@@ -212,9 +212,9 @@ static void test_noise(void **state)
 static void test_predictions(void **state)
 {
     (void)state;
-    struct entrant entrants[] = {{.text = "a", .predicted = 41}, {.text = "b", .predicted = 10},
-                                 {.text = "c", .predicted = 0},  {.text = "d", .predicted = 40},
-                                 {.text = "e", .predicted = 12}, {.text = "f", .predicted = 41}};
+    struct entrant entrants[] = {{.text = "a", .predicted = 31}, {.text = "b", .predicted = 10},
+                                 {.text = "c", .predicted = 0},  {.text = "d", .predicted = 30},
+                                 {.text = "e", .predicted = 12}, {.text = "f", .predicted = 31}};
     entrants_prune(entrants, 6);
     assert_true(entrants[0].far && entrants[5].far);
     assert_false(entrants[1].far || entrants[2].far || entrants[3].far || entrants[4].far);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Which algorithms Open MPI took, by the messages that its monitoring component counted (pml_monitoring_enable_output): each rank
-of a job writes how many messages of which size it sent to which rank. They are compared with the sums of cctest's own schedules.
+"""Which algorithms an MPI took, by the messages that each rank sent: those that Open MPI's monitoring component counted
+(pml_monitoring_enable_output), or that ucx_messages.c saw MPICH send. They are compared with the sums of cctest's own schedules.
 
-usage: ompi_messages.py CCTEST RANKS FILE... -- COLLECTIVE:ALGORITHM:SIZE...
+usage: mpi_messages.py CCTEST RANKS FILE... -- COLLECTIVE:ALGORITHM:SIZE...
 
 The files are those of the ranks; the words are what ran (bytes of the larger buffer of a rank), by cctest's names. Prints
 "N messages as scheduled", or what differs, with status 1."""
@@ -13,19 +13,21 @@ import sys
 
 
 def column(size):
-    """Of the counts of a pair: messages without bytes first, then by powers of two."""
+    """Of the counts of a pair, as Open MPI has them: messages without bytes first, then by powers of two."""
     return size.bit_length()
 
 
 def counted(paths):
-    """{(sender, receiver, column): messages} of collectives (I); what the program itself sends is E."""
+    """{(sender, receiver, column): messages}. Of Open MPI's lines those of collectives (I); what the program itself sends is E."""
     found = collections.Counter()
     for path in paths:
         for line in open(path):
-            words = line.rstrip("\n").split("\t")
-            if words[0] == "I":
-                for at, count in enumerate(map(int, words[5].split(","))):
-                    found[int(words[1]), int(words[2]), at] += count
+            kind, *words = line.rstrip("\n").split("\t")
+            if kind == "I":
+                for at, count in enumerate(map(int, words[4].split(","))):
+                    found[int(words[0]), int(words[1]), at] += count
+            elif kind == "S" and words[0] != words[1]:  # one to itself is a copy
+                found[int(words[0]), int(words[1]), column(int(words[2]))] += 1
     return +found
 
 
