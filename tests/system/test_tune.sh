@@ -79,12 +79,12 @@ check_status 0
 check_says '^cctest: rank 0: no prediction: the model has no link of these transports for ranks [0-9] and [0-9] \(same-cache\)'
 check_says '^# it could not predict [1-9][0-9]+ algorithms, which were not pruned$' "$out"
 check_json pruned.json 'd["unpredicted"] > 9' 'd["cells"][0]["pruned"] == []' 'len(d["cells"][0]["algorithms"]) == d["unpredicted"]'
-head -c 300 made.model >cut
-cctest tune allreduce --np 2 --model cut --json refused.json
+head -c 300 made.model >shortened
+cctest tune allreduce --np 2 --model shortened --json refused.json
 check_status 2
-check_says '^cctest: cut is cut off'
+check_says '^cctest: shortened is cut off'
 check_json refused.json 'd["status"] == "usage"'
-rm cut
+rm shortened
 
 # ---- auto by a file that is made ----
 
