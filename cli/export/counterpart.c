@@ -90,7 +90,8 @@ static const struct tuned_algorithm *lacking_in(const struct tuned *tuned,
                                                 const struct peer_library *library,
                                                 const struct tuned_cell *cell)
 {
-    return pick_of(tuned, library, cell).algorithm == &cell->algorithms[0] ? NULL : &cell->algorithms[0];
+    const struct tuned_algorithm *winner = &cell->algorithms[0];
+    return pick_of(tuned, library, cell).algorithm == winner ? NULL : winner;
 }
 
 /* "64K on 4 ranks (ring, 1.12 times as long)". */
