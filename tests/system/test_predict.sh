@@ -5,15 +5,7 @@
 cd "$scratch" || exit 1
 
 # A model of nothing but 10 us a message, 1 ns a byte and 0.5 ns a combined byte, between hosts.
-python3 - >textbook <<'PYTHON'
-import json
-path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 10, "send_overhead_us": 0, "receive_overhead_us": 0,
-        "send_ns_per_byte": [], "receive_ns_per_byte": [], "sharing": 0, "combines_apart": False, "wire_ns_per_byte": 1, "gap_us": 0, "window_bytes": 0}
-model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 64, "caches": 1, "cache_cores": 64, "start_us": 0, "core_switch_us": 0,
-         "copy_overhead_us": 0, "copy_ns_per_byte": [], "bus_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0.5]]}],
-         "links": [{"transport": "tcp", "distance": "network", "port": "none", "paths": [path]}], "residuals": []}
-json.dump({"schema": 1, "version": "0.1.0", "model": model}, open(1, "w"))
-PYTHON
+"$repository/tests/system/textbook.py" tcp network none 10 1 0.5 >textbook
 keep_json textbook
 
 predicted() { # predicted COLLECTIVE ALGORITHM SIZE ARGUMENT...: the time, in us
@@ -46,7 +38,7 @@ started=$SECONDS
 RUN_LIMIT=120 cctest predict allreduce -a recursive-doubling --shape 1024x64 --model textbook -b 64K -e 64K
 check_says 'the model has no link of these transports for ranks 0 and [0-9]+ \(same-cache\)' "$err"
 sed 's/"network"/"same-cache"/' textbook >local
-sed 's/"cores": 64/"cores": 65536/' local >large
+sed 's/"cores": 4096/"cores": 65536/' local >large
 RUN_LIMIT=120 cctest predict allreduce,barrier -a recursive-doubling,dissemination --np 65536 --model large -b 64K -e 64K -v
 check_status 0
 check_says 'allreduce recursive-doubling, 65536 bytes: rank 0 stands for all, since the numbers of its peers differ in the same' "$err"

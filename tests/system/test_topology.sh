@@ -9,16 +9,7 @@ private_machine "$@"
 . "$(dirname -- "$0")/hosts.sh"
 cd "$scratch" || exit 1
 
-python3 - >model <<'PYTHON'
-import json
-path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 1, "send_overhead_us": 0, "receive_overhead_us": 0,
-        "send_ns_per_byte": [], "receive_ns_per_byte": [], "sharing": 0, "combines_apart": False, "wire_ns_per_byte": 1, "gap_us": 0, "window_bytes": 0}
-links = [{"transport": "tcp", "distance": far, "port": "rank", "paths": [path]} for far in ("same-cache", "network")]
-model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 4096, "caches": 1, "cache_cores": 4096, "start_us": 0, "core_switch_us": 0,
-         "copy_overhead_us": 0, "copy_ns_per_byte": [], "bus_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": []}],
-         "links": links, "residuals": []}
-json.dump({"schema": 1, "version": "0.1.0", "model": model}, open(1, "w"))
-PYTHON
+"$repository/tests/system/textbook.py" tcp same-cache,network rank 1 1 0 >model
 
 placed() { cctest predict "$1" -a "$2" --np "$3" --topology "$4" --model model -b "$5" -e "$5" "${@:6}"; }
 

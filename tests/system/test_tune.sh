@@ -51,15 +51,7 @@ check_json interrupted.json 'd["status"] == "interrupted"' 'd["cells"]'
 # ---- a model prunes ----
 
 # Each message takes 10 us and nothing else costs: on 8 ranks a ring takes 14 times as long as the direct exchange.
-python3 - >made.model <<'PYTHON'
-import json
-path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 10, "send_overhead_us": 0, "receive_overhead_us": 0,
-        "send_ns_per_byte": [], "receive_ns_per_byte": [], "combines_apart": False, "wire_ns_per_byte": 0, "window_bytes": 0}
-model = {"host": "nowhere", "processor": "none", "made": "never", "cores": 64, "start_us": 0, "core_switch_us": 0,
-         "copy_overhead_us": 0, "copy_ns_per_byte": [], "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0]]}],
-         "links": [{"transport": "shm", "distance": "same-cache", "port": "none", "paths": [path]}], "residuals": []}
-print(json.dumps({"schema": 1, "version": "0.1.0", "model": model}))
-PYTHON
+"$repository/tests/system/textbook.py" shm same-cache none 10 0 0 >made.model
 cctest tune allreduce --np 8 --rank-counts 2,8 -b 4K -e 4K --budget 60 --model made.model --json pruned.json
 check_status 0
 check_says '^# the model pruned [1-9][0-9]* of [1-9][0-9]+ algorithms, which it predicts to be far behind, in [0-9.]+ s$' "$out"
