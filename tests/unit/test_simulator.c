@@ -1,6 +1,6 @@
 /*
  * test_simulator.c - the simulator: textbook parameters give the textbook's formulas exactly, one rank
- * stands for all where it may, flows share fairly, and every algorithm comes to its end.
+ * stands for all where it may, and every algorithm comes to its end.
  *
  * The formulas are those of HCCL's documentation and of Thakur, Rabenseifner and Gropp ("Optimization
  * of collective communication operations in MPICH", 2005): a message of m bytes takes a + m b, and
@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
-#include "simulate/flows.h"
 #include "simulate/simulator.h"
 
 #define ALPHA 10.0 /* us */
@@ -489,48 +488,6 @@ static void one_rank_stands_for_all_groups(void **state)
     assert_true(all > 400 && found > 20);
 }
 
-/* Three links in a row; one flow along all, one on each, and two more on the last one. The last link
- * gives each of its four flows a quarter; the others what is left of theirs. */
-static void flows_share_fairly(void **state)
-{
-    (void)state;
-    static const double capacities[] = {1, 1, 1};
-    static const uint32_t along[] = {0, 1, 2}, single[] = {0, 1, 2, 2, 2};
-    struct flows *flows = flows_create(capacities, 3, 3);
-    assert_non_null(flows);
-    assert_true(flows_start(flows, 0, 1, 10, along, 3, 100));
-    for (uint32_t i = 0; i < 5; i++)
-        assert_true(flows_start(flows, 0, 1, 10, &single[i], 1, i));
-    flows_settle(flows, 0);
-    assert_float_equal(flows_next(flows), 4.0 / 3, 1e-9); /* the rest of links 0 and 1: 3/4 */
-    assert_true(flows_end(flows) <= 1);
-    assert_true(flows_end(flows) <= 1);
-    flows_settle(flows, 4.0 / 3);
-    assert_float_equal(flows_next(flows), 4, 1e-9);
-    for (int i = 0; i < 4; i++)
-        flows_end(flows);
-    assert_true(flows_next(flows) == INFINITY);
-    flows_free(flows);
-}
-
-/* A flow that has less than its share leaves the rest to others. */
-static void a_slow_flow_leaves_the_rest(void **state)
-{
-    (void)state;
-    static const double capacity = 1;
-    static const uint32_t resource = 0;
-    struct flows *flows = flows_create(&capacity, 1, 1);
-    assert_non_null(flows);
-    assert_true(flows_start(flows, 0, 1, 0.1, &resource, 1, 0));
-    assert_true(flows_start(flows, 0, 0.9, 10, &resource, 1, 1));
-    flows_settle(flows, 0);
-    assert_float_equal(flows_next(flows), 1, 1e-9);
-    assert_int_equal(flows_end(flows), 1);
-    flows_settle(flows, 1);
-    assert_float_equal(flows_next(flows), 10, 1e-9);
-    flows_free(flows);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,8 +505,6 @@ int main(void)
         cmocka_unit_test(receivers_grant),
         cmocka_unit_test(one_rank_stands_for_all),
         cmocka_unit_test(one_rank_stands_for_all_groups),
-        cmocka_unit_test(flows_share_fairly),
-        cmocka_unit_test(a_slow_flow_leaves_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
