@@ -89,6 +89,65 @@ static bool peers_match(const struct programs *programs, const struct program_so
     return true;
 }
 
+/* The peer of a rank that is as far from it as rank 0's peer `first` from rank 0. */
+static int peer_at(const struct programs *programs, enum symmetry symmetry, int rank, int first)
+{
+    const struct shape *shape = programs->shape;
+    switch (symmetry) {
+    case SYMMETRY_RING:
+        return (rank + first) % programs->ranks;
+    case SYMMETRY_XOR:
+        return rank ^ first;
+    case SYMMETRY_GROUPS:
+        return shape_rank(shape, (shape->group[rank] + shape->group[first]) % shape->groups,
+                          (shape->local_rank[rank] + shape->local_rank[first]) %
+                              shape_size(shape, 0));
+    default:
+        return first;
+    }
+}
+
+/* Are the peers of all ranks, at the distances of rank 0's, of the kinds of rank 0's? */
+static bool kinds_match(const struct programs *programs, const struct program_source *source,
+                        enum symmetry symmetry)
+{
+    const struct rank_program *program = programs->program[0];
+    const int32_t *first = programs->peers[0];
+    bool *met = calloc((size_t)programs->ranks, sizeof *met), match = met != NULL;
+    for (uint32_t i = 0; i < program->count && match; i++) {
+        if (first[i] < 0 || met[first[i]])
+            continue;
+        met[first[i]] = true;
+        int kind = source->kind(source->context, 0, first[i]);
+        for (int rank = 1; rank < programs->ranks && match; rank++)
+            match = source->kind(source->context, rank,
+                                 peer_at(programs, symmetry, rank, first[i])) == kind;
+    }
+    free(met);
+    return match;
+}
+
+/* The programs that are compared with rank 0's: of an algorithm that says that its ranks are alike,
+ * few of them are. */
+#define COMPARED_MOST 16
+static bool all_are_compared(const struct program_source *source)
+{
+    const struct problem *problem = source->problem;
+    return !source->choice->algorithm->alike || problem->counts || problem->ring_place ||
+           problem->ranks <= COMPARED_MOST;
+}
+
+/* The next rank that is compared, behind this one: of few, the first and the last ones, and some
+ * between them, both odd and even. */
+static int next_compared(const struct program_source *source, int rank)
+{
+    int ranks = source->problem->ranks, few = COMPARED_MOST / 4;
+    if (all_are_compared(source) || rank < few || rank >= ranks - few)
+        return rank + 1;
+    int apart = ranks / (COMPARED_MOST / 2) | 1;
+    return rank + apart < ranks - few ? rank + apart : ranks - few;
+}
+
 /* Finds a symmetry that holds for all ranks; keeps only the program of rank 0. */
 static enum status symmetry_find(const struct program_source *source, struct programs *programs)
 {
@@ -96,7 +155,7 @@ static enum status symmetry_find(const struct program_source *source, struct pro
     int left = 0;
     for (int s = 0; s < SYMMETRIES; s++)
         left += holds[s] = symmetry_is_possible(programs, (enum symmetry)s);
-    for (int rank = 1; rank < programs->ranks && left > 0; rank++) {
+    for (int rank = 1; rank < programs->ranks && left > 0; rank = next_compared(source, rank)) {
         struct rank_program *program;
         int32_t *peers;
         enum status status = program_build(source, rank, &program, &peers);
@@ -112,8 +171,9 @@ static enum status symmetry_find(const struct program_source *source, struct pro
         free(program);
         free(peers);
     }
+    bool few = source->kind && !all_are_compared(source);
     for (int s = SYMMETRIES - 1; s >= 0; s--)
-        if (holds[s])
+        if (holds[s] && (!few || kinds_match(programs, source, (enum symmetry)s)))
             programs->symmetry = (enum symmetry)s;
     return STATUS_OK;
 }

@@ -6,6 +6,9 @@
  * as long as links and cores treat all ranks alike, too. "As far" means: the same distance around
  * the ring of ranks; the same bits flipped in the rank's number; or, where ranks form groups of one
  * size, the same distance around the ring of groups, and around that of the ranks in a group.
+ *
+ * Whether that is so the programs tell. Of an algorithm that says that all its ranks are alike, only
+ * some are written for it: the programs of p ranks with p messages each take p^2 time.
  */
 #ifndef CCTEST_SIMULATE_PROGRAMS_H
 #define CCTEST_SIMULATE_PROGRAMS_H

@@ -488,6 +488,38 @@ static void one_rank_stands_for_all_groups(void **state)
     assert_true(all > 400 && found > 20);
 }
 
+/* Those that say that their ranks are alike: the programs of all ranks, of up to 16, are so; of more
+ * ranks, of which some are looked at, rank 0 stands for all, where all are as far from each other, and
+ * not where one of them has a host of its own. */
+static void ranks_are_alike(void **state)
+{
+    (void)state;
+    int found = 0;
+    for (int i = 0; algorithms[i]; i++)
+        for (int c = 0; c < COLLECTIVES && algorithms[i]->alike; c++) {
+            struct choice choice = choice_of(algorithms[i]);
+            int node[33] = {[23] = 1};
+            if (!algorithm_serves(algorithms[i], (enum collective_id)c) ||
+                collective_of((enum collective_id)c)->counted)
+                continue;
+            for (int p = 2; p <= 33; p++) {
+                char why[256];
+                struct problem problem = problem_of((enum collective_id)c, p, (size_t)p * 12);
+                if (choice_refuses(&choice, &problem, why, sizeof why))
+                    continue;
+                bool alike = one_as_all(&choice, &problem, NULL);
+                bool elsewhere = p > 23 && one_as_all(&choice, &problem, node);
+                if (!alike || elsewhere)
+                    print_error("%s %s, %d ranks\n", problem.collective->name,
+                                algorithms[i]->name, p);
+                assert_true(alike && !elsewhere);
+                found++;
+            }
+        }
+    print_message("%d problems have ranks that are alike\n", found);
+    assert_true(found > 600);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +537,7 @@ int main(void)
         cmocka_unit_test(receivers_grant),
         cmocka_unit_test(one_rank_stands_for_all),
         cmocka_unit_test(one_rank_stands_for_all_groups),
+        cmocka_unit_test(ranks_are_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
