@@ -133,6 +133,7 @@ static void result_report(struct report *report, const struct job *job, int choi
                                   .root = job->root,
                                   .channels = job->channels,
                                   .is_predicted = true,
+                                  .simulated_ranks = prediction->simulated.ranks,
                                   .load = load,
                                   .groups = &group,
                                   .group_count = 1,

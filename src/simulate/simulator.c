@@ -39,7 +39,9 @@ static enum status result_take(struct sim_engine *engine, struct simulated *simu
     if (engine->is_long)
         return fail(STATUS_ERROR, "to simulate it takes more than %llu events: use cctest predict",
                     (unsigned long long)engine->simulation->events_most);
-    *simulated = (struct simulated){.first = engine->rank[0].end, .symmetry = programs->symmetry};
+    *simulated = (struct simulated){.first = engine->rank[0].end,
+                                    .ranks = (int)engine->ranks,
+                                    .symmetry = programs->symmetry};
     for (uint32_t r = 0; r < engine->ranks; r++) {
         if (engine->rank[r].left > 0)
             return fail(STATUS_ERROR,

@@ -30,6 +30,8 @@ check_says '^# predicted by the model textbook, made on nowhere, never: nothing 
 check "no word of iterations" sh -c "! grep -q warm-up '$out'"
 check_json all.json 'all(line["predicted"] and line["iterations"] == 0 and line["time_us"]["p50"] > 0 for line in d["results"])' \
     'd["status"] == "ok"' 'len({line["algorithm"] for line in d["results"]}) > 15'
+cctest predict broadcast -a binomial --shape 7x1 --model textbook -b 1K -e 1K --json one.json
+check_json one.json '[line["simulated_ranks"] for line in d["results"]] == [7]'
 cctest predict barrier -a all --shape 5x1 --model textbook
 check_status 0
 cctest predict alltoall --shape 5x1 --model textbook -b 1K -e 4K
@@ -51,6 +53,13 @@ RUN_LIMIT=120 cctest predict allreduce,barrier -a recursive-doubling,disseminati
 check_status 0
 check_says 'allreduce recursive-doubling, 65536 bytes: rank 0 stands for all, since the numbers of its peers differ in the same' "$err"
 check_says 'barrier dissemination, [0-9]+ bytes: rank 0 stands for all, since the peers of each are as far around the ring' "$err"
+check_says ' #wrong +simulated$' "$out"
+check_says '^ +65536 .* -  +1$' "$out"
+RUN_LIMIT=120 cctest predict broadcast,allreduce,reduce -a binomial,ring --np 65536 --model large -b 1M -e 1M --json many.json
+check_status 0
+check_json many.json '[line["simulated_ranks"] for line in d["results"]] == [65536, 1, 65536, 65536]'
+RUN_LIMIT=120 cctest predict allreduce -a recursive-doubling --np 4096 --model large --topology fat-tree:k=26 -b 64K -e 64K
+check_status 0
 RUN_LIMIT=120 cctest predict barrier -a dissemination --shape 65536x1 --model large
 check_says 'the model has no link' "$err"
 check "65,536 ranks in $((SECONDS - started)) s" test $((SECONDS - started)) -lt 60
