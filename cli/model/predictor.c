@@ -27,15 +27,13 @@ void predictor_close(struct predictor *predictor)
     *predictor = (struct predictor){0};
 }
 
-/* The hosts of the ranks of the first group. */
 static int *nodes_of(const struct participants *participants)
 {
-    const struct rank_group group = split_group(participants->split, 0);
-    int *host = calloc((size_t)group.ranks, sizeof *host), *node = NULL;
-    for (int r = 0; host && r < group.ranks; r++)
-        host[r] = participants->members[group.members[r]].node;
+    int *host = calloc((size_t)participants->ranks, sizeof *host), *node = NULL;
+    for (int r = 0; host && r < participants->ranks; r++)
+        host[r] = participants->members[r].node;
     if (host)
-        node = hosts_number(host, group.ranks);
+        node = hosts_number(host, participants->ranks);
     free(host);
     return node;
 }
@@ -61,13 +59,12 @@ static enum status line_predict(const struct predictor *predictor, const struct 
     double *step_end = calloc((size_t)result->steps + 1, sizeof *step_end);
     if (!step_end)
         return fail(STATUS_ERROR, "out of memory for the times of %d steps", result->steps);
-    const struct rank_group group = split_group(predictor->split, 0);
     const struct prediction_setting setting = {.node = predictor->node,
                                                .events_most = EVENTS_MOST,
                                                .step_end = step_end,
                                                .steps = result->steps};
-    enum status status = prediction_make(job, &job->candidates[result->choice], result->asked, &group,
-                                         &setting, predictor->model, &prediction);
+    enum status status = prediction_make(job, &job->candidates[result->choice], result->asked,
+                                         predictor->split, &setting, predictor->model, &prediction);
     if (status == STATUS_OK)
         result->predicted_us = prediction.time;
     for (int s = 0; s < result->steps && status == STATUS_OK; s++)
@@ -82,7 +79,8 @@ void predictor_line(struct predictor *predictor, const struct job *job, struct r
     struct log own, *log = log_current();
     if (!predictor->model || !predictor->node)
         return;
-    if (result->ranks > RANKS_MOST) {
+    const struct shape *groups = predictor->split->groups;
+    if (groups->start[groups->groups] > RANKS_MOST) {
         if (!predictor->silent)
             say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
         predictor->silent = true;

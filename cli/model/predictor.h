@@ -8,7 +8,7 @@
 
 struct predictor {
     struct model *model; /* NULL: no predictions; freed by predictor_close() */
-    int *node;           /* of each rank of a group of the job */
+    int *node;           /* of each rank of the job */
     const struct split *split;
     bool silent; /* a line could not be predicted, which has been said */
 };

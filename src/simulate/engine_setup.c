@@ -201,7 +201,7 @@ static uint32_t host_of(const struct simulation *simulation, uint32_t rank)
 
 static bool host_cores_find(const struct simulation *simulation, struct core_map *cores)
 {
-    uint32_t ranks = (uint32_t)simulation->problem->ranks; /* and at most as many hosts */
+    uint32_t ranks = (uint32_t)simulation_ranks(simulation); /* and at most as many hosts */
     *cores = (struct core_map){.ranks = calloc(ranks, sizeof *cores->ranks),
                                     .first = calloc(ranks + 1, sizeof *cores->first),
                                     .most = (uint32_t)simulation->model->cores};
@@ -250,9 +250,9 @@ static size_t ranks_place(struct sim_engine *engine, const struct core_map *core
     const struct simulation *simulation = engine->simulation;
     uint32_t *placed = cores->ranks; /* counted again */
     size_t operations = 0;
-    memset(placed, 0, (size_t)simulation->problem->ranks * sizeof *placed);
+    memset(placed, 0, (size_t)simulation_ranks(simulation) * sizeof *placed);
     engine->has_cores = true;
-    for (uint32_t r = 0; r < (uint32_t)simulation->problem->ranks; r++) {
+    for (uint32_t r = 0; r < (uint32_t)simulation_ranks(simulation); r++) {
         uint32_t host = host_of(simulation, r), place = placed[host]++;
         engine->has_cores &= place < cores->most;
         if (r >= engine->ranks)
@@ -276,7 +276,7 @@ static size_t ranks_place(struct sim_engine *engine, const struct core_map *core
 
 static enum status ranks_open(struct sim_engine *engine)
 {
-    const int ranks = engine->simulation->problem->ranks;
+    const int ranks = simulation_ranks(engine->simulation);
     struct core_map cores;
     size_t operations = 0, epochs = 0, left = memory_available();
     bool found = host_cores_find(engine->simulation, &cores);
@@ -410,7 +410,7 @@ static enum status wires_open(struct sim_engine *engine)
 {
     const struct simulation *simulation = engine->simulation;
     const struct topology *topology = simulation->topology;
-    struct wiring wiring = {.ranks = (uint32_t)simulation->problem->ranks,
+    struct wiring wiring = {.ranks = (uint32_t)simulation_ranks(simulation),
                             .links = topology ? topology_links(topology) : 0};
     uint32_t resources = 4 * wiring.ranks + wiring.links;
     enum status status = STATUS_OK;

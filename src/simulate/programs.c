@@ -49,18 +49,20 @@ static bool symmetry_is_possible(const struct programs *programs, enum symmetry 
 /* What is needed to build programs. */
 struct program_source {
     const struct choice *choice;
-    const struct problem *problem;
+    const struct problem *problem; /* of each group */
+    int groups;
     int channels;
     link_kind *kind;
     const void *context;
 };
 
-static enum status program_build(const struct program_source *source, int rank,
+/* Of a rank of a group. */
+static enum status program_build(const struct program_source *source, int group, int rank,
                                  struct rank_program **program, int32_t **peers)
 {
     struct schedule *schedule;
-    enum status status = schedule_build(source->choice, source->problem, rank, source->channels,
-                                        true, &schedule);
+    enum status status = schedule_build(source->choice, &source->problem[group], rank,
+                                        source->channels, true, &schedule);
     if (status != STATUS_OK)
         return status;
     *program = schedule->count < UINT32_MAX ? rank_program_of(schedule, peers) : NULL;
@@ -158,7 +160,7 @@ static enum status symmetry_find(const struct program_source *source, struct pro
     for (int rank = 1; rank < programs->ranks && left > 0; rank = next_compared(source, rank)) {
         struct rank_program *program;
         int32_t *peers;
-        enum status status = program_build(source, rank, &program, &peers);
+        enum status status = program_build(source, 0, rank, &program, &peers);
         if (status != STATUS_OK)
             return status;
         bool equal = rank_programs_equal(program, programs->program[0]);
@@ -208,6 +210,30 @@ static struct rank_program *known_add(struct known *known, struct rank_program *
     return known->slots[at];
 }
 
+/* Of the ranks of a group, each at its place among the job's. */
+static enum status group_hold(const struct program_source *source, int group, struct known *known,
+                              struct programs *programs)
+{
+    const struct problem *problem = &source->problem[group];
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++) {
+        int member = problem_member(problem, rank);
+        struct rank_program *program;
+        if (programs->program[member]) /* rank 0's */
+            continue;
+        status = program_build(source, group, rank, &program, &programs->peers[member]);
+        if (status != STATUS_OK)
+            break;
+        programs->program[member] = known_add(known, program);
+        if (programs->program[member] == program)
+            programs->distinct[programs->distinct_count++] = program;
+        else
+            free(program);
+        programs->held++;
+    }
+    return status;
+}
+
 static enum status programs_hold(const struct program_source *source, struct programs *programs)
 {
     struct known known = {.size = 4};
@@ -218,46 +244,37 @@ static enum status programs_hold(const struct program_source *source, struct pro
         return fail(STATUS_ERROR, "out of memory for the programs of %d ranks", programs->ranks);
     enum status status = STATUS_OK;
     known_add(&known, programs->program[0]);
-    for (int rank = 1; rank < programs->ranks && status == STATUS_OK; rank++) {
-        struct rank_program *program;
-        status = program_build(source, rank, &program, &programs->peers[rank]);
-        if (status != STATUS_OK)
-            break;
-        programs->program[rank] = known_add(&known, program);
-        if (programs->program[rank] == program)
-            programs->distinct[programs->distinct_count++] = program;
-        else
-            free(program);
-        programs->held++;
-    }
+    for (int group = 0; group < source->groups && status == STATUS_OK; group++)
+        status = group_hold(source, group, &known, programs);
     free(known.slots);
     return status;
 }
 
-enum status programs_open(const struct choice *choice, const struct problem *problem, int channels,
-                          link_kind *kind, const void *context, bool symmetric,
+enum status programs_open(const struct choice *choice, const struct problem *problems, int groups,
+                          int channels, link_kind *kind, const void *context, bool symmetric,
                           struct programs *programs)
 {
     const struct program_source source = {.choice = choice,
-                                  .problem = problem,
+                                  .problem = problems,
+                                  .groups = groups,
                                   .channels = channels,
                                   .kind = kind,
                                   .context = context};
-    size_t ranks = (size_t)problem->ranks;
-    *programs = (struct programs){.ranks = problem->ranks,
+    size_t ranks = (size_t)problems->ranks * (size_t)groups;
+    *programs = (struct programs){.ranks = (int)ranks,
                                   .program = calloc(ranks, sizeof *programs->program),
                                   .peers = calloc(ranks, sizeof *programs->peers),
                                   .distinct = calloc(ranks, sizeof *programs->distinct),
-                                  .shape = problem->shape};
+                                  .shape = problems->shape};
     enum status status = STATUS_OK;
     if (!programs->program || !programs->peers || !programs->distinct)
         status = fail(STATUS_ERROR, "out of memory for the programs of %zu ranks", ranks);
-    if (status == STATUS_OK)
-        status = program_build(&source, 0, &programs->program[0], &programs->peers[0]);
+    if (status == STATUS_OK) /* the groups are in the order of their first ranks */
+        status = program_build(&source, 0, 0, &programs->program[0], &programs->peers[0]);
     if (status == STATUS_OK) {
         programs->distinct[programs->distinct_count++] = programs->program[0];
         programs->held = 1;
-        if (symmetric && ranks > 1)
+        if (symmetric && ranks > 1 && groups == 1)
             status = symmetry_find(&source, programs);
     }
     if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)

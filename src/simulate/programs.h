@@ -1,6 +1,8 @@
 /*
  * programs.h - the programs of all ranks, and whether one of them stands for all.
  *
+ * Ranks are those of the job: several groups of them may run at the same time, each its own problem.
+ *
  * Many algorithms treat all ranks alike: rank r does what rank 0 does, with peers that are as far
  * from it. Then all ranks do everything at the same time, and a simulation of rank 0 alone is exact,
  * as long as links and cores treat all ranks alike, too. "As far" means: the same distance around
@@ -36,13 +38,14 @@ struct programs {
     const struct shape *shape; /* of the problem; NULL: none */
 };
 
-/* Builds the schedules of all ranks. `kind`: of each pair of ranks, what must be equal where a
+/* Builds the schedules of all ranks of `groups` problems. With more than one, no rank stands for others;
+ * a single one has the job's ranks. `kind`: of each pair of ranks, what must be equal where a
  * symmetry is to hold (such as the class of the link); NULL: all pairs are alike. `symmetric`: false
  * holds the programs of all ranks in any case. Errors as of schedule_build(); STATUS_ERROR: memory
  * ran out. On success the caller calls programs_close(). */
 typedef int link_kind(const void *context, int rank, int peer);
-enum status programs_open(const struct choice *choice, const struct problem *problem, int channels,
-                          link_kind *kind, const void *context, bool symmetric,
+enum status programs_open(const struct choice *choice, const struct problem *problems, int groups,
+                          int channels, link_kind *kind, const void *context, bool symmetric,
                           struct programs *programs);
 void programs_close(struct programs *programs);
 

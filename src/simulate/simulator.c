@@ -20,7 +20,7 @@ static int kind_of(const void *context, int rank, int peer)
 /* Ranks that share cores wait for each other, so they are not alike. */
 static bool ranks_share_cores(const struct simulation *simulation)
 {
-    int ranks = simulation->problem->ranks, cores = simulation->model->cores, most = 0;
+    int ranks = simulation_ranks(simulation), cores = simulation->model->cores, most = 0;
     int *count = calloc((size_t)ranks + 1, sizeof *count);
     for (int r = 0; r < ranks && count; r++) {
         int *host = &count[simulation->node ? simulation->node[r] : 0];
@@ -112,9 +112,10 @@ static enum status dealt_simulate(const struct simulation *simulation, struct si
 {
     struct programs programs;
     bool shared = ranks_share_cores(simulation);
-    enum status status = programs_open(
-        simulation->choice, simulation->problem, simulation->channels, kind_of, simulation,
-        !simulation->each_rank && !simulation->topology && !shared, &programs);
+    bool alike = !simulation->each_rank && !simulation->topology && !shared;
+    enum status status =
+        programs_open(simulation->choice, simulation->problem, simulation->groups,
+                      simulation->channels, kind_of, simulation, alike, &programs);
     if (status != STATUS_OK)
         return status;
     status = shared ? phases_simulate(simulation, &programs, simulated)

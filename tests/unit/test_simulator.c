@@ -61,6 +61,7 @@ static struct simulation simulation_of(const struct model *model, const struct c
     return (struct simulation){.model = model,
                                .choice = choice,
                                .problem = problem,
+                               .groups = 1,
                                .channels = 1,
                                .datatype = datatype_find("float"),
                                .reduction = problem->collective->reduces ? reduction_find("sum")
@@ -206,6 +207,25 @@ static void hosts_share_a_port(void **state)
     simulation.node = node;
     assert_float_equal(time_of(&simulation), ALPHA + 3 * COUNT * 4 * BETA, 1e-6);
     counts_free(partners);
+}
+
+/* Groups that run at the same time share their hosts' ports. */
+static void groups_share_a_port(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1}, members[][2] = {{0, 2}, {1, 3}};
+    struct model *model = textbook(PORT_NODE);
+    model->links[0].distance = DISTANCE_NETWORK;
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problems[2];
+    for (int g = 0; g < 2; g++) {
+        problems[g] = problem_of(COLLECTIVE_BROADCAST, 2, COUNT);
+        problems[g].members = members[g];
+    }
+    struct simulation simulation = simulation_of(model, &choice, problems);
+    simulation.node = node;
+    simulation.groups = 2;
+    assert_float_equal(time_of(&simulation), ALPHA + 2 * COUNT * 4 * BETA, 1e-6);
 }
 
 /* On a ring of five, messages to the rank after the next one cross two links, each of which carries two
@@ -526,6 +546,7 @@ int main(void)
         cmocka_unit_test(textbook_formulas_come_out),
         cmocka_unit_test(messages_share_a_port),
         cmocka_unit_test(hosts_share_a_port),
+        cmocka_unit_test(groups_share_a_port),
         cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
         cmocka_unit_test(caches_part_ranks),
