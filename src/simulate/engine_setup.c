@@ -10,8 +10,16 @@
 #include "base/log.h"
 #include "memory/memory_limits.h"
 
-/* Of an operation, of its channel and of the tables of both. */
-#define OPERATION_BYTES (sizeof(struct sim_operation) + sizeof(struct sim_channel) + 64)
+/* Of an operation, of its channel, and of the program and the tables of both. */
+#define OPERATION_BYTES                                                                            \
+    (sizeof(struct program_operation) + sizeof(struct sim_operation) +                             \
+     sizeof(struct sim_channel) + 128)
+
+size_t engine_operations_most(void)
+{
+    size_t most = memory_available() / OPERATION_BYTES;
+    return most < NONE ? most : NONE - 1;
+}
 
 #define GOLDEN 0.6180339887498949 /* its multiples divide a round evenly, however many cores there are */
 
@@ -278,7 +286,7 @@ static enum status ranks_open(struct sim_engine *engine)
 {
     const int ranks = simulation_ranks(engine->simulation);
     struct core_map cores;
-    size_t operations = 0, epochs = 0, left = memory_available();
+    size_t operations = 0, epochs = 0;
     bool found = host_cores_find(engine->simulation, &cores);
     engine->core_count = cores.count;
     engine->rank = calloc(engine->ranks, sizeof *engine->rank);
@@ -287,11 +295,6 @@ static enum status ranks_open(struct sim_engine *engine)
         operations = ranks_place(engine, &cores, &epochs);
     free(cores.ranks);
     free(cores.first);
-    if (operations >= NONE || operations * OPERATION_BYTES > left)
-        return fail(STATUS_USAGE,
-                    "to simulate %d ranks with %zu operations takes %zu MiB of memory, and %zu are "
-                    "left: use fewer ranks",
-                    ranks, operations, operations * OPERATION_BYTES >> 20, left >> 20);
     engine->operation_count = (uint32_t)operations;
     engine->epoch_left = calloc(epochs + 1, sizeof *engine->epoch_left);
     if (!found || !engine->rank || !engine->cores || !engine->epoch_left)

@@ -46,16 +46,6 @@ static bool symmetry_is_possible(const struct programs *programs, enum symmetry 
     }
 }
 
-/* What is needed to build programs. */
-struct program_source {
-    const struct choice *choice;
-    const struct problem *problem; /* of each group */
-    int groups;
-    int channels;
-    link_kind *kind;
-    const void *context;
-};
-
 /* Of a rank of a group. */
 static enum status program_build(const struct program_source *source, int group, int rank,
                                  struct rank_program **program, int32_t **peers)
@@ -210,6 +200,37 @@ static struct rank_program *known_add(struct known *known, struct rank_program *
     return known->slots[at];
 }
 
+static enum status operations_check(const struct program_source *source, int ranks,
+                                    size_t operations)
+{
+    if (operations <= source->operations_most)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "%d ranks have %zu operations or more, and there is memory to simulate %zu: use fewer "
+                "ranks",
+                ranks, operations, source->operations_most);
+}
+
+/* Before all programs are written: by the fewest operations of some ranks. Rank 0, as a root, may have
+ * many more than others. */
+static enum status operations_estimate(const struct program_source *source,
+                                       const struct programs *programs)
+{
+    size_t fewest = programs->program[0]->count, ranks = (size_t)programs->ranks;
+    int last = source->problem->ranks - 1;
+    for (int i = 1; i <= 3 && fewest * ranks > source->operations_most; i++) {
+        struct rank_program *program;
+        int32_t *peers;
+        enum status status = program_build(source, 0, (int)((long)i * last / 3), &program, &peers);
+        if (status != STATUS_OK)
+            return status;
+        fewest = program->count < fewest ? program->count : fewest;
+        free(program);
+        free(peers);
+    }
+    return operations_check(source, programs->ranks, fewest * ranks);
+}
+
 /* Of the ranks of a group, each at its place among the job's. */
 static enum status group_hold(const struct program_source *source, int group, struct known *known,
                               struct programs *programs)
@@ -230,6 +251,8 @@ static enum status group_hold(const struct program_source *source, int group, st
         else
             free(program);
         programs->held++;
+        programs->operations += programs->program[member]->count;
+        status = operations_check(source, programs->ranks, programs->operations);
     }
     return status;
 }
@@ -250,35 +273,30 @@ static enum status programs_hold(const struct program_source *source, struct pro
     return status;
 }
 
-enum status programs_open(const struct choice *choice, const struct problem *problems, int groups,
-                          int channels, link_kind *kind, const void *context, bool symmetric,
-                          struct programs *programs)
+enum status programs_open(const struct program_source *source, struct programs *programs)
 {
-    const struct program_source source = {.choice = choice,
-                                  .problem = problems,
-                                  .groups = groups,
-                                  .channels = channels,
-                                  .kind = kind,
-                                  .context = context};
-    size_t ranks = (size_t)problems->ranks * (size_t)groups;
+    size_t ranks = (size_t)source->problem->ranks * (size_t)source->groups;
     *programs = (struct programs){.ranks = (int)ranks,
                                   .program = calloc(ranks, sizeof *programs->program),
                                   .peers = calloc(ranks, sizeof *programs->peers),
                                   .distinct = calloc(ranks, sizeof *programs->distinct),
-                                  .shape = problems->shape};
+                                  .shape = source->problem->shape};
     enum status status = STATUS_OK;
     if (!programs->program || !programs->peers || !programs->distinct)
         status = fail(STATUS_ERROR, "out of memory for the programs of %zu ranks", ranks);
     if (status == STATUS_OK) /* the groups are in the order of their first ranks */
-        status = program_build(&source, 0, 0, &programs->program[0], &programs->peers[0]);
+        status = program_build(source, 0, 0, &programs->program[0], &programs->peers[0]);
     if (status == STATUS_OK) {
         programs->distinct[programs->distinct_count++] = programs->program[0];
         programs->held = 1;
-        if (symmetric && ranks > 1 && groups == 1)
-            status = symmetry_find(&source, programs);
+        programs->operations = programs->program[0]->count;
+        if (source->symmetric && ranks > 1 && source->groups == 1)
+            status = symmetry_find(source, programs);
     }
     if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)
-        status = programs_hold(&source, programs);
+        status = operations_estimate(source, programs);
+    if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)
+        status = programs_hold(source, programs);
     if (status != STATUS_OK)
         programs_close(programs);
     return status;

@@ -31,6 +31,7 @@ struct programs {
     int ranks;
     enum symmetry symmetry;
     int held; /* programs: 1 where rank 0 stands for all, else those of all ranks */
+    size_t operations; /* of these */
     struct rank_program **program; /* of each; ranks with equal programs share them */
     int32_t **peers;               /* of each, by operation */
     struct rank_program **distinct; /* each program once */
@@ -38,15 +39,23 @@ struct programs {
     const struct shape *shape; /* of the problem; NULL: none */
 };
 
-/* Builds the schedules of all ranks of `groups` problems. With more than one, no rank stands for others;
- * a single one has the job's ranks. `kind`: of each pair of ranks, what must be equal where a
- * symmetry is to hold (such as the class of the link); NULL: all pairs are alike. `symmetric`: false
- * holds the programs of all ranks in any case. Errors as of schedule_build(); STATUS_ERROR: memory
- * ran out. On success the caller calls programs_close(). */
+/* Of each pair of ranks, what must be equal where a symmetry is to hold, such as the class of the link. */
 typedef int link_kind(const void *context, int rank, int peer);
-enum status programs_open(const struct choice *choice, const struct problem *problems, int groups,
-                          int channels, link_kind *kind, const void *context, bool symmetric,
-                          struct programs *programs);
+
+struct program_source {
+    const struct choice *choice;
+    const struct problem *problem; /* of each group; a single one has the job's ranks */
+    int groups;
+    int channels;
+    bool symmetric; /* one rank may stand for all: of a single group */
+    link_kind *kind; /* NULL: all pairs are alike */
+    const void *context;
+    size_t operations_most; /* that may be held, of all ranks */
+};
+
+/* Builds the schedules of all ranks. Errors as of schedule_build(); STATUS_USAGE: they have more than
+ * operations_most; STATUS_ERROR: memory ran out. On success the caller calls programs_close(). */
+enum status programs_open(const struct program_source *source, struct programs *programs);
 void programs_close(struct programs *programs);
 
 /* How far a peer is from a rank, under a symmetry: the peer that rank 0 has at that distance. */

@@ -113,9 +113,15 @@ static enum status dealt_simulate(const struct simulation *simulation, struct si
     struct programs programs;
     bool shared = ranks_share_cores(simulation);
     bool alike = !simulation->each_rank && !simulation->topology && !shared;
-    enum status status =
-        programs_open(simulation->choice, simulation->problem, simulation->groups,
-                      simulation->channels, kind_of, simulation, alike, &programs);
+    const struct program_source source = {.choice = simulation->choice,
+                                          .problem = simulation->problem,
+                                          .groups = simulation->groups,
+                                          .channels = simulation->channels,
+                                          .symmetric = alike,
+                                          .kind = kind_of,
+                                          .context = simulation,
+                                          .operations_most = engine_operations_most()};
+    enum status status = programs_open(&source, &programs);
     if (status != STATUS_OK)
         return status;
     status = shared ? phases_simulate(simulation, &programs, simulated)
