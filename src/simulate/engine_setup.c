@@ -343,6 +343,7 @@ struct wiring {
     double *capacity; /* bytes per us */
     size_t room;      /* of engine->routes */
     size_t used;
+    uint32_t longest;       /* route */
     uint32_t ranks, shared; /* of the job; of rank 0's host */
     uint32_t links;         /* of the topology, the first of which is resource 4 * ranks */
 };
@@ -394,8 +395,8 @@ static enum status channel_wire(struct sim_engine *engine, struct wiring *wiring
     if (wiring->used + most > wiring->room) {
         size_t room = 2 * wiring->room + 16 * most;
         uint32_t *routes = realloc(engine->routes, room * sizeof *routes);
-        if (!routes)
-            return fail(STATUS_ERROR, "out of memory for the ways of %u channels",
+        if (!routes || room > UINT32_MAX)
+            return fail(STATUS_ERROR, "out of memory for the ways of %u channels: use fewer ranks",
                         engine->channel_count);
         engine->routes = routes;
         wiring->room = room;
@@ -406,6 +407,7 @@ static enum status channel_wire(struct sim_engine *engine, struct wiring *wiring
     if (topology)
         links_add(engine, wiring, channel, wire);
     channel->resources = (uint32_t)wiring->used - channel->first_resource;
+    wiring->longest = channel->resources > wiring->longest ? channel->resources : wiring->longest;
     return STATUS_OK;
 }
 
@@ -425,8 +427,7 @@ static enum status wires_open(struct sim_engine *engine)
     for (uint32_t c = 0; c < engine->channel_count && status == STATUS_OK; c++)
         status = channel_wire(engine, &wiring, &engine->channels[c]);
     if (status == STATUS_OK)
-        engine->flows = flows_create(wiring.capacity, resources,
-                                     2 + (topology ? (uint32_t)topology_route_most(topology) : 0));
+        engine->flows = flows_create(wiring.capacity, resources, wiring.longest);
     free(wiring.capacity);
     if (status == STATUS_OK && !engine->flows)
         return fail(STATUS_ERROR, "out of memory for %u links", resources);

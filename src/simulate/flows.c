@@ -78,7 +78,7 @@ struct flows *flows_create(const double *capacities, uint32_t resources, uint32_
     struct flows *flows = calloc(1, sizeof *flows);
     if (!flows)
         return NULL;
-    *flows = (struct flows){.resource_count = resources, .hops_most = hops, .free = NONE};
+    *flows = (struct flows){.resource_count = resources, .hops_most = hops > 0 ? hops : 1, .free = NONE};
     flows->resources = calloc((size_t)resources + 1, sizeof *flows->resources);
     flows->changed = calloc((size_t)resources + 1, sizeof *flows->changed);
     if (!flows->resources || !flows->changed ||

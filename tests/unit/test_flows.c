@@ -57,6 +57,19 @@ static void a_slow_flow_leaves_the_rest(void **state)
     flows_free(flows);
 }
 
+/* A flow that shares nothing has its own limit. */
+static void a_flow_alone_has_its_limit(void **state)
+{
+    (void)state;
+    struct flows *flows = flows_create(NULL, 0, 0);
+    assert_non_null(flows);
+    assert_true(flows_start(flows, 1, 6, 2, NULL, 0, 5));
+    flows_settle(flows, 1);
+    assert_float_equal(flows_next(flows), 4, 1e-9);
+    assert_int_equal(flows_end(flows), 5);
+    flows_free(flows);
+}
+
 /* ---- random networks ---- */
 
 #define RESOURCES 9
@@ -208,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flows_share_fairly),
         cmocka_unit_test(a_slow_flow_leaves_the_rest),
+        cmocka_unit_test(a_flow_alone_has_its_limit),
         cmocka_unit_test(random_flows_share_fairly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
