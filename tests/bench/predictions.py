@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 
 import programs
@@ -24,7 +25,7 @@ def model_write(path):
     message = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 5, "send_overhead_us": 0.5,
                "receive_overhead_us": 0.5, "send_ns_per_byte": [[1, 0.1]], "receive_ns_per_byte": [[1, 0.1]],
                "combines_apart": False, "sharing": 1, "wire_ns_per_byte": 0.1, "window_bytes": 0}
-    model = {"host": "scale", "processor": "none", "made": "never", "cores": 1, "start_us": 0.2, "core_switch_us": 0,
+    model = {"host": "scale", "processor": "none", "made": "never", "cores": 1, "start_us": 0.2, "core_switch_us": 0, "bus_ns_per_byte": [],
              "copy_overhead_us": 0.05, "copy_ns_per_byte": [[1, 0.05]],
              "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0.1]]}],
              "links": [{"transport": "tcp", "distance": "network", "port": "node", "paths": [message]}],
@@ -50,8 +51,12 @@ def predict(options, model, collective, algorithm, ranks, topology):
     if process.returncode == 0:
         with open(results) as file:
             line["simulated_ranks"] = json.load(file)["results"][0]["simulated_ranks"]
+    elif process.returncode < 0:
+        line["left_out"] = "more than %g s" % options.predict_limit
+    elif "fewer ranks" in said:
+        line["left_out"] = said.partition("cctest: ")[2]
     else:
-        line["left_out"] = said.partition("cctest: ")[2] or "more than %g s" % options.predict_limit
+        sys.exit("scale: %s: %s" % (" ".join(command), said))
     return line
 
 
