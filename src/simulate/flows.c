@@ -44,8 +44,8 @@ struct flow_hop {
     uint32_t place; /* in the resource's list */
 };
 
-/* A resource's view of it. */
-struct crossing {
+/* A flow in the list of a resource: its hop there. */
+struct flow_place {
     uint32_t flow, hop;
 };
 
@@ -53,7 +53,7 @@ struct resource {
     double capacity; /* bytes per us */
     double most;     /* that all its flows together could have */
     double used;     /* by flows that are not open */
-    struct crossing *flows;
+    struct flow_place *flows;
     uint32_t count, room;
     uint32_t open, bound; /* flows that are open, and that it binds */
     bool changed;
@@ -139,13 +139,13 @@ static bool resource_add(struct resource *resource, uint32_t flow, uint32_t hop,
 {
     if (resource->count == resource->room) {
         uint32_t room = resource->room ? 2 * resource->room : 4;
-        struct crossing *list = realloc(resource->flows, room * sizeof *list);
+        struct flow_place *list = realloc(resource->flows, room * sizeof *list);
         if (!list)
             return false;
         resource->flows = list;
         resource->room = room;
     }
-    resource->flows[resource->count++] = (struct crossing){flow, hop};
+    resource->flows[resource->count++] = (struct flow_place){flow, hop};
     resource->most += most;
     return true;
 }
@@ -154,7 +154,7 @@ static void resource_remove(struct flows *flows, uint32_t number, uint32_t place
                             const struct fair_flow *flow)
 {
     struct resource *resource = &flows->resources[number];
-    const struct crossing moved = resource->flows[--resource->count];
+    const struct flow_place moved = resource->flows[--resource->count];
     resource->flows[place] = moved;
     flow_hops(flows, moved.flow)[moved.hop].place = place;
     resource->most = resource->count ? resource->most - flow->most : 0;

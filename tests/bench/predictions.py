@@ -24,7 +24,7 @@ RADIX = {1024: 16, 4096: 26, 16384: 42, 65536: 64}  # of the smallest fat tree o
 def model_write(path):
     message = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": 5, "send_overhead_us": 0.5,
                "receive_overhead_us": 0.5, "send_ns_per_byte": [[1, 0.1]], "receive_ns_per_byte": [[1, 0.1]],
-               "combines_apart": False, "sharing": 1, "wire_ns_per_byte": 0.1, "window_bytes": 0}
+               "combines_apart": False, "sharing": 1, "gap_us": 0, "wire_ns_per_byte": 0.1, "window_bytes": 0}
     model = {"host": "scale", "processor": "none", "made": "never", "cores": 1, "start_us": 0.2, "core_switch_us": 0, "bus_ns_per_byte": [],
              "copy_overhead_us": 0.05, "copy_ns_per_byte": [[1, 0.05]],
              "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": [[1, 0.1]]}],
