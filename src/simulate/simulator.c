@@ -96,7 +96,7 @@ static enum status phases_simulate(const struct simulation *simulation,
 /* Ranks are bound in turn. NULL: out of memory. */
 static int *cores_deal(const struct simulation *simulation)
 {
-    int ranks = simulation->problem->ranks, cores = simulation->model->cores;
+    int ranks = simulation_ranks(simulation), cores = simulation->model->cores;
     int *core = calloc((size_t)ranks, sizeof *core), *count = calloc((size_t)ranks, sizeof *count);
     for (int r = 0; r < ranks && core && count; r++)
         core[r] = count[simulation->node ? simulation->node[r] : 0]++ % cores;
@@ -137,7 +137,7 @@ enum status simulate(const struct simulation *simulation, struct simulated *simu
     if (!dealt.core && dealt.model->caches > 1) {
         dealt.core = core = cores_deal(simulation);
         if (!core)
-            return fail(STATUS_ERROR, "out of memory for %d ranks", simulation->problem->ranks);
+            return fail(STATUS_ERROR, "out of memory for %d ranks", simulation_ranks(simulation));
     }
     enum status status = dealt_simulate(&dealt, simulated);
     free(core);
