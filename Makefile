@@ -15,7 +15,7 @@
 #   make fidelity       how near predictions come to what is measured, by every algorithm (FIDELITY='--only shm --rounds 5')
 #   make rings          what the order of a ring gains on hosts with slow links (as root)
 #   make tuned          how near to the best is auto, before and after `cctest tune`, on sizes and ranks between (TUNED='--ranks 3,5 ...')
-#   make scale          the cost of many ranks: schedules, shared memory, start (SCALE='...')
+#   make scale          the cost of many ranks: schedules, shared memory, start, predictions (SCALE='...')
 #   make fleets         simulated fleets: is what is sick named, and nothing else (FLEETS='runs seed hosts')
 #   make culprit        is the bottleneck named right: slow links, slow hosts, late ranks (CULPRIT='runs seed'; as root)
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);

@@ -232,6 +232,7 @@ const struct algorithm alltoall_bruck = {
     .sent = "b * (non-zero base-k digits of 1 .. p-1)",
     .users = "MPICH, Open MPI, UCC",
     .options = {{"radix", 2, 65536, 2, RADIX}},
+    .alike = true,
     .write = bruck_alltoall,
 };
 
@@ -242,6 +243,7 @@ const struct algorithm alltoall_bruck_zero = {
     .rounds = "ceil(log2 p)",
     .sent = "b * (non-zero bits of 1 .. p-1)",
     .users = "Fan et al.",
+    .alike = true,
     .write = zero_alltoall,
 };
 

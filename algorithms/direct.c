@@ -127,6 +127,7 @@ const struct algorithm allgather_mesh = {
     .sent = "(p-1)b",
     .users = "HCCL, Open MPI, UCC, NCCL (symmetric)",
     .options = {{"concurrency", 0, 65536, 0, "peers in each round; 0: all at once"}},
+    .alike = true,
     .write = mesh_allgather,
 };
 

@@ -96,6 +96,7 @@ const struct algorithm alltoall_linear = {
     .rounds = "1",
     .sent = "(p-1)b",
     .users = "Open MPI, MSCCL",
+    .alike = true,
     .write = linear_alltoall,
 };
 
@@ -108,6 +109,7 @@ const struct algorithm alltoall_fullmesh = {
     .users = "HCCL",
     .options = {{"concurrency", 1, 65536, 8, "peers in flight, 1 or even"}},
     .refuses = fullmesh_refuses,
+    .alike = true,
     .write = fullmesh_alltoall,
 };
 
@@ -120,5 +122,6 @@ const struct algorithm alltoall_scattered = {
     .sent = "(p-1)b",
     .users = "MPICH, Open MPI (linear_sync), UCC",
     .options = {{"concurrency", 1, 65536, 32, "peers in a batch"}},
+    .alike = true,
     .write = scattered_alltoall,
 };

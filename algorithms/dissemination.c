@@ -50,5 +50,6 @@ const struct algorithm barrier_dissemination = {
     .sent = "at most (k-1) ceil(log_k p) signals",
     .users = "MPICH, Open MPI",
     .options = {{"radix", 2, 65536, 2, "base k: k-1 signals in each phase"}},
+    .alike = true,
     .write = dissemination_barrier,
 };

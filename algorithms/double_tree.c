@@ -34,17 +34,18 @@ struct halves {
     struct tree tree[2];
 };
 
-static struct halves halves_of(struct builder *b, const struct call *call, tree_shape *second)
+static struct halves halves_of(struct builder *b, const struct call *call,
+                               const struct tree_shape *second)
 {
     struct halves halves = {.group = {*call->group, group_on_lane(b, call->group)}};
-    halves.tree[0] = tree_of(b, &halves.group[0], tree_nccl, 0, call->root);
+    halves.tree[0] = tree_of(b, &halves.group[0], &tree_nccl, 0, call->root);
     halves.tree[1] = tree_of(b, &halves.group[1], second, 0, call->root);
     return halves;
 }
 
 static void dbt_broadcast(struct builder *b, const struct call *call)
 {
-    struct halves halves = halves_of(b, call, tree_second_below);
+    struct halves halves = halves_of(b, call, &tree_second_below);
     struct view from = view_cut(b, &call->source, 2), to = view_cut(b, &call->destination, 2);
     if (call->group->rank == call->root)
         put_copy(b, call->group, view_all(b, &to), view_all(b, &from));
@@ -55,7 +56,7 @@ static void dbt_broadcast(struct builder *b, const struct call *call)
 
 static void dbt_reduce(struct builder *b, const struct call *call)
 {
-    struct halves halves = halves_of(b, call, tree_second_below);
+    struct halves halves = halves_of(b, call, &tree_second_below);
     bool is_root = call->group->rank == call->root;
     struct view result = is_root ? call->destination : view_scratch(b, &call->source);
     struct view from = view_cut(b, &call->source, 2), to = view_cut(b, &result, 2);
@@ -65,7 +66,7 @@ static void dbt_reduce(struct builder *b, const struct call *call)
 
 static void dbt_allreduce(struct builder *b, const struct call *call)
 {
-    struct halves halves = halves_of(b, call, tree_second);
+    struct halves halves = halves_of(b, call, &tree_second);
     struct view from = view_cut(b, &call->source, 2), to = view_cut(b, &call->destination, 2);
     for (int i = 0; i < 2; i++) {
         struct message half = view_block(&to, i);

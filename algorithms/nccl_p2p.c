@@ -76,5 +76,6 @@ const struct algorithm alltoall_nccl_p2p = {
     .sent = "(p-1)b",
     .users = "NCCL",
     .options = {{"concurrency", 1, 65536, 8, "rounds in flight"}},
+    .alike = true,
     .write = nccl_alltoall,
 };

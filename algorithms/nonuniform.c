@@ -192,6 +192,7 @@ const struct algorithm reduce_scatter_nb = {
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
+    .alike = true,
     .write = nb_reduce_scatter,
 };
 
@@ -202,6 +203,7 @@ const struct algorithm reduce_scatter_nhr = {
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
+    .alike = true,
     .write = nhr_reduce_scatter,
 };
 
@@ -213,6 +215,7 @@ const struct algorithm reduce_scatter_pat = {
     .sent = "(p-1)b",
     .users = "NCCL",
     .options = {{"concurrency", 1, 65536, 65536, "blocks in a message"}},
+    .alike = true,
     .write = pat_reduce_scatter,
 };
 
@@ -234,6 +237,7 @@ const struct algorithm allgather_nhr = {
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL, Open MPI and UCC (sparbit)",
+    .alike = true,
     .write = nhr_allgather,
 };
 
@@ -245,6 +249,7 @@ const struct algorithm allgather_pat = {
     .sent = "(p-1)b",
     .users = "NCCL",
     .options = {{"concurrency", 1, 65536, 65536, "blocks in a message"}},
+    .alike = true,
     .write = pat_allgather,
 };
 
@@ -275,6 +280,7 @@ const struct algorithm allreduce_pat = {
     .rounds = "2ceil(log2 p) when full",
     .sent = "2(p-1)b",
     .options = {{"concurrency", 1, 65536, 65536, "blocks in a message"}},
+    .alike = true,
     .write = pat_allreduce,
 };
 

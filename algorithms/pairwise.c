@@ -122,6 +122,7 @@ const struct algorithm alltoall_pairwise = {
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "HCCL, Open MPI, UCC, MPICH",
+    .alike = true,
     .write = pairwise_alltoall,
 };
 
@@ -134,6 +135,7 @@ const struct algorithm alltoall_pairwise_xor = {
     .sent = "(p-1)b",
     .users = "MPICH",
     .refuses = xor_refuses,
+    .alike = true,
     .write = xor_alltoall,
 };
 
@@ -154,5 +156,6 @@ const struct algorithm reduce_scatter_pairwise = {
     .rounds = "p-1",
     .sent = "(p-1)b",
     .users = "MPICH",
+    .alike = true,
     .write = pairwise_reduce_scatter,
 };

@@ -142,6 +142,7 @@ const struct algorithm allgather_ring = {
     .sent = "(p-1)b",
     .users = "NCCL, Open MPI, MPICH, UCC, HCCL",
     .options = {OPTION_ORDER},
+    .alike = true,
     .write = ring_allgather,
 };
 
@@ -153,6 +154,7 @@ const struct algorithm reduce_scatter_ring = {
     .sent = "(p-1)b",
     .users = "NCCL, Open MPI, UCC, HCCL",
     .options = {OPTION_ORDER},
+    .alike = true,
     .write = ring_reduce_scatter,
 };
 
@@ -165,6 +167,7 @@ const struct algorithm allreduce_ring = {
     .sent = "2(p-1)b",
     .users = "NCCL, Open MPI, MPICH, UCC, HCCL",
     .options = {OPTION_ORDER},
+    .alike = true,
     .write = ring_allreduce,
 };
 

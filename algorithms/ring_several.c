@@ -158,6 +158,7 @@ const struct algorithm allgather_ring_bidir = {
     .sent = "(p-1)b",
     .users = "HCCL",
     .options = {OPTION_ORDER},
+    .alike = true,
     .write = bidir_allgather,
 };
 
@@ -170,6 +171,7 @@ const struct algorithm reduce_scatter_ring_bidir = {
     .sent = "(p-1)b",
     .users = "HCCL",
     .options = {OPTION_ORDER},
+    .alike = true,
     .write = bidir_reduce_scatter,
 };
 
@@ -182,6 +184,7 @@ const struct algorithm allreduce_ring_bidir = {
     .sent = "2(p-1)b",
     .users = "HCCL",
     .options = {OPTION_ORDER},
+    .alike = true,
     .write = bidir_allreduce,
 };
 
@@ -195,5 +198,6 @@ const struct algorithm allreduce_ring_multi = {
     .users = "NCCL",
     .options = {{"channels", 1, STRIDES_MOST, 2, "C: rings"}, OPTION_ORDER},
     .refuses = multi_refuses,
+    .alike = true,
     .write = multi_allreduce,
 };

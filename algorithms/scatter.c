@@ -38,25 +38,25 @@
 static void linear_scatter_on(struct builder *b, const struct group *g, int root,
                               const struct view *kept)
 {
-    tree_scatter(b, g, tree_chains, TREE_STAR, root, kept);
+    tree_scatter(b, g, &tree_chains, TREE_STAR, root, kept);
 }
 
 static void linear_gather_on(struct builder *b, const struct group *g, int root,
                              const struct view *kept)
 {
-    tree_gather(b, g, tree_chains, TREE_STAR, root, kept);
+    tree_gather(b, g, &tree_chains, TREE_STAR, root, kept);
 }
 
 void binomial_scatter_on(struct builder *b, const struct group *g, int root,
                          const struct view *kept)
 {
-    tree_scatter(b, g, tree_knomial, 2, root, kept);
+    tree_scatter(b, g, &tree_knomial, 2, root, kept);
 }
 
 static void binomial_gather_on(struct builder *b, const struct group *g, int root,
                                const struct view *kept)
 {
-    tree_gather(b, g, tree_knomial, 2, root, kept);
+    tree_gather(b, g, &tree_knomial, 2, root, kept);
 }
 
 static void linear_scatter(struct builder *b, const struct call *call)
@@ -83,19 +83,19 @@ static void knomial_scatter(struct builder *b, const struct call *call)
 {
     struct view kept = compose_scatter_begin(b, call);
     int radix = (int)call_option(call, "radix");
-    tree_scatter(b, call->group, tree_knomial, radix, call->root, &kept);
+    tree_scatter(b, call->group, &tree_knomial, radix, call->root, &kept);
 }
 
 static void knomial_gather(struct builder *b, const struct call *call)
 {
     struct view kept = compose_gather_begin(b, call);
     int radix = (int)call_option(call, "radix");
-    tree_gather(b, call->group, tree_knomial, radix, call->root, &kept);
+    tree_gather(b, call->group, &tree_knomial, radix, call->root, &kept);
 }
 
 static void gather_bcast_on(struct builder *b, const struct group *g, const struct view *all)
 {
-    struct tree tree = tree_of(b, g, tree_knomial, 2, 0);
+    struct tree tree = tree_of(b, g, &tree_knomial, 2, 0);
     struct message whole = view_all(b, all);
     binomial_gather_on(b, g, 0, all);
     tree_broadcast(b, g, &tree, whole, whole);
@@ -111,7 +111,7 @@ static void gather_bcast(struct builder *b, const struct call *call)
 static void linear_reduce_scatter(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
-    struct tree tree = tree_of(b, g, tree_chains, TREE_STAR, 0);
+    struct tree tree = tree_of(b, g, &tree_chains, TREE_STAR, 0);
     struct call second = *call;
     second.root = 0;
     if (g->size > 1)

@@ -28,7 +28,7 @@ static void split_binary_broadcast(struct builder *b, const struct call *call)
     const struct group *g = call->group;
     int p = g->size, v = (g->rank - call->root + p) % p;
     struct view halves = view_cut(b, v == 0 ? &call->source : &call->destination, 2);
-    struct tree tree = tree_of(b, g, tree_level, 0, call->root);
+    struct tree tree = tree_of(b, g, &tree_level, 0, call->root);
     struct message *going = message_array(b, tree.children);
     for (int i = 0; going && i < tree.children; i++)
         going[i] = half_of(&halves, (tree.child[i] - call->root + p) % p, false);

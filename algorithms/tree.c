@@ -42,7 +42,8 @@
 
 /* Broadcast. */
 
-static void broadcast_down(struct builder *b, const struct call *call, tree_shape *shape, int k)
+static void broadcast_down(struct builder *b, const struct call *call,
+                           const struct tree_shape *shape, int k)
 {
     const struct group *g = call->group;
     struct message to = view_all(b, &call->destination), from = view_all(b, &call->source);
@@ -76,35 +77,35 @@ static void linear_broadcast(struct builder *b, const struct call *call)
 
 static void chain_broadcast(struct builder *b, const struct call *call)
 {
-    broadcast_down(b, call, tree_chains, 1);
+    broadcast_down(b, call, &tree_chains, 1);
 }
 
 static void chains_broadcast(struct builder *b, const struct call *call)
 {
-    broadcast_down(b, call, tree_chains, (int)call_option(call, "fanout"));
+    broadcast_down(b, call, &tree_chains, (int)call_option(call, "fanout"));
 }
 
 static void binomial_broadcast(struct builder *b, const struct call *call)
 {
-    broadcast_down(b, call, tree_knomial, 2);
+    broadcast_down(b, call, &tree_knomial, 2);
 }
 
 static void binomial_near_broadcast(struct builder *b, const struct call *call)
 {
-    broadcast_down(b, call, tree_binomial_near, 0);
+    broadcast_down(b, call, &tree_binomial_near, 0);
 }
 
 static void knomial_broadcast(struct builder *b, const struct call *call)
 {
-    broadcast_down(b, call, tree_knomial, (int)call_option(call, "radix"));
+    broadcast_down(b, call, &tree_knomial, (int)call_option(call, "radix"));
 }
 
 /* Level or heap: the user chooses. */
 static const char *const binary_layouts[] = {"level", "heap", NULL};
 
-static tree_shape *binary_shape(const struct call *call)
+static const struct tree_shape *binary_shape(const struct call *call)
 {
-    return call_option(call, "layout") == 0 ? tree_level : tree_heap;
+    return call_option(call, "layout") == 0 ? &tree_level : &tree_heap;
 }
 
 static void binary_broadcast(struct builder *b, const struct call *call)
@@ -122,7 +123,8 @@ static struct message partial_result(struct builder *b, const struct call *call)
     return view_all(b, is_root ? &call->destination : &scratch);
 }
 
-static void reduce_up(struct builder *b, const struct call *call, tree_shape *shape, int k)
+static void reduce_up(struct builder *b, const struct call *call,
+                      const struct tree_shape *shape, int k)
 {
     struct tree tree = tree_of(b, call->group, shape, k, call->root);
     tree_reduce(b, call->group, &tree, view_all(b, &call->source), partial_result(b, call));
@@ -130,22 +132,22 @@ static void reduce_up(struct builder *b, const struct call *call, tree_shape *sh
 
 static void linear_reduce(struct builder *b, const struct call *call)
 {
-    reduce_up(b, call, tree_chains, TREE_STAR);
+    reduce_up(b, call, &tree_chains, TREE_STAR);
 }
 
 static void chain_reduce(struct builder *b, const struct call *call)
 {
-    reduce_up(b, call, tree_chains, 1);
+    reduce_up(b, call, &tree_chains, 1);
 }
 
 static void binomial_reduce(struct builder *b, const struct call *call)
 {
-    reduce_up(b, call, tree_knomial, 2);
+    reduce_up(b, call, &tree_knomial, 2);
 }
 
 static void knomial_reduce(struct builder *b, const struct call *call)
 {
-    reduce_up(b, call, tree_knomial, (int)call_option(call, "radix"));
+    reduce_up(b, call, &tree_knomial, (int)call_option(call, "radix"));
 }
 
 static void binary_reduce(struct builder *b, const struct call *call)
@@ -157,7 +159,7 @@ static void in_order_reduce(struct builder *b, const struct call *call)
 {
     const struct group *g = call->group;
     int last = g->size - 1;
-    struct tree tree = tree_of(b, g, tree_in_order, 0, 0);
+    struct tree tree = tree_of(b, g, &tree_in_order, 0, 0);
     struct message result = partial_result(b, call);
     tree_reduce(b, g, &tree, view_all(b, &call->source), result);
     if (call->root == last)
@@ -171,7 +173,8 @@ static void in_order_reduce(struct builder *b, const struct call *call)
 
 /* Up, and down again. */
 
-static void allreduce_up_down(struct builder *b, const struct call *call, tree_shape *shape, int k)
+static void allreduce_up_down(struct builder *b, const struct call *call,
+                              const struct tree_shape *shape, int k)
 {
     struct message all = view_all(b, &call->destination);
     struct tree tree = tree_of(b, call->group, shape, k, 0);
@@ -181,17 +184,17 @@ static void allreduce_up_down(struct builder *b, const struct call *call, tree_s
 
 static void linear_allreduce(struct builder *b, const struct call *call)
 {
-    allreduce_up_down(b, call, tree_chains, TREE_STAR);
+    allreduce_up_down(b, call, &tree_chains, TREE_STAR);
 }
 
 static void binomial_allreduce(struct builder *b, const struct call *call)
 {
-    allreduce_up_down(b, call, tree_knomial, 2);
+    allreduce_up_down(b, call, &tree_knomial, 2);
 }
 
 static void knomial_allreduce(struct builder *b, const struct call *call)
 {
-    allreduce_up_down(b, call, tree_knomial, (int)call_option(call, "radix"));
+    allreduce_up_down(b, call, &tree_knomial, (int)call_option(call, "radix"));
 }
 
 static void binary_allreduce(struct builder *b, const struct call *call)
@@ -201,7 +204,7 @@ static void binary_allreduce(struct builder *b, const struct call *call)
 
 static void nccl_allreduce(struct builder *b, const struct call *call)
 {
-    allreduce_up_down(b, call, tree_nccl, 0);
+    allreduce_up_down(b, call, &tree_nccl, 0);
 }
 
 /* clang-format off */

@@ -133,6 +133,7 @@ static void result_report(struct report *report, const struct job *job, int choi
                                   .root = job->root,
                                   .channels = job->channels,
                                   .is_predicted = true,
+                                  .simulated_ranks = prediction->simulated.ranks,
                                   .load = load,
                                   .groups = &group,
                                   .group_count = 1,
@@ -160,7 +161,6 @@ static void symmetry_say(const struct job *job, int choice, size_t bytes,
 
 /* The load comes first: one that is too large is refused at once. */
 static enum status line_predict(const struct job *job, int choice, size_t bytes,
-                                const struct rank_group *group,
                                 const struct prediction_setting *setting,
                                 const struct model *model, const struct absent_ranks *absent,
                                 struct report *report)
@@ -169,7 +169,7 @@ static enum status line_predict(const struct job *job, int choice, size_t bytes,
     struct link_load *load;
     enum status status = load_make(job, choice, bytes, absent, &load);
     if (status == STATUS_OK)
-        status = prediction_make(job, &job->candidates[choice], bytes, group, setting, model,
+        status = prediction_make(job, &job->candidates[choice], bytes, &absent->split, setting, model,
                                  &prediction);
     if (status == STATUS_OK) {
         symmetry_say(job, choice, bytes, &prediction.simulated);
@@ -184,7 +184,6 @@ static enum status lines_predict(const struct job *job, const struct model *mode
 {
     const struct prediction_setting setting = {
         .node = absent->node, .topology = absent->placed.topology, .end = absent->placed.end};
-    const struct rank_group all = split_group(&absent->split, 0);
     enum status status = STATUS_OK;
     for (int first = 0, end; first < job->candidate_count && status == STATUS_OK; first = end) {
         end = job_contest_end(job, first);
@@ -193,7 +192,7 @@ static enum status lines_predict(const struct job *job, const struct model *mode
              bytes = job_next_size(job, longest, bytes))
             for (int c = first; c < end && status == STATUS_OK; c++)
                 if (candidate_runs_at(&job->candidates[c], bytes))
-                    status = line_predict(job, c, bytes, &all, &setting, model, absent, report);
+                    status = line_predict(job, c, bytes, &setting, model, absent, report);
     }
     return status;
 }

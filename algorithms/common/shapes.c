@@ -19,13 +19,23 @@
  */
 #include "algorithms/common/shapes.h"
 
+#include <stdlib.h>
+
 #include "base/numbers.h"
 
 static const struct uplink at_root = {.parent = -1, .round = -1};
 
-/* Shapes. */
+/* Adds a child to those that are listed, or only counted. */
+static void child_add(int *child, int *count, int rank)
+{
+    if (child)
+        child[*count] = rank;
+    ++*count;
+}
 
-struct uplink tree_chains(int v, int p, int k)
+/* Chains. */
+
+static struct uplink chains_up(int v, int p, int k)
 {
     if (v == 0)
         return at_root;
@@ -35,7 +45,28 @@ struct uplink tree_chains(int v, int p, int k)
     return (struct uplink){.parent = depth == 0 ? 0 : v - 1, .round = depth};
 }
 
-struct uplink tree_knomial(int v, int p, int k)
+static int chains_children(int v, int p, int k, int *child)
+{
+    int count = 0, base = (p - 1) / k, longer = (p - 1) % k;
+    if (v > 0 && v + 1 < p && chains_up(v + 1, p, k).parent == v)
+        child_add(child, &count, v + 1);
+    for (int run = 0, next = 1; v == 0 && next < p; run++) {
+        child_add(child, &count, next);
+        next += base + (run < longer);
+    }
+    return count;
+}
+
+static int chains_rounds(int p, int k)
+{
+    return p > 1 ? (p - 2) / k + 1 : 0;
+}
+
+const struct tree_shape tree_chains = {chains_up, chains_children, chains_rounds};
+
+/* K-nomial. */
+
+static struct uplink knomial_up(int v, int p, int k)
 {
     if (v == 0)
         return at_root;
@@ -48,7 +79,28 @@ struct uplink tree_knomial(int v, int p, int k)
     return (struct uplink){.parent = (int)(v - v % (weight * k)), .round = round};
 }
 
-struct uplink tree_binomial_near(int v, int p, int k)
+static int knomial_children(int v, int p, int k, int *child)
+{
+    int count = 0;
+    for (long weight = 1; weight < p && v % (weight * k) == 0; weight *= k)
+        for (long to = v + weight; to < p && to < v + weight * k; to += weight)
+            child_add(child, &count, (int)to);
+    return count;
+}
+
+static int knomial_rounds(int p, int k)
+{
+    int rounds = 0;
+    for (long reached = 1; reached < p; reached *= k)
+        rounds++;
+    return rounds;
+}
+
+const struct tree_shape tree_knomial = {knomial_up, knomial_children, knomial_rounds};
+
+/* Binomial, near first. */
+
+static struct uplink binomial_near_up(int v, int p, int k)
 {
     (void)p, (void)k;
     if (v == 0)
@@ -57,7 +109,27 @@ struct uplink tree_binomial_near(int v, int p, int k)
     return (struct uplink){.parent = v - (1 << bit), .round = bit};
 }
 
-struct uplink tree_level(int v, int p, int k)
+static int binomial_near_children(int v, int p, int k, int *child)
+{
+    (void)k;
+    int count = 0;
+    for (long bit = v ? 2L << log2_down(v) : 1; v + bit < p; bit *= 2)
+        child_add(child, &count, (int)(v + bit));
+    return count;
+}
+
+/* ceil(log2 p). */
+static int log_rounds(int p, int k)
+{
+    (void)k;
+    return log2_up(p);
+}
+
+const struct tree_shape tree_binomial_near = {binomial_near_up, binomial_near_children, log_rounds};
+
+/* Binary trees. */
+
+static struct uplink level_up(int v, int p, int k)
 {
     (void)p, (void)k;
     if (v == 0)
@@ -67,7 +139,27 @@ struct uplink tree_level(int v, int p, int k)
     return (struct uplink){.parent = near ? v - above : v - 2 * above, .round = level - 1};
 }
 
-struct uplink tree_heap(int v, int p, int k)
+static int level_children(int v, int p, int k, int *child)
+{
+    (void)k;
+    int count = 0;
+    long level = 1L << log2_down(v + 1);
+    for (int i = 1; i <= 2; i++)
+        if (v + i * level < p)
+            child_add(child, &count, (int)(v + i * level));
+    return count;
+}
+
+/* floor(log2 p). */
+static int binary_rounds(int p, int k)
+{
+    (void)k;
+    return log2_down(p);
+}
+
+const struct tree_shape tree_level = {level_up, level_children, binary_rounds};
+
+static struct uplink heap_up(int v, int p, int k)
 {
     (void)p, (void)k;
     if (v == 0)
@@ -75,22 +167,63 @@ struct uplink tree_heap(int v, int p, int k)
     return (struct uplink){.parent = (v - 1) / 2, .round = log2_down(v + 1) - 1};
 }
 
-/* [low, high) is the subtree of v, high - 1 its root. */
-struct uplink tree_in_order(int v, int p, int k)
+static int heap_children(int v, int p, int k, int *child)
 {
     (void)k;
-    struct uplink up = at_root;
-    int low = 0, high = p;
-    while (v != high - 1) {
-        int middle = low + (high - low) / 2;
-        up = (struct uplink){.parent = high - 1, .round = up.round + 1};
-        if (v < middle)
-            high = middle;
-        else
-            low = middle, high--;
-    }
-    return up;
+    int count = 0;
+    for (long to = 2L * v + 1; to <= 2L * v + 2 && to < p; to++)
+        child_add(child, &count, (int)to);
+    return count;
 }
+
+const struct tree_shape tree_heap = {heap_up, heap_children, binary_rounds};
+
+/* In order. [low, high) is a subtree, high - 1 its root. */
+struct in_order {
+    int low, high, round;
+};
+
+/* The subtree of v; *parent: of its root. */
+static struct in_order in_order_find(int v, int p, int *parent)
+{
+    struct in_order tree = {.high = p, .round = -1};
+    *parent = -1;
+    while (v != tree.high - 1) {
+        int middle = tree.low + (tree.high - tree.low) / 2;
+        *parent = tree.high - 1;
+        tree.round++;
+        if (v < middle)
+            tree.high = middle;
+        else
+            tree.low = middle, tree.high--;
+    }
+    return tree;
+}
+
+static struct uplink in_order_up(int v, int p, int k)
+{
+    (void)k;
+    int parent;
+    struct in_order tree = in_order_find(v, p, &parent);
+    return (struct uplink){.parent = parent, .round = tree.round};
+}
+
+static int in_order_children(int v, int p, int k, int *child)
+{
+    (void)k;
+    int count = 0, parent;
+    struct in_order tree = in_order_find(v, p, &parent);
+    int middle = tree.low + (tree.high - tree.low) / 2;
+    if (middle > tree.low)
+        child_add(child, &count, middle - 1);
+    if (tree.high - 1 > middle)
+        child_add(child, &count, tree.high - 2);
+    return count;
+}
+
+const struct tree_shape tree_in_order = {in_order_up, in_order_children, binary_rounds};
+
+/* NCCL's two trees. */
 
 static int nccl_parent(int v, int p)
 {
@@ -98,7 +231,7 @@ static int nccl_parent(int v, int p)
     return up < p ? up : v ^ bit;
 }
 
-struct uplink tree_nccl(int v, int p, int k)
+static struct uplink nccl_up(int v, int p, int k)
 {
     (void)k;
     if (v == 0)
@@ -109,49 +242,111 @@ struct uplink tree_nccl(int v, int p, int k)
     return up;
 }
 
-struct uplink tree_second(int v, int p, int k)
+/* Below v, and above it the farthest power of two that is there. */
+static int nccl_children(int v, int p, int k, int *child)
 {
-    bool mirror = p % 2 == 0;
-    struct uplink up = tree_nccl(mirror ? p - 1 - v : (v + p - 1) % p, p, k);
+    (void)k;
+    int count = 0, bit = v ? v & -v : 1 << log2_up(p);
+    if (v > 0 && bit > 1)
+        child_add(child, &count, v - bit / 2);
+    for (bit /= 2; bit > 0 && v + bit >= p; bit /= 2)
+        ;
+    if (bit > 0)
+        child_add(child, &count, v + bit);
+    return count;
+}
+
+const struct tree_shape tree_nccl = {nccl_up, nccl_children, log_rounds};
+
+/* The rank of NCCL's tree whose place a rank of the second one has; and back. */
+static int second_place(int v, int p)
+{
+    return p % 2 == 0 ? p - 1 - v : (v + p - 1) % p;
+}
+
+static int second_rank(int place, int p)
+{
+    return p % 2 == 0 ? p - 1 - place : (place + 1) % p;
+}
+
+static struct uplink second_up(int v, int p, int k)
+{
+    struct uplink up = nccl_up(second_place(v, p), p, k);
     if (up.parent >= 0)
-        up.parent = mirror ? p - 1 - up.parent : (up.parent + 1) % p;
+        up.parent = second_rank(up.parent, p);
     return up;
 }
 
-struct uplink tree_second_below(int v, int p, int k)
+static int second_children(int v, int p, int k, int *child)
 {
-    struct uplink up = tree_second(v, p, k);
+    int count = nccl_children(second_place(v, p), p, k, child);
+    for (int i = 0; child && i < count; i++)
+        child[i] = second_rank(child[i], p);
+    return count;
+}
+
+const struct tree_shape tree_second = {second_up, second_children, log_rounds};
+
+static struct uplink second_below_up(int v, int p, int k)
+{
+    struct uplink up = second_up(v, p, k);
     if (v == 0)
         return at_root;
     return (struct uplink){.parent = up.parent < 0 ? 0 : up.parent, .round = up.round + 1};
 }
 
+static int second_below_children(int v, int p, int k, int *child)
+{
+    int all = second_children(v, p, k, child), count = 0, root = second_rank(0, p);
+    if (!child) /* one more than that at most */
+        return all + (v == 0);
+    for (int i = 0; i < all; i++)
+        if (child[i] != 0)
+            child_add(child, &count, child[i]);
+    if (v == 0 && root != 0)
+        child_add(child, &count, root);
+    return count;
+}
+
+static int second_below_rounds(int p, int k)
+{
+    return p > 2 ? log_rounds(p, k) + 1 : p - 1;
+}
+
+const struct tree_shape tree_second_below = {second_below_up, second_below_children,
+                                             second_below_rounds};
+
 /* Walks. */
 
-/* Visits all other ranks, the farthest first: p-1 up, p-1 down, p-2 up, ... */
-struct tree tree_of(struct builder *b, const struct group *g, tree_shape *shape, int k, int first)
+/* The farthest from rank *argument first; of two that are as far, the higher one. */
+static int farther(const void *a, const void *b, void *argument)
 {
-    int p = g->size, r = g->rank, v = (r - first + p) % p;
-    struct uplink own = shape(v, p, k);
-    int *child = index_array(b, p), *child_round = index_array(b, p);
+    int x = *(const int *)a - *(const int *)argument, y = *(const int *)b - *(const int *)argument;
+    int far = abs(y) - abs(x);
+    return far ? far : y - x;
+}
+
+struct tree tree_of(struct builder *b, const struct group *g, const struct tree_shape *shape, int k,
+                    int first)
+{
+    int p = g->size, r = g->rank, v = (r - first + p) % p, most = shape->children(v, p, k, NULL);
+    struct uplink own = shape->up(v, p, k);
+    int *child = index_array(b, most), *child_round = index_array(b, most);
     struct tree tree = {
         .parent = own.parent < 0 ? -1 : (own.parent + first) % p,
         .round = own.round,
-        .rounds = own.round + 1,
+        .rounds = shape->rounds(p, k),
         .child = child,
         .child_round = child_round,
     };
-    for (int i = 2 * p - 1; child && child_round && i >= 2; i--) {
-        int rank = i % 2 ? r + i / 2 : r - i / 2;
-        if (rank < 0 || rank >= p)
-            continue;
-        struct uplink up = shape((rank - first + p) % p, p, k);
-        tree.rounds = up.round >= tree.rounds ? up.round + 1 : tree.rounds;
-        if (up.parent != v)
-            continue;
-        child[tree.children] = rank;
-        child_round[tree.children++] = up.round;
-    }
+    if (!child || !child_round)
+        return tree;
+    tree.children = shape->children(v, p, k, child);
+    for (int i = 0; i < tree.children; i++)
+        child[i] = (child[i] + first) % p;
+    qsort_r(child, (size_t)tree.children, sizeof *child, farther, &r);
+    for (int i = 0; i < tree.children; i++)
+        child_round[i] = shape->up((child[i] - first + p) % p, p, k).round;
     return tree;
 }
 
@@ -209,17 +404,18 @@ void tree_reduce(struct builder *b, const struct group *g, const struct tree *tr
 }
 
 /* The blocks of the subtree of `rank`: the run of ranks whose parents are in it. */
-static struct message subtree_blocks(struct builder *b, const struct view *kept, tree_shape *shape,
-                                     int k, int root, int rank)
+static struct message subtree_blocks(struct builder *b, const struct view *kept,
+                                     const struct tree_shape *shape, int k, int root, int rank)
 {
     int p = kept->blocks, v = (rank - root + p) % p, end = v + 1;
-    while (end < p && shape(end, p, k).parent >= v)
+    while (end < p && shape->up(end, p, k).parent >= v)
         end++;
     return view_blocks(b, kept, rank, 1, end - v);
 }
 
-static struct view children_blocks(struct builder *b, const struct view *kept, tree_shape *shape,
-                                   int k, int root, const struct tree *tree)
+static struct view children_blocks(struct builder *b, const struct view *kept,
+                                   const struct tree_shape *shape, int k, int root,
+                                   const struct tree *tree)
 {
     struct message *messages = message_array(b, tree->children);
     for (int i = 0; messages && i < tree->children; i++)
@@ -227,16 +423,16 @@ static struct view children_blocks(struct builder *b, const struct view *kept, t
     return (struct view){messages, messages ? tree->children : 0};
 }
 
-void tree_scatter(struct builder *b, const struct group *g, tree_shape *shape, int k, int root,
-                  const struct view *kept)
+void tree_scatter(struct builder *b, const struct group *g, const struct tree_shape *shape, int k,
+                  int root, const struct view *kept)
 {
     struct tree tree = tree_of(b, g, shape, k, root);
     struct view going = children_blocks(b, kept, shape, k, root, &tree);
     tree_down(b, g, &tree, subtree_blocks(b, kept, shape, k, root, g->rank), &going);
 }
 
-void tree_gather(struct builder *b, const struct group *g, tree_shape *shape, int k, int root,
-                 const struct view *kept)
+void tree_gather(struct builder *b, const struct group *g, const struct tree_shape *shape, int k,
+                 int root, const struct view *kept)
 {
     struct tree tree = tree_of(b, g, shape, k, root);
     struct view coming = children_blocks(b, kept, shape, k, root, &tree);

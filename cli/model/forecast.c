@@ -62,7 +62,6 @@ static enum status forecast_predict(struct forecast *of, const struct race *race
     enum status status = race_ranks_make(forecast->job, race, agents, &ranks);
     *count = 0;
     for (int c = 0; status == STATUS_OK && c < ranks.job.candidate_count && c < RACERS_MOST; c++) {
-        const struct rank_group all = split_group(&ranks.split, 0);
         const struct prediction_setting setting = {.node = ranks.node};
         struct entrant *entrant = &entrants[(*count)++];
         *entrant = (struct entrant){.predicted = 0};
@@ -70,7 +69,7 @@ static enum status forecast_predict(struct forecast *of, const struct race *race
         if (clock_seconds() < until)
             entrant->predicted =
                 predictor_time(&forecast->predictor, &ranks.job, &ranks.job.candidates[c],
-                               race->asked, &all, setting);
+                               race->asked, &ranks.split, setting);
     }
     race_ranks_free(&ranks);
     return status;

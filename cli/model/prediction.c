@@ -37,26 +37,52 @@ enum status prediction_check(const struct job *job)
                 job->memory->name);
 }
 
-enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
-                            const struct rank_group *group,
-                            const struct prediction_setting *setting,
-                            const struct model *model, struct prediction *prediction)
+/* The problem of each group, and the counts that it refers to. */
+struct group_problems {
+    int groups;
+    struct problem *problem;
+    struct counts **counts;
+};
+
+static void group_problems_free(struct group_problems *all)
 {
-    struct sized_problem sized;
-    enum status status = prediction_check(job);
-    if (status != STATUS_OK)
-        return status;
-    if (candidate->choice.algorithm->vendor)
-        return fail(STATUS_USAGE, "%s runs steps of its own, which a model cannot know: name another "
-                                  "algorithm with -a",
-                    candidate->choice.algorithm->vendor);
-    status = job_problem(job, candidate, bytes, group, &sized);
-    if (status != STATUS_OK)
-        return status;
+    for (int g = 0; g < all->groups && all->counts; g++)
+        counts_free(all->counts[g]);
+    free(all->problem);
+    free(all->counts);
+}
+
+static enum status group_problems_make(const struct job *job, const struct candidate *candidate,
+                                       size_t bytes, const struct split *split,
+                                       struct group_problems *all)
+{
+    int groups = split->groups->groups;
+    *all = (struct group_problems){.groups = groups,
+                                   .problem = calloc((size_t)groups, sizeof *all->problem),
+                                   .counts = calloc((size_t)groups, sizeof *all->counts)};
+    if (!all->problem || !all->counts)
+        return fail(STATUS_ERROR, "out of memory for %d groups of ranks", groups);
+    enum status status = STATUS_OK;
+    for (int g = 0; g < groups && status == STATUS_OK; g++) {
+        const struct rank_group group = split_group(split, g);
+        struct sized_problem sized;
+        status = job_problem(job, candidate, bytes, &group, &sized);
+        all->problem[g] = sized.problem;
+        all->counts[g] = sized.counts;
+    }
+    return status;
+}
+
+static enum status problems_simulate(const struct job *job, const struct candidate *candidate,
+                                     const struct group_problems *all,
+                                     const struct prediction_setting *setting,
+                                     const struct model *model, struct simulated *simulated)
+{
     const struct simulation simulation = {
         .model = model,
         .choice = &candidate->choice,
-        .problem = &sized.problem,
+        .problem = all->problem,
+        .groups = all->groups,
         .channels = channel_count_host(job),
         .datatype = candidate->datatype,
         .reduction = candidate->reduction,
@@ -71,16 +97,35 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
         .events_most = setting->events_most,
         .step_end = setting->step_end,
         .steps = setting->steps,
-        .pieces = sized.problem.ranks < RANKS_MANY ? PIECES_MOST : PIECES_MANY,
+        .pieces = all->groups * all->problem->ranks < RANKS_MANY ? PIECES_MOST : PIECES_MANY,
     };
-    *prediction = (struct prediction){
-        .count = sized.problem.count,
-        .bytes = collective_bytes(&sized.problem, candidate->datatype->size)};
-    status = simulate(&simulation, &prediction->simulated);
+    return simulate(&simulation, simulated);
+}
+
+enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
+                            const struct split *split, const struct prediction_setting *setting,
+                            const struct model *model, struct prediction *prediction)
+{
+    struct group_problems all;
+    enum status status = prediction_check(job);
+    if (status != STATUS_OK)
+        return status;
+    if (candidate->choice.algorithm->vendor)
+        return fail(STATUS_USAGE, "%s runs steps of its own, which a model cannot know: name another "
+                                  "algorithm with -a",
+                    candidate->choice.algorithm->vendor);
+    status = group_problems_make(job, candidate, bytes, split, &all);
+    if (status == STATUS_OK) {
+        *prediction = (struct prediction){
+            .count = all.problem->count,
+            .bytes = collective_bytes(all.problem, candidate->datatype->size)};
+        status = problems_simulate(job, candidate, &all, setting, model, &prediction->simulated);
+    }
     const double trips = (double)candidate_trips(candidate);
-    prediction->time = prediction->simulated.time / trips;
-    for (int s = 0; s < setting->steps; s++)
+    for (int s = 0; s < setting->steps && status == STATUS_OK; s++)
         setting->step_end[s] /= trips;
-    counts_free(sized.counts);
+    if (status == STATUS_OK)
+        prediction->time = prediction->simulated.time / trips;
+    group_problems_free(&all);
     return status;
 }

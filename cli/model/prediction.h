@@ -7,7 +7,7 @@
 #include "run/job.h"
 #include "simulate/simulator.h"
 
-/* Where the ranks of a group sit, how long it may take, and room for the steps (in halves where an
+/* Where the ranks of the job sit, how long it may take, and room for the steps (in halves where an
  * iteration goes there and back); as in struct simulation. */
 struct prediction_setting {
     const int *node;
@@ -31,10 +31,10 @@ struct prediction {
 /* STATUS_USAGE if no model knows what the job asks for: memory of GPUs. */
 enum status prediction_check(const struct job *job);
 
-/* Of one candidate at one size (bytes, as asked), for one group of ranks. A root that rotates is taken to be rank 0. Errors as of
- * simulate(). */
+/* Of one candidate at one size (bytes, as asked), in all groups of the split at the same time: the
+ * slowest group's time. A root that rotates is taken to be rank 0. Errors as of simulate(). */
 enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
-                            const struct rank_group *group,
+                            const struct split *split,
                             const struct prediction_setting *setting,
                             const struct model *model, struct prediction *prediction);
 

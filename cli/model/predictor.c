@@ -27,15 +27,13 @@ void predictor_close(struct predictor *predictor)
     *predictor = (struct predictor){0};
 }
 
-/* The hosts of the ranks of the first group. */
 static int *nodes_of(const struct participants *participants)
 {
-    const struct rank_group group = split_group(participants->split, 0);
-    int *host = calloc((size_t)group.ranks, sizeof *host), *node = NULL;
-    for (int r = 0; host && r < group.ranks; r++)
-        host[r] = participants->members[group.members[r]].node;
+    int *host = calloc((size_t)participants->ranks, sizeof *host), *node = NULL;
+    for (int r = 0; host && r < participants->ranks; r++)
+        host[r] = participants->members[r].node;
     if (host)
-        node = hosts_number(host, group.ranks);
+        node = hosts_number(host, participants->ranks);
     free(host);
     return node;
 }
@@ -59,13 +57,14 @@ void predictor_begin(struct predictor *predictor, const struct job *job,
 }
 
 double predictor_time(struct predictor *predictor, const struct job *job,
-                      const struct candidate *candidate, size_t bytes,
-                      const struct rank_group *group, struct prediction_setting setting)
+                      const struct candidate *candidate, size_t bytes, const struct split *split,
+                      struct prediction_setting setting)
 {
     struct prediction prediction;
     struct failure failure;
     struct log own, *log = log_current();
-    if (group->ranks > RANKS_MOST) {
+    const struct shape *groups = split->groups;
+    if (groups->start[groups->groups] > RANKS_MOST) {
         if (!predictor->silent)
             say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
         predictor->silent = true;
@@ -74,8 +73,8 @@ double predictor_time(struct predictor *predictor, const struct job *job,
     setting.events_most = EVENTS_MOST;
     log_init(&own, -1, 0); /* what cannot be predicted is no failure of the job */
     log_attach(&own);
-    enum status status = prediction_make(job, candidate, bytes, group, &setting, predictor->model,
-                                         &prediction);
+    enum status status =
+        prediction_make(job, candidate, bytes, split, &setting, predictor->model, &prediction);
     log_attach(log);
     if (status == STATUS_OK)
         return prediction.time;
@@ -90,11 +89,10 @@ void predictor_line(struct predictor *predictor, const struct job *job, struct r
     if (!predictor->model || !predictor->node)
         return;
     double *step_end = calloc((size_t)result->steps + 1, sizeof *step_end);
-    const struct rank_group group = split_group(predictor->split, 0);
     const struct prediction_setting setting = {
         .node = predictor->node, .step_end = step_end, .steps = step_end ? result->steps : 0};
     result->predicted_us = predictor_time(predictor, job, &job->candidates[result->choice],
-                                          result->asked, &group, setting);
+                                          result->asked, predictor->split, setting);
     for (int s = 0; s < setting.steps && result->predicted_us > 0; s++)
         result->step_end[s].predicted_us = step_end[s];
     free(step_end);

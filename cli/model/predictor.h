@@ -10,7 +10,7 @@
 
 struct predictor {
     struct model *model; /* NULL: no predictions; freed by predictor_close() */
-    int *node;           /* of each rank of a group of the job */
+    int *node;           /* of each rank of the job */
     const struct split *split;
     bool silent; /* a line could not be predicted, which has been said */
 };
@@ -26,12 +26,12 @@ void predictor_begin(struct predictor *predictor, const struct job *job,
 /* Says if the model was made on another host than rank 0's. */
 void predictor_warn(const struct predictor *predictor, const struct job *job, const char *host);
 
-/* Predicts the time of a candidate at one size (bytes, as asked), us, as the table shows it; 0: there is no
+/* Predicts the time of a candidate at one size (bytes, as asked), in all groups of the split, us, as the table shows it; 0: there is no
  * prediction, since it would take more than about a second, or the model does not know what it needs. Why,
  * it says once. The setting's events_most is the predictor's. */
 double predictor_time(struct predictor *predictor, const struct job *job,
-                      const struct candidate *candidate, size_t bytes,
-                      const struct rank_group *group, struct prediction_setting setting);
+                      const struct candidate *candidate, size_t bytes, const struct split *split,
+                      struct prediction_setting setting);
 
 /* Predicts the times of a line and of its steps; without a prediction they stay 0. */
 void predictor_line(struct predictor *predictor, const struct job *job, struct result *result);

@@ -1,5 +1,5 @@
 /*
- * table_prediction.h - prints what a model says of a line, beside what was measured.
+ * table_prediction.h - prints what a model says of a line: beside what was measured, or alone.
  */
 #ifndef CCTEST_CLI_PRINTERS_TABLE_PREDICTION_H
 #define CCTEST_CLI_PRINTERS_TABLE_PREDICTION_H

@@ -37,6 +37,7 @@ enum status benchmark_predict(const struct benchmark *benchmark, const struct mo
                                     .count = benchmark->count,
                                     .counts = partners};
     const struct simulation simulation = {.model = model,
+                                          .groups = 1,
                                           .choice = &choice,
                                           .problem = &problem,
                                           .channels = 1,

@@ -73,6 +73,7 @@ struct result {
     struct step_end *step_end;
     int steps;
     bool is_predicted; /* its times are those of a model; there were no iterations */
+    int simulated_ranks; /* for that; 1: rank 0 stands for all. 0: it is not predicted */
     const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
     long iterations, checked;
     size_t wrong; /* wrong elements, over all ranks and checked iterations */

@@ -10,8 +10,16 @@
 #include "base/log.h"
 #include "memory/memory_limits.h"
 
-/* Of an operation, of its channel and of the tables of both. */
-#define OPERATION_BYTES (sizeof(struct sim_operation) + sizeof(struct sim_channel) + 64)
+/* Of an operation, of its channel, and of the program and the tables of both. */
+#define OPERATION_BYTES                                                                            \
+    (sizeof(struct program_operation) + sizeof(struct sim_operation) +                             \
+     sizeof(struct sim_channel) + 128)
+
+size_t engine_operations_most(void)
+{
+    size_t most = memory_available() / OPERATION_BYTES;
+    return most < NONE ? most : NONE - 1;
+}
 
 #define GOLDEN 0.6180339887498949 /* its multiples divide a round evenly, however many cores there are */
 
@@ -201,7 +209,7 @@ static uint32_t host_of(const struct simulation *simulation, uint32_t rank)
 
 static bool host_cores_find(const struct simulation *simulation, struct core_map *cores)
 {
-    uint32_t ranks = (uint32_t)simulation->problem->ranks; /* and at most as many hosts */
+    uint32_t ranks = (uint32_t)simulation_ranks(simulation); /* and at most as many hosts */
     *cores = (struct core_map){.ranks = calloc(ranks, sizeof *cores->ranks),
                                     .first = calloc(ranks + 1, sizeof *cores->first),
                                     .most = (uint32_t)simulation->model->cores};
@@ -250,9 +258,9 @@ static size_t ranks_place(struct sim_engine *engine, const struct core_map *core
     const struct simulation *simulation = engine->simulation;
     uint32_t *placed = cores->ranks; /* counted again */
     size_t operations = 0;
-    memset(placed, 0, (size_t)simulation->problem->ranks * sizeof *placed);
+    memset(placed, 0, (size_t)simulation_ranks(simulation) * sizeof *placed);
     engine->has_cores = true;
-    for (uint32_t r = 0; r < (uint32_t)simulation->problem->ranks; r++) {
+    for (uint32_t r = 0; r < (uint32_t)simulation_ranks(simulation); r++) {
         uint32_t host = host_of(simulation, r), place = placed[host]++;
         engine->has_cores &= place < cores->most;
         if (r >= engine->ranks)
@@ -276,9 +284,9 @@ static size_t ranks_place(struct sim_engine *engine, const struct core_map *core
 
 static enum status ranks_open(struct sim_engine *engine)
 {
-    const int ranks = engine->simulation->problem->ranks;
+    const int ranks = simulation_ranks(engine->simulation);
     struct core_map cores;
-    size_t operations = 0, epochs = 0, left = memory_available();
+    size_t operations = 0, epochs = 0;
     bool found = host_cores_find(engine->simulation, &cores);
     engine->core_count = cores.count;
     engine->rank = calloc(engine->ranks, sizeof *engine->rank);
@@ -287,11 +295,6 @@ static enum status ranks_open(struct sim_engine *engine)
         operations = ranks_place(engine, &cores, &epochs);
     free(cores.ranks);
     free(cores.first);
-    if (operations >= NONE || operations * OPERATION_BYTES > left)
-        return fail(STATUS_USAGE,
-                    "to simulate %d ranks with %zu operations takes %zu MiB of memory, and %zu are "
-                    "left: use fewer ranks",
-                    ranks, operations, operations * OPERATION_BYTES >> 20, left >> 20);
     engine->operation_count = (uint32_t)operations;
     engine->epoch_left = calloc(epochs + 1, sizeof *engine->epoch_left);
     if (!found || !engine->rank || !engine->cores || !engine->epoch_left)
@@ -340,6 +343,7 @@ struct wiring {
     double *capacity; /* bytes per us */
     size_t room;      /* of engine->routes */
     size_t used;
+    uint32_t longest;       /* route */
     uint32_t ranks, shared; /* of the job; of rank 0's host */
     uint32_t links;         /* of the topology, the first of which is resource 4 * ranks */
 };
@@ -391,8 +395,8 @@ static enum status channel_wire(struct sim_engine *engine, struct wiring *wiring
     if (wiring->used + most > wiring->room) {
         size_t room = 2 * wiring->room + 16 * most;
         uint32_t *routes = realloc(engine->routes, room * sizeof *routes);
-        if (!routes)
-            return fail(STATUS_ERROR, "out of memory for the ways of %u channels",
+        if (!routes || room > UINT32_MAX)
+            return fail(STATUS_ERROR, "out of memory for the ways of %u channels: use fewer ranks",
                         engine->channel_count);
         engine->routes = routes;
         wiring->room = room;
@@ -403,6 +407,7 @@ static enum status channel_wire(struct sim_engine *engine, struct wiring *wiring
     if (topology)
         links_add(engine, wiring, channel, wire);
     channel->resources = (uint32_t)wiring->used - channel->first_resource;
+    wiring->longest = channel->resources > wiring->longest ? channel->resources : wiring->longest;
     return STATUS_OK;
 }
 
@@ -410,7 +415,7 @@ static enum status wires_open(struct sim_engine *engine)
 {
     const struct simulation *simulation = engine->simulation;
     const struct topology *topology = simulation->topology;
-    struct wiring wiring = {.ranks = (uint32_t)simulation->problem->ranks,
+    struct wiring wiring = {.ranks = (uint32_t)simulation_ranks(simulation),
                             .links = topology ? topology_links(topology) : 0};
     uint32_t resources = 4 * wiring.ranks + wiring.links;
     enum status status = STATUS_OK;
@@ -422,8 +427,7 @@ static enum status wires_open(struct sim_engine *engine)
     for (uint32_t c = 0; c < engine->channel_count && status == STATUS_OK; c++)
         status = channel_wire(engine, &wiring, &engine->channels[c]);
     if (status == STATUS_OK)
-        engine->flows = flows_create(wiring.capacity, resources,
-                                     2 + (topology ? (uint32_t)topology_route_most(topology) : 0));
+        engine->flows = flows_create(wiring.capacity, resources, wiring.longest);
     free(wiring.capacity);
     if (status == STATUS_OK && !engine->flows)
         return fail(STATUS_ERROR, "out of memory for %u links", resources);

@@ -12,6 +12,9 @@ enum status engine_open(const struct simulation *simulation, const struct progra
                         double phase, struct sim_engine *engine);
 void engine_close(struct sim_engine *engine);
 
+/* How many operations of all ranks a simulation can hold in the memory that is left. */
+size_t engine_operations_most(void);
+
 /* How far two ranks are from each other. */
 enum rank_distance engine_distance(const struct simulation *simulation, int a, int b);
 

@@ -1,22 +1,41 @@
 /*
  * flows.c - flows through shared resources, each at its max-min fair rate.
+ *
+ * A flow has its own limit as its rate, or is bound by a resource: one that is full, and on which no
+ * flow has more. That holds for all flows exactly if the rates are max-min fair. So a change opens
+ * only flows that it may concern, and progressive filling gives them new rates while all others keep
+ * theirs. It takes the resources in the order of their levels (what a resource has for each of its
+ * flows that wants more than that), and opens further flows where it finds that they are concerned:
+ *
+ *   - on the resource at hand, those that have more than its level;
+ *   - where a flow gets less than before, those that are bound by its other resources.
+ *
+ * Both have at least the level at hand. So no level falls below it, and what is closed stays closed.
+ * A resource that could serve all its flows at their own limits is full at no time.
  */
 #include "simulate/flows.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define NONE UINT32_MAX
-#define ALIKE (1 + 1e-9) /* shares that differ by less are one */
+#include "simulate/index_heap.h"
+
+#define NONE  UINT32_MAX
+#define ALIKE 1e-12 /* rates that differ by less, relatively, are one: sums are rounded */
+
+enum flow_state {
+    FLOW_KEEPS, /* its rate */
+    FLOW_OPEN,  /* it is to get a rate */
+    FLOW_CLOSED /* it has got one since the last change */
+};
 
 struct fair_flow {
     double left, rate, most; /* bytes; bytes per us */
     double since;            /* us: `left` is of then */
-    double end;              /* us */
     uint32_t tag, hops;
-    uint32_t at;   /* its place in the heap; of a free one: the next free one */
-    uint32_t seen; /* the round of settling that has it */
+    uint32_t bound; /* the resource that it is bound by; NONE: its own limit */
+    uint32_t next_free;
+    enum flow_state state;
 };
 
 /* A flow on a resource. */
@@ -25,12 +44,18 @@ struct flow_hop {
     uint32_t place; /* in the resource's list */
 };
 
+/* A flow in the list of a resource: its hop there. */
+struct flow_place {
+    uint32_t flow, hop;
+};
+
 struct resource {
-    double capacity, left; /* bytes per us; the part that no flow has yet */
-    uint32_t *flows;       /* that cross it */
+    double capacity; /* bytes per us */
+    double most;     /* that all its flows together could have */
+    double used;     /* by flows that are not open */
+    struct flow_place *flows;
     uint32_t count, room;
-    uint32_t open; /* flows whose rates still rise */
-    uint32_t seen;
+    uint32_t open, bound; /* flows that are open, and that it binds */
     bool changed;
 };
 
@@ -39,14 +64,13 @@ struct flows {
     struct fair_flow *flows;
     struct flow_hop *hops; /* hops_most of each flow */
     uint32_t resource_count, hops_most;
-    uint32_t room, free; /* flows; the first free one */
-    uint32_t *heap;      /* flows by their end */
-    uint32_t active;
-    uint32_t *changed;    /* resources */
+    uint32_t room, free;      /* flows; the first free one */
+    struct index_heap ends;   /* flows by their end, us */
+    struct index_heap levels; /* resources with open flows, by their level, or less */
+    uint32_t *changed;        /* resources that a flow has left */
     uint32_t changed_count;
-    uint32_t *component; /* resources */
-    uint32_t *rising;    /* flows */
-    uint32_t round;
+    uint32_t *opened; /* flows */
+    uint32_t opened_count;
 };
 
 struct flows *flows_create(const double *capacities, uint32_t resources, uint32_t hops)
@@ -54,11 +78,11 @@ struct flows *flows_create(const double *capacities, uint32_t resources, uint32_
     struct flows *flows = calloc(1, sizeof *flows);
     if (!flows)
         return NULL;
-    *flows = (struct flows){.resource_count = resources, .hops_most = hops, .free = NONE};
+    *flows = (struct flows){.resource_count = resources, .hops_most = hops > 0 ? hops : 1, .free = NONE};
     flows->resources = calloc((size_t)resources + 1, sizeof *flows->resources);
     flows->changed = calloc((size_t)resources + 1, sizeof *flows->changed);
-    flows->component = calloc((size_t)resources + 1, sizeof *flows->component);
-    if (!flows->resources || !flows->changed || !flows->component) {
+    if (!flows->resources || !flows->changed ||
+        !index_heap_reserve(&flows->levels, resources + 1)) {
         flows_free(flows);
         return NULL;
     }
@@ -73,48 +97,14 @@ void flows_free(struct flows *flows)
         return;
     for (uint32_t i = 0; flows->resources && i < flows->resource_count; i++)
         free(flows->resources[i].flows);
+    index_heap_free(&flows->ends);
+    index_heap_free(&flows->levels);
     free(flows->resources);
     free(flows->flows);
     free(flows->hops);
-    free(flows->heap);
     free(flows->changed);
-    free(flows->component);
-    free(flows->rising);
+    free(flows->opened);
     free(flows);
-}
-
-/* The heap. */
-
-static void heap_put(struct flows *flows, uint32_t at, uint32_t flow)
-{
-    flows->heap[at] = flow;
-    flows->flows[flow].at = at;
-}
-
-static void heap_up(struct flows *flows, uint32_t at)
-{
-    uint32_t flow = flows->heap[at];
-    double end = flows->flows[flow].end;
-    while (at > 0 && flows->flows[flows->heap[(at - 1) / 2]].end > end) {
-        heap_put(flows, at, flows->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-    heap_put(flows, at, flow);
-}
-
-static void heap_down(struct flows *flows, uint32_t at)
-{
-    uint32_t flow = flows->heap[at];
-    double end = flows->flows[flow].end;
-    for (uint32_t child; (child = 2 * at + 1) < flows->active; at = child) {
-        if (child + 1 < flows->active && flows->flows[flows->heap[child + 1]].end <
-                                             flows->flows[flows->heap[child]].end)
-            child++;
-        if (flows->flows[flows->heap[child]].end >= end)
-            break;
-        heap_put(flows, at, flows->heap[child]);
-    }
-    heap_put(flows, at, flow);
 }
 
 /* Flows on resources. */
@@ -128,56 +118,91 @@ static bool flows_grow(struct flows *flows)
     struct flow_hop *hops = realloc(flows->hops, (size_t)room * flows->hops_most * sizeof *hops);
     if (hops)
         flows->hops = hops;
-    uint32_t *heap = realloc(flows->heap, room * sizeof *heap);
-    if (heap)
-        flows->heap = heap;
-    uint32_t *rising = realloc(flows->rising, room * sizeof *rising);
-    if (rising)
-        flows->rising = rising;
-    if (!all || !hops || !heap || !rising)
+    uint32_t *opened = realloc(flows->opened, room * sizeof *opened);
+    if (opened)
+        flows->opened = opened;
+    if (!all || !hops || !opened || !index_heap_reserve(&flows->ends, room))
         return false;
     for (uint32_t i = flows->room; i < room; i++)
-        flows->flows[i] = (struct fair_flow){.at = i + 1 < room ? i + 1 : NONE};
+        flows->flows[i] = (struct fair_flow){.next_free = i + 1 < room ? i + 1 : NONE};
     flows->free = flows->room;
     flows->room = room;
     return true;
 }
 
-static void resource_change(struct flows *flows, uint32_t resource)
+static struct flow_hop *flow_hops(const struct flows *flows, uint32_t flow)
 {
-    struct resource *changed = &flows->resources[resource];
-    if (!changed->changed)
-        flows->changed[flows->changed_count++] = resource;
-    changed->changed = true;
+    return &flows->hops[(size_t)flow * flows->hops_most];
 }
 
-static bool resource_add(struct flows *flows, uint32_t number, uint32_t flow, struct flow_hop *hop)
+static bool resource_add(struct resource *resource, uint32_t flow, uint32_t hop, double most)
 {
-    struct resource *resource = &flows->resources[number];
     if (resource->count == resource->room) {
         uint32_t room = resource->room ? 2 * resource->room : 4;
-        uint32_t *list = realloc(resource->flows, room * sizeof *list);
+        struct flow_place *list = realloc(resource->flows, room * sizeof *list);
         if (!list)
             return false;
         resource->flows = list;
         resource->room = room;
     }
-    *hop = (struct flow_hop){.resource = number, .place = resource->count};
-    resource->flows[resource->count++] = flow;
-    resource_change(flows, number);
+    resource->flows[resource->count++] = (struct flow_place){flow, hop};
+    resource->most += most;
     return true;
 }
 
-static void resource_remove(struct flows *flows, const struct flow_hop *hop)
+static void resource_remove(struct flows *flows, uint32_t number, uint32_t place,
+                            const struct fair_flow *flow)
 {
-    struct resource *resource = &flows->resources[hop->resource];
-    uint32_t moved = resource->flows[--resource->count];
-    resource->flows[hop->place] = moved;
-    struct flow_hop *hops = &flows->hops[(size_t)moved * flows->hops_most];
-    for (uint32_t h = 0; h < flows->flows[moved].hops; h++)
-        if (hops[h].resource == hop->resource)
-            hops[h].place = hop->place;
-    resource_change(flows, hop->resource);
+    struct resource *resource = &flows->resources[number];
+    const struct flow_place moved = resource->flows[--resource->count];
+    resource->flows[place] = moved;
+    flow_hops(flows, moved.flow)[moved.hop].place = place;
+    resource->most = resource->count ? resource->most - flow->most : 0;
+    resource->used = resource->count ? resource->used - flow->rate : 0;
+    if (!resource->changed)
+        flows->changed[flows->changed_count++] = number;
+    resource->changed = true;
+}
+
+/* Can it ever be full, with its flows of now? */
+static bool resource_binds(const struct resource *resource)
+{
+    return resource->most > resource->capacity * (1 + ALIKE * resource->count);
+}
+
+/* What a resource has for each open flow. */
+static double resource_share(const struct resource *resource)
+{
+    return fmax(resource->capacity - resource->used, 0) / resource->open;
+}
+
+/* A flow gives up its rate, to get another. */
+static void flow_open(struct flows *flows, uint32_t number)
+{
+    struct fair_flow *flow = &flows->flows[number];
+    const struct flow_hop *hops = flow_hops(flows, number);
+    flow->state = FLOW_OPEN;
+    flows->opened[flows->opened_count++] = number;
+    if (flow->bound != NONE)
+        flows->resources[flow->bound].bound--;
+    flow->bound = NONE;
+    for (uint32_t h = 0; h < flow->hops; h++) {
+        struct resource *resource = &flows->resources[hops[h].resource];
+        resource->used -= flow->rate;
+        resource->open++;
+        if (resource_binds(resource))
+            index_heap_set(&flows->levels, hops[h].resource, resource_share(resource));
+    }
+}
+
+/* Opens the flows that a resource binds. */
+static void resource_release(struct flows *flows, const struct resource *resource, uint32_t number)
+{
+    for (uint32_t i = 0; i < resource->count && resource->bound > 0; i++) {
+        const struct fair_flow *flow = &flows->flows[resource->flows[i].flow];
+        if (flow->bound == number && flow->state == FLOW_KEEPS)
+            flow_open(flows, resource->flows[i].flow);
+    }
 }
 
 bool flows_start(struct flows *flows, double now, double bytes, double most,
@@ -185,142 +210,163 @@ bool flows_start(struct flows *flows, double now, double bytes, double most,
 {
     if (flows->free == NONE && !flows_grow(flows))
         return false;
-    uint32_t flow = flows->free;
-    struct fair_flow *it = &flows->flows[flow];
-    flows->free = it->at;
-    *it = (struct fair_flow){.left = bytes, .most = most, .since = now, .tag = tag, .hops = count};
-    struct flow_hop *hops = &flows->hops[(size_t)flow * flows->hops_most];
-    for (uint32_t h = 0; h < count; h++)
-        if (!resource_add(flows, resources[h], flow, &hops[h]))
+    uint32_t number = flows->free;
+    struct fair_flow *flow = &flows->flows[number];
+    struct flow_hop *hops = flow_hops(flows, number);
+    flows->free = flow->next_free;
+    *flow = (struct fair_flow){
+        .left = bytes, .most = most, .since = now, .tag = tag, .hops = count, .bound = NONE};
+    for (uint32_t h = 0; h < count; h++) {
+        struct resource *resource = &flows->resources[resources[h]];
+        hops[h] = (struct flow_hop){resources[h], resource->count};
+        if (!resource_add(resource, number, h, most))
             return false;
-    it->rate = count == 0 ? most : 0; /* else flows_settle() knows */
-    it->end = it->rate > 0 ? now + bytes / it->rate : INFINITY;
-    heap_put(flows, flows->active, flow);
-    heap_up(flows, flows->active++);
+    }
+    index_heap_set(&flows->ends, number, INFINITY);
+    flow_open(flows, number);
     return true;
 }
 
 double flows_next(const struct flows *flows)
 {
-    return flows->active ? flows->flows[flows->heap[0]].end : INFINITY;
+    return flows->ends.count ? flows->ends.key[flows->ends.items[0]] : INFINITY;
 }
 
 uint32_t flows_end(struct flows *flows)
 {
-    uint32_t flow = flows->heap[0];
-    struct fair_flow *it = &flows->flows[flow];
-    if (--flows->active > 0) {
-        heap_put(flows, 0, flows->heap[flows->active]);
-        heap_down(flows, 0);
-    }
-    for (uint32_t h = 0; h < it->hops; h++)
-        resource_remove(flows, &flows->hops[(size_t)flow * flows->hops_most + h]);
-    it->at = flows->free;
-    flows->free = flow;
-    return it->tag;
+    uint32_t number = flows->ends.items[0];
+    struct fair_flow *flow = &flows->flows[number];
+    const struct flow_hop *hops = flow_hops(flows, number);
+    index_heap_remove(&flows->ends, number);
+    if (flow->bound != NONE)
+        flows->resources[flow->bound].bound--;
+    for (uint32_t h = 0; h < flow->hops; h++)
+        resource_remove(flows, hops[h].resource, hops[h].place, flow);
+    flow->next_free = flows->free;
+    flows->free = number;
+    return flow->tag;
 }
 
 /* Rates. */
 
-static void component_reach(struct flows *flows, uint32_t number, uint32_t *count)
-{
-    struct resource *resource = &flows->resources[number];
-    if (resource->seen == flows->round)
-        return;
-    resource->seen = flows->round;
-    resource->left = resource->capacity;
-    resource->open = resource->count;
-    flows->component[(*count)++] = number;
-}
-
-/* Finds all resources and flows that the changes concern. Returns how many flows; *resources. */
-static uint32_t component_find(struct flows *flows, uint32_t *resources)
-{
-    uint32_t rising = 0, found = 0;
-    flows->round++;
-    for (uint32_t i = 0; i < flows->changed_count; i++) {
-        flows->resources[flows->changed[i]].changed = false;
-        component_reach(flows, flows->changed[i], &found);
-    }
-    flows->changed_count = 0;
-    for (uint32_t i = 0; i < found; i++) { /* which grows meanwhile */
-        const struct resource *resource = &flows->resources[flows->component[i]];
-        for (uint32_t f = 0; f < resource->count; f++) {
-            struct fair_flow *flow = &flows->flows[resource->flows[f]];
-            if (flow->seen == flows->round)
-                continue;
-            flow->seen = flows->round;
-            flows->rising[rising++] = resource->flows[f];
-            const struct flow_hop *hops = &flows->hops[(size_t)resource->flows[f] * flows->hops_most];
-            for (uint32_t h = 0; h < flow->hops; h++)
-                component_reach(flows, hops[h].resource, &found);
-        }
-    }
-    *resources = found;
-    return rising;
-}
-
-/* The most that a rising flow may have: its own limit, and the share of its narrowest resource. */
-static double flow_share(const struct flows *flows, uint32_t flow)
-{
-    const struct flow_hop *hops = &flows->hops[(size_t)flow * flows->hops_most];
-    double share = flows->flows[flow].most;
-    for (uint32_t h = 0; h < flows->flows[flow].hops; h++) {
-        const struct resource *resource = &flows->resources[hops[h].resource];
-        double part = resource->left / resource->open;
-        share = part < share ? part : share;
-    }
-    return share;
-}
-
-static void flow_set(struct flows *flows, uint32_t number, double rate, double now)
+static void flow_run(struct flows *flows, uint32_t number, double rate, double now)
 {
     struct fair_flow *flow = &flows->flows[number];
-    const struct flow_hop *hops = &flows->hops[(size_t)number * flows->hops_most];
-    for (uint32_t h = 0; h < flow->hops; h++) {
-        struct resource *resource = &flows->resources[hops[h].resource];
-        resource->left = resource->left > rate ? resource->left - rate : 0;
-        resource->open--;
-    }
-    if (rate == flow->rate)
-        return;
-    flow->left -= flow->rate * (now - flow->since);
-    flow->left = flow->left > 0 ? flow->left : 0;
+    flow->left = fmax(flow->left - flow->rate * (now - flow->since), 0);
     flow->since = now;
     flow->rate = rate;
-    flow->end = now + flow->left / rate;
-    heap_up(flows, flow->at);
-    heap_down(flows, flow->at);
+    index_heap_set(&flows->ends, number, now + flow->left / rate);
+}
+
+/* A flow gets its rate: its own limit, or what `bound` has for it. */
+static void flow_close(struct flows *flows, uint32_t number, double rate, uint32_t bound, double now)
+{
+    struct fair_flow *flow = &flows->flows[number];
+    const struct flow_hop *hops = flow_hops(flows, number);
+    double before = flow->rate;
+    flow->state = FLOW_CLOSED;
+    flow->bound = bound;
+    if (bound != NONE)
+        flows->resources[bound].bound++;
+    if (fabs(rate - before) > ALIKE * before)
+        flow_run(flows, number, rate, now);
+    for (uint32_t h = 0; h < flow->hops; h++) {
+        struct resource *resource = &flows->resources[hops[h].resource];
+        resource->used += flow->rate;
+        resource->open--;
+    }
+    for (uint32_t h = 0; h < flow->hops && flow->rate < before; h++)
+        if (hops[h].resource != bound)
+            resource_release(flows, &flows->resources[hops[h].resource], hops[h].resource);
+}
+
+/* What a resource has for each flow that wants more: its open flows, and those that keep more than
+ * that. Infinity: there are none. */
+static double resource_level(const struct flows *flows, const struct resource *resource)
+{
+    double level = 0;
+    for (;;) {
+        double used = 0, next;
+        uint32_t sharing = 0;
+        for (uint32_t i = 0; i < resource->count; i++) {
+            const struct fair_flow *flow = &flows->flows[resource->flows[i].flow];
+            bool shares = flow->state == FLOW_OPEN ||
+                          (flow->state == FLOW_KEEPS && flow->rate > level * (1 + ALIKE));
+            sharing += shares;
+            used += shares ? 0 : flow->rate;
+        }
+        if (sharing == 0)
+            return INFINITY;
+        next = fmax(resource->capacity - used, 0) / sharing;
+        if (next <= level * (1 + ALIKE))
+            return level;
+        level = next;
+    }
+}
+
+/* Closes the open flows of a resource whose own limit is at most `level`. Returns how many. */
+static uint32_t resource_close_limited(struct flows *flows, const struct resource *resource,
+                                       double level, double now)
+{
+    uint32_t closed = 0;
+    for (uint32_t i = 0; i < resource->count && resource->open > 0; i++) {
+        uint32_t flow = resource->flows[i].flow;
+        const struct fair_flow *it = &flows->flows[flow];
+        if (it->state == FLOW_OPEN && it->most <= level) {
+            flow_close(flows, flow, it->most, NONE, now);
+            closed++;
+        }
+    }
+    return closed;
+}
+
+/* Closes the open flows of a resource, and those that have more, at its level. */
+static void resource_close(struct flows *flows, uint32_t number, double level, double now)
+{
+    struct resource *resource = &flows->resources[number];
+    for (uint32_t i = 0; i < resource->count; i++) {
+        uint32_t flow = resource->flows[i].flow;
+        const struct fair_flow *it = &flows->flows[flow];
+        if (it->state == FLOW_KEEPS && it->rate > level * (1 + ALIKE))
+            flow_open(flows, flow);
+        if (it->state == FLOW_OPEN)
+            flow_close(flows, flow, level, number, now);
+    }
+}
+
+/* The resource that may have the lowest level: it gives its flows their rates, if it has. */
+static void resource_fill(struct flows *flows, uint32_t number, double now)
+{
+    struct resource *resource = &flows->resources[number];
+    double level = resource_level(flows, resource);
+    if (level > flows->levels.key[number] * (1 + ALIKE) && level < INFINITY) {
+        index_heap_set(&flows->levels, number, level);
+        return;
+    }
+    if (level < INFINITY) {
+        if (resource_close_limited(flows, resource, level, now) > 0)
+            return; /* and it has more for the others */
+        resource_close(flows, number, level, now);
+    }
+    if (resource->open == 0)
+        index_heap_remove(&flows->levels, number);
 }
 
 void flows_settle(struct flows *flows, double now)
 {
-    if (flows->changed_count == 0)
-        return;
-    uint32_t resources, rising = component_find(flows, &resources);
-    while (rising > 0) {
-        double least = INFINITY;
-        for (uint32_t i = 0; i < resources; i++) {
-            const struct resource *resource = &flows->resources[flows->component[i]];
-            if (resource->open > 0 && resource->left / resource->open < least)
-                least = resource->left / resource->open;
-        }
-        for (uint32_t i = 0; i < rising; i++)
-            if (flows->flows[flows->rising[i]].most < least)
-                least = flows->flows[flows->rising[i]].most;
-        /* Each flow is judged by the shares as they were when the rates reached `least`. */
-        uint32_t stopped = rising;
-        for (uint32_t i = 0; i < stopped;) {
-            uint32_t flow = flows->rising[i];
-            if (flow_share(flows, flow) <= least * ALIKE) {
-                flows->rising[i] = flows->rising[--stopped];
-                flows->rising[stopped] = flow;
-            } else {
-                i++;
-            }
-        }
-        for (uint32_t i = stopped; i < rising; i++)
-            flow_set(flows, flows->rising[i], least, now);
-        rising = stopped;
+    for (uint32_t i = 0; i < flows->changed_count; i++) {
+        struct resource *resource = &flows->resources[flows->changed[i]];
+        resource->changed = false;
+        resource_release(flows, resource, flows->changed[i]);
     }
+    flows->changed_count = 0;
+    while (flows->levels.count > 0)
+        resource_fill(flows, flows->levels.items[0], now);
+    for (uint32_t i = 0; i < flows->opened_count; i++) {
+        struct fair_flow *flow = &flows->flows[flows->opened[i]];
+        if (flow->state == FLOW_OPEN) /* nothing binds it */
+            flow_close(flows, flows->opened[i], flow->most, NONE, now);
+        flow->state = FLOW_KEEPS;
+    }
+    flows->opened_count = 0;
 }

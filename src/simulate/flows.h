@@ -5,8 +5,8 @@
  * Progressive filling finds it: all rates rise together, and those through a resource stop when that
  * is full (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
  *
- * A change concerns the flows that share resources with it, directly or by others; only their rates
- * are computed anew, by flows_settle(), once for all changes of one moment.
+ * flows_settle() computes rates anew, once for all changes of one moment, and only of flows that the
+ * changes may concern.
  */
 #ifndef CCTEST_SIMULATE_FLOWS_H
 #define CCTEST_SIMULATE_FLOWS_H

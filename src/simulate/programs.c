@@ -46,21 +46,13 @@ static bool symmetry_is_possible(const struct programs *programs, enum symmetry 
     }
 }
 
-/* What is needed to build programs. */
-struct program_source {
-    const struct choice *choice;
-    const struct problem *problem;
-    int channels;
-    link_kind *kind;
-    const void *context;
-};
-
-static enum status program_build(const struct program_source *source, int rank,
+/* Of a rank of a group. */
+static enum status program_build(const struct program_source *source, int group, int rank,
                                  struct rank_program **program, int32_t **peers)
 {
     struct schedule *schedule;
-    enum status status = schedule_build(source->choice, source->problem, rank, source->channels,
-                                        true, &schedule);
+    enum status status = schedule_build(source->choice, &source->problem[group], rank,
+                                        source->channels, true, &schedule);
     if (status != STATUS_OK)
         return status;
     *program = schedule->count < UINT32_MAX ? rank_program_of(schedule, peers) : NULL;
@@ -89,6 +81,65 @@ static bool peers_match(const struct programs *programs, const struct program_so
     return true;
 }
 
+/* The peer of a rank that is as far from it as rank 0's peer `first` from rank 0. */
+static int peer_at(const struct programs *programs, enum symmetry symmetry, int rank, int first)
+{
+    const struct shape *shape = programs->shape;
+    switch (symmetry) {
+    case SYMMETRY_RING:
+        return (rank + first) % programs->ranks;
+    case SYMMETRY_XOR:
+        return rank ^ first;
+    case SYMMETRY_GROUPS:
+        return shape_rank(shape, (shape->group[rank] + shape->group[first]) % shape->groups,
+                          (shape->local_rank[rank] + shape->local_rank[first]) %
+                              shape_size(shape, 0));
+    default:
+        return first;
+    }
+}
+
+/* Are the peers of all ranks, at the distances of rank 0's, of the kinds of rank 0's? */
+static bool kinds_match(const struct programs *programs, const struct program_source *source,
+                        enum symmetry symmetry)
+{
+    const struct rank_program *program = programs->program[0];
+    const int32_t *first = programs->peers[0];
+    bool *met = calloc((size_t)programs->ranks, sizeof *met), match = met != NULL;
+    for (uint32_t i = 0; i < program->count && match; i++) {
+        if (first[i] < 0 || met[first[i]])
+            continue;
+        met[first[i]] = true;
+        int kind = source->kind(source->context, 0, first[i]);
+        for (int rank = 1; rank < programs->ranks && match; rank++)
+            match = source->kind(source->context, rank,
+                                 peer_at(programs, symmetry, rank, first[i])) == kind;
+    }
+    free(met);
+    return match;
+}
+
+/* The programs that are compared with rank 0's: of an algorithm that says that its ranks are alike,
+ * few of them are. */
+#define COMPARED_MOST 16
+static bool all_are_compared(const struct program_source *source)
+{
+    const struct problem *problem = source->problem;
+    return !source->choice->algorithm->alike || problem->counts || problem->ring_place ||
+           problem->ranks <= COMPARED_MOST;
+}
+
+/* The next rank that is compared, behind this one: of few, the first and the last ones, and some
+ * between them, both odd and even. */
+static int next_compared(const struct program_source *source, int rank)
+{
+    int ranks = source->problem->ranks, few = COMPARED_MOST / 4;
+    if (all_are_compared(source) || rank < few || rank >= ranks - few)
+        return rank + 1;
+    int apart = ranks / (COMPARED_MOST / 2) | 1;
+    return rank + apart < ranks - few ? rank + apart : ranks - few;
+}
+
 /* Finds a symmetry that holds for all ranks; keeps only the program of rank 0. */
 static enum status symmetry_find(const struct program_source *source, struct programs *programs)
 {
@@ -96,10 +147,10 @@ static enum status symmetry_find(const struct program_source *source, struct pro
     int left = 0;
     for (int s = 0; s < SYMMETRIES; s++)
         left += holds[s] = symmetry_is_possible(programs, (enum symmetry)s);
-    for (int rank = 1; rank < programs->ranks && left > 0; rank++) {
+    for (int rank = 1; rank < programs->ranks && left > 0; rank = next_compared(source, rank)) {
         struct rank_program *program;
         int32_t *peers;
-        enum status status = program_build(source, rank, &program, &peers);
+        enum status status = program_build(source, 0, rank, &program, &peers);
         if (status != STATUS_OK)
             return status;
         bool equal = rank_programs_equal(program, programs->program[0]);
@@ -112,8 +163,9 @@ static enum status symmetry_find(const struct program_source *source, struct pro
         free(program);
         free(peers);
     }
+    bool few = source->kind && !all_are_compared(source);
     for (int s = SYMMETRIES - 1; s >= 0; s--)
-        if (holds[s])
+        if (holds[s] && (!few || kinds_match(programs, source, (enum symmetry)s)))
             programs->symmetry = (enum symmetry)s;
     return STATUS_OK;
 }
@@ -148,6 +200,63 @@ static struct rank_program *known_add(struct known *known, struct rank_program *
     return known->slots[at];
 }
 
+static enum status operations_check(const struct program_source *source, int ranks,
+                                    size_t operations)
+{
+    if (operations <= source->operations_most)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "%d ranks have %zu operations or more, and there is memory to simulate %zu: use fewer "
+                "ranks",
+                ranks, operations, source->operations_most);
+}
+
+/* Before all programs are written: by the fewest operations of some ranks. Rank 0, as a root, may have
+ * many more than others. */
+static enum status operations_estimate(const struct program_source *source,
+                                       const struct programs *programs)
+{
+    size_t fewest = programs->program[0]->count, ranks = (size_t)programs->ranks;
+    int last = source->problem->ranks - 1;
+    for (int i = 1; i <= 3 && fewest * ranks > source->operations_most; i++) {
+        struct rank_program *program;
+        int32_t *peers;
+        enum status status = program_build(source, 0, (int)((long)i * last / 3), &program, &peers);
+        if (status != STATUS_OK)
+            return status;
+        fewest = program->count < fewest ? program->count : fewest;
+        free(program);
+        free(peers);
+    }
+    return operations_check(source, programs->ranks, fewest * ranks);
+}
+
+/* Of the ranks of a group, each at its place among the job's. */
+static enum status group_hold(const struct program_source *source, int group, struct known *known,
+                              struct programs *programs)
+{
+    const struct problem *problem = &source->problem[group];
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++) {
+        int member = problem_member(problem, rank);
+        struct rank_program *program;
+        if (programs->program[member]) /* rank 0's */
+            continue;
+        status = program_build(source, group, rank, &program, &programs->peers[member]);
+        if (status != STATUS_OK)
+            break;
+        programs->program[member] = known_add(known, program);
+        if (programs->program[member] == program)
+            programs->distinct[programs->distinct_count++] = program;
+        else
+            free(program);
+        programs->held++;
+        programs->operations += programs->program[member]->count;
+        status = operations_check(source, programs->ranks, programs->operations);
+    }
+    return status;
+}
+
 static enum status programs_hold(const struct program_source *source, struct programs *programs)
 {
     struct known known = {.size = 4};
@@ -158,50 +267,36 @@ static enum status programs_hold(const struct program_source *source, struct pro
         return fail(STATUS_ERROR, "out of memory for the programs of %d ranks", programs->ranks);
     enum status status = STATUS_OK;
     known_add(&known, programs->program[0]);
-    for (int rank = 1; rank < programs->ranks && status == STATUS_OK; rank++) {
-        struct rank_program *program;
-        status = program_build(source, rank, &program, &programs->peers[rank]);
-        if (status != STATUS_OK)
-            break;
-        programs->program[rank] = known_add(&known, program);
-        if (programs->program[rank] == program)
-            programs->distinct[programs->distinct_count++] = program;
-        else
-            free(program);
-        programs->held++;
-    }
+    for (int group = 0; group < source->groups && status == STATUS_OK; group++)
+        status = group_hold(source, group, &known, programs);
     free(known.slots);
     return status;
 }
 
-enum status programs_open(const struct choice *choice, const struct problem *problem, int channels,
-                          link_kind *kind, const void *context, bool symmetric,
-                          struct programs *programs)
+enum status programs_open(const struct program_source *source, struct programs *programs)
 {
-    const struct program_source source = {.choice = choice,
-                                  .problem = problem,
-                                  .channels = channels,
-                                  .kind = kind,
-                                  .context = context};
-    size_t ranks = (size_t)problem->ranks;
-    *programs = (struct programs){.ranks = problem->ranks,
+    size_t ranks = (size_t)source->problem->ranks * (size_t)source->groups;
+    *programs = (struct programs){.ranks = (int)ranks,
                                   .program = calloc(ranks, sizeof *programs->program),
                                   .peers = calloc(ranks, sizeof *programs->peers),
                                   .distinct = calloc(ranks, sizeof *programs->distinct),
-                                  .shape = problem->shape};
+                                  .shape = source->problem->shape};
     enum status status = STATUS_OK;
     if (!programs->program || !programs->peers || !programs->distinct)
         status = fail(STATUS_ERROR, "out of memory for the programs of %zu ranks", ranks);
-    if (status == STATUS_OK)
-        status = program_build(&source, 0, &programs->program[0], &programs->peers[0]);
+    if (status == STATUS_OK) /* the groups are in the order of their first ranks */
+        status = program_build(source, 0, 0, &programs->program[0], &programs->peers[0]);
     if (status == STATUS_OK) {
         programs->distinct[programs->distinct_count++] = programs->program[0];
         programs->held = 1;
-        if (symmetric && ranks > 1)
-            status = symmetry_find(&source, programs);
+        programs->operations = programs->program[0]->count;
+        if (source->symmetric && ranks > 1 && source->groups == 1)
+            status = symmetry_find(source, programs);
     }
     if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)
-        status = programs_hold(&source, programs);
+        status = operations_estimate(source, programs);
+    if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)
+        status = programs_hold(source, programs);
     if (status != STATUS_OK)
         programs_close(programs);
     return status;

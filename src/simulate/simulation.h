@@ -12,7 +12,8 @@
 struct simulation {
     const struct model *model;
     const struct choice *choice;
-    const struct problem *problem;
+    const struct problem *problem;  /* one for each group of ranks; all have the same number of ranks */
+    int groups;                     /* that run at the same time; 1: all ranks, numbered as in it */
     int channels;                   /* slices of every block */
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL: the collective does not combine */
@@ -21,10 +22,11 @@ struct simulation {
     enum copy_policy copy;
     size_t chunk;    /* bytes; 0: whole messages; GRAIN_AUTO */
     const struct topology *topology; /* between the hosts; NULL: only their ports are shared */
-    const int *end;  /* of each rank, in the topology */
+    const int *end;  /* of each of the job's ranks, in the topology */
     bool shared;     /* the buffers lie in memory that peers of the host can map */
-    const int *node; /* the host of each rank, from 0, fewer than the ranks; NULL: all have one host */
-    const int *core; /* of each rank, on its host: which ranks share a cache; NULL: in turn, as a run binds
+    const int *node; /* the host of each of the job's ranks, from 0, fewer than the ranks; NULL: all have
+                        one host */
+    const int *core; /* of each of the job's ranks, on its host: which ranks share a cache; NULL: in turn, as a run binds
                         them */
     int beside;      /* cores of each host that are busy with other work */
     bool each_rank;  /* simulates all ranks, also where rank 0 stands for all */
@@ -35,5 +37,11 @@ struct simulation {
     int pieces;      /* into which a long message is cut at most, so that its ends work at the same
                         time; 1: none is cut */
 };
+
+/* Of all groups. */
+static inline int simulation_ranks(const struct simulation *simulation)
+{
+    return simulation->groups * simulation->problem->ranks;
+}
 
 #endif

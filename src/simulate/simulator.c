@@ -20,7 +20,7 @@ static int kind_of(const void *context, int rank, int peer)
 /* Ranks that share cores wait for each other, so they are not alike. */
 static bool ranks_share_cores(const struct simulation *simulation)
 {
-    int ranks = simulation->problem->ranks, cores = simulation->model->cores, most = 0;
+    int ranks = simulation_ranks(simulation), cores = simulation->model->cores, most = 0;
     int *count = calloc((size_t)ranks + 1, sizeof *count);
     for (int r = 0; r < ranks && count; r++) {
         int *host = &count[simulation->node ? simulation->node[r] : 0];
@@ -39,7 +39,9 @@ static enum status result_take(struct sim_engine *engine, struct simulated *simu
     if (engine->is_long)
         return fail(STATUS_ERROR, "to simulate it takes more than %llu events: use cctest predict",
                     (unsigned long long)engine->simulation->events_most);
-    *simulated = (struct simulated){.first = engine->rank[0].end, .symmetry = programs->symmetry};
+    *simulated = (struct simulated){.first = engine->rank[0].end,
+                                    .ranks = (int)engine->ranks,
+                                    .symmetry = programs->symmetry};
     for (uint32_t r = 0; r < engine->ranks; r++) {
         if (engine->rank[r].left > 0)
             return fail(STATUS_ERROR,
@@ -94,7 +96,7 @@ static enum status phases_simulate(const struct simulation *simulation,
 /* Ranks are bound in turn. NULL: out of memory. */
 static int *cores_deal(const struct simulation *simulation)
 {
-    int ranks = simulation->problem->ranks, cores = simulation->model->cores;
+    int ranks = simulation_ranks(simulation), cores = simulation->model->cores;
     int *core = calloc((size_t)ranks, sizeof *core), *count = calloc((size_t)ranks, sizeof *count);
     for (int r = 0; r < ranks && core && count; r++)
         core[r] = count[simulation->node ? simulation->node[r] : 0]++ % cores;
@@ -110,9 +112,16 @@ static enum status dealt_simulate(const struct simulation *simulation, struct si
 {
     struct programs programs;
     bool shared = ranks_share_cores(simulation);
-    enum status status = programs_open(
-        simulation->choice, simulation->problem, simulation->channels, kind_of, simulation,
-        !simulation->each_rank && !simulation->topology && !shared, &programs);
+    bool alike = !simulation->each_rank && !simulation->topology && !shared;
+    const struct program_source source = {.choice = simulation->choice,
+                                          .problem = simulation->problem,
+                                          .groups = simulation->groups,
+                                          .channels = simulation->channels,
+                                          .symmetric = alike,
+                                          .kind = kind_of,
+                                          .context = simulation,
+                                          .operations_most = engine_operations_most()};
+    enum status status = programs_open(&source, &programs);
     if (status != STATUS_OK)
         return status;
     status = shared ? phases_simulate(simulation, &programs, simulated)
@@ -128,7 +137,7 @@ enum status simulate(const struct simulation *simulation, struct simulated *simu
     if (!dealt.core && dealt.model->caches > 1) {
         dealt.core = core = cores_deal(simulation);
         if (!core)
-            return fail(STATUS_ERROR, "out of memory for %d ranks", simulation->problem->ranks);
+            return fail(STATUS_ERROR, "out of memory for %d ranks", simulation_ranks(simulation));
     }
     enum status status = dealt_simulate(&dealt, simulated);
     free(core);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures the cost of many ranks before anything is sent.
 
-Three tables: time and memory of the schedule and the executor of one rank, at up to 65,536 ranks
+Tables: time and memory of the schedule and the executor of one rank, at up to 65,536 ranks
 (scale.c); shared and private memory of up to 64 local ranks that are all connected; the time from
-start to end of up to 256 local ranks, forked or by a rendezvous. Each shows whether its target is
+start to end of up to 256 local ranks, forked or by a rendezvous; time and memory of predictions of up
+to 65,536 ranks (predictions.py). Each shows whether its target is
 met, if it has one. All numbers go to a JSON file, the tables to standard output.
 """
 
@@ -21,12 +22,14 @@ import subprocess
 import time
 
 import bench
+import predictions
 import programs
 import tables
 
 BUILD_MS = 50            # for a rank that sends O(log p) messages, at MANY ranks
 MANY, SOME = 65536, 4096  # SOME: for a direct alltoall
 SHARED_BYTES = 256 << 20  # of all local ranks
+PARTS = "build", "memory", "start", "predict"
 STEADY, PATIENCE = 0.5, 60  # seconds: without growth of memory; until there is a job
 
 
@@ -36,7 +39,7 @@ def options_read():
     add = parser.add_argument
     build = os.path.join(programs.ROOT, "build")
     add("--only", type=bench.listed(str), metavar="PART,...",
-        default=["build", "memory", "start"], help="of build, memory, start")
+        default=list(PARTS), help="of " + ", ".join(PARTS))
     add("--ranks", metavar="P,...", default="64,1024,4096,65536", help="of the first table")
     add("--local", type=bench.listed(int), metavar="N,...", default=[2, 4, 8, 16, 32, 64],
         help="local ranks, of the table of memory")
@@ -44,14 +47,16 @@ def options_read():
         help="ranks that start on this machine, of the last tables")
     add("--limit", type=float, default=1.5, metavar="SECONDS",
         help="leave out schedules that would take longer (1.5)")
+    add("--predict-limit", type=float, default=60, metavar="SECONDS",
+        help="CPU time after which a prediction is ended (60)")
     add("--repeat", type=int, default=5, metavar="N", help="starts of each job (5)")
     add("--cctest", default=os.path.join(programs.ROOT, "cctest"), metavar="PROGRAM")
     add("--program", default=os.path.join(build, "tests", "bench", "scale"), metavar="PROGRAM")
     add("--json", metavar="FILE", default=os.path.join(build, "bench", "scale.json"))
     options = parser.parse_args()
-    unknown = set(options.only) - {"build", "memory", "start"}
+    unknown = set(options.only) - set(PARTS)
     if unknown:
-        parser.error("--only: no '%s'; there are build, memory, start" % min(unknown))
+        parser.error("--only: no '%s'; there are %s" % (min(unknown), ", ".join(PARTS)))
     return options
 
 
@@ -269,6 +274,8 @@ def main():
         document["memory"] = measure_memory(options)
     if "start" in options.only:
         document["start"] = measure_start(options)
+    if "predict" in options.only:
+        document["predict"] = predictions.measure_predict(options, verdict)
     document["status"] = "ok"
     os.makedirs(os.path.dirname(os.path.abspath(options.json)), exist_ok=True)
     with open(options.json + ".new", "w") as file:

@@ -22,6 +22,8 @@ check_says '^# predicted by the model textbook, made on nowhere, never: nothing 
 check "no word of iterations" sh -c "! grep -q warm-up '$out'"
 check_json all.json 'all(line["predicted"] and line["iterations"] == 0 and line["time_us"]["p50"] > 0 for line in d["results"])' \
     'd["status"] == "ok"' 'len({line["algorithm"] for line in d["results"]}) > 15'
+cctest predict broadcast -a binomial --shape 7x1 --model textbook -b 1K -e 1K --json one.json
+check_json one.json '[line["simulated_ranks"] for line in d["results"]] == [7]'
 cctest predict barrier -a all --shape 5x1 --model textbook
 check_status 0
 cctest predict alltoall --shape 5x1 --model textbook -b 1K -e 4K
@@ -34,7 +36,12 @@ cctest predict alltoallv -a all --shape 13x1 --model textbook -b 0 -e 0
 check_status 0
 
 # Many ranks, each with few messages. One stands for all where they are alike.
-started=$SECONDS
+spent() { # seconds of CPU time of all commands so far
+    local -a stat
+    read -r -a stat <"/proc/$$/stat"
+    echo $(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
+}
+started=$(spent)
 RUN_LIMIT=120 cctest predict allreduce -a recursive-doubling --shape 1024x64 --model textbook -b 64K -e 64K
 check_says 'the model has no link of these transports for ranks 0 and [0-9]+ \(same-cache\)' "$err"
 sed 's/"network"/"same-cache"/' textbook >local
@@ -43,9 +50,19 @@ RUN_LIMIT=120 cctest predict allreduce,barrier -a recursive-doubling,disseminati
 check_status 0
 check_says 'allreduce recursive-doubling, 65536 bytes: rank 0 stands for all, since the numbers of its peers differ in the same' "$err"
 check_says 'barrier dissemination, [0-9]+ bytes: rank 0 stands for all, since the peers of each are as far around the ring' "$err"
+check_says ' #wrong +simulated$' "$out"
+check_says '^ +65536 .* -  +1$' "$out"
+RUN_LIMIT=120 cctest predict broadcast -a binomial --np 65536 --model large -b 1M -e 1M --json many.json
+check_status 0
+check_json many.json '[line["simulated_ranks"] for line in d["results"]] == [65536]'
+RUN_LIMIT=120 cctest predict allreduce -a ring --np 16384 --model large -b 1M -e 1M --json many.json
+check_status 0
+check_json many.json '[line["simulated_ranks"] for line in d["results"]] == [1]'
+RUN_LIMIT=120 cctest predict allreduce -a recursive-doubling --np 2048 --model textbook --topology fat-tree:k=22 -b 64K -e 64K
+check_status 0
 RUN_LIMIT=120 cctest predict barrier -a dissemination --shape 65536x1 --model large
 check_says 'the model has no link' "$err"
-check "65,536 ranks in $((SECONDS - started)) s" test $((SECONDS - started)) -lt 60
+check "65,536 ranks in $(($(spent) - started)) s of CPU time" test $(($(spent) - started)) -lt 60
 
 # What fit makes of this machine is a model, by which a run is predicted.
 RUN_LIMIT=240 cctest fit -o model.json
@@ -119,6 +136,9 @@ edited 'model.links\[0\].paths is empty' 'm["links"][0]["paths"] = []'
 edited 'model.combine is no array of at most 64' 'm["combine"] = {}'
 edited 'model.copy_ns_per_byte is no array of at most 24' 'm["copy_ns_per_byte"] = [[n + 1, 1] for n in range(25)]'
 refused 'a model knows the costs of host memory, and not those of -m cuda' predict allreduce --np 4 --model local -m cuda
+cctest predict allgather -a neighbor --np 60000 --model large -b 1M -e 1M
+check_status 2
+check_says '60000 ranks have [0-9]+ operations or more, and there is memory to simulate [0-9]+: use fewer ranks' "$err"
 refused "--json names local, which --model reads" predict allreduce --np 4 --model local --json local
 rm edited empty cut
 check "nothing is left behind" test -z "$(find . -name '*.tmp*')"

@@ -1,6 +1,6 @@
 /*
  * test_simulator.c - the simulator: textbook parameters give the textbook's formulas exactly, one rank
- * stands for all where it may, flows share fairly, and every algorithm comes to its end.
+ * stands for all where it may, and every algorithm comes to its end.
  *
  * The formulas are those of HCCL's documentation and of Thakur, Rabenseifner and Gropp ("Optimization
  * of collective communication operations in MPICH", 2005): a message of m bytes takes a + m b, and
@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
-#include "simulate/flows.h"
 #include "simulate/simulator.h"
 
 #define ALPHA 10.0 /* us */
@@ -62,6 +61,7 @@ static struct simulation simulation_of(const struct model *model, const struct c
     return (struct simulation){.model = model,
                                .choice = choice,
                                .problem = problem,
+                               .groups = 1,
                                .channels = 1,
                                .datatype = datatype_find("float"),
                                .reduction = problem->collective->reduces ? reduction_find("sum")
@@ -207,6 +207,25 @@ static void hosts_share_a_port(void **state)
     simulation.node = node;
     assert_float_equal(time_of(&simulation), ALPHA + 3 * COUNT * 4 * BETA, 1e-6);
     counts_free(partners);
+}
+
+/* Groups that run at the same time share their hosts' ports. */
+static void groups_share_a_port(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1}, members[][2] = {{0, 2}, {1, 3}};
+    struct model *model = textbook(PORT_NODE);
+    model->links[0].distance = DISTANCE_NETWORK;
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problems[2];
+    for (int g = 0; g < 2; g++) {
+        problems[g] = problem_of(COLLECTIVE_BROADCAST, 2, COUNT);
+        problems[g].members = members[g];
+    }
+    struct simulation simulation = simulation_of(model, &choice, problems);
+    simulation.node = node;
+    simulation.groups = 2;
+    assert_float_equal(time_of(&simulation), ALPHA + 2 * COUNT * 4 * BETA, 1e-6);
 }
 
 /* On a ring of five, messages to the rank after the next one cross two links, each of which carries two
@@ -489,46 +508,36 @@ static void one_rank_stands_for_all_groups(void **state)
     assert_true(all > 400 && found > 20);
 }
 
-/* Three links in a row; one flow along all, one on each, and two more on the last one. The last link
- * gives each of its four flows a quarter; the others what is left of theirs. */
-static void flows_share_fairly(void **state)
+/* Those that say that their ranks are alike: the programs of all ranks, of up to 16, are so; of more
+ * ranks, of which some are looked at, rank 0 stands for all, where all are as far from each other, and
+ * not where one of them has a host of its own. */
+static void ranks_are_alike(void **state)
 {
     (void)state;
-    static const double capacities[] = {1, 1, 1};
-    static const uint32_t along[] = {0, 1, 2}, single[] = {0, 1, 2, 2, 2};
-    struct flows *flows = flows_create(capacities, 3, 3);
-    assert_non_null(flows);
-    assert_true(flows_start(flows, 0, 1, 10, along, 3, 100));
-    for (uint32_t i = 0; i < 5; i++)
-        assert_true(flows_start(flows, 0, 1, 10, &single[i], 1, i));
-    flows_settle(flows, 0);
-    assert_float_equal(flows_next(flows), 4.0 / 3, 1e-9); /* the rest of links 0 and 1: 3/4 */
-    assert_true(flows_end(flows) <= 1);
-    assert_true(flows_end(flows) <= 1);
-    flows_settle(flows, 4.0 / 3);
-    assert_float_equal(flows_next(flows), 4, 1e-9);
-    for (int i = 0; i < 4; i++)
-        flows_end(flows);
-    assert_true(flows_next(flows) == INFINITY);
-    flows_free(flows);
-}
-
-/* A flow that has less than its share leaves the rest to others. */
-static void a_slow_flow_leaves_the_rest(void **state)
-{
-    (void)state;
-    static const double capacity = 1;
-    static const uint32_t resource = 0;
-    struct flows *flows = flows_create(&capacity, 1, 1);
-    assert_non_null(flows);
-    assert_true(flows_start(flows, 0, 1, 0.1, &resource, 1, 0));
-    assert_true(flows_start(flows, 0, 0.9, 10, &resource, 1, 1));
-    flows_settle(flows, 0);
-    assert_float_equal(flows_next(flows), 1, 1e-9);
-    assert_int_equal(flows_end(flows), 1);
-    flows_settle(flows, 1);
-    assert_float_equal(flows_next(flows), 10, 1e-9);
-    flows_free(flows);
+    int found = 0;
+    for (int i = 0; algorithms[i]; i++)
+        for (int c = 0; c < COLLECTIVES && algorithms[i]->alike; c++) {
+            struct choice choice = choice_of(algorithms[i]);
+            int node[33] = {[23] = 1};
+            if (!algorithm_serves(algorithms[i], (enum collective_id)c) ||
+                collective_of((enum collective_id)c)->counted)
+                continue;
+            for (int p = 2; p <= 33; p++) {
+                char why[256];
+                struct problem problem = problem_of((enum collective_id)c, p, (size_t)p * 12);
+                if (choice_refuses(&choice, &problem, why, sizeof why))
+                    continue;
+                bool alike = one_as_all(&choice, &problem, NULL);
+                bool elsewhere = p > 23 && one_as_all(&choice, &problem, node);
+                if (!alike || elsewhere)
+                    print_error("%s %s, %d ranks\n", problem.collective->name,
+                                algorithms[i]->name, p);
+                assert_true(alike && !elsewhere);
+                found++;
+            }
+        }
+    print_message("%d problems have ranks that are alike\n", found);
+    assert_true(found > 600);
 }
 
 int main(void)
@@ -537,6 +546,7 @@ int main(void)
         cmocka_unit_test(textbook_formulas_come_out),
         cmocka_unit_test(messages_share_a_port),
         cmocka_unit_test(hosts_share_a_port),
+        cmocka_unit_test(groups_share_a_port),
         cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
         cmocka_unit_test(caches_part_ranks),
@@ -548,8 +558,7 @@ int main(void)
         cmocka_unit_test(receivers_grant),
         cmocka_unit_test(one_rank_stands_for_all),
         cmocka_unit_test(one_rank_stands_for_all_groups),
-        cmocka_unit_test(flows_share_fairly),
-        cmocka_unit_test(a_slow_flow_leaves_the_rest),
+        cmocka_unit_test(ranks_are_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
