@@ -326,6 +326,20 @@ static void messages_keep_a_gap(void **state)
     assert_float_equal(time_of(&simulation), before + 3 * 2, 1e-9);
 }
 
+/* What waits for the same operation follows it in the order of the program, as in a run: each rank of a
+ * tree sends to the largest subtree first, or a step would take longer. */
+static void followers_keep_their_order(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "binomial"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 8, COUNT);
+    model->links[0].paths[0] = (struct path_cost){
+        .path = PATH_BCOPY, .latency = ALPHA, .send_overhead = 1, .receive_overhead = 1};
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    assert_float_equal(time_of(&simulation), 3 * (1 + ALPHA + 1), 1e-9);
+}
+
 /* A chain of whole messages takes (p-1)(a + m b); a streamed one little more than one message. */
 static void long_messages_stream(void **state)
 {
@@ -542,6 +556,7 @@ int main(void)
         cmocka_unit_test(caches_part_ranks),
         cmocka_unit_test(cores_share_memory),
         cmocka_unit_test(messages_keep_a_gap),
+        cmocka_unit_test(followers_keep_their_order),
         cmocka_unit_test(long_messages_stream),
         cmocka_unit_test(windows_hold_senders_back),
         cmocka_unit_test(receivers_pull),
