@@ -106,12 +106,13 @@ static size_t operation_bytes(struct sim_engine *engine, uint32_t operation)
     return there > it->done ? there - it->done : 0;
 }
 
-/* Bytes that it can move now. Where messages are not cut, an operation moves all at once. */
+/* Bytes that it can move now. */
 static size_t operation_movable(struct sim_engine *engine, uint32_t operation)
 {
     size_t bytes = operation_bytes(engine, operation);
-    bool cut = engine->simulation->pieces > 1 || bytes == engine_length(engine, operation);
-    return cut ? bytes : 0;
+    bool waits = engine->rank[engine->operations[operation].rank].is_whole &&
+                 bytes < engine_length(engine, operation);
+    return waits ? 0 : bytes;
 }
 
 static void operation_try(struct sim_engine *engine, uint32_t operation)
@@ -304,6 +305,7 @@ static void rank_start(struct sim_engine *engine, uint32_t number)
 {
     struct sim_rank *rank = &engine->rank[number];
     rank->has_started = true;
+    rank->is_whole = cost_rank_is_whole(engine, rank);
     rank->end = engine->now;
     for (uint32_t e = 0; e < rank->program->epoch_count; e++)
         if (rank->program->epochs[e].previous < 0)
