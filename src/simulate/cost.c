@@ -51,8 +51,8 @@ static bool operation_is_whole(const struct sim_engine *engine, uint32_t operati
     bool sends = engine_operation(engine, operation)->kind == OPERATION_SEND;
     uint32_t send = sends ? operation : it->partner;
     return length <= cost_grain(engine, operation) &&
-           (send == NONE || transport_moves_whole(send_transport(engine, send),
-                                                  send_path(engine, send), length));
+           (send == NONE ||
+            transport_moves_whole(send_transport(engine, send), send_path(engine, send), length));
 }
 
 bool cost_rank_is_whole(const struct sim_engine *engine, const struct sim_rank *rank)
