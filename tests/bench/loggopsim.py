@@ -20,6 +20,7 @@ LATENCY, OVERHEAD, GAP, CALC = 10000, 1000, 2, 1  # LogGOPSim's L and o in ns; n
 SETTINGS = {"messages": (0, 0), "local": (0, CALC), "receiver": (GAP, 0), "port": (GAP, 0)}  # ns a byte
 WHOLE = {"8", "1K"}  # sizes of which all messages are short enough for shm to move them whole
 NICS = 128
+TEXTBOOK = str(pathlib.Path(__file__).resolve().parents[1] / "system" / "textbook.py")
 Cell = collections.namedtuple("Cell", "setting collective algorithm ranks size here there")
 
 
@@ -35,17 +36,13 @@ def model(setting):
     numbers, so that rounding does not decide on the order of what happens at the same time."""
     gap, calc = SETTINGS[setting]
     port = setting == "port"
-    path = {"path": "bcopy", "least_bytes": 0, "movement": "push", "latency_us": LATENCY - (gap if port else 0),
-            "send_overhead_us": OVERHEAD, "receive_overhead_us": OVERHEAD - (0 if port else gap),
-            "send_ns_per_byte": [], "receive_ns_per_byte": [[1, 1000 * gap]] if gap and not port else [], "sharing": 0,
-            "combines_apart": True, "wire_ns_per_byte": 1000 * gap if port else 0, "gap_us": 0, "window_bytes": 0}
-    local = [[1, 1000 * calc]] if calc else []
-    costs = {"host": "nowhere", "processor": "none", "made": "never", "cores": 1024, "caches": 1, "cache_cores": 1024,
-             "start_us": 0, "core_switch_us": 0, "copy_overhead_us": 0, "copy_ns_per_byte": local, "bus_ns_per_byte": [],
-             "combine": [{"datatype": "float", "op": "sum", "ns_per_byte": local}],
-             "links": [{"transport": "shm", "distance": "same-cache", "port": "rank" if port else "none", "paths": [path]}],
-             "residuals": []}
-    return json.dumps({"schema": 1, "version": "0.1.0", "model": costs})
+    textbook = json.loads(run(TEXTBOOK, "shm", "same-cache", "rank" if port else "none", str(LATENCY - (gap if port else 0)),
+                              str(1000 * gap if port else 0), str(1000 * calc)))
+    textbook["model"]["copy_ns_per_byte"] = [[1, 1000 * calc]]
+    textbook["model"]["links"][0]["paths"][0].update(
+        send_overhead_us=OVERHEAD, receive_overhead_us=OVERHEAD - (0 if port else gap),
+        receive_ns_per_byte=[] if port else [[1, 1000 * gap]], combines_apart=True)
+    return json.dumps(textbook)
 
 
 def with_nics(goal):
