@@ -14,6 +14,7 @@
 #   make grain          the fastest --chunk, --slots and --slot-size (GRAIN='--quick ...')
 #   make fidelity       how near predictions come to what is measured, by every algorithm (FIDELITY='--only shm --rounds 5')
 #   make rings          what the order of a ring gains on hosts with slow links (as root)
+#   make loggopsim      LOGGOPSIM=PATH: predictions beside the simulator LogGOPSim (GOAL='--ranks 3,5': options of loggopsim.py)
 #   make tuned          how near to the best is auto, before and after `cctest tune`, on sizes and ranks between (TUNED='--ranks 3,5 ...')
 #   make scale          the cost of many ranks: schedules, shared memory, start, predictions (SCALE='...')
 #   make fleets         simulated fleets: is what is sick named, and nothing else (FLEETS='runs seed hosts')
@@ -386,6 +387,10 @@ fidelity: $(binary) $(BUILD)/tests/bench/delay_line
 rings: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) tests/bench/rings.sh $(RINGS)
 
+loggopsim: $(binary)
+	$(Q)tests/bench/loggopsim.py --cctest $(abspath $(binary)) \
+	    --loggopsim $(or $(LOGGOPSIM),$(error give LOGGOPSIM=PATH, the program to compare with)) $(GOAL)
+
 tuned: $(binary)
 	$(Q)tests/bench/tuned.py --cctest $(abspath $(binary)) $(TUNED)
 
@@ -417,4 +422,4 @@ clean:
     $(BUILD)/tests/cuda/kernels_for_test.d $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fleets fuzzers fuzz mutants campaign accept-campaign bench bench-rdma against grain fidelity rings tuned scale install uninstall clean
+.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fleets fuzzers fuzz mutants campaign accept-campaign bench bench-rdma against grain fidelity loggopsim rings tuned scale install uninstall clean

@@ -9,7 +9,13 @@
 
 #define PIECE_LEAST ((size_t)16 << 10) /* a slot of shm; about a call of tcp */
 
-const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t operation)
+static const struct transport *send_transport(const struct sim_engine *engine, uint32_t operation)
+{
+    const struct sim_operation *it = &engine->operations[operation];
+    return transport_find(engine->channels[it->channel].link->transport);
+}
+
+static enum path send_path(const struct sim_engine *engine, uint32_t operation)
 {
     const struct simulation *simulation = engine->simulation;
     const struct collective *collective = simulation->problem->collective;
@@ -17,7 +23,6 @@ const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t o
     const struct sim_operation *it = &engine->operations[operation];
     const struct link_model *link = engine->channels[it->channel].link;
     const struct sim_rank *rank = &engine->rank[it->rank];
-    const struct transport *transport = transport_find(link->transport);
     const struct path_query query = {
         .copy = simulation->copy,
         .bytes = program->length * engine->element,
@@ -29,7 +34,35 @@ const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t o
         .is_far = link->distance != DISTANCE_CACHE,
         .only_sends = rank->sends == 1 && rank->recvs == 0,
     };
-    return link_path(link, transport_path(transport, &query), query.bytes);
+    return transport_path(send_transport(engine, operation), &query);
+}
+
+const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t operation)
+{
+    const struct sim_operation *it = &engine->operations[operation];
+    return link_path(engine->channels[it->channel].link, send_path(engine, operation),
+                     engine_length(engine, operation));
+}
+
+static bool operation_is_whole(const struct sim_engine *engine, uint32_t operation)
+{
+    const struct sim_operation *it = &engine->operations[operation];
+    size_t length = engine_length(engine, operation);
+    bool sends = engine_operation(engine, operation)->kind == OPERATION_SEND;
+    uint32_t send = sends ? operation : it->partner;
+    return length <= cost_grain(engine, operation) &&
+           (send == NONE ||
+            transport_moves_whole(send_transport(engine, send), send_path(engine, send), length));
+}
+
+bool cost_rank_is_whole(const struct sim_engine *engine, const struct sim_rank *rank)
+{
+    if (engine->simulation->pieces == 1)
+        return true;
+    for (uint32_t i = 0; i < rank->program->count; i++)
+        if (!operation_is_whole(engine, rank->first + i))
+            return false;
+    return true;
 }
 
 /* Pieces grow from the smallest to the largest and shrink again, so that the two ends of a long message
@@ -43,7 +76,7 @@ size_t cost_piece(const struct sim_engine *engine, uint32_t operation, size_t by
     most = most < gone ? most : gone;
     most = most < left / 2 ? most : left / 2;
     most = most > PIECE_LEAST ? most : PIECE_LEAST;
-    if (engine->simulation->pieces == 1 || bytes <= most)
+    if (engine->rank[it->rank].is_whole || bytes <= most)
         return bytes;
     return most - most % engine->element;
 }

@@ -9,6 +9,9 @@
 /* What a send costs: by the path that its transport takes. Decided when it begins, as there. */
 const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t operation);
 
+/* Does each message of the rank move whole, so that nothing is streamed? As the executor decides. */
+bool cost_rank_is_whole(const struct sim_engine *engine, const struct sim_rank *rank);
+
 /* Bytes of an operation's next piece, of `bytes` that can move. */
 size_t cost_piece(const struct sim_engine *engine, uint32_t operation, size_t bytes);
 

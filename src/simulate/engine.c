@@ -106,12 +106,13 @@ static size_t operation_bytes(struct sim_engine *engine, uint32_t operation)
     return there > it->done ? there - it->done : 0;
 }
 
-/* Bytes that it can move now. Where messages are not cut, an operation moves all at once. */
+/* Bytes that it can move now. */
 static size_t operation_movable(struct sim_engine *engine, uint32_t operation)
 {
     size_t bytes = operation_bytes(engine, operation);
-    bool cut = engine->simulation->pieces > 1 || bytes == engine_length(engine, operation);
-    return cut ? bytes : 0;
+    bool waits = engine->rank[engine->operations[operation].rank].is_whole &&
+                 bytes < engine_length(engine, operation);
+    return waits ? 0 : bytes;
 }
 
 static void operation_try(struct sim_engine *engine, uint32_t operation)
@@ -140,6 +141,30 @@ static void recv_grant(struct sim_engine *engine, uint32_t operation)
     it->granted = it->limit;
 }
 
+/* Watchers stand in the order of the program, the last one first: that is seldom far from the head. */
+static void watcher_add(struct sim_engine *engine, uint32_t holder, uint32_t operation)
+{
+    uint32_t *link = &engine->operations[holder].watchers;
+    while (*link != NONE && *link > operation)
+        link = &engine->operations[*link].next_watcher;
+    engine->operations[operation].next_watcher = *link;
+    *link = operation;
+}
+
+/* Takes them, the first one first. */
+static uint32_t watchers_take(struct sim_engine *engine, uint32_t holder)
+{
+    uint32_t first = NONE, watcher = engine->operations[holder].watchers;
+    engine->operations[holder].watchers = NONE;
+    while (watcher != NONE) {
+        uint32_t next = engine->operations[watcher].next_watcher;
+        engine->operations[watcher].next_watcher = first;
+        first = watcher;
+        watcher = next;
+    }
+    return first;
+}
+
 /* Finds how far an operation may go now, and which one it must watch to go further. */
 static void operation_limit_find(struct sim_engine *engine, uint32_t operation)
 {
@@ -153,11 +178,8 @@ static void operation_limit_find(struct sim_engine *engine, uint32_t operation)
                                   engine->visible + rank->first, engine->element, 0, &first, &holder);
     it->first_wait = (uint32_t)first;
     it->limit = limit - limit % engine->element;
-    if (holder != UINT32_MAX) {
-        holder += rank->first;
-        it->next_watcher = engine->operations[holder].watchers;
-        engine->operations[holder].watchers = operation;
-    }
+    if (holder != UINT32_MAX)
+        watcher_add(engine, rank->first + holder, operation);
     if (it->channel != NONE && program->kind != OPERATION_SEND)
         recv_grant(engine, operation);
     operation_try(engine, operation);
@@ -206,8 +228,7 @@ static void operation_advance(struct sim_engine *engine, uint32_t operation, siz
     size_t now = complete ? it->done : it->done - it->done % cost_grain(engine, operation);
     if (now > engine->visible[operation]) {
         engine->visible[operation] = now;
-        uint32_t watcher = it->watchers;
-        it->watchers = NONE;
+        uint32_t watcher = watchers_take(engine, operation);
         while (watcher != NONE) {
             uint32_t next = engine->operations[watcher].next_watcher;
             operation_limit_find(engine, watcher);
@@ -284,6 +305,7 @@ static void rank_start(struct sim_engine *engine, uint32_t number)
 {
     struct sim_rank *rank = &engine->rank[number];
     rank->has_started = true;
+    rank->is_whole = cost_rank_is_whole(engine, rank);
     rank->end = engine->now;
     for (uint32_t e = 0; e < rank->program->epoch_count; e++)
         if (rank->program->epochs[e].previous < 0)

@@ -65,6 +65,7 @@ struct sim_rank {
     uint32_t next_rank;        /* of its core, around */
     int sends, recvs; /* messages that are open and have not ended */
     bool has_started;
+    bool is_whole; /* each of its operations moves all at once */
     double begun, end; /* us: when its core first serves it, and when all is done */
 };
 

@@ -40,6 +40,15 @@ enum path transport_path(const struct transport *transport, const struct path_qu
     return query->copy == COPY_BCOPY ? PATH_BCOPY : PATH_ZCOPY;
 }
 
+bool transport_moves_whole(const struct transport *transport, enum path path, size_t bytes)
+{
+    bool whole = false;
+    for (int i = 0; i < transport->path_range_count; i++)
+        if (transport->path_ranges[i].path == path && transport->path_ranges[i].least <= bytes)
+            whole = transport->path_ranges[i].whole;
+    return whole;
+}
+
 bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind, char *reason)
 {
     if (endpoint->transport->reaches)

@@ -69,6 +69,7 @@ struct path_range {
     enum copy_policy copy; /* that lets them take it */
     enum movement movement;
     bool combines_apart; /* a receiver that combines copies what arrives first */
+    bool whole; /* a rank that has only messages of such ranges moves each by eager_move() */
 };
 
 /* What decides on the path of a message, in host or shared memory, where its transport chooses. */
@@ -342,6 +343,9 @@ struct transport {
 
 /* transport->path_of(), or its default. */
 enum path transport_path(const struct transport *transport, const struct path_query *query);
+
+/* Is a message on this path one of a range that moves whole? */
+bool transport_moves_whole(const struct transport *transport, enum path path, size_t bytes);
 
 /* transport->reaches(), or its default. */
 bool endpoint_reaches(const struct endpoint *endpoint, const struct memory_kind *kind,

@@ -345,6 +345,73 @@ static void messages_keep_a_gap(void **state)
     assert_float_equal(time_of(&simulation), before + 3 * 2, 1e-9);
 }
 
+/* What waits for the same operation follows it in the order of the program, as in a run: each rank of a
+ * tree sends to the largest subtree first, or a step would take longer. */
+static void followers_keep_their_order(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "binomial"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 8, COUNT);
+    model->links[0].paths[0] = (struct path_cost){
+        .path = PATH_BCOPY, .latency = ALPHA, .send_overhead = 1, .receive_overhead = 1};
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    assert_float_equal(time_of(&simulation), 3 * (1 + ALPHA + 1), 1e-9);
+}
+
+/* With default costs, of which each of the n - 1 bytes after the first takes `gap`. */
+static double loggopsim_time(enum collective_id collective, const char *algorithm, int ranks,
+                             size_t count, double gap)
+{
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(collective, algorithm));
+    struct problem problem = problem_of(collective, ranks, count);
+    model->combine_count = 0;
+    model->links[0].paths[0] = (struct path_cost){.path = PATH_BCOPY,
+                                                  .latency = 2.5,
+                                                  .send_overhead = 1.5,
+                                                  .receive_overhead = 1.5 - gap,
+                                                  .receive_byte = {1, {{1, gap}}}};
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    return time_of(&simulation);
+}
+
+/* The examples of LogGOPSim's documentation (README.md, doc/README): 1,024 bytes are reduced on 8 hosts,
+ * and 16 hosts exchange single bytes by dissemination. */
+static void published_cases_come_out(void **state)
+{
+    (void)state;
+    assert_float_equal(loggopsim_time(COLLECTIVE_REDUCE, "binomial", 8, 256, 0.006), 34.914, 1e-9);
+    assert_float_equal(loggopsim_time(COLLECTIVE_BARRIER, "dissemination", 16, 1, 0), 22, 1e-9);
+}
+
+/* Where all messages of a rank are short its run does not stream: what is sent on waits for all of what
+ * it consists of. Else the own block goes ahead. */
+static void short_messages_move_whole(void **state)
+{
+    (void)state;
+    static struct transport_choice shm[2];
+    shm[0].transport = transport_find("shm");
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_GATHER, "binomial"));
+    struct problem problem = problem_of(COLLECTIVE_GATHER, 8, 2);
+    model->links[0].paths[0] = (struct path_cost){
+        .path = PATH_BCOPY, .latency = ALPHA, .send_overhead = 1, .receive_overhead = 1};
+    strcpy(model->links[0].transport, "shm");
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    simulation.transports = shm;
+    simulation.pieces = 16;
+    double whole = 3 * (1 + ALPHA + 1);
+    assert_float_equal(time_of(&simulation), whole, 1e-9);
+    problem.count = 256; /* the last message: four blocks, 4 KiB */
+    assert_float_equal(time_of(&simulation), whole, 1e-9);
+    problem.count = 257;
+    assert_true(time_of(&simulation) < whole);
+    problem.count = 2;
+    simulation.chunk = 4;
+    assert_true(time_of(&simulation) < whole);
+}
+
 /* A chain of whole messages takes (p-1)(a + m b); a streamed one little more than one message. */
 static void long_messages_stream(void **state)
 {
@@ -552,6 +619,9 @@ int main(void)
         cmocka_unit_test(caches_part_ranks),
         cmocka_unit_test(cores_share_memory),
         cmocka_unit_test(messages_keep_a_gap),
+        cmocka_unit_test(followers_keep_their_order),
+        cmocka_unit_test(published_cases_come_out),
+        cmocka_unit_test(short_messages_move_whole),
         cmocka_unit_test(long_messages_stream),
         cmocka_unit_test(windows_hold_senders_back),
         cmocka_unit_test(receivers_pull),

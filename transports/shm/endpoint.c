@@ -242,12 +242,12 @@ static enum status shm_connect_and_say(struct endpoint *base, const int *peers, 
 
 /* A message that a slot holds whole may go without being posted (eager.c), so it costs less. */
 static const struct path_range shm_path_ranges[] = {
-    {PATH_LINE, 0, SHM_LINE_BYTES, COPY_AUTO, MOVEMENT_PUSH, false},
-    {PATH_BCOPY, 0, SHM_SHORT_BYTES, COPY_BCOPY, MOVEMENT_PUSH, false},
-    {PATH_BCOPY, SHM_SHORT_BYTES + 1, 0, COPY_BCOPY, MOVEMENT_PUSH, false},
-    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_PULL, true},
-    {PATH_LL, 0, SHM_SHORT_BYTES, COPY_LL, MOVEMENT_PUSH, false},
-    {PATH_LL, SHM_SHORT_BYTES + 1, 0, COPY_LL, MOVEMENT_PUSH, false},
+    {PATH_LINE, 0, SHM_LINE_BYTES, COPY_AUTO, MOVEMENT_PUSH, false, true},
+    {PATH_BCOPY, 0, SHM_SHORT_BYTES, COPY_BCOPY, MOVEMENT_PUSH, false, true},
+    {PATH_BCOPY, SHM_SHORT_BYTES + 1, 0, COPY_BCOPY, MOVEMENT_PUSH, false, false},
+    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_PULL, true, false},
+    {PATH_LL, 0, SHM_SHORT_BYTES, COPY_LL, MOVEMENT_PUSH, false, true},
+    {PATH_LL, SHM_SHORT_BYTES + 1, 0, COPY_LL, MOVEMENT_PUSH, false, false},
 };
 
 const struct transport transport_shm = {

@@ -171,8 +171,8 @@ static const char *tcp_unavailable(void)
 }
 
 static const struct path_range tcp_path_ranges[] = {
-    {PATH_BCOPY, 0, 0, COPY_BCOPY, MOVEMENT_PUSH, true},
-    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_PUSH, true},
+    {PATH_BCOPY, 0, 0, COPY_BCOPY, MOVEMENT_PUSH, true, false},
+    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_PUSH, true, false},
 };
 
 const struct transport transport_tcp = {

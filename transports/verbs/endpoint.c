@@ -370,9 +370,10 @@ static void verbs_close(struct endpoint *base)
     free(endpoint);
 }
 
+/* What a slot holds moves whole, but its size is an option. */
 static const struct path_range verbs_path_ranges[] = {
-    {PATH_BCOPY, 0, 0, COPY_BCOPY, MOVEMENT_PUSH, false},
-    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_GRANT, true},
+    {PATH_BCOPY, 0, 0, COPY_BCOPY, MOVEMENT_PUSH, false, false},
+    {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_GRANT, true, false},
 };
 
 const struct transport transport_verbs = {
