@@ -25,7 +25,10 @@ Cell = collections.namedtuple("Cell", "setting collective algorithm ranks size h
 
 
 def run(*words):
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError as error:
+        sys.exit(f"cannot run {words[0]}: {error.strerror}")
     if done.returncode:
         sys.exit(f"{' '.join(words)}: status {done.returncode}: {done.stderr.strip()}")
     return done.stdout
