@@ -115,7 +115,7 @@ enum status topology_add(json_t *document, const char *sysfs)
     json_t *topology = json_object_get(document, "topology"), *parts = json_array();
     host_map_make(sysfs, &map);
     for (int i = 0; i < map.count; i++)
-        json_array_append_new(parts, part_object(&map.parts[i]));
+        map.failed |= json_array_append_new(parts, part_object(&map.parts[i])) != 0;
     json_object_set_new(topology, "parts", parts);
     enum status status =
         map.failed ? fail(STATUS_ERROR, "out of memory for the topology of this machine")

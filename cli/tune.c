@@ -144,7 +144,8 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
     struct model_forecast forecast = {0};
     bool aside = output_is_standard(job->json) || output_is_standard(job->tune.ompi) ||
                  output_is_standard(job->tune.mpich) || output_is_standard(job->tune.nccl);
-    enum status status = job->model ? forecast_open(&forecast, job) : STATUS_OK;
+    bool first = bootstrap->kind == BOOTSTRAP_LOCAL || bootstrap->launch.rank == 0;
+    enum status status = job->model && first ? forecast_open(&forecast, job) : STATUS_OK;
     if (status != STATUS_OK) {
         if (job->json)
             json_refuse(job->json, status);
@@ -162,13 +163,13 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
                                    .on_terminal = terminal_line_possible()};
     struct tuner_arguments arguments = {.job = job,
                                         .options = options,
-                                        .forecast = job->model ? &forecast.forecast : NULL,
+                                        .forecast = job->model && first ? &forecast.forecast : NULL,
                                         .agents = {.options = compared,
                                                    .bootstrap = &job->bootstrap,
                                                    .work = worker_run,
                                                    .work_argument = job},
                                         .report = &printer.report};
-    if (bootstrap->kind == BOOTSTRAP_LOCAL || bootstrap->launch.rank == 0)
+    if (first)
         command_line_warn(line);
     signal(SIGPIPE, SIG_IGN);
     say_verbose(1, "%s", bootstrap->why);

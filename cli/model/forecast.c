@@ -59,7 +59,11 @@ static enum status forecast_predict(struct forecast *of, const struct race *race
 {
     struct model_forecast *forecast = (struct model_forecast *)of;
     struct race_ranks ranks;
+    struct log own, *log = log_current();
+    log_init(&own, -1, 0); /* the small job itself will say why it cannot run on these ranks */
+    log_attach(&own);
     enum status status = race_ranks_make(forecast->job, race, agents, &ranks);
+    log_attach(log);
     *count = 0;
     for (int c = 0; status == STATUS_OK && c < ranks.job.candidate_count && c < RACERS_MOST; c++) {
         const struct prediction_setting setting = {.node = ranks.node};
@@ -72,7 +76,7 @@ static enum status forecast_predict(struct forecast *of, const struct race *race
                                race->asked, &ranks.split, setting);
     }
     race_ranks_free(&ranks);
-    return status;
+    return status == STATUS_USAGE ? STATUS_OK : status;
 }
 
 enum status forecast_open(struct model_forecast *forecast, const struct job *job)

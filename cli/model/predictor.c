@@ -66,7 +66,8 @@ double predictor_time(struct predictor *predictor, const struct job *job,
     const struct shape *groups = split->groups;
     if (groups->start[groups->groups] > RANKS_MOST) {
         if (!predictor->silent)
-            say("no prediction beside a run of more than %d ranks: use cctest predict", RANKS_MOST);
+            say("no prediction for more than %d ranks, while they wait for it: use cctest predict",
+                RANKS_MOST);
         predictor->silent = true;
         return 0;
     }

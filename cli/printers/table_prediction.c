@@ -4,7 +4,7 @@
  *     #wrong   predicted  measured/
  *                     us  predicted
  *          0       33.02       1.08
- *     #   measured and predicted part most in step 3 of 0 to 5: 12.30 us, predicted 4.10
+ *     #   step 3 (of 0 to 5) differs most: it took 12.30 us, predicted 4.10
  *
  * or, of a line that only a model knows, how many ranks were simulated for it:
  *
@@ -58,6 +58,6 @@ void prediction_steps_print(FILE *out, const struct result *result)
         predicted += own.predicted_us;
     }
     if (at >= 0)
-        fprintf(out, "#   measured and predicted part most in step %d of 0 to %d: %.2f us, predicted %.2f\n",
+        fprintf(out, "#   step %d (of 0 to %d) differs most: it took %.2f us, predicted %.2f\n",
                 at, result->steps - 1, part.measured_us, part.predicted_us);
 }

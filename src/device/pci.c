@@ -50,6 +50,8 @@ bool pci_of_path(const char *path, char *bus)
     return false;
 }
 
+#define BRIDGES "/devices/pci" /* where the real paths of devices pass a host bridge */
+
 /* The real path from the host bridge on: "pci0000:3a/0000:3a:00.0/0000:3b:00.0". */
 static const char *pci_path(const char *sysfs, const char *bus, char real[PATH_MAX])
 {
@@ -57,8 +59,8 @@ static const char *pci_path(const char *sysfs, const char *bus, char real[PATH_M
     snprintf(path, sizeof path, "%s/bus/pci/devices/%s", sysfs, bus);
     if (!bus[0] || !realpath(path, real))
         return NULL;
-    char *host = strstr(real, "/pci");
-    return host ? host + 1 : NULL;
+    char *host = strstr(real, BRIDGES);
+    return host ? host + strlen(BRIDGES) - strlen("pci") : NULL;
 }
 
 int pci_numa_node(const char *sysfs, const char *bus)
@@ -92,10 +94,11 @@ bool pci_cpus(const char *sysfs, const char *bus, cpu_set_t *cpus)
 int pci_chain(const char *sysfs, const char *bus, char chain[PCI_CHAIN_MOST][16])
 {
     char real[PATH_MAX], *rest = NULL;
-    if (!pci_path(sysfs, bus, real))
+    const char *path = pci_path(sysfs, bus, real);
+    if (!path)
         return 0;
     int count = 0;
-    for (char *part = strtok_r(strstr(real, "/pci"), "/", &rest); part;
+    for (char *part = strtok_r(real + (path - real), "/", &rest); part;
          part = strtok_r(NULL, "/", &rest)) {
         const char *address = count ? part : part + strlen("pci");
         if (count == PCI_CHAIN_MOST || strlen(address) >= sizeof chain[0] ||

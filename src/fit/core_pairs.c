@@ -32,8 +32,8 @@ static void cache_add(hwloc_topology_t topology, hwloc_obj_t cache, const cpu_se
             CPU_OR(&pairs->near, first, &cpus);
         }
     }
-    if (cores > 0 && pairs->caches++ == 0)
-        pairs->cache_cores = cores;
+    pairs->caches += cores > 0;
+    pairs->cache_cores = cores > pairs->cache_cores ? cores : pairs->cache_cores;
 }
 
 void core_pairs_find(struct core_pairs *pairs)

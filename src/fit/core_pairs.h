@@ -10,7 +10,7 @@
 /* Of the cores that the calling process may use; a cache is one of the third level, or what a package
  * has where there is none. */
 struct core_pairs {
-    int caches, cache_cores; /* caches, and the cores of the first */
+    int caches, cache_cores; /* caches, and the cores of the largest */
     bool has_near, has_far;  /* are there two cores of one cache; and of two? */
     cpu_set_t near,
         far; /* the first such pair; and the first cores of the first and the last cache */

@@ -72,7 +72,7 @@ static void paths_plan(struct fit_measurements *measurements, enum fit_subject s
             end++;
         size_t most = ranges[end - 1].most;
         if (subject == SUBJECT_SHARING && most > 0)
-            continue; /* that it costs less there is of no account */
+            continue; /* its bytes are too few to cost anything */
         struct fit_measurement *added = measurement_add(measurements, subject, transport, &ranges[i]);
         if (!added)
             return;
@@ -255,16 +255,19 @@ static void measurement_progress(void *argument, int ended, int count)
 }
 
 /* The worker is a child of this process, and keeps to its CPUs. */
-static void cpus_take(const struct fit_measurements *measurements,
-                      const struct fit_measurement *measurement)
+static enum status cpus_take(const struct fit_measurements *measurements,
+                             const struct fit_measurement *measurement)
 {
     const struct core_pairs *pairs = &measurements->pairs;
-    if (measurement->subject != SUBJECT_LINK)
-        return;
-    if (measurement->distance == DISTANCE_CACHE && pairs->has_near)
-        sched_setaffinity(0, sizeof pairs->near, &pairs->near);
-    if (measurement->distance == DISTANCE_NODE)
-        sched_setaffinity(0, sizeof pairs->far, &pairs->far);
+    const cpu_set_t *cpus = &measurements->own;
+    if (measurement->subject == SUBJECT_LINK && measurement->distance == DISTANCE_CACHE && pairs->has_near)
+        cpus = &pairs->near;
+    if (measurement->subject == SUBJECT_LINK && measurement->distance == DISTANCE_NODE)
+        cpus = &pairs->far;
+    if (sched_setaffinity(0, sizeof *cpus, cpus) == 0)
+        return STATUS_OK;
+    return fail(STATUS_ERROR, "cannot run on %d of this host's CPUs: %s", CPU_COUNT(cpus),
+                strerror(errno));
 }
 
 static enum status measurement_run(struct coordinator *coordinator, const struct job *job,
@@ -289,10 +292,11 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
     const struct fleet_job order = {.command = command,
                                     .agents = agents,
                                     .ranks = measurement->distance == DISTANCE_NETWORK ? 2 : 1};
-    cpus_take(measurements, measurement);
-    enum status status = coordinator_run(coordinator, "fit", &order, 1, JOB_SECONDS,
-                                         measurement_progress, now, &outcomes);
-    sched_setaffinity(0, sizeof measurements->own, &measurements->own);
+    enum status status = cpus_take(measurements, measurement);
+    if (status == STATUS_OK)
+        status = coordinator_run(coordinator, "fit", &order, 1, JOB_SECONDS, measurement_progress,
+                                 now, &outcomes);
+    sched_setaffinity(0, sizeof measurements->own, &measurements->own); /* where it was */
     if (status == STATUS_OK)
         status = lines_read(job, &outcomes[0], measurement);
     coordinator_outcomes_free(outcomes, 1);

@@ -74,8 +74,8 @@ static enum status alone_fit(const struct fit_measurement *measurement, struct m
     return part_fit(&part, measurement, model);
 }
 
-/* From what a core alone takes, divided among all: where they do not disturb each other, the memory gives
- * more than that, and it is not known how much. */
+/* The start is the time of a core alone, divided by the cores. Cores that do not disturb each other show no
+ * limit of the memory, so the costs stay there. */
 static enum status bus_fit(const struct fit_measurement *measurement, struct model *model)
 {
     struct fit_part part = {.count = 0};
@@ -217,18 +217,36 @@ static enum status crowd_fit(const struct fit_measurement *measurement, struct m
     return part_fit(&part, measurement, model);
 }
 
-/* What a byte costs on a path where ranks share cores. */
-static enum status sharing_fit(const struct fit_measurement *measurement, struct model *model)
+/* The rows of a path of the transport that was measured, one after the other; NULL: there are no more.
+ * `row`: the one before, or NULL. */
+static struct path_cost *row_next(struct model *model, const struct fit_measurement *measurement,
+                                  const struct path_cost *row, bool network)
 {
     const char *name = measurement->transports[0].transport->name;
-    struct fit_part part = {.count = 0};
     for (int l = 0; l < model->link_count; l++) {
         struct link_model *link = &model->links[l];
-        for (int i = 0; i < link->path_count && strcmp(link->transport, name) == 0; i++)
-            if (link->paths[i].path == measurement->path && link->distance != DISTANCE_NETWORK)
-                part_add(&part, &link->paths[i].sharing, 1, TINY);
+        bool fits = strcmp(link->transport, name) == 0 && (link->distance == DISTANCE_NETWORK) == network;
+        for (int i = 0; i < link->path_count && fits; i++)
+            if (link->paths[i].path == measurement->path && &link->paths[i] > row)
+                return &link->paths[i];
     }
-    return part.count > 0 ? part_fit(&part, measurement, model) : STATUS_OK;
+    return NULL;
+}
+
+/* What a byte costs on a path where ranks share cores. Between hosts the cores do the same as within one. */
+static enum status sharing_fit(const struct fit_measurement *measurement, struct model *model)
+{
+    struct fit_part part = {.count = 0};
+    struct path_cost *row = NULL, *near = NULL;
+    while ((row = row_next(model, measurement, row, false)))
+        part_add(&part, &row->sharing, 1, TINY);
+    enum status status = part.count > 0 ? part_fit(&part, measurement, model) : STATUS_OK;
+    while ((row = row_next(model, measurement, row, true))) {
+        while ((near = row_next(model, measurement, near, false)))
+            if (near->least == row->least)
+                row->sharing = near->sharing;
+    }
+    return status;
 }
 
 static enum status measurement_fit(const struct fit_measurement *measurement, struct model *model)
@@ -252,6 +270,14 @@ static enum status measurement_fit(const struct fit_measurement *measurement, st
     return STATUS_OK;
 }
 
+static const char *why_no_link(const struct fit_measurements *measurements)
+{
+    for (int i = 0; i < measurements->count; i++)
+        if (measurements->of[i].subject == SUBJECT_LINK && measurements->of[i].why[0])
+            return measurements->of[i].why;
+    return "no transport of -x works here";
+}
+
 enum status model_fit(const struct fit_measurements *measurements, struct model *model)
 {
     enum status status = STATUS_OK;
@@ -263,9 +289,6 @@ enum status model_fit(const struct fit_measurements *measurements, struct model 
             (model->link_count > 0 || measurements->of[i].subject < SUBJECT_COMBINE))
             status = measurement_fit(&measurements->of[i], model);
     if (status == STATUS_OK && model->link_count == 0)
-        return fail(STATUS_UNAVAILABLE, "no link could be measured: %s",
-                    measurements->count > 1 && measurements->of[1].why[0]
-                        ? measurements->of[1].why
-                        : "no transport of -x works here");
+        return fail(STATUS_UNAVAILABLE, "no link could be measured: %s", why_no_link(measurements));
     return status;
 }

@@ -4,8 +4,8 @@
  * A part of a host is left as seldom as possible, whatever that costs on the smaller parts: so each
  * level costs ten times the one below it, and another host a hundred times the largest. On the way
  * to another host each end has the way to its NIC, at half the price: the NIC moves data beside the
- * processors. So a host is entered and left by the ranks that are nearest to NICs, where no larger
- * part has to be left once more for it.
+ * processors. So a ring enters and leaves a host by the ranks that are nearest to NICs, unless it
+ * would then have to leave a larger part, such as a NUMA node, once more.
  */
 #include "session/rank_place.h"
 

@@ -50,9 +50,13 @@ static bool operation_is_whole(const struct sim_engine *engine, uint32_t operati
     size_t length = engine_length(engine, operation);
     bool sends = engine_operation(engine, operation)->kind == OPERATION_SEND;
     uint32_t send = sends ? operation : it->partner;
-    return length <= cost_grain(engine, operation) &&
-           (send == NONE ||
-            transport_moves_whole(send_transport(engine, send), send_path(engine, send), length));
+    if (length > cost_grain(engine, operation))
+        return false;
+    if (send == NONE)
+        return true;
+    size_t window = cost_of_send(engine, send)->window;
+    return (window == 0 || length <= window) &&
+           transport_moves_whole(send_transport(engine, send), send_path(engine, send), length);
 }
 
 bool cost_rank_is_whole(const struct sim_engine *engine, const struct sim_rank *rank)

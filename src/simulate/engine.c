@@ -85,7 +85,7 @@ static size_t send_movable(struct sim_engine *engine, uint32_t operation)
     size_t room = it->cost->window > channel->outstanding ? it->cost->window - channel->outstanding
                                                           : 0;
     room -= room % engine->element;
-    channel->is_blocked = room == 0;
+    channel->is_blocked = room < bytes;
     return bytes < room ? bytes : room;
 }
 
@@ -396,7 +396,8 @@ static void core_turn(struct sim_engine *engine, const struct event *event)
 
 static void event_handle(struct sim_engine *engine, const struct event *event)
 {
-    struct sim_channel *channel = &engine->channels[event->subject];
+    bool of_core = event->kind == EVENT_SERVED || event->kind == EVENT_TURN;
+    struct sim_channel *channel = of_core ? NULL : &engine->channels[event->subject];
     engine->handled++;
     switch ((enum sim_event_kind)event->kind) {
     case EVENT_TURN:

@@ -206,10 +206,12 @@ static enum status operations_check(const struct program_source *source, int ran
     if (operations <= source->operations_most)
         return STATUS_OK;
     return fail(STATUS_USAGE,
-                "%d ranks have %zu operations or more, and there is memory to simulate %zu: use fewer "
+                "%d rank%s %zu operations or more, and there is memory to simulate %zu: use fewer "
                 "ranks",
-                ranks, operations, source->operations_most);
+                ranks, ranks == 1 ? " has" : "s have", operations, source->operations_most);
 }
+
+#define ESTIMATE_MARGIN 2 /* what comes near to the limit is counted while the programs are written */
 
 /* Before all programs are written: by the fewest operations of some ranks. Rank 0, as a root, may have
  * many more than others. */
@@ -228,7 +230,7 @@ static enum status operations_estimate(const struct program_source *source,
         free(program);
         free(peers);
     }
-    return operations_check(source, programs->ranks, fewest * ranks);
+    return operations_check(source, programs->ranks, fewest * ranks / ESTIMATE_MARGIN);
 }
 
 /* Of the ranks of a group, each at its place among the job's. */
@@ -293,8 +295,10 @@ enum status programs_open(const struct program_source *source, struct programs *
         if (source->symmetric && ranks > 1 && source->groups == 1)
             status = symmetry_find(source, programs);
     }
-    if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)
-        status = operations_estimate(source, programs);
+    if (status == STATUS_OK)
+        status = programs->symmetry == SYMMETRY_NONE
+                     ? operations_estimate(source, programs)
+                     : operations_check(source, 1, programs->operations);
     if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)
         status = programs_hold(source, programs);
     if (status != STATUS_OK)

@@ -9,8 +9,8 @@
  * the ring of ranks; the same bits flipped in the rank's number; or, where ranks form groups of one
  * size, the same distance around the ring of groups, and around that of the ranks in a group.
  *
- * Whether that is so the programs tell. Of an algorithm that says that all its ranks are alike, only
- * some are written for it: the programs of p ranks with p messages each take p^2 time.
+ * The programs show whether that is so. An algorithm may declare that all its ranks are alike; then only
+ * some programs are written and compared, since those of p ranks with p messages each take p^2 time.
  */
 #ifndef CCTEST_SIMULATE_PROGRAMS_H
 #define CCTEST_SIMULATE_PROGRAMS_H

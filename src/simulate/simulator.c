@@ -77,10 +77,12 @@ static enum status phase_simulate(const struct simulation *simulation,
 static enum status phases_simulate(const struct simulation *simulation,
                                    const struct programs *programs, struct simulated *simulated)
 {
+    struct simulation each = *simulation;
     double time[PHASES];
     enum status status = STATUS_OK;
+    each.events_most = simulation->events_most / (PHASES + 1);
     for (int i = 0; i < PHASES && status == STATUS_OK; i++) {
-        status = phase_simulate(simulation, programs, (double)i / PHASES, simulated);
+        status = phase_simulate(&each, programs, (double)i / PHASES, simulated);
         time[i] = simulated->time;
     }
     for (int i = 0; i < PHASES && status == STATUS_OK; i++) {
@@ -88,7 +90,7 @@ static enum status phases_simulate(const struct simulation *simulation,
         for (int k = 0; k < PHASES; k++)
             less += time[k] < time[i] || (time[k] == time[i] && k < i);
         if (less == PHASES / 2)
-            return phase_simulate(simulation, programs, (double)i / PHASES, simulated);
+            return phase_simulate(&each, programs, (double)i / PHASES, simulated);
     }
     return status;
 }

@@ -7,6 +7,7 @@
 #include "simulate/state.h"
 
 /* A piece leaves the sender: its bytes will arrive at the receiver (EVENT_ARRIVED). */
+/* `begins`: these are the first bytes of a message, which take the gap, too. */
 void wire_send(struct sim_engine *engine, uint32_t channel, size_t bytes,
                const struct path_cost *cost, bool begins);
 

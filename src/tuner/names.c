@@ -141,7 +141,9 @@ enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES
             status = pruned_keep(race, &entrants[i]);
     }
     free(entrants);
-    if (text.used == 0)
+    if (text.used == 0) { /* the trend rules out the ones, and the model the others */
         snprintf(names, NAMES_MOST, "all");
+        race->pruned_count = 0;
+    }
     return status;
 }

@@ -3,7 +3,7 @@
  *
  * The first round of a size has all of them, but for two kinds: those that the trend of the two next
  * smaller sizes leaves far behind, and, where that trend is not known, those that a model predicts to be
- * far behind. What was measured tells more than what was predicted.
+ * far behind. Measurements count for more than predictions.
  */
 #ifndef CCTEST_TUNER_NAMES_H
 #define CCTEST_TUNER_NAMES_H

@@ -61,7 +61,7 @@ def compare_once(runner, model, setting, arguments):
     """A round: {(collective, algorithm, size): (predicted, measured)}, in us"""
     cells = {}
     runner.run(setting["fitted"], "fit", "-o", model, "-x", setting["x"])
-    for size in arguments.sizes.split(","):
+    for size in (arguments.sizes or setting["sizes"]).split(","):
         words = ["all", "-a", "all", "-b", size, "-e", size, "-x", setting["x"], "--json", "-"]
         ran = [] if setting["dealt"] else ["--np", str(setting["ranks"])]
         predicted = times(runner.here("predict", *words, "--model", model, "--np", str(setting["ranks"]), *setting["placed"]))
@@ -81,7 +81,8 @@ def compare(runner, model, setting, arguments):
         ratio = statistics.median(each[name][0] / each[name][1] for each in rounds)
         middle = statistics.median(each[name][1] for each in rounds)
         noise = statistics.median(abs(each[name][1] / middle - 1) for each in rounds)
-        cells.append((ratio, noise, f"{setting['name']}: {' '.join(name)}", middle, ratio * middle))
+        predicted = statistics.median(each[name][0] for each in rounds)
+        cells.append((ratio, noise, f"{setting['name']}: {' '.join(name)}", middle, predicted))
     return cells
 
 
@@ -92,22 +93,22 @@ def report(title, cells):
 
 
 def settings(network, cores):
-    here = {"dealt": None, "fitted": None, "placed": []}
+    here = {"dealt": None, "fitted": None, "placed": [], "sizes": "1K,32K,1M"}
+    apart = {"fitted": [1, 2], "sizes": "1K,32K,256K"} # of 1M at the rate of these links each cell takes seconds
     yield {"name": "2 ranks, shm", "x": "shm", "ranks": 2, **here}
     yield {"name": "2 ranks, tcp", "x": "tcp", "ranks": 2, **here}
     yield {"name": f"{2 * cores} ranks on {cores} cores, shm", "x": "shm", "ranks": 2 * cores, **here}
     if network:
-        yield {"name": "4 hosts of 1 rank, tcp", "x": "tcp", "ranks": 4, "dealt": [1, 2, 3, 4], "fitted": [1, 2],
-               "placed": ["--shape", "4x1"]}
-        yield {"name": "2 hosts of 2 ranks, shm and tcp", "x": "shm,tcp", "ranks": 4, "dealt": [1, 1, 2, 2], "fitted": [1, 2],
-               "placed": ["--shape", "2x2"]}
+        yield {"name": "4 hosts of 1 rank, tcp", "x": "tcp", "ranks": 4, "dealt": [1, 2, 3, 4], "placed": ["--shape", "4x1"], **apart}
+        yield {"name": "2 hosts of 2 ranks, shm and tcp", "x": "shm,tcp", "ranks": 4, "dealt": [1, 1, 2, 2],
+               "placed": ["--shape", "2x2"], **apart}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cctest", required=True)
     parser.add_argument("--holders", default="", help="processes that hold the hosts' namespaces")
-    parser.add_argument("--sizes", default="1K,32K,256K")
+    parser.add_argument("--sizes", default="", help="instead of those of each setting")
     parser.add_argument("--rounds", type=int, default=3, help="of each setting")
     parser.add_argument("--only", default="", help="settings whose names have this")
     parser.add_argument("--bar", type=float, default=0.15, help="the largest median error")
@@ -117,7 +118,7 @@ def main():
     runner = Runner(arguments.cctest, network)
     cores = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
-        print(f"# {socket.gethostname()}: p50 of every algorithm, {arguments.sizes}; error = |predicted / measured - 1|")
+        print(f"# {socket.gethostname()}: p50 of every algorithm; error = |predicted / measured - 1|")
         print(f"# {'setting':42} {'cells':>6} {'median':>8} {'p90':>8} {'bias':>8} {'noise':>8}")
         cells = []
         for setting in settings(network, cores):

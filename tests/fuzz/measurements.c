@@ -76,6 +76,7 @@ static void model_use(const json_t *document)
     const struct simulation simulation = {.model = model,
                                           .choice = &choice,
                                           .problem = &problem,
+                                          .groups = 1,
                                           .channels = 1,
                                           .datatype = datatype_find("float"),
                                           .reduction = reduction_find("sum"),
@@ -147,12 +148,20 @@ static json_t *model(void)
                                           .receive_overhead = 1,
                                           .send_byte = {2, {{1e4, 1e-4}, {1e7, 2e-4}}},
                                           .receive_byte = {1, {{1e4, 1e-4}}},
+                                          .sharing = 2,
                                           .wire = 1e-3,
+                                          .gap = 1,
                                           .window = 65536};
     struct model *model = calloc(1, sizeof *model);
     if (!model)
         abort();
-    *model = (struct model){.host = "h", .cores = 2, .start = 0.1, .core_switch = 1};
+    *model = (struct model){.host = "h",
+                            .cores = 2,
+                            .caches = 1,
+                            .cache_cores = 2,
+                            .start = 0.1,
+                            .core_switch = 1,
+                            .bus = {1, {{1, 1e-5}}}};
     model->combines[model->combine_count++] =
         (struct combine_cost){.datatype = "float", .reduction = "sum", .byte = {1, {{1, 1e-4}}}};
     for (int d = 0; d < DISTANCES; d++)

@@ -80,7 +80,10 @@ check_json run.json 'all(len(r["steps"]) == 2 for r in d["results"] if r["algori
     'all(0 < e["measured_us"] < 2 * r["time_us"]["max"] and 0 < e["predicted_us"] <= r["predicted_us"] for r in d["results"] for e in r["steps"])' \
     'all(max(e["predicted_us"] for e in r["steps"]) == r["predicted_us"] for r in d["results"])'
 cctest allreduce -a ring --np 3 -b 8 -e 64K -f 8192 --model model.json -v
-check_says '^#   measured and predicted part most in step [0-3] of 0 to 3: ' "$out"
+check_says '^#   step [0-3] \(of 0 to 3\) differs most: it took [0-9.]+ us, predicted [0-9.]+$' "$out"
+cctest allgather -a ring --np 4 --split 2 -b 1K -e 1K --model model.json --json groups.json
+check_status 0
+check_json groups.json 'd["results"][0]["predicted_us"] > 0' 'len(d["results"][0]["groups"]) == 2'
 cctest predict allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json predicted.json
 check_json predicted.json '[line["time_us"]["p50"] for line in d["results"]] == [line["predicted_us"] for line in __import__("json").load(open("run.json"))["results"]]'
 # Two cores with a cache each, as hwloc is told: the two are not near.

@@ -59,7 +59,7 @@ check_says '^  allreduce +2 +4K .* +[0-9]+ +0 +[0-9.]+  ' "$out"
 check_says '^  allreduce +8 +4K .* +[0-9]+ +[1-9][0-9]* +[0-9.]+  ' "$out"
 check_says '^cctest: rank 0: the model made.model was made on nowhere, and rank 0 runs on '
 check_json pruned.json 'd["options"]["model"] == "made.model"' 'd["unpredicted"] == 0' 'd["cells"][0]["pruned"] == []' \
-    '{"algorithm": "ring", "predicted_us": 140} in d["cells"][1]["pruned"] or d["cells"][1]["pruned"]' \
+    'len(d["cells"][1]["pruned"]) > 0' \
     'all(a["predicted_us"] > 30 for a in d["cells"][1]["pruned"])' \
     'not {a["algorithm"] for a in d["cells"][1]["pruned"]} & {a["algorithm"].split(":")[0] for a in d["cells"][1]["algorithms"]}' \
     'len(d["cells"][1]["pruned"]) + len(d["cells"][1]["algorithms"]) >= len(d["cells"][0]["algorithms"])'

@@ -446,6 +446,13 @@ static void windows_hold_senders_back(void **state)
     double held = time_of(&simulation), message = (1 << 20) * BETA;
     assert_true(free_time < 1.1 * message);
     assert_float_equal(held, 2 * message, 1e-3);
+    /* Short messages, which move whole where the window lets them: two fit, or less than one. */
+    problem = problem_of(COLLECTIVE_BROADCAST, 2, 512);
+    const struct transport_choice shm[] = {{.transport = transport_find("shm")}, {NULL}};
+    snprintf(model->links[0].transport, sizeof model->links[0].transport, "shm");
+    simulation.transports = shm;
+    for (path->window = 512; path->window <= 3 * 1024; path->window += 512)
+        assert_true(time_of(&simulation) >= 2048 * BETA);
 }
 
 /* A message that is pulled: the sender says so once, the receiver's core has all the work, and the
