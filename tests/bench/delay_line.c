@@ -1,9 +1,11 @@
 /*
- * delay_line.c - cables with a delay: holds each frame between two devices for a set time, where the kernel has no netem.
+ * delay_line.c - cables with a rate and a delay, where the kernel has no netem.
  *
- * usage: delay_line MICROSECONDS DEVICE:TAP...
+ * usage: delay_line MICROSECONDS MBIT DEVICE:TAP...
  *
- * A frame that arrives at DEVICE leaves TAP that much later, and the other way round; frames keep their order. DEVICE is the open
+ * A frame that arrives at DEVICE goes onto the cable when those before it are on it, takes its length over the rate for that, and
+ * leaves TAP the delay later; the other way round likewise. So even a single short frame takes its time, which a token bucket
+ * would let pass at once. DEVICE is the open
  * end of a cable, on no bridge; the program creates TAP, which the caller puts on a bridge once "ready" is on standard output.
  * Both ends carry what the kernel says of a frame (checksums to be filled in, segments to be cut), so nothing is switched off.
  * It ends with its standard input.
@@ -39,6 +41,7 @@ struct frame {
 /* One direction of a cable. */
 struct line {
     int from, to;
+    uint64_t free_at;             /* ns: all before are on the cable */
     struct frame held[HELD_MOST]; /* a ring */
     unsigned first, count;
 };
@@ -74,8 +77,14 @@ static int tap_open(const char *tap)
     return fd;
 }
 
+/* What a cable does. */
+struct cable {
+    uint64_t delay; /* ns */
+    double byte;    /* ns */
+};
+
 /* Takes all frames that have arrived. */
-static void line_take(struct line *line, uint64_t delay)
+static void line_take(struct line *line, const struct cable *cable)
 {
     static char data[FRAME_MOST];
     for (ssize_t bytes; (bytes = read(line->from, data, sizeof data)) > 0;) {
@@ -84,7 +93,11 @@ static void line_take(struct line *line, uint64_t delay)
             continue;
         memcpy(frame->data, data, (size_t)bytes);
         frame->bytes = (size_t)bytes;
-        frame->due = clock_ns() + delay;
+        uint64_t now = clock_ns();
+        line->free_at =
+            (line->free_at > now ? line->free_at : now) +
+            (uint64_t)(cable->byte * (double)((size_t)bytes - sizeof(struct virtio_net_hdr)));
+        frame->due = line->free_at + cable->delay;
         line->count++;
     }
 }
@@ -108,9 +121,10 @@ int main(int argc, char **argv)
 {
     static struct line lines[LINES_MOST];
     struct pollfd polled[LINES_MOST + 1] = {{.fd = STDIN_FILENO, .events = POLLIN}};
-    uint64_t delay = argc > 1 ? strtoull(argv[1], NULL, 10) * 1000 : 0;
+    const struct cable cable = {.delay = argc > 1 ? strtoull(argv[1], NULL, 10) * 1000 : 0,
+                                .byte = argc > 2 ? 8000 / strtod(argv[2], NULL) : 0};
     int count = 0;
-    for (int i = 2; i < argc && count < LINES_MOST; i++) {
+    for (int i = 3; i < argc && count < LINES_MOST; i++) {
         char *tap = strchr(argv[i], ':');
         if (!tap)
             break;
@@ -122,8 +136,8 @@ int main(int argc, char **argv)
             polled[count + 1] = (struct pollfd){.fd = ends[end], .events = POLLIN};
         }
     }
-    if (delay == 0 || count == 0) {
-        fprintf(stderr, "usage: delay_line MICROSECONDS DEVICE:TAP...\n");
+    if (!(cable.byte > 0) || count == 0) {
+        fprintf(stderr, "usage: delay_line MICROSECONDS MBIT DEVICE:TAP...\n");
         return 2;
     }
     printf("ready\n");
@@ -131,7 +145,7 @@ int main(int argc, char **argv)
     while (polled[0].revents == 0) {
         uint64_t next = UINT64_MAX, now;
         for (int i = 0; i < count; i++) {
-            line_take(&lines[i], delay);
+            line_take(&lines[i], &cable);
             uint64_t due = line_give(&lines[i]);
             next = due < next ? due : next;
         }
@@ -139,7 +153,8 @@ int main(int argc, char **argv)
         uint64_t left = next > now ? next - now : 0;
         struct timespec wait = {.tv_sec = (time_t)(left / 1000000000),
                                 .tv_nsec = (long)(left % 1000000000)};
-        if (ppoll(polled, (nfds_t)count + 1, next == UINT64_MAX ? NULL : &wait, NULL) < 0 && errno != EINTR)
+        if (ppoll(polled, (nfds_t)count + 1, next == UINT64_MAX ? NULL : &wait, NULL) < 0 &&
+            errno != EINTR)
             die("wait for", "frames");
     }
     return 0;
