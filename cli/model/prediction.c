@@ -94,6 +94,7 @@ static enum status problems_simulate(const struct job *job, const struct candida
         .node = setting->node,
         .topology = setting->topology,
         .end = setting->end,
+        .barrier = setting->barrier,
         .events_most = setting->events_most,
         .step_end = setting->step_end,
         .steps = setting->steps,

@@ -13,6 +13,7 @@ struct prediction_setting {
     const int *node;
     const struct topology *topology; /* NULL: not known */
     const int *end;
+    bool barrier;
     uint64_t events_most;
     double *step_end;
     int steps;

@@ -72,6 +72,7 @@ double predictor_time(struct predictor *predictor, const struct job *job,
         return 0;
     }
     setting.events_most = EVENTS_MOST;
+    setting.barrier = job->start == START_BARRIER;
     log_init(&own, -1, 0); /* what cannot be predicted is no failure of the job */
     log_attach(&own);
     enum status status =

@@ -28,7 +28,8 @@ void predictor_warn(const struct predictor *predictor, const struct job *job, co
 
 /* Predicts the time of a candidate at one size (bytes, as asked), in all groups of the split, us, as the table shows it; 0: there is no
  * prediction, since it would take more than about a second, or the model does not know what it needs. Why,
- * it says once. The setting's events_most is the predictor's. */
+ * it says once. The setting's events_most and barrier are the
+ * predictor's. */
 double predictor_time(struct predictor *predictor, const struct job *job,
                       const struct candidate *candidate, size_t bytes, const struct split *split,
                       struct prediction_setting setting);

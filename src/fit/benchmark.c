@@ -49,6 +49,7 @@ enum status benchmark_predict(const struct benchmark *benchmark, const struct mo
                                           .chunk = GRAIN_AUTO,
                                           .node = benchmark->distance == DISTANCE_NETWORK ? apart : NULL,
                                           .core = benchmark->distance == DISTANCE_NODE ? far : NULL,
+                                          .barrier = benchmark->distance == DISTANCE_NETWORK,
                                           .beside = benchmark->beside,
                                           .pieces = PIECES_MOST};
     status = simulate(&simulation, &simulated);

@@ -29,7 +29,7 @@ static void rank_result_carriers(struct rank_result *rank_result, struct runner 
 size_t rank_result_bytes(const struct job *job)
 {
     const size_t arrays = 2, sorted = 1; /* qsort() may copy the one that it sorts */
-    size_t steps = job->compares && job->watches ? STEP_TIMES_BYTES : 0;
+    size_t steps = job->compares && job->bootstrap.verbosity >= 1 ? STEP_TIMES_BYTES : 0;
     return (size_t)job->iterations * (arrays + sorted) * sizeof(uint64_t) + steps;
 }
 

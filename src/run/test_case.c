@@ -252,7 +252,7 @@ static enum status test_case_clock(const struct job *job, struct test_case *test
 {
     struct step_clock *clock = &test_case->clock;
     int steps = test_case->schedules[0]->steps;
-    if (!job->compares || !job->watches || test_case->schedule_count > 1 ||
+    if (!job->compares || job->bootstrap.verbosity < 1 || test_case->schedule_count > 1 ||
         steps > CLOCK_STEPS_MOST)
         return STATUS_OK;
     clock->ended = calloc((size_t)steps + 1, sizeof *clock->ended);

@@ -327,6 +327,12 @@ static uint32_t core_operation(struct sim_engine *engine, const struct sim_core 
     return NONE;
 }
 
+/* To start, or for its core to look at what is ready. */
+static bool rank_waits(const struct sim_rank *rank)
+{
+    return rank->has_started ? rank->ready != NONE : rank->is_released;
+}
+
 /* A turn ends. */
 static void core_pass(struct sim_engine *engine, uint32_t number)
 {
@@ -335,7 +341,7 @@ static void core_pass(struct sim_engine *engine, uint32_t number)
     uint32_t rank = core->rank;
     for (uint32_t i = 1; i < core->ranks; i++) {
         rank = engine->rank[rank].next_rank;
-        if (!engine->rank[rank].has_started || engine->rank[rank].ready != NONE)
+        if (rank_waits(&engine->rank[rank]))
             rank_queue(engine, rank);
     }
 }
@@ -349,7 +355,7 @@ static void core_serve(struct sim_engine *engine, uint32_t number)
     size_t bytes = 0;
     core->wake = INFINITY;
     core->operation = rank->has_started ? core_operation(engine, core, &bytes) : NONE;
-    if (!rank->has_started) {
+    if (!rank->has_started && rank->is_released) {
         rank->begun = engine->now;
         time = engine->simulation->model->start;
     } else if (core->operation != NONE) {
@@ -396,8 +402,8 @@ static void core_turn(struct sim_engine *engine, const struct event *event)
 
 static void event_handle(struct sim_engine *engine, const struct event *event)
 {
-    bool of_core = event->kind == EVENT_SERVED || event->kind == EVENT_TURN;
-    struct sim_channel *channel = of_core ? NULL : &engine->channels[event->subject];
+    bool is_other = event->kind <= EVENT_RELEASED;
+    struct sim_channel *channel = is_other ? NULL : &engine->channels[event->subject];
     engine->handled++;
     switch ((enum sim_event_kind)event->kind) {
     case EVENT_TURN:
@@ -405,6 +411,10 @@ static void event_handle(struct sim_engine *engine, const struct event *event)
         break;
     case EVENT_SERVED:
         core_served(engine, event->subject);
+        break;
+    case EVENT_RELEASED:
+        engine->rank[event->subject].is_released = true;
+        rank_queue(engine, event->subject);
         break;
     case EVENT_ARRIVED:
         channel->arrived += event->bytes;
@@ -439,8 +449,9 @@ static void engine_step(struct sim_engine *engine, double at)
 
 void engine_run(struct sim_engine *engine)
 {
+    const double *released = engine->simulation->released;
     for (uint32_t r = 0; r < engine->ranks; r++)
-        rank_queue(engine, r);
+        engine_add(engine, released ? released[r] : 0, EVENT_RELEASED, r, 0);
     const uint64_t most = engine->simulation->events_most;
     while (!engine->failed && !engine->is_long) {
         double flow = flows_next(engine->flows);

@@ -28,6 +28,9 @@ struct simulation {
                         one host */
     const int *core; /* of each of the job's ranks, on its host: which ranks share a cache; NULL: in turn, as a run binds
                         them */
+    bool barrier;    /* an iteration begins for each rank when the start barrier of a run releases it, where
+                        there are several hosts and not too many ranks; else for all at once */
+    const double *released; /* when: simulate() finds it */
     int beside;      /* cores of each host that are busy with other work */
     bool each_rank;  /* simulates all ranks, also where rank 0 stands for all */
     double *step_end;     /* filled in: when the last rank ends each step, us; 0: no rank has it. NULL, and

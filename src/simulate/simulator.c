@@ -9,6 +9,11 @@
 #include "base/log.h"
 #include "simulate/engine.h"
 #include "simulate/engine_setup.h"
+#include "simulate/release.h"
+
+#define SETTLE_ITERATIONS 3
+#define BARRIER_RANKS_MOST                                                                         \
+    256 /* of more, each of which is simulated several times, all begin at once */
 
 #define PHASES 5 /* in which cores that ranks share are simulated */
 
@@ -39,15 +44,16 @@ static enum status result_take(struct sim_engine *engine, struct simulated *simu
     if (engine->is_long)
         return fail(STATUS_ERROR, "to simulate it takes more than %llu events: use cctest predict",
                     (unsigned long long)engine->simulation->events_most);
-    *simulated = (struct simulated){.first = engine->rank[0].end,
+    *simulated = (struct simulated){.first = engine->rank[0].end - engine->rank[0].begun,
                                     .ranks = (int)engine->ranks,
                                     .symmetry = programs->symmetry};
     for (uint32_t r = 0; r < engine->ranks; r++) {
         if (engine->rank[r].left > 0)
-            return fail(STATUS_ERROR,
-                        "rank %u waits for ever in the simulation, which is a fault of cctest or of "
-                        "the algorithm: report the command line",
-                        r);
+            return fail(
+                STATUS_ERROR,
+                "rank %u waits for ever in the simulation, which is a fault of cctest or of "
+                "the algorithm: report the command line",
+                r);
         double time = engine->rank[r].end - engine->rank[r].begun;
         if (time > simulated->time) {
             simulated->time = time;
@@ -57,9 +63,10 @@ static enum status result_take(struct sim_engine *engine, struct simulated *simu
     return STATUS_OK;
 }
 
+/* `ended`: of each rank, filled in; NULL: not asked for. */
 static enum status phase_simulate(const struct simulation *simulation,
                                   const struct programs *programs, double phase,
-                                  struct simulated *simulated)
+                                  struct simulated *simulated, double *ended)
 {
     struct sim_engine engine;
     if (simulation->step_end)
@@ -69,6 +76,8 @@ static enum status phase_simulate(const struct simulation *simulation,
         return status;
     engine_run(&engine);
     status = result_take(&engine, simulated);
+    for (uint32_t r = 0; r < engine.ranks && ended; r++)
+        ended[r] = engine.rank[r].end;
     engine_close(&engine);
     return status;
 }
@@ -82,7 +91,7 @@ static enum status phases_simulate(const struct simulation *simulation,
     enum status status = STATUS_OK;
     each.events_most = simulation->events_most / (PHASES + 1);
     for (int i = 0; i < PHASES && status == STATUS_OK; i++) {
-        status = phase_simulate(&each, programs, (double)i / PHASES, simulated);
+        status = phase_simulate(&each, programs, (double)i / PHASES, simulated, NULL);
         time[i] = simulated->time;
     }
     for (int i = 0; i < PHASES && status == STATUS_OK; i++) {
@@ -90,9 +99,36 @@ static enum status phases_simulate(const struct simulation *simulation,
         for (int k = 0; k < PHASES; k++)
             less += time[k] < time[i] || (time[k] == time[i] && k < i);
         if (less == PHASES / 2)
-            return phase_simulate(&each, programs, (double)i / PHASES, simulated);
+            return phase_simulate(&each, programs, (double)i / PHASES, simulated, NULL);
     }
     return status;
+}
+
+/* Iterations until the leads of ranks are those that last. Rank 0 comes to the first barrier long after all
+ * others, as it does in a run. */
+static enum status releases_settle(struct simulation *simulation, const struct programs *programs,
+                                   double *released)
+{
+    struct simulated simulated;
+    enum status status = STATUS_OK;
+    released[0] = 1e9;
+    for (int i = 0; i <= SETTLE_ITERATIONS && status == STATUS_OK; i++) {
+        if (!release_find(simulation, released, released))
+            return fail(STATUS_ERROR, "out of memory for %d ranks", programs->ranks);
+        simulation->released = released;
+        if (i < SETTLE_ITERATIONS)
+            status = phase_simulate(simulation, programs, 0, &simulated, released);
+    }
+    return status;
+}
+
+static bool has_barrier(const struct simulation *simulation)
+{
+    const int ranks = simulation_ranks(simulation);
+    bool several = false;
+    for (int r = 0; r < ranks && simulation->node; r++)
+        several |= simulation->node[r] > 0;
+    return simulation->barrier && several && ranks <= BARRIER_RANKS_MOST;
 }
 
 /* Ranks are bound in turn. NULL: out of memory. */
@@ -110,11 +146,11 @@ static int *cores_deal(const struct simulation *simulation)
     return core;
 }
 
-static enum status dealt_simulate(const struct simulation *simulation, struct simulated *simulated)
+static enum status dealt_simulate(struct simulation *simulation, struct simulated *simulated)
 {
     struct programs programs;
-    bool shared = ranks_share_cores(simulation);
-    bool alike = !simulation->each_rank && !simulation->topology && !shared;
+    bool shared = ranks_share_cores(simulation), barrier = has_barrier(simulation);
+    bool alike = !simulation->each_rank && !simulation->topology && !shared && !barrier;
     const struct program_source source = {.choice = simulation->choice,
                                           .problem = simulation->problem,
                                           .groups = simulation->groups,
@@ -123,12 +159,17 @@ static enum status dealt_simulate(const struct simulation *simulation, struct si
                                           .kind = kind_of,
                                           .context = simulation,
                                           .operations_most = engine_operations_most()};
+    double *released = calloc((size_t)simulation_ranks(simulation), sizeof *released);
+    if (!released)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", simulation_ranks(simulation));
     enum status status = programs_open(&source, &programs);
-    if (status != STATUS_OK)
-        return status;
-    status = shared ? phases_simulate(simulation, &programs, simulated)
-                    : phase_simulate(simulation, &programs, 0, simulated);
+    if (status == STATUS_OK && barrier)
+        status = releases_settle(simulation, &programs, released);
+    if (status == STATUS_OK)
+        status = shared ? phases_simulate(simulation, &programs, simulated)
+                        : phase_simulate(simulation, &programs, 0, simulated, NULL);
     programs_close(&programs);
+    free(released);
     return status;
 }
 

@@ -16,7 +16,7 @@
 struct simulated {
     double time;            /* us, until the last rank has ended */
     int slowest;            /* that rank */
-    double first;           /* us, until rank 0 has ended */
+    double first;           /* us, of rank 0, from its own beginning */
     int ranks;              /* that were simulated */
     enum symmetry symmetry; /* that let rank 0 stand for all */
 };

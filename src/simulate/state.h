@@ -64,7 +64,7 @@ struct sim_rank {
     uint32_t core, place;      /* its core, and which of the core's ranks it is, from 0 */
     uint32_t next_rank;        /* of its core, around */
     int sends, recvs; /* messages that are open and have not ended */
-    bool has_started;
+    bool is_released, has_started;
     bool is_whole; /* each of its operations moves all at once */
     double begun, end; /* us: when its core first serves it, and when all is done */
 };
@@ -109,10 +109,11 @@ struct sim_engine {
     bool is_long;     /* it takes more than events_most */
 };
 
-/* What an event is about: the subject is a core or a channel. */
+/* What an event is about: the subject is a core, a rank or a channel. */
 enum sim_event_kind {
     EVENT_SERVED,  /* the core has moved a piece, or has started its rank */
     EVENT_TURN,    /* the core goes to another rank */
+    EVENT_RELEASED, /* the rank may start */
     EVENT_ARRIVED, /* bytes at the receiver */
     EVENT_READ,    /* the sender learns that bytes were read */
     EVENT_GRANTED, /* the sender may send bytes more */

@@ -52,24 +52,19 @@ class Runner:
         return self.on(dealt, *words) if dealt else self.here(*words)
 
 
-def times(text):
-    """{(collective, algorithm): p50 in us}"""
-    return {(line["collective"], line["algorithm"]): line["time_us"]["p50"] for line in json.loads(text)["results"]}
-
-
 def compare_once(runner, model, setting, arguments):
     """A round: {(collective, algorithm, size): (predicted, measured)}, in us"""
     cells = {}
     runner.run(setting["fitted"], "fit", "-o", model, "-x", setting["x"])
     for size in (arguments.sizes or setting["sizes"]).split(","):
-        words = ["all", "-a", "all", "-b", size, "-e", size, "-x", setting["x"], "--json", "-"]
+        words = ["all", "-a", "all", "-b", size, "-e", size, "-x", setting["x"], "--model", model, "-c", "0", "-w", "3", "-n", "auto",
+                 "--budget", "0.1", "--json", "-"]
         ran = [] if setting["dealt"] else ["--np", str(setting["ranks"])]
-        predicted = times(runner.here("predict", *words, "--model", model, "--np", str(setting["ranks"]), *setting["placed"]))
-        measured = times(runner.run(setting["dealt"], *words, *ran, "-c", "0", "-w", "3", "-n", "auto", "--budget", "0.1"))
-        for name, time in predicted.items():
-            if not measured.get(name):
-                sys.exit(f"{setting['name']}: {name[0]} {name[1]} {size} was predicted, and not measured")
-            cells[(*name, size)] = (time, measured[name])
+        for line in json.loads(runner.run(setting["dealt"], *words, *ran))["results"]:
+            name = line["collective"], line["algorithm"], size
+            if not line["predicted_us"]:
+                sys.exit(f"{setting['name']}: {' '.join(name)} was not predicted")
+            cells[name] = line["predicted_us"], line["time_us"]["p50"]
     return cells
 
 
@@ -93,15 +88,14 @@ def report(title, cells):
 
 
 def settings(network, cores):
-    here = {"dealt": None, "fitted": None, "placed": [], "sizes": "1K,32K,1M"}
+    here = {"dealt": None, "fitted": None, "sizes": "1K,32K,1M"}
     apart = {"fitted": [1, 2], "sizes": "1K,32K,256K"} # of 1M at the rate of these links each cell takes seconds
     yield {"name": "2 ranks, shm", "x": "shm", "ranks": 2, **here}
     yield {"name": "2 ranks, tcp", "x": "tcp", "ranks": 2, **here}
     yield {"name": f"{2 * cores} ranks on {cores} cores, shm", "x": "shm", "ranks": 2 * cores, **here}
     if network:
-        yield {"name": "4 hosts of 1 rank, tcp", "x": "tcp", "ranks": 4, "dealt": [1, 2, 3, 4], "placed": ["--shape", "4x1"], **apart}
-        yield {"name": "2 hosts of 2 ranks, shm and tcp", "x": "shm,tcp", "ranks": 4, "dealt": [1, 1, 2, 2],
-               "placed": ["--shape", "2x2"], **apart}
+        yield {"name": "4 hosts of 1 rank, tcp", "x": "tcp", "ranks": 4, "dealt": [1, 2, 3, 4], **apart}
+        yield {"name": "2 hosts of 2 ranks, shm and tcp", "x": "shm,tcp", "ranks": 4, "dealt": [1, 1, 2, 2], **apart}
 
 
 def main():

@@ -72,7 +72,7 @@ check_says '^  combining ' "$out"
 keep_json model.json
 check_json model.json '{link["transport"] for link in d["model"]["links"]} >= {"shm", "tcp"}' 'd["model"]["cores"] >= 1' \
     'len(d["model"]["residuals"]) > 100'
-cctest allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json run.json
+cctest allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json -v --json run.json
 check_status 0
 check_says 'predicted +measured/$' "$out"
 check_json run.json 'all(line["predicted_us"] > 0 and not line["predicted"] for line in d["results"])'

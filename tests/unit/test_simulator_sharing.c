@@ -247,6 +247,42 @@ static void short_messages_move_whole(void **state)
     assert_true(time_of(&simulation) < whole);
 }
 
+/* Of two hosts, the last one that comes to the barrier is released a latency before the other. With that lead
+ * two latencies pass until a message of the host that is behind arrives, there and back as well as in two steps
+ * of an exchange; without the barrier one passes for each step. */
+static void hosts_are_released_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        enum collective_id collective;
+        const char *algorithm;
+        double together, apart;
+    } cases[] = {{COLLECTIVE_SENDRECV, "uni", 1, 2},
+                 {COLLECTIVE_SENDRECV, "pingpong", 2, 2},
+                 {COLLECTIVE_BROADCAST, "linear", 1, 2},
+                 {COLLECTIVE_ALLREDUCE, "recursive-doubling", 1, 2},
+                 {COLLECTIVE_ALLREDUCE, "rabenseifner", 2, 2}};
+    static const int node[] = {0, 1};
+    struct model *model = textbook(PORT_NONE);
+    model->links[0].distance = DISTANCE_NETWORK;
+    model->links[0].paths[0] = (struct path_cost){.path = PATH_BCOPY, .latency = ALPHA};
+    model->combines[0].byte.count = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct choice choice = choice_of(algorithm_find(cases[i].collective, cases[i].algorithm));
+        struct problem problem = problem_of(cases[i].collective, 2, COUNT);
+        struct counts *partners = NULL;
+        if (choice.algorithm->partner)
+            assert_int_equal(STATUS_OK, choice_partners(&choice, 2, &partners));
+        problem.counts = partners;
+        struct simulation simulation = simulation_of(model, &choice, &problem);
+        simulation.node = node;
+        assert_float_equal(time_of(&simulation), cases[i].together * ALPHA, 1e-9);
+        simulation.barrier = true;
+        assert_float_equal(time_of(&simulation), cases[i].apart * ALPHA, 1e-9);
+        counts_free(partners);
+    }
+}
+
 /* A chain of whole messages takes (p-1)(a + m b); a streamed one little more than one message. */
 static void long_messages_stream(void **state)
 {
@@ -348,6 +384,7 @@ int main(void)
         cmocka_unit_test(followers_keep_their_order),
         cmocka_unit_test(published_cases_come_out),
         cmocka_unit_test(short_messages_move_whole),
+        cmocka_unit_test(hosts_are_released_apart),
         cmocka_unit_test(long_messages_stream),
         cmocka_unit_test(windows_hold_senders_back),
         cmocka_unit_test(receivers_pull),
