@@ -370,17 +370,6 @@ static bool is_secret(const char *variable, size_t length)
     return variable_is(variable, length, "secret") || variable_is(variable, length, "secret-file");
 }
 
-/* Of two options with one name, a switch and one with a value, a variable is the switch where it says yes or
- * no. */
-static bool is_other_row(const struct option_row *row, const char *value)
-{
-    bool says = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
-    for (const struct option_row *other = option_table; other->name; other++)
-        if (other != row && strcmp(other->name, row->name) == 0)
-            return (row->kind == &kind_switch) != says;
-    return false;
-}
-
 static void environment_read(char **environment, struct command_line *line)
 {
     for (; environment && *environment; environment++) {
@@ -394,8 +383,7 @@ static void environment_read(char **environment, struct command_line *line)
             if (!variable_is(variable, (size_t)(equals - variable), row->name))
                 continue;
             known = true;
-            if (argument->source < SOURCE_ENVIRONMENT && row->kind != &kind_command &&
-                !is_other_row(row, equals + 1)) {
+            if (argument->source < SOURCE_ENVIRONMENT && row->kind != &kind_command) {
                 argument->text = equals + 1;
                 argument->source = SOURCE_ENVIRONMENT;
             }

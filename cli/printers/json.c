@@ -346,7 +346,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "predicted_us",
                         result->predicted_us > 0 ? json_real(result->predicted_us) : json_null());
     if (result->predicted_us > 0 && result->steps > 0)
-        json_object_set_new(line, "steps", steps_json(result));
+        json_object_set_new(line, "step_ends", steps_json(result));
     json_object_set_new(line, "simulated_ranks",
                         result->is_predicted ? json_integer(result->simulated_ranks) : json_null());
     json_object_set_new(line, "ended", json_string(sampling_end_names[result->end]));

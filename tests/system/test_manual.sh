@@ -192,7 +192,7 @@ while read -r _ line; do
     tune*) words+=(-e 2K --budget 6) ;;
     *) read -ra words <<<"$(sed -E 's/ (-b|-e) [0-9]+M//g' <<<"$line") $small" ;;
     esac
-    cctest "${words[@]}"
+    RUN_LIMIT=$([[ $line == fit* ]] && echo 240 || echo 60) cctest "${words[@]}"
     case $line in
     guidelines* | *--min-busbw*) check "exit status $status of: $line" grep -qx '[04]' <<<"$status" ;;
     *--inject*corrupt*) check_status 3 "$line" ;;

@@ -76,9 +76,9 @@ cctest allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json -v --j
 check_status 0
 check_says 'predicted +measured/$' "$out"
 check_json run.json 'all(line["predicted_us"] > 0 and not line["predicted"] for line in d["results"])'
-check_json run.json 'all(len(r["steps"]) == 2 for r in d["results"] if r["algorithm"] == "ring")' \
-    'all(0 < e["measured_us"] < 2 * r["time_us"]["max"] and 0 < e["predicted_us"] <= r["predicted_us"] for r in d["results"] for e in r["steps"])' \
-    'all(max(e["predicted_us"] for e in r["steps"]) == r["predicted_us"] for r in d["results"])'
+check_json run.json 'all(len(r["step_ends"]) == 2 for r in d["results"] if r["algorithm"] == "ring")' \
+    'all(0 < e["measured_us"] < 2 * r["time_us"]["max"] and 0 < e["predicted_us"] <= r["predicted_us"] for r in d["results"] for e in r["step_ends"])' \
+    'all(max(e["predicted_us"] for e in r["step_ends"]) == r["predicted_us"] for r in d["results"])'
 cctest allreduce -a ring --np 3 -b 8 -e 64K -f 8192 --model model.json -v
 check_says '^#   step [0-3] \(of 0 to 3\) differs most: it took [0-9.]+ us, predicted [0-9.]+$' "$out"
 cctest allgather -a ring --np 4 --split 2 -b 1K -e 1K --model model.json --json groups.json
