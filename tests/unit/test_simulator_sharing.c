@@ -120,6 +120,23 @@ static void ranks_share_a_core(void **state)
     assert_float_equal(time_of(&simulation), 5 + message, 1e-9);
 }
 
+/* What arrives waits for its rank's turn: those of two ranks on a core are two switches apart. */
+static void messages_wait_for_a_turn(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 4, COUNT);
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    model->links[0].paths[0] = (struct path_cost){.path = PATH_BCOPY, .latency = 5};
+    model->cores = 2;
+    assert_true(time_of(&simulation) <= 5);
+    model->core_switch = 2;
+    double time = time_of(&simulation);
+    assert_true(time > 0);
+    assert_float_equal(time, 4 * round(time / 4), 1e-9);
+}
+
 /* Ranks on cores of several caches: those that share none are farther from each other. */
 static void caches_part_ranks(void **state)
 {
@@ -378,6 +395,7 @@ int main(void)
         cmocka_unit_test(groups_share_a_port),
         cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
+        cmocka_unit_test(messages_wait_for_a_turn),
         cmocka_unit_test(caches_part_ranks),
         cmocka_unit_test(cores_share_memory),
         cmocka_unit_test(messages_keep_a_gap),
