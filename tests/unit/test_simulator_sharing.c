@@ -335,7 +335,7 @@ static void windows_hold_senders_back(void **state)
     assert_float_equal(held, 2 * message, 1e-3);
     /* Short messages, which move whole where the window lets them: two fit, or less than one. */
     problem = problem_of(COLLECTIVE_BROADCAST, 2, 512);
-    const struct transport_choice shm[] = {{.transport = transport_find("shm")}, {NULL}};
+    const struct transport_choice shm[] = {{.transport = transport_find("shm")}, {.transport = NULL}};
     snprintf(model->links[0].transport, sizeof model->links[0].transport, "shm");
     simulation.transports = shm;
     for (path->window = 512; path->window <= 3 * 1024; path->window += 512)
