@@ -140,13 +140,13 @@ static void row_add(struct fit_part *part, struct link_model *link,
 
 /* The row of the same transport, path and lengths within a host; NULL: the model has none. */
 static const struct path_cost *near_row(const struct model *model, const struct link_model *link,
-                                        const struct path_range *range)
+                                        enum path path, size_t least)
 {
     for (int i = 0; i < model->link_count; i++) {
         const struct link_model *near = &model->links[i];
         for (int p = 0; p < near->path_count; p++)
             if (near != link && strcmp(near->transport, link->transport) == 0 &&
-                near->paths[p].path == range->path && near->paths[p].least == range->least)
+                near->paths[p].path == path && near->paths[p].least == least)
                 return &near->paths[p];
     }
     return NULL;
@@ -176,7 +176,8 @@ static enum status link_fit(const struct fit_measurement *measurement, struct mo
     for (int i = 0; i < transport->path_range_count; i++) {
         const struct path_range *range = &transport->path_ranges[i];
         const struct path_cost *near =
-            measurement->distance == DISTANCE_NETWORK ? near_row(model, link, range) : NULL;
+            measurement->distance == DISTANCE_NETWORK ? near_row(model, link, range->path, range->least)
+                                                     : NULL;
         if (range->path == measurement->path && near)
             row_add_apart(&part, link, measurement, near);
         else if (range->path == measurement->path)
@@ -217,34 +218,26 @@ static enum status crowd_fit(const struct fit_measurement *measurement, struct m
     return part_fit(&part, measurement, model);
 }
 
-/* The rows of a path of the transport that was measured, one after the other; NULL: there are no more.
- * `row`: the one before, or NULL. */
-static struct path_cost *row_next(struct model *model, const struct fit_measurement *measurement,
-                                  const struct path_cost *row, bool network)
-{
-    const char *name = measurement->transports[0].transport->name;
-    for (int l = 0; l < model->link_count; l++) {
-        struct link_model *link = &model->links[l];
-        bool fits = strcmp(link->transport, name) == 0 && (link->distance == DISTANCE_NETWORK) == network;
-        for (int i = 0; i < link->path_count && fits; i++)
-            if (link->paths[i].path == measurement->path && &link->paths[i] > row)
-                return &link->paths[i];
-    }
-    return NULL;
-}
-
 /* What a byte costs on a path where ranks share cores. Between hosts the cores do the same as within one. */
 static enum status sharing_fit(const struct fit_measurement *measurement, struct model *model)
 {
+    const char *name = measurement->transports[0].transport->name;
     struct fit_part part = {.count = 0};
-    struct path_cost *row = NULL, *near = NULL;
-    while ((row = row_next(model, measurement, row, false)))
-        part_add(&part, &row->sharing, 1, TINY);
+    for (int l = 0; l < model->link_count; l++) {
+        struct link_model *link = &model->links[l];
+        bool near = strcmp(link->transport, name) == 0 && link->distance != DISTANCE_NETWORK;
+        for (int i = 0; i < link->path_count && near; i++)
+            if (link->paths[i].path == measurement->path)
+                part_add(&part, &link->paths[i].sharing, 1, TINY);
+    }
     enum status status = part.count > 0 ? part_fit(&part, measurement, model) : STATUS_OK;
-    while ((row = row_next(model, measurement, row, true))) {
-        while ((near = row_next(model, measurement, near, false)))
-            if (near->least == row->least)
-                row->sharing = near->sharing;
+    for (int l = 0; l < model->link_count; l++) {
+        struct link_model *link = &model->links[l];
+        for (int i = 0; i < link->path_count && link->distance == DISTANCE_NETWORK; i++) {
+            struct path_cost *row = &link->paths[i];
+            const struct path_cost *near = near_row(model, link, row->path, row->least);
+            row->sharing = near ? near->sharing : 0;
+        }
     }
     return status;
 }

@@ -36,7 +36,7 @@ struct simulation {
     double *step_end;     /* filled in: when the last rank ends each step, us; 0: no rank has it. NULL, and
                              0 steps: not asked for */
     int steps;            /* that it has room for */
-    uint64_t events_most; /* then it is given up; 0: any number */
+    uint64_t events_most; /* then it is given up, all runs together; 0: any number */
     int pieces;      /* into which a long message is cut at most, so that its ends work at the same
                         time; 1: none is cut */
 };

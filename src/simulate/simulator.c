@@ -11,11 +11,9 @@
 #include "simulate/engine_setup.h"
 #include "simulate/release.h"
 
-#define SETTLE_ITERATIONS 3
-#define BARRIER_RANKS_MOST                                                                         \
-    256 /* of more, each of which is simulated several times, all begin at once */
-
-#define PHASES 5 /* in which cores that ranks share are simulated */
+#define PHASES             5   /* in which cores that ranks share are simulated */
+#define SETTLE_ITERATIONS  3   /* simulated before the one that counts, where there is a barrier */
+#define BARRIER_RANKS_MOST 256 /* more ranks, of which each is simulated, all begin at once */
 
 static int kind_of(const void *context, int rank, int peer)
 {
@@ -86,12 +84,10 @@ static enum status phase_simulate(const struct simulation *simulation,
 static enum status phases_simulate(const struct simulation *simulation,
                                    const struct programs *programs, struct simulated *simulated)
 {
-    struct simulation each = *simulation;
     double time[PHASES];
     enum status status = STATUS_OK;
-    each.events_most = simulation->events_most / (PHASES + 1);
     for (int i = 0; i < PHASES && status == STATUS_OK; i++) {
-        status = phase_simulate(&each, programs, (double)i / PHASES, simulated, NULL);
+        status = phase_simulate(simulation, programs, (double)i / PHASES, simulated, NULL);
         time[i] = simulated->time;
     }
     for (int i = 0; i < PHASES && status == STATUS_OK; i++) {
@@ -99,7 +95,7 @@ static enum status phases_simulate(const struct simulation *simulation,
         for (int k = 0; k < PHASES; k++)
             less += time[k] < time[i] || (time[k] == time[i] && k < i);
         if (less == PHASES / 2)
-            return phase_simulate(&each, programs, (double)i / PHASES, simulated, NULL);
+            return phase_simulate(simulation, programs, (double)i / PHASES, simulated, NULL);
     }
     return status;
 }
@@ -160,6 +156,7 @@ static enum status dealt_simulate(struct simulation *simulation, struct simulate
                                           .context = simulation,
                                           .operations_most = engine_operations_most()};
     double *released = calloc((size_t)simulation_ranks(simulation), sizeof *released);
+    simulation->events_most /= (barrier ? SETTLE_ITERATIONS : 0) + (shared ? PHASES + 1 : 1);
     if (!released)
         return fail(STATUS_ERROR, "out of memory for %d ranks", simulation_ranks(simulation));
     enum status status = programs_open(&source, &programs);
