@@ -59,6 +59,7 @@ static enum status forecast_predict(struct forecast *of, const struct race *race
 {
     struct model_forecast *forecast = (struct model_forecast *)of;
     struct race_ranks ranks;
+    struct failure failure;
     struct log own, *log = log_current();
     log_init(&own, -1, 0); /* the small job itself will say why it cannot run on these ranks */
     log_attach(&own);
@@ -76,7 +77,9 @@ static enum status forecast_predict(struct forecast *of, const struct race *race
                                race->asked, &ranks.split, setting);
     }
     race_ranks_free(&ranks);
-    return status == STATUS_USAGE ? STATUS_OK : status;
+    if (status == STATUS_OK || status == STATUS_USAGE)
+        return STATUS_OK;
+    return fail(status, "%s", log_failure(&own, &failure) ? failure.text : "out of memory");
 }
 
 enum status forecast_open(struct model_forecast *forecast, const struct job *job)
