@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "memory/nontemporal.h"
+#include "memory/page_alias.h"
 
 /* The C library copies more bytes than these by one instruction (rep movsb). To and from slots,
  * whose lines are in the cache of a core, that takes twice as long. So it gets pieces. */
@@ -86,6 +87,8 @@ void cursor_copy(struct cursor *to, struct cursor *from, size_t bytes)
         const char *source = cursor_peek(from, run, &run);
         if (target != source && to->nontemporal)
             nontemporal_copy(target, source, run);
+        else if (target != source && page_alias(target, source))
+            copy_flat(target, source, run);
         else if (target != source)
             memcpy(target, source, run);
         cursor_advance(to, run);

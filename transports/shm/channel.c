@@ -23,6 +23,7 @@
 
 #include "base/log.h"
 #include "memory/nontemporal.h"
+#include "memory/page_alias.h"
 #include "transports/shm/ll.h"
 #include "transports/shm/peer.h"
 #include "transports/shm/reference.h"
@@ -259,19 +260,29 @@ static int shm_vector(struct cursor cursor, size_t bytes, struct iovec vector[VE
     return count;
 }
 
-/* Reads private memory of another process: into place, or into the bounce buffer to combine it. */
+/* Where the next byte lies. */
+static char *shm_next(struct cursor cursor)
+{
+    size_t run;
+    return cursor_peek(&cursor, 1, &run);
+}
+
+/* Reads private memory of another process: into place, or into the bounce buffer to combine it, or to copy it on
+ * faster than the kernel would. */
 static enum status shm_take_remote(struct shm_channel *channel, struct transfer *transfer,
                                    size_t bytes)
 {
     struct shm_endpoint *endpoint = (struct shm_endpoint *)channel->base.endpoint;
     const struct shm_peer *peer = channel->peer;
     bool combines = transfer->kind == TRANSFER_RECV_REDUCE;
+    bool bounces = combines || page_alias(shm_next(transfer->cursor), shm_next(channel->source));
     while (bytes > 0) {
         struct iovec local[VECTOR_MOST], remote[VECTOR_MOST];
-        size_t most = combines ? shm_cut(bytes, SHM_BOUNCE_BYTES, transfer->element) : bytes;
+        size_t most = bounces ? shm_cut(bytes, SHM_BOUNCE_BYTES, transfer->element) : bytes;
         int remote_count = shm_vector(channel->source, most, remote), local_count = 1;
-        if (combines)
-            local[0] = (struct iovec){.iov_base = endpoint->bounce, .iov_len = most};
+        char *bounce = endpoint->bounce + (uintptr_t)shm_next(channel->source) % SHM_CACHE_LINE;
+        if (bounces)
+            local[0] = (struct iovec){.iov_base = bounce, .iov_len = most};
         else
             local_count = shm_vector(transfer->cursor, most, local);
         profile_enter(transfer->profile, PROFILE_COPY);
@@ -289,9 +300,10 @@ static enum status shm_take_remote(struct shm_channel *channel, struct transfer 
                         (long)peer->pid, strerror(error));
         }
         cursor_advance(&channel->source, (size_t)result);
-        if (combines) {
-            profile_enter(transfer->profile, PROFILE_REDUCE);
-            shm_place(transfer, endpoint->bounce, (size_t)result);
+        if (bounces) {
+            if (combines)
+                profile_enter(transfer->profile, PROFILE_REDUCE);
+            shm_place(transfer, bounce, (size_t)result);
             endpoint->base.traffic.copied_receiving += (uint64_t)result;
         } else {
             cursor_advance(&transfer->cursor, (size_t)result);

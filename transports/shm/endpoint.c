@@ -60,7 +60,7 @@ static enum status shm_open(const struct transport_config *config, struct endpoi
     endpoint->base.transport = &transport_shm;
     endpoint->base.config = *config;
     endpoint->peers = calloc((size_t)config->ranks, sizeof(struct shm_peer *));
-    endpoint->bounce = aligned_alloc(SHM_CACHE_LINE, SHM_BOUNCE_BYTES);
+    endpoint->bounce = aligned_alloc(SHM_CACHE_LINE, SHM_BOUNCE_ROOM);
     endpoint->cookie = malloc(sizeof(*endpoint->cookie));
     enum status status = STATUS_OK;
     if (!endpoint->peers || !endpoint->bounce || !endpoint->cookie)
