@@ -13,7 +13,9 @@
 #include "cli/printers/printers.h"
 #include "cli/topology/load_svg.h"
 #include "cli/topology/message_load.h"
+#include "cli/topology/placed_ranks.h"
 #include "run/channel_count.h"
+#include "measure/group_results.h"
 #include "measure/statistics.h"
 #include "run/candidates.h"
 
@@ -37,13 +39,15 @@ static void absent_ranks_free(struct absent_ranks *absent)
 /* The host of each rank, by the topology; else each has as many ranks as --shape says, or all. */
 static enum status absent_ranks_place(const struct job *job, struct absent_ranks *absent)
 {
+    enum status status = job_check_shape(job, absent->ranks, "");
+    if (status != STATUS_OK)
+        return status;
     int each = job->shape_ranks > 0 ? job->shape_ranks : absent->ranks;
     for (int r = 0; r < absent->ranks; r++)
         absent->node[r] = r / each;
     if (!job->topology)
         return STATUS_OK;
-    enum status status =
-        placed_ranks_make(job->topology, job->place, absent->ranks, &absent->placed);
+    status = placed_ranks_make(job->topology, job->place, absent->ranks, &absent->placed);
     if (status != STATUS_OK)
         return status;
     free(absent->node);
@@ -67,6 +71,14 @@ static enum status members_name(struct absent_ranks *absent)
     return STATUS_OK;
 }
 
+/* The hosts of a group are those of its ranks: --shape says them of all ranks. */
+static enum status absent_ranks_split(const struct job *job, struct absent_ranks *absent)
+{
+    struct job unshaped = *job;
+    unshaped.shape_groups = unshaped.shape_ranks = 0;
+    return job_split(&unshaped, absent->ranks, absent->node, &absent->split);
+}
+
 static enum status absent_ranks_make(const struct job *job, struct absent_ranks *absent)
 {
     int ranks = job->bootstrap.np;
@@ -79,70 +91,97 @@ static enum status absent_ranks_make(const struct job *job, struct absent_ranks 
     if (status == STATUS_OK)
         status = members_name(absent);
     if (status == STATUS_OK)
-        status = job_split(job, ranks, absent->node, &absent->split);
+        status = absent_ranks_split(job, absent);
     if (status == STATUS_OK && job->topology && job_orders_rings(job))
         status = placed_ranks_ring(&absent->placed, &absent->split.ring_place);
     return status;
 }
 
-/* At the largest size, with a topology: the load of its links, which is drawn with --svg. */
+static enum status group_load_add(const struct job *job, const struct candidate *candidate,
+                                  size_t bytes, const struct rank_group *group,
+                                  struct link_load *load)
+{
+    struct sized_problem sized;
+    enum status status = job_problem(job, candidate, bytes, group, &sized);
+    if (status == STATUS_OK)
+        status = message_load_add(&candidate->choice, &sized.problem, channel_count_host(job),
+                                  candidate->datatype->size, load);
+    counts_free(sized.counts);
+    return status;
+}
+
+/* At the largest size, with a topology: the load of its links by all groups, which is drawn with --svg. */
 static enum status load_make(const struct job *job, int choice, size_t bytes,
                              const struct absent_ranks *absent, struct link_load **load)
 {
     const struct candidate *candidate = &job->candidates[choice];
-    const struct rank_group all = split_group(&absent->split, 0);
-    struct sized_problem sized;
+    const struct placed_ranks *placed = &absent->placed;
     *load = NULL;
     if (!job->topology || job_next_size(job, candidate, bytes) > 0)
         return STATUS_OK;
-    enum status status = job_problem(job, candidate, bytes, &all, &sized);
-    if (status != STATUS_OK)
-        return status;
-    status = message_load_make(&candidate->choice, &sized.problem, channel_count_host(job),
-                               candidate->datatype->size, &absent->placed, load);
-    counts_free(sized.counts);
+    enum status status = link_load_create(placed->topology, placed->end, placed->ranks, load);
+    for (int g = 0; g < absent->split.groups->groups && status == STATUS_OK; g++) {
+        const struct rank_group group = split_group(&absent->split, g);
+        status = group_load_add(job, candidate, bytes, &group, *load);
+    }
+    if (status == STATUS_OK)
+        status = link_load_finish(*load);
     if (status == STATUS_OK && job->svg) {
         char title[CANDIDATE_TITLE_MOST + 80], words[400];
         snprintf(title, sizeof title, "%s %s, %d ranks, %zu bytes", candidate->collective->name,
                  candidate->text, absent->ranks, bytes);
-        snprintf(words, sizeof words, "%s; ranks placed %.100s",
-                 topology_words(absent->placed.topology), absent->placed.place);
+        snprintf(words, sizeof words, "%s; ranks placed %.100s", topology_words(placed->topology),
+                 placed->place);
         status = load_draw(*load, title, words, job->svg);
     }
     return status;
 }
 
-static void result_report(struct report *report, const struct job *job, int choice, size_t asked,
-                          const struct absent_ranks *absent, const struct prediction *prediction,
-                          const struct link_load *load)
+static struct timing predicted_timing(const struct candidate *candidate, int ranks, size_t bytes,
+                                      double time)
 {
-    const struct candidate *candidate = &job->candidates[choice];
-    struct group_result group = {.timing = {.slowest = {.rank = -1}}};
-    double time = prediction->time;
-    group.timing.time_us = (struct statistics){
+    struct timing timing = {.slowest = {.rank = -1}};
+    timing.time_us = (struct statistics){
         .min = time, .p50 = time, .mean = time, .p90 = time, .p99 = NAN, .max = time};
-    group.timing.algbw = bandwidth_algorithm(prediction->bytes, time);
-    group.timing.busbw =
-        group.timing.algbw * collective_bus_factor(candidate->collective, absent->ranks);
-    if (!candidate->collective->sized)
-        group.timing.algbw = group.timing.busbw = 0;
-    const struct result result = {.choice = choice,
-                                  .asked = asked,
-                                  .count = prediction->count,
-                                  .bytes = prediction->bytes,
-                                  .root = job->root,
-                                  .channels = job->channels,
-                                  .is_predicted = true,
-                                  .simulated_ranks = prediction->simulated.ranks,
-                                  .load = load,
-                                  .groups = &group,
-                                  .group_count = 1,
-                                  .transport = "model",
-                                  .way = "model",
-                                  .timing = group.timing,
-                                  .late_rank = -1,
-                                  .ranks = absent->ranks};
-    report->result(report, job, &result);
+    if (candidate->collective->sized) {
+        timing.algbw = bandwidth_algorithm(bytes, time);
+        timing.busbw = timing.algbw * collective_bus_factor(candidate->collective, ranks);
+    }
+    return timing;
+}
+
+static enum status result_report(struct report *report, const struct job *job, int choice,
+                                 size_t asked, const struct absent_ranks *absent,
+                                 const struct prediction *prediction, const double *group_time,
+                                 const struct link_load *load)
+{
+    const struct shape *groups = absent->split.groups;
+    struct result result = {.choice = choice,
+                            .asked = asked,
+                            .count = prediction->count,
+                            .bytes = prediction->bytes,
+                            .root = job->root,
+                            .channels = job->channels,
+                            .is_predicted = true,
+                            .simulated_ranks = prediction->simulated.ranks,
+                            .load = load,
+                            .groups = calloc((size_t)groups->groups, sizeof *result.groups),
+                            .group_count = groups->groups,
+                            .transport = "model",
+                            .way = "model",
+                            .late_rank = -1,
+                            .ranks = absent->ranks};
+    if (!result.groups)
+        return fail(STATUS_ERROR, "out of memory for the results of %d groups", groups->groups);
+    for (int g = 0; g < groups->groups; g++)
+        result.groups[g].timing = predicted_timing(&job->candidates[choice], shape_size(groups, g),
+                                                   prediction->bytes, group_time[g]);
+    enum status status =
+        group_results_compare(&result, &job->split, &absent->split, absent->members);
+    if (status == STATUS_OK)
+        report->result(report, job, &result);
+    free(result.groups);
+    return status;
 }
 
 /* With -v: where one rank stood for all. */
@@ -173,7 +212,8 @@ static enum status line_predict(const struct job *job, int choice, size_t bytes,
                                  &prediction);
     if (status == STATUS_OK) {
         symmetry_say(job, choice, bytes, &prediction.simulated);
-        result_report(report, job, choice, bytes, absent, &prediction, load);
+        status = result_report(report, job, choice, bytes, absent, &prediction, setting->group_time,
+                               load);
     }
     link_load_free(load);
     return status;
@@ -182,9 +222,13 @@ static enum status line_predict(const struct job *job, int choice, size_t bytes,
 static enum status lines_predict(const struct job *job, const struct model *model,
                                  const struct absent_ranks *absent, struct report *report)
 {
-    const struct prediction_setting setting = {
-        .node = absent->node, .topology = absent->placed.topology, .end = absent->placed.end};
-    enum status status = STATUS_OK;
+    double *group_time = calloc((size_t)absent->split.groups->groups, sizeof *group_time);
+    const struct prediction_setting setting = {.node = absent->node,
+                                               .topology = absent->placed.topology,
+                                               .end = absent->placed.end,
+                                               .group_time = group_time};
+    enum status status =
+        group_time ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the times of groups");
     for (int first = 0, end; first < job->candidate_count && status == STATUS_OK; first = end) {
         end = job_contest_end(job, first);
         const struct candidate *longest = &job->candidates[first];
@@ -194,6 +238,7 @@ static enum status lines_predict(const struct job *job, const struct model *mode
                 if (candidate_runs_at(&job->candidates[c], bytes))
                     status = line_predict(job, c, bytes, &setting, model, absent, report);
     }
+    free(group_time);
     return status;
 }
 

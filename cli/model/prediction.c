@@ -98,6 +98,7 @@ static enum status problems_simulate(const struct job *job, const struct candida
         .events_most = setting->events_most,
         .step_end = setting->step_end,
         .steps = setting->steps,
+        .group_time = setting->group_time,
         .pieces = all->groups * all->problem->ranks < RANKS_MANY ? PIECES_MOST : PIECES_MANY,
     };
     return simulate(&simulation, simulated);
@@ -125,6 +126,8 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
     const double trips = (double)candidate_trips(candidate);
     for (int s = 0; s < setting->steps && status == STATUS_OK; s++)
         setting->step_end[s] /= trips;
+    for (int g = 0; g < split->groups->groups && setting->group_time && status == STATUS_OK; g++)
+        setting->group_time[g] /= trips;
     if (status == STATUS_OK)
         prediction->time = prediction->simulated.time / trips;
     group_problems_free(&all);

@@ -7,8 +7,8 @@
 #include "run/job.h"
 #include "simulate/simulator.h"
 
-/* Where the ranks of the job sit, how long it may take, and room for the steps (in halves where an
- * iteration goes there and back); as in struct simulation. */
+/* Where the ranks of the job sit, how long it may take, and room for the times of steps and groups (halves
+ * where an iteration goes there and back); as in struct simulation. */
 struct prediction_setting {
     const int *node;
     const struct topology *topology; /* NULL: not known */
@@ -17,6 +17,7 @@ struct prediction_setting {
     uint64_t events_most;
     double *step_end;
     int steps;
+    double *group_time; /* likewise */
 };
 
 /* The hosts of ranks, given as any numbers, numbered in the order of their first ranks: what `node` is.

@@ -73,7 +73,7 @@ const struct option_row option_table[] = {
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_shape,
      .help = "groups of consecutive ranks for hierarchical algorithms, instead of the real nodes"},
     {.name = "split", .argument = "WAY|FILE", .group = GROUP_WHAT,
-     .commands = FOR_RUN, .kind = &kind_split,
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_split,
      .help = "run the collective in many groups of ranks at the same time: 'node' (a group for each "
              "host), 'rail' (the ranks with the same place on their hosts), a number of ranks, or a "
              "file with a line for each group"},

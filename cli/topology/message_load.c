@@ -18,17 +18,16 @@ static enum status schedule_load(const struct schedule *schedule, size_t element
     return status;
 }
 
-enum status message_load_make(const struct choice *choice, const struct problem *problem,
-                              int channels, size_t element, const struct placed_ranks *placed,
-                              struct link_load **load)
+enum status message_load_add(const struct choice *choice, const struct problem *problem,
+                             int channels, size_t element, struct link_load *load)
 {
-    enum status status = link_load_create(placed->topology, placed->end, placed->ranks, load);
+    enum status status = STATUS_OK;
     for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++) {
         struct schedule *schedule = NULL;
         status = schedule_build(choice, problem, rank, channels, false, &schedule);
         if (status == STATUS_OK)
-            status = schedule_load(schedule, element, *load);
+            status = schedule_load(schedule, element, load);
         schedule_free(schedule);
     }
-    return status == STATUS_OK ? link_load_finish(*load) : status;
+    return status;
 }

@@ -4,14 +4,12 @@
 #ifndef CCTEST_CLI_TOPOLOGY_MESSAGE_LOAD_H
 #define CCTEST_CLI_TOPOLOGY_MESSAGE_LOAD_H
 
-#include "cli/topology/placed_ranks.h"
 #include "schedule/algorithm.h"
 #include "topology/link_load.h"
 
-/* Writes the schedule of one rank after the other, and adds the messages that it sends. `element`:
- * bytes of one. The load refers to `placed`. To be freed with link_load_free(), also after an error. */
-enum status message_load_make(const struct choice *choice, const struct problem *problem,
-                              int channels, size_t element, const struct placed_ranks *placed,
-                              struct link_load **load);
+/* Writes the schedule of one rank of a group after the other, and adds the messages that it sends.
+ * `element`: bytes of one. Errors as of schedule_build() and link_load_add(). */
+enum status message_load_add(const struct choice *choice, const struct problem *problem,
+                             int channels, size_t element, struct link_load *load);
 
 #endif

@@ -55,7 +55,8 @@ static int timed_group_compare(const void *a, const void *b)
     return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : x->number - y->number;
 }
 
-static enum status groups_compare(struct result *result)
+enum status group_results_compare(struct result *result, const struct split_spec *spec,
+                                  const struct split *split, const struct member *members)
 {
     int count = result->group_count;
     struct timed_group *groups = malloc((size_t)count * sizeof *groups);
@@ -71,6 +72,10 @@ static enum status groups_compare(struct result *result)
     result->median_group = groups[(count - 1) / 2].number; /* of two the faster */
     result->slowest_group = groups[slowest].number;
     free(groups);
+    const struct rank_group named = split_group(split, result->slowest_group);
+    if (spec->kind != SPLIT_NONE)
+        split_name(spec, &named, members, result->slowest_name);
+    result->timing = result->groups[result->slowest_group].timing;
     return STATUS_OK;
 }
 
@@ -87,10 +92,5 @@ enum status group_results_make(struct result *result, const struct line *line)
     for (int g = 0; g < count; g++)
         group_make(result, line, g, samples);
     free(samples);
-    enum status status = groups_compare(result);
-    const struct rank_group slowest = split_group(line->split, result->slowest_group);
-    if (line->job->split.kind != SPLIT_NONE)
-        split_name(&line->job->split, &slowest, line->members, result->slowest_name);
-    result->timing = result->groups[result->slowest_group].timing;
-    return status;
+    return group_results_compare(result, &line->job->split, line->split, line->members);
 }

@@ -96,14 +96,13 @@ static enum status group_nodes(const struct job *job, const struct rank_group *g
                   : fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", group->ranks);
 }
 
-static enum status check_shape(const struct job *job, int ranks)
+enum status job_check_shape(const struct job *job, int ranks, const char *whose)
 {
     long long wanted = (long long)job->shape_groups * job->shape_ranks;
     if (job->shape_groups == 0 || wanted == ranks)
         return STATUS_OK;
     return fail(STATUS_USAGE, "--shape %dx%d is for %lld ranks, not %d%s: let them agree",
-                job->shape_groups, job->shape_ranks, wanted, ranks,
-                job->split.kind == SPLIT_NONE ? "" : ", as a group of --split has");
+                job->shape_groups, job->shape_ranks, wanted, ranks, whose);
 }
 
 enum status job_split(const struct job *job, int ranks, const int *node, struct split *split)
@@ -112,7 +111,8 @@ enum status job_split(const struct job *job, int ranks, const int *node, struct 
     enum status status = split_groups(&job->split, ranks, node, &split->groups);
     if (status != STATUS_OK || !split->groups)
         return status;
-    status = check_shape(job, shape_size(split->groups, 0));
+    status = job_check_shape(job, shape_size(split->groups, 0),
+                             job->split.kind == SPLIT_NONE ? "" : ", as a group of --split has");
     if (status != STATUS_OK || (job->shape_groups == 0 && !node))
         return status;
     int count = split->groups->groups;

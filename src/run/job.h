@@ -184,6 +184,9 @@ size_t job_next_size(const struct job *job, const struct candidate *candidate, s
 /* How many sizes the sweep of a candidate has. */
 unsigned long long job_size_count(const struct job *job, const struct candidate *candidate);
 
+/* Is --shape for so many ranks? STATUS_USAGE if not. `whose`: what follows their number in that sentence. */
+enum status job_check_shape(const struct job *job, int ranks, const char *whose);
+
 /* Makes the groups of so many ranks, and in each the nodes, which are those of --shape if it is
  * given. `node`: the node of each rank, or NULL if it is not known yet. Free with split_free(), also
  * after an error. STATUS_USAGE if --split or --shape do not suit the ranks. */

@@ -33,6 +33,18 @@ static bool ranks_share_cores(const struct simulation *simulation)
     return !count || most > cores;
 }
 
+/* Until the last rank of a group has ended. */
+static double group_time(const struct sim_engine *engine, const struct problem *problem)
+{
+    double longest = 0;
+    for (int i = 0; i < problem->ranks; i++) {
+        int rank = engine->ranks == 1 ? 0 : problem_member(problem, i); /* of one that stands for all */
+        double time = engine->rank[rank].end - engine->rank[rank].begun;
+        longest = time > longest ? time : longest;
+    }
+    return longest;
+}
+
 static enum status result_take(struct sim_engine *engine, struct simulated *simulated)
 {
     const struct programs *programs = engine->programs;
@@ -58,6 +70,9 @@ static enum status result_take(struct sim_engine *engine, struct simulated *simu
             simulated->slowest = (int)r;
         }
     }
+    const struct simulation *simulation = engine->simulation;
+    for (int g = 0; g < simulation->groups && simulation->group_time; g++)
+        simulation->group_time[g] = group_time(engine, &simulation->problem[g]);
     return STATUS_OK;
 }
 

@@ -35,6 +35,28 @@ check_says '^ +1024 +[0-9]+ +212\.05 ' "$out"
 cctest predict alltoallv -a all --shape 13x1 --model textbook -b 0 -e 0
 check_status 0
 
+# Groups at the same time: each has the hosts of its ranks; they share ports and links; the slowest one is named.
+for port in none node; do
+    sed "s/\"port\": \"none\"/\"port\": \"$port\"/" textbook >ports
+    cctest predict alltoall -a pairwise --shape 4x2 --split rail --model ports -b 64000 -e 64000 --chunk 0 --json "rails.$port"
+    check_status 0
+    check_says '^# 2 groups of 4 ranks at the same time \(--split rail\)' "$out"
+    check_json "rails.$port" '[g["ranks"] for g in d["groups"]] == [[0, 2, 4, 6], [1, 3, 5, 7]]' \
+        "[round(g['time_us']['p50'], 2) for g in d['results'][0]['groups']] == [3 * (10 + 16 * $([ $port = none ] && echo 1 || echo 2))] * 2"
+done
+printf '%s\n' 0,1 2,5 3-4 >groups
+cctest predict sendrecv -a ring-shift --np 6 --split groups --model textbook --topology ring:6:latency=100 -b 1K -e 1K --json groups.json
+check_status 0
+check_says '^ +1024 +256 +312\.05 .* 112\.05 +111\.02 .* group 1 \(ranks 2, 5\)$' "$out"
+check_says '^  host 3 -> host 4 +1 +2K +2K +200%$' "$out"
+check_json groups.json '(d["results"][0]["slowest_group"], d["results"][0]["median_group"], d["results"][0]["fastest_group"]) == (1, 2, 0)'
+cctest predict allreduce --shape 2x3 --np 4 --model textbook
+check_status 2
+check_says '^cctest: --shape 2x3 is for 6 ranks, not 4: let them agree$' "$err"
+cctest predict allreduce --shape 2x3 --split 4 --model textbook
+check_status 2
+check_says 'ranks cannot be divided into groups of 4' "$err"
+
 # Many ranks, each with few messages. One stands for all where they are alike.
 spent() { # seconds of CPU time of all commands so far
     local -a stat
