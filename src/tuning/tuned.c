@@ -10,7 +10,10 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-#define CORNERS 4
+#define RANKS_NEAR 4 /* numbers of ranks that count for another one */
+#define CORNERS    (2 * RANKS_NEAR)
+/* Algorithms that are compared: cells that are near have nearly the same. */
+#define MERITS_MOST (4 * TUNED_MOST)
 /* An algorithm that a cell lacks is taken for so many times as slow as its best. Most were left out since their
  * trend or a model puts them further behind than this; others refused, or were wrong. */
 #define LACKING 3.0
@@ -57,17 +60,22 @@ static bool is_power_of_two(int ranks)
     return (ranks & (ranks - 1)) == 0;
 }
 
-/* The numbers of ranks next to `ranks` of which something was measured, if `alike` only those that are
- * powers of two as it is, or are none: the largest that is not above, and the smallest that is not below.
- * Where there is none on one side, both are the other. False: there is none at all. */
+/* A number of ranks that counts, and how much. */
+struct near_ranks {
+    int ranks;
+    double weight;
+};
+
+/* The numbers of ranks next to `ranks` of which something was measured, and which are powers of two or are
+ * not: the largest that is not above, and the smallest that is not below. Where there is none on one side, both
+ * are the other. False: there is none at all. */
 static bool ranks_next(const struct tuned *tuned, const struct collective *collective, int ranks,
-                       bool alike, int around[2])
+                       bool powers, int around[2])
 {
     around[0] = around[1] = 0;
     for (size_t c = 0; c < tuned->count; c++) {
         const struct tuned_cell *cell = &tuned->cells[c];
-        if (cell->collective != collective ||
-            (alike && is_power_of_two(cell->ranks) != is_power_of_two(ranks)))
+        if (cell->collective != collective || is_power_of_two(cell->ranks) != powers)
             continue;
         if (cell->ranks <= ranks && cell->ranks > around[0])
             around[0] = cell->ranks;
@@ -81,12 +89,32 @@ static bool ranks_next(const struct tuned *tuned, const struct collective *colle
     return around[0] > 0;
 }
 
-/* Many algorithms fold ranks that are too many for a power of two, which costs them much. */
-static bool ranks_around(const struct tuned *tuned, const struct collective *collective, int ranks,
-                         int around[2])
+/* Returns how many were added: one if both are the same. */
+static int near_add(struct near_ranks *near, int ranks, const int around[2], double weight)
 {
-    return ranks_next(tuned, collective, ranks, true, around) ||
-           ranks_next(tuned, collective, ranks, false, around);
+    double above = share_above(around[0], ranks, around[1]);
+    near[0] = (struct near_ranks){around[0], weight * (1 - above)};
+    near[1] = (struct near_ranks){around[1], weight * above};
+    return around[0] == around[1] ? 1 : 2;
+}
+
+/* Many algorithms fold ranks that are too many for a power of two, which costs them much; so a power of two
+ * is held against powers of two. How any other number goes with its neighbours is another matter for each
+ * algorithm and machine; so what is next to it of both kinds counts, half each. Returns how many; 0: the
+ * collective was not measured. */
+static int ranks_near(const struct tuned *tuned, const struct collective *collective, int ranks,
+                      struct near_ranks near[RANKS_NEAR])
+{
+    int alike[2], unlike[2], count = 0;
+    bool power = is_power_of_two(ranks);
+    bool has_alike = ranks_next(tuned, collective, ranks, power, alike);
+    bool has_unlike = ranks_next(tuned, collective, ranks, !power, unlike);
+    bool both = has_alike && has_unlike && !power && alike[0] != ranks;
+    if (has_alike)
+        count = near_add(near, ranks, alike, both ? 0.5 : 1);
+    if (has_unlike && (both || !has_alike))
+        count += near_add(near + count, ranks, unlike, both ? 0.5 : 1);
+    return count;
 }
 
 /* Likewise the cells next to a size. */
@@ -113,19 +141,16 @@ static void cells_around(const struct tuned *tuned, const struct collective *col
 static int corners_find(const struct tuned *tuned, const struct problem *problem, size_t bytes,
                         struct corner corners[CORNERS])
 {
-    int ranks[2], count = 0;
-    if (!ranks_around(tuned, problem->collective, problem->ranks, ranks))
-        return 0;
-    double above = share_above(ranks[0], problem->ranks, ranks[1]);
-    for (int r = 0; r < (ranks[0] == ranks[1] ? 1 : 2); r++) {
+    struct near_ranks near[RANKS_NEAR];
+    int nears = ranks_near(tuned, problem->collective, problem->ranks, near), count = 0;
+    for (int r = 0; r < nears; r++) {
         const struct tuned_cell *cells[2];
-        cells_around(tuned, problem->collective, ranks[r], bytes, cells);
+        cells_around(tuned, problem->collective, near[r].ranks, bytes, cells);
         double larger =
             share_above((double)cells[0]->bytes, (double)bytes, (double)cells[1]->bytes);
-        double weight = r == 0 ? 1 - above : above;
-        corners[count++] = (struct corner){cells[0], weight * (1 - larger)};
+        corners[count++] = (struct corner){cells[0], near[r].weight * (1 - larger)};
         if (cells[1] != cells[0])
-            corners[count++] = (struct corner){cells[1], weight * larger};
+            corners[count++] = (struct corner){cells[1], near[r].weight * larger};
     }
     return count;
 }
@@ -166,7 +191,7 @@ static int merit_compare(const void *a, const void *b)
 
 /* All algorithms of the corners, the best first, each once. */
 static int merits_find(const struct corner *corners, int count,
-                       struct merit merits[CORNERS * TUNED_MOST])
+                       struct merit merits[MERITS_MOST])
 {
     int found = 0;
     for (int c = 0; c < count; c++)
@@ -175,9 +200,10 @@ static int merits_find(const struct corner *corners, int count,
             bool known = false;
             for (int before = 0; before < c && !known; before++)
                 known = algorithm_in(corners[before].cell, it->text) != NULL;
-            if (!known)
+            if (!known && found < MERITS_MOST) {
                 merits[found] = (struct merit){it, merit_of(corners, count, it->text), found};
-            found += !known;
+                found++;
+            }
         }
     qsort(merits, (size_t)found, sizeof *merits, merit_compare);
     return found;
@@ -188,18 +214,23 @@ static void why_write(const struct tuned *tuned, const struct problem *problem,
                       const struct merit *merits, int place, char to[TUNED_WHY_MOST])
 {
     struct text text = text_in(to, TUNED_WHY_MOST);
-    int ranks[2];
-    ranks_around(tuned, problem->collective, problem->ranks, ranks);
+    struct near_ranks near[RANKS_NEAR];
+    int nears = ranks_near(tuned, problem->collective, problem->ranks, near);
+    int least = near[0].ranks, most = least;
+    for (int r = 1; r < nears; r++) {
+        least = near[r].ranks < least ? near[r].ranks : least;
+        most = near[r].ranks > most ? near[r].ranks : most;
+    }
     if (place == 0)
         text_add(&text, "the fastest");
     else
         text_add(&text, "no. %d", place + 1);
-    if (ranks[0] != ranks[1])
-        text_add(&text, " between %d and %d ranks", ranks[0], ranks[1]);
-    else if (ranks[0] != problem->ranks)
-        text_add(&text, " on %d ranks, the nearest to %d", ranks[0], problem->ranks);
+    if (least != most)
+        text_add(&text, " between %d and %d ranks", least, most);
+    else if (least != problem->ranks)
+        text_add(&text, " on %d ranks, the nearest to %d", least, problem->ranks);
     else
-        text_add(&text, " on %d ranks", ranks[0]);
+        text_add(&text, " on %d ranks", least);
     text_add(&text, " in %.60s", tuned->path);
     if (place > 0)
         text_add(&text, ", and %.30s refuses", merits[place - 1].algorithm->text);
@@ -209,7 +240,7 @@ bool tuned_choose(const struct tuned *tuned, const struct problem *problem, size
                   struct tuned_pick *pick)
 {
     struct corner corners[CORNERS];
-    struct merit merits[CORNERS * TUNED_MOST];
+    struct merit merits[MERITS_MOST];
     int count = corners_find(tuned, problem, bytes, corners);
     int found = merits_find(corners, count, merits);
     for (int i = 0; i < found; i++) {

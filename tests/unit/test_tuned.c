@@ -101,17 +101,26 @@ static void test_ranks(void **state)
     tuned_free(tuned);
 }
 
-/* Numbers that are no powers of two are compared with each other, and powers with powers. */
+/* A power of two is compared with powers; another number with the powers next to it, and as much with other numbers. */
 static void test_powers(void **state)
 {
     (void)state;
     static const struct made made[] = {
         {4, 1024, {20, 10}}, {6, 1024, {10, 30}}, {8, 1024, {20, 10}}, {12, 1024, {10, 30}}};
     struct tuned *tuned = tuned_make(made, 4);
-    assert_picks(tuned, 7, 1024, names[0], "the fastest between 6 and 12 ranks in t.json");
-    assert_picks(tuned, 5, 1024, names[0], "the fastest on 6 ranks, the nearest to 5 in t.json");
+    assert_picks(tuned, 7, 1024, names[0], "the fastest between 4 and 12 ranks in t.json");
+    assert_picks(tuned, 5, 1024, names[0], "the fastest between 4 and 8 ranks in t.json");
     assert_picks(tuned, 16, 1024, names[1], "the fastest on 8 ranks, the nearest to 16 in t.json");
     assert_picks(tuned, 6, 1024, names[0], "the fastest on 6 ranks in t.json");
+    tuned_free(tuned);
+    static const struct made strong[] = {
+        {4, 1024, {20, 10}}, {6, 1024, {10, 15}}, {8, 1024, {20, 10}}, {12, 1024, {10, 15}}};
+    tuned = tuned_make(strong, 4);
+    assert_picks(tuned, 7, 1024, names[1], NULL); /* what powers lose weighs more */
+    assert_picks(tuned, 12, 1024, names[0], NULL);
+    tuned_free(tuned);
+    tuned = tuned_make(strong + 1, 1);
+    assert_picks(tuned, 4, 1024, names[0], "the fastest on 6 ranks, the nearest to 4 in t.json");
     tuned_free(tuned);
 }
 
