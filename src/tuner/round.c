@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "tuner/names.h"
 #include "tuning/algorithm_text.h"
 
 #define START_SECONDS 0.1  /* that a job takes to start and end */
@@ -146,7 +147,7 @@ enum status round_run(struct tuner *tuner, struct race *race, const char *names,
     free(agents);
     if (status == STATUS_OK) {
         race->rounds++;
-        race_prune(race);
+        race_prune(race, race_before(tuner, race, 1));
     }
     return status;
 }

@@ -19,6 +19,7 @@
 #define ROUND_TIME   2e4 /* us: of the iterations of one racer */
 #define ROUND_LEAST  5
 #define ROUND_MOST   200
+#define NEAR         1.25 /* times as slow as the best: not put out by one slow job at the next size */
 #define HOPELESS     3.0 /* times as slow as the best, by the trend or a model */
 #define LIKELY_LEAST 3   /* algorithms that no prediction leaves out */
 
@@ -142,24 +143,6 @@ int race_left(const struct race *race)
     return left;
 }
 
-void race_prune(struct race *race)
-{
-    double far = race->rounds <= 1 ? FAR_FIRST : FAR_LATER;
-    for (int i = 0; i < race->count; i++) /* it was not measured: it refuses, or failed */
-        race->racers[i].out |= race->racers[i].rounds < race->rounds;
-    race_times(race);
-    race_sort(race);
-    int left = race_left(race), half = (left + 1) / 2;
-    double best = race->count > 0 ? race->racers[0].time : 0;
-    for (int i = LEFT_LEAST; i < left; i++) {
-        struct racer *racer = &race->racers[i];
-        /* A median of one or two rounds may be that of a slow start. */
-        double optimistic = race->rounds <= TRUST_LEAST ? racer->least : racer->time;
-        bool ties = optimistic <= (1 + TIE) * best;
-        racer->out = !ties && (i >= half || racer->least > (1 + far) * best);
-    }
-}
-
 bool race_is_settled(const struct race *race)
 {
     int left = race_left(race);
@@ -195,10 +178,35 @@ static double slowness_of(const char *text, const struct race *race)
     return mine / best;
 }
 
+static bool was_near(const char *text, const struct race *last)
+{
+    double slowness = slowness_of(text, last);
+    return slowness > 0 && slowness <= NEAR;
+}
+
+void race_prune(struct race *race, const struct race *last)
+{
+    double far = race->rounds <= 1 ? FAR_FIRST : FAR_LATER;
+    for (int i = 0; i < race->count; i++) /* it was not measured: it refuses, or failed */
+        race->racers[i].out |= race->racers[i].rounds < race->rounds;
+    race_times(race);
+    race_sort(race);
+    int left = race_left(race), half = (left + 1) / 2;
+    double best = race->count > 0 ? race->racers[0].time : 0;
+    for (int i = LEFT_LEAST; i < left; i++) {
+        struct racer *racer = &race->racers[i];
+        /* A median of one or two rounds may be that of a slow start. */
+        double optimistic = race->rounds <= TRUST_LEAST ? racer->least : racer->time;
+        bool ties = optimistic <= (1 + TIE) * best;
+        bool stays = race->rounds <= TRUST_LEAST && was_near(racer->text, last);
+        racer->out = !ties && !stays && (i >= half || racer->least > (1 + far) * best);
+    }
+}
+
 bool racer_is_hopeful(const char *text, const struct race *before, const struct race *last)
 {
     double earlier = slowness_of(text, before), now = slowness_of(text, last);
     if (earlier == 0 || now == 0)
         return true; /* nothing is known of its trend */
-    return now <= HOPELESS || now * (now / earlier) <= HOPELESS;
+    return now <= HOPELESS || earlier <= NEAR || now * (now / earlier) <= HOPELESS;
 }

@@ -76,8 +76,10 @@ void racer_interval(const struct racer *racer, double *low, double *high);
 void entrants_prune(struct entrant *entrants, int count);
 
 /* After a round: finds the times, and puts out the slower half, and what is far behind even in its best iteration. In the
- * first two rounds, none is out whose best iteration is as fast as the median of the best. */
-void race_prune(struct race *race);
+ * first two rounds, none is out whose best iteration is as fast as the median of the best, nor one that was near
+ * the best at the next smaller size (`last`; NULL: there is none): a job that something disturbs may be slow in
+ * all of its iterations. */
+void race_prune(struct race *race, const struct race *last);
 
 /* Racers that are not out. */
 int race_left(const struct race *race);
@@ -96,8 +98,8 @@ double race_margin(const struct race *race);
 long round_iterations(double time);
 
 /* Is a racer worth a measurement at a size, after its times at the two next smaller ones (the
- * smaller first; NULL: there is none)? Not if it was far behind at the last, and the trend of the two
- * leaves it far behind. */
+ * smaller first; NULL: there is none)? Not if it was far behind at the last, was behind at the one before, and
+ * the trend of the two leaves it far behind. */
 bool racer_is_hopeful(const char *text, const struct race *before, const struct race *last);
 
 #endif

@@ -31,7 +31,7 @@ static void round_add(struct race *race, const double *times, int count)
             time_add(race, name, times[i], times[i]);
     }
     race->rounds++;
-    race_prune(race);
+    race_prune(race, NULL);
 }
 
 static bool is_in(const struct race *race, const char *name)
@@ -87,11 +87,43 @@ static void test_ties(void **state)
     time_add(&modes, "e", 96, 50);
     time_add(&modes, "f", 97, 50);
     modes.rounds = 1;
-    race_prune(&modes);
+    race_prune(&modes, NULL);
     assert_true(
         is_in(&modes, "c")); /* of the faster half, and its best iteration is among the best */
     assert_int_equal(race_left(&modes), 3);
     race_free(&modes);
+}
+
+/* One slow job does not put out what was near the best at the next smaller size. */
+static void test_disturbed(void **state)
+{
+    (void)state;
+    struct race last = {.ranks = 4}, race = {.ranks = 4};
+    const double small[] = {10, 12, 20, 21, 22}, disturbed[] = {20, 200, 40, 41, 42};
+    const double second[] = {20, 19, 40}, third[] = {20, 19};
+    round_add(&last, small, 5);
+    for (int i = 0; i < 5; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        time_add(&race, name, disturbed[i], disturbed[i]);
+    }
+    race.rounds = 1;
+    race_prune(&race, &last);
+    assert_true(is_in(&race, "a") && is_in(&race, "b"));
+    assert_false(is_in(&race, "d") || is_in(&race, "e"));
+    assert_true(racer_is_hopeful("b", &last, &race));
+    for (int i = 0; i < 3; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        if (is_in(&race, name))
+            time_add(&race, name, second[i], second[i] + 2);
+    }
+    race.rounds = 2;
+    race_prune(&race, &last);
+    assert_true(is_in(&race, "b"));
+    round_add(&race, third, 2);
+    race_sort(&race);
+    assert_string_equal(race.racers[0].text, "b");
+    race_free(&race);
+    race_free(&last);
 }
 
 /* The first round was 4 times as slow as the others: a racer that is out since has the time that it would have had in them. */
@@ -107,7 +139,8 @@ static void test_levels(void **state)
         round_add(&race, later, 2);
     race_sort(&race);
     assert_string_equal(race.racers[2].text, "c");
-    assert_true(race.racers[0].time == 10 && race.racers[2].time == 15 && race.racers[3].time == 20);
+    assert_true(race.racers[0].time == 10 && race.racers[2].time == 15 &&
+                race.racers[3].time == 20);
     racer_interval(&race.racers[2], &low, &high);
     assert_true(low == 15 && high == 15);
     /* In the round that put it out, the others were unlucky. */
@@ -138,7 +171,7 @@ static void test_failures(void **state)
     assert_true(race_is_settled(&race));
     race_free(&race);
     struct race none = {.ranks = 4, .rounds = 1};
-    race_prune(&none);
+    race_prune(&none, NULL);
     race_sort(&none);
     assert_true(race_is_settled(&none));
     assert_true(race_margin(&none) == 0);
@@ -155,15 +188,17 @@ static void test_hope(void **state)
 {
     (void)state;
     struct race before = {.ranks = 4}, last = {.ranks = 4};
-    const double small[] = {10, 100, 100, 15}, larger[] = {20, 180, 100, 50};
-    round_add(&before, small, 4);
-    round_add(&last, larger, 4);
+    const double small[] = {10, 100, 100, 15, 20, 12}, larger[] = {20, 180, 100, 50, 120, 400};
+    round_add(&before, small, 6);
+    round_add(&last, larger, 6);
     assert_true(racer_is_hopeful("a", &before, &last));
     assert_false(
         racer_is_hopeful("b", &before, &last)); /* 10 times, 9 times as slow: 8.1 comes next */
-    assert_true(racer_is_hopeful("c", &before, &last)); /* 10 times, 5 times: 2.5 comes next */
-    assert_true(racer_is_hopeful("d", &before, &last)); /* not far behind yet */
-    assert_true(racer_is_hopeful("e", &before, &last)); /* not known */
+    assert_true(racer_is_hopeful("c", &before, &last));  /* 10 times, 5 times: 2.5 comes next */
+    assert_true(racer_is_hopeful("d", &before, &last));  /* not far behind yet */
+    assert_false(racer_is_hopeful("e", &before, &last)); /* twice, 6 times */
+    assert_true(racer_is_hopeful("f", &before, &last));  /* near the best, then one slow job */
+    assert_true(racer_is_hopeful("g", &before, &last));  /* not known */
     assert_true(racer_is_hopeful("b", NULL, &last));
     race_free(&before);
     race_free(&last);
@@ -199,7 +234,7 @@ static void test_noise(void **state)
                     time_add(&race, name, true_time * noise * slow, true_time);
             }
             race.rounds++;
-            race_prune(&race);
+            race_prune(&race, NULL);
         }
         race_sort(&race);
         won += strcmp(race.racers[0].text, "0") == 0;
@@ -227,10 +262,11 @@ static void test_predictions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halving),    cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_failures),   cmocka_unit_test(test_hope),
-        cmocka_unit_test(test_iterations), cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_predictions), cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_halving),     cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_failures),    cmocka_unit_test(test_hope),
+        cmocka_unit_test(test_iterations),  cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_predictions), cmocka_unit_test(test_disturbed),
+        cmocka_unit_test(test_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
