@@ -14,10 +14,10 @@
 #include "cli/topology/load_svg.h"
 #include "cli/topology/message_load.h"
 #include "cli/topology/placed_ranks.h"
-#include "run/channel_count.h"
 #include "measure/group_results.h"
 #include "measure/statistics.h"
 #include "run/candidates.h"
+#include "run/channel_count.h"
 
 /* The ranks of a job that does not run. */
 struct absent_ranks {
@@ -39,7 +39,9 @@ static void absent_ranks_free(struct absent_ranks *absent)
 /* The host of each rank, by the topology; else each has as many ranks as --shape says, or all. */
 static enum status absent_ranks_place(const struct job *job, struct absent_ranks *absent)
 {
-    enum status status = job_check_shape(job, absent->ranks, "");
+    enum status status =
+        job_check_shape(job, absent->ranks,
+                        job->split.kind == SPLIT_NONE ? "" : ", the ranks of all groups together");
     if (status != STATUS_OK)
         return status;
     int each = job->shape_ranks > 0 ? job->shape_ranks : absent->ranks;
@@ -71,7 +73,7 @@ static enum status members_name(struct absent_ranks *absent)
     return STATUS_OK;
 }
 
-/* The hosts of a group are those of its ranks: --shape says them of all ranks. */
+/* --shape says on which hosts all ranks are, and not, as in a run, which nodes a group has. */
 static enum status absent_ranks_split(const struct job *job, struct absent_ranks *absent)
 {
     struct job unshaped = *job;
@@ -128,8 +130,11 @@ static enum status load_make(const struct job *job, int choice, size_t bytes,
         status = link_load_finish(*load);
     if (status == STATUS_OK && job->svg) {
         char title[CANDIDATE_TITLE_MOST + 80], words[400];
-        snprintf(title, sizeof title, "%s %s, %d ranks, %zu bytes", candidate->collective->name,
-                 candidate->text, absent->ranks, bytes);
+        char groups[40] = "";
+        if (job->split.kind != SPLIT_NONE)
+            snprintf(groups, sizeof groups, " in %d groups", absent->split.groups->groups);
+        snprintf(title, sizeof title, "%s %s, %d ranks%s, %zu bytes", candidate->collective->name,
+                 candidate->text, absent->ranks, groups, bytes);
         snprintf(words, sizeof words, "%s; ranks placed %.100s", topology_words(placed->topology),
                  placed->place);
         status = load_draw(*load, title, words, job->svg);

@@ -17,7 +17,7 @@ struct prediction_setting {
     uint64_t events_most;
     double *step_end;
     int steps;
-    double *group_time; /* likewise */
+    double *group_time; /* of each group, us; NULL: not asked for */
 };
 
 /* The hosts of ranks, given as any numbers, numbered in the order of their first ranks: what `node` is.

@@ -102,8 +102,7 @@ static void csv_result(struct report *report, const struct job *job, const struc
     csv_text(csv->file, candidate->collective->counted ? job->counts_text : "");
     fprintf(csv->file, ",%d,", result->group_count);
     csv_text(csv->file, result->slowest_name);
-    fprintf(csv->file, ",%.3f,%.3f\n", result->groups[result->median_group].timing.time_us.p50,
-            result->groups[result->fastest_group].timing.time_us.p50);
+    fprintf(csv->file, ",%.3f,%.3f\n", result->median_us, result->fastest_us);
     csv_flush(csv);
 }
 

@@ -222,8 +222,8 @@ static void print_line(const struct table *table, const struct job *job,
     print_bandwidth(out, result->timing.busbw);
     bool split = result->slowest_name[0];
     if (split) {
-        print_time(out, result, result->groups[result->median_group].timing.time_us.p50);
-        print_time(out, result, result->groups[result->fastest_group].timing.time_us.p50);
+        print_time(out, result, result->median_us);
+        print_time(out, result, result->fastest_us);
     }
     if (result->checked == 0)
         fprintf(out, " %8s", "-");
@@ -400,7 +400,8 @@ static void table_result(struct report *report, const struct job *job, const str
     held->congested =
         job->bootstrap.verbosity >= 1 ? readings_text(&result->devices, COUNTER_CONGESTED) : NULL;
     held->result = *result;
-    held->result.samples = NULL; /* they go with the line */
+    held->result.samples = NULL; /* they go with the line, */
+    held->result.groups = NULL;  /* and so do these */
     held->result.devices = (struct device_readings){0};
     if (table->held_count == competitors(job, result))
         release_held(table, job);

@@ -71,6 +71,8 @@ enum status group_results_compare(struct result *result, const struct split_spec
     result->fastest_group = groups[0].number;
     result->median_group = groups[(count - 1) / 2].number; /* of two the faster */
     result->slowest_group = groups[slowest].number;
+    result->median_us = groups[(count - 1) / 2].time;
+    result->fastest_us = groups[0].time;
     free(groups);
     const struct rank_group named = split_group(split, result->slowest_group);
     if (spec->kind != SPLIT_NONE)

@@ -77,10 +77,11 @@ struct result {
     const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
     long iterations, checked;
     size_t wrong; /* wrong elements, over all ranks and checked iterations */
-    /* Of each group; the results free them. The three by p50, of equal ones the first; there may be
-     * one group only. */
+    /* Of each group; they go with report->result(). The three by p50, of equal ones the first; there may
+     * be one group only. */
     struct group_result *groups;
     int group_count, slowest_group, median_group, fastest_group;
+    double median_us, fastest_us;       /* p50 of these two */
     char slowest_name[GROUP_NAME_MOST]; /* of that group; "": the job is not split */
     char transport[64];                 /* "shm", "tcp", "shm+tcp", "self" */
     bool on_device;                     /* the device executor ran it; else the host's */

@@ -36,8 +36,8 @@ struct simulation {
     double *step_end;     /* filled in: when the last rank ends each step, us; 0: no rank has it. NULL, and
                              0 steps: not asked for */
     int steps;            /* that it has room for */
-    double *group_time;   /* filled in: of each group, as the time of simulate() is of all, us. NULL: not
-                             asked for */
+    double *group_time;   /* filled in: of each group, until its last rank has ended, us; where ranks share
+                             cores, in the simulation of which simulated->time is. NULL: not asked for */
     uint64_t events_most; /* then it is given up, all runs together; 0: any number */
     int pieces;      /* into which a long message is cut at most, so that its ends work at the same
                         time; 1: none is cut */

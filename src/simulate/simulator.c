@@ -37,8 +37,9 @@ static bool ranks_share_cores(const struct simulation *simulation)
 static double group_time(const struct sim_engine *engine, const struct problem *problem)
 {
     double longest = 0;
-    for (int i = 0; i < problem->ranks; i++) {
-        int rank = engine->ranks == 1 ? 0 : problem_member(problem, i); /* of one that stands for all */
+    bool stands_for_all = engine->programs->symmetry != SYMMETRY_NONE; /* rank 0, of the only group */
+    for (int i = 0; i < (stands_for_all ? 1 : problem->ranks); i++) {
+        int rank = stands_for_all ? 0 : problem_member(problem, i);
         double time = engine->rank[rank].end - engine->rank[rank].begun;
         longest = time > longest ? time : longest;
     }

@@ -12,7 +12,7 @@
 
 #define RANKS_NEAR 4 /* numbers of ranks that count for another one */
 #define CORNERS    (2 * RANKS_NEAR)
-/* Algorithms that are compared: cells that are near have nearly the same. */
+/* Algorithms that are compared, at most. Cells that are near have nearly the same. */
 #define MERITS_MOST (4 * TUNED_MOST)
 /* An algorithm that a cell lacks is taken for so many times as slow as its best. Most were left out since their
  * trend or a model puts them further behind than this; others refused, or were wrong. */
@@ -99,9 +99,9 @@ static int near_add(struct near_ranks *near, int ranks, const int around[2], dou
 }
 
 /* Many algorithms fold ranks that are too many for a power of two, which costs them much; so a power of two
- * is held against powers of two. How any other number goes with its neighbours is another matter for each
- * algorithm and machine; so what is next to it of both kinds counts, half each. Returns how many; 0: the
- * collective was not measured. */
+ * is held against powers of two. Whether any other number is nearer to them or to its own kind depends on the
+ * algorithm and the machine, so what is next to it of both kinds counts, half each; not if it was measured
+ * itself. Returns how many; 0: the collective was not measured. */
 static int ranks_near(const struct tuned *tuned, const struct collective *collective, int ranks,
                       struct near_ranks near[RANKS_NEAR])
 {
@@ -225,12 +225,15 @@ static void why_write(const struct tuned *tuned, const struct problem *problem,
         text_add(&text, "the fastest");
     else
         text_add(&text, "no. %d", place + 1);
-    if (least != most)
+    bool between = least < problem->ranks && problem->ranks < most;
+    if (between)
         text_add(&text, " between %d and %d ranks", least, most);
-    else if (least != problem->ranks)
-        text_add(&text, " on %d ranks, the nearest to %d", least, problem->ranks);
+    else if (least != most)
+        text_add(&text, " on %d and %d ranks", least, most);
     else
         text_add(&text, " on %d ranks", least);
+    if (!between && least != problem->ranks)
+        text_add(&text, ", the nearest to %d", problem->ranks);
     text_add(&text, " in %.60s", tuned->path);
     if (place > 0)
         text_add(&text, ", and %.30s refuses", merits[place - 1].algorithm->text);

@@ -5,7 +5,8 @@
  * are interpolated in logarithms: the cells with the next smaller and larger number of ranks, and in each
  * of these numbers the next smaller and larger size, count the more the nearer they are. Beyond the
  * outermost cells the nearest ones count alone. A power of two of ranks is held against powers of two, where
- * any were measured; another number against the next powers of two and the next others, half each. An algorithm's
+ * any were measured; another number that was not measured itself against the next powers of two and the next
+ * others, half each where there are both. An algorithm's
  * merit is the weighted mean of the logarithm of its time over the cell's best. The bests are the same for
  * all algorithms, so the pick is the one whose interpolated time, in logarithms, is the least.
  *

@@ -44,12 +44,26 @@ for port in none node; do
     check_json "rails.$port" '[g["ranks"] for g in d["groups"]] == [[0, 2, 4, 6], [1, 3, 5, 7]]' \
         "[round(g['time_us']['p50'], 2) for g in d['results'][0]['groups']] == [3 * (10 + 16 * $([ $port = none ] && echo 1 || echo 2))] * 2"
 done
+sed 's/"network"/"same-cache"/' textbook >rows
 printf '%s\n' 0,1 2,5 3-4 >groups
 cctest predict sendrecv -a ring-shift --np 6 --split groups --model textbook --topology ring:6:latency=100 -b 1K -e 1K --json groups.json
 check_status 0
 check_says '^ +1024 +256 +312\.05 .* 112\.05 +111\.02 .* group 1 \(ranks 2, 5\)$' "$out"
 check_says '^  host 3 -> host 4 +1 +2K +2K +200%$' "$out"
 check_json groups.json '(d["results"][0]["slowest_group"], d["results"][0]["median_group"], d["results"][0]["fastest_group"]) == (1, 2, 0)'
+cctest predict alltoall -a pairwise,linear --np 8 --shape 2x4 --split node --model rows -b 64000 -e 64000 --chunk 0 --json nodes.json --csv nodes.csv
+check_status 0
+check "each line has its own groups" test "$(awk '$3 == "pairwise" || $3 == "linear" { print $3, $4, $8, $9 }' "$out")" = "pairwise 78.00 78.00 78.00
+linear 26.00 26.00 26.00"
+check "in CSV, too" test "$(awk -F, 'NR > 1 { print $(NF - 3), $(NF - 2), $(NF - 1), $NF }' nodes.csv)" = "2 host 0 78.000 78.000
+2 host 0 26.000 26.000"
+check_json nodes.json '[[round(g["time_us"]["p50"]) for g in r["groups"]] for r in d["results"]] == [[78, 78], [26, 26]]'
+cctest predict sendrecv -a pingpong --np 4 --split 2 --model rows -b 1000 -e 1000 --json there.json
+check_status 0
+check_json there.json '[round(g["time_us"]["p50"], 2) for g in d["results"][0]["groups"]] == [11, 11]' 'd["results"][0]["time_us"]["p50"] == d["results"][0]["groups"][0]["time_us"]["p50"]'
+cctest predict allreduce --np 8 --shape 2x2 --split 4 --model rows
+check_status 2
+check_says '^cctest: --shape 2x2 is for 4 ranks, not 8, the ranks of all groups together: let them agree$' "$err"
 cctest predict allreduce --shape 2x3 --np 4 --model textbook
 check_status 2
 check_says '^cctest: --shape 2x3 is for 6 ranks, not 4: let them agree$' "$err"

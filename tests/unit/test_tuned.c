@@ -85,6 +85,10 @@ static void test_sizes(void **state)
     tuned = tuned_make(better, 2);
     assert_picks(tuned, 4, 4096, names[2], NULL); /* never the best where it was measured */
     tuned_free(tuned);
+    static const struct made slow[] = {{4, 1024, {10, 20}}, {4, 16384, {1000, 900}}};
+    tuned = tuned_make(slow, 2);
+    assert_picks(tuned, 4, 4096, names[0], NULL); /* half the time outweighs a tenth, of however many us */
+    tuned_free(tuned);
 }
 
 static void test_ranks(void **state)
@@ -112,6 +116,8 @@ static void test_powers(void **state)
     assert_picks(tuned, 5, 1024, names[0], "the fastest between 4 and 8 ranks in t.json");
     assert_picks(tuned, 16, 1024, names[1], "the fastest on 8 ranks, the nearest to 16 in t.json");
     assert_picks(tuned, 6, 1024, names[0], "the fastest on 6 ranks in t.json");
+    assert_picks(tuned, 100, 1024, names[0], "the fastest on 8 and 12 ranks, the nearest to 100 in t.json");
+    assert_picks(tuned, 3, 1024, names[0], "the fastest on 4 and 6 ranks, the nearest to 3 in t.json");
     tuned_free(tuned);
     static const struct made strong[] = {
         {4, 1024, {20, 10}}, {6, 1024, {10, 15}}, {8, 1024, {20, 10}}, {12, 1024, {10, 15}}};

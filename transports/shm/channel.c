@@ -267,8 +267,16 @@ static char *shm_next(struct cursor cursor)
     return cursor_peek(&cursor, 1, &run);
 }
 
+/* Where private memory lands that is to be combined or copied on. It lies in its line as the source does, by the
+ * first run: then the kernel copies whole lines, and never slowly (page_alias.h). */
+static char *shm_bounce(const struct shm_channel *channel)
+{
+    const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
+    return endpoint->bounce + (uintptr_t)shm_next(channel->source) % SHM_CACHE_LINE;
+}
+
 /* Reads private memory of another process: into place, or into the bounce buffer to combine it, or to copy it on
- * faster than the kernel would. */
+ * faster than the kernel would, by the first run. */
 static enum status shm_take_remote(struct shm_channel *channel, struct transfer *transfer,
                                    size_t bytes)
 {
@@ -280,7 +288,7 @@ static enum status shm_take_remote(struct shm_channel *channel, struct transfer 
         struct iovec local[VECTOR_MOST], remote[VECTOR_MOST];
         size_t most = bounces ? shm_cut(bytes, SHM_BOUNCE_BYTES, transfer->element) : bytes;
         int remote_count = shm_vector(channel->source, most, remote), local_count = 1;
-        char *bounce = endpoint->bounce + (uintptr_t)shm_next(channel->source) % SHM_CACHE_LINE;
+        char *bounce = shm_bounce(channel);
         if (bounces)
             local[0] = (struct iovec){.iov_base = bounce, .iov_len = most};
         else

@@ -39,7 +39,7 @@
 #define SHM_SHORT_BYTES  ((size_t)4 << 10) /* the most that a short slot holds */
 #define SHM_BCOPY_MOST   ((size_t)8 << 10) /* of shared memory under auto; more goes by reference */
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* one call costs 2 us, then reads 10 GB/s */
-#define SHM_BOUNCE_ROOM  (SHM_BOUNCE_BYTES + SHM_CACHE_LINE) /* begins as far behind a line as the source */
+#define SHM_BOUNCE_ROOM  (SHM_BOUNCE_BYTES + SHM_CACHE_LINE) /* it begins anywhere in the first line */
 
 /* The length of a message selects its ring: one line; one slot; more. Short messages have few
  * slots, which stay in the cache. Long ones stream through many. With --copy ll all take SHM_LL. */
