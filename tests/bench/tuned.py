@@ -134,7 +134,7 @@ def table(cells, way):
 
 def tune(arguments, path):
     words = [arguments.cctest, "tune", arguments.collectives, "--np", arguments.tuned_ranks.split(",")[-1], "--rank-counts",
-             arguments.tuned_ranks, "-b", "1K", "-e", "4M", "--budget", arguments.budget, "--json", path]
+             arguments.tuned_ranks, "-b", "1K", "-e", "4M", "-f", arguments.step_factor, "--budget", arguments.budget, "--json", path]
     subprocess.run(words + (["--model", arguments.model] if arguments.model else []), check=True, stdout=subprocess.DEVNULL)
 
 
@@ -144,7 +144,8 @@ def main():
     parser.add_argument("--collectives", default=COLLECTIVES)
     parser.add_argument("--tuned-ranks", default="2,3,4,6,8", help="of the file")
     parser.add_argument("--ranks", default="2,4,5,7", help="of the grid")
-    parser.add_argument("--sizes", default="2K,8K,32K,128K,512K,2M", help="of the grid; the file has 1K to 4M by factors of 4")
+    parser.add_argument("--step-factor", default="4", help="from one size of the file to the next, 1K to 4M")
+    parser.add_argument("--sizes", default="2K,8K,32K,128K,512K,2M", help="of the grid: between those of the file")
     parser.add_argument("--budget", default="300", help="seconds of cctest tune")
     parser.add_argument("--seconds", type=float, default=900, help="after which no further cell is measured, with the tuning")
     parser.add_argument("--tuning", help="a file that is there already")

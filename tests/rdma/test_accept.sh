@@ -37,11 +37,10 @@ check_status 0
 accept '[014]' --stages inventory,pairs:8
 check_says '^  pairs +partly .*[01] of 3 rounds fit into its time' "$table"
 
-# What emulated CPUs can keep up with, so that hosts are alike. Few and long waits: the queue of a link of this rate takes up to a
-# second, and what is sent again takes CPU time from one host more than from another.
-patience=(-x verbs:timeout=18:retry=1)
+# What emulated CPUs can keep up with, so that hosts are alike. Few and long waits, since a link of this rate answers late.
+patience=(-x verbs:timeout=16:retry=2)
 for machine in 1 2 3; do
-    machine_run "$machine" sh -c 'for nic in eth0 eth1; do tc qdisc add dev $nic root netem rate 12mbit || exit; done'
+    machine_run "$machine" sh -c 'for nic in eth0 eth1; do tc qdisc add dev $nic root netem rate 24mbit || exit; done'
     check_status 0
 done
 machine_run 3 tc qdisc replace dev eth1 root netem loss 100%
@@ -50,9 +49,12 @@ check_status 0
 accept 1 "${patience[@]}" --stages inventory,pairs:100,isolate:30
 check_says '^  pairs +partly .* 3 rounds on 2 rails, medians: .*; 4 jobs failed, 4 of them: NIC rxe1:1 ' "$table"
 check_says '^  bad +h3: rxe1: a measurement failed: confirmed with h[12]' "$table"
-check_says '^# bad: h3$' "$table"
-# Of three machines that share a busy CPU, the one that gets less of it is slow.
-grep -q '^# suspect: none$' "$table" || echo "slow: a busy CPU made suspects: $(grep -c '^  suspect' "$table")"
+check_says '^# bad: h(3|\[.*3\])$' "$table"
+# Of three machines that share a busy CPU, the one that gets less of it is slow, and may be so again when it is measured again. Nothing
+# else may be said of it.
+check "no other host fails" sh -c "! grep -E '^  bad +h[12]: ' '$table' | grep -v ' GB/s, the fleet.s median is \| us, the fleet.s median is '"
+slow=$(grep -cE '^  (suspect|bad +h[12])' "$table")
+[ "$slow" = 0 ] || echo "slow: a busy CPU made findings: $slow"
 
 machines_down
 finish
