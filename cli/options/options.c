@@ -71,7 +71,7 @@ const struct option_row option_table[] = {
              "spread, or a file with numbers of elements (a line for each sender)"},
     {.name = "shape", .argument = "NODESxRANKS", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_shape,
-     .help = "groups of consecutive ranks for hierarchical algorithms, instead of the real nodes"},
+     .help = "groups of consecutive ranks for hierarchical algorithms, instead of the real nodes; for predict, the hosts"},
     {.name = "split", .argument = "WAY|FILE", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_split,
      .help = "run the collective in many groups of ranks at the same time: 'node' (a group for each "

@@ -77,8 +77,8 @@ struct result {
     const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
     long iterations, checked;
     size_t wrong; /* wrong elements, over all ranks and checked iterations */
-    /* Of each group; they go with report->result(). The three by p50, of equal ones the first; there may
-     * be one group only. */
+    /* Of each group, until report->result() has returned. The three by p50, of equal ones the first;
+     * there may be one group only. */
     struct group_result *groups;
     int group_count, slowest_group, median_group, fastest_group;
     double median_us, fastest_us;       /* p50 of these two */

@@ -3,9 +3,9 @@
  *
  * The kernel copies by it, and so does memcpy() of many versions of the C library. On AMD's Zen 3 and Zen 4 it is
  * some 16 times as slow as usual (3.5 GB/s instead of 57, on a Zen 4) if the target's offset in its page of 4 KiB
- * exceeds that of the source by 1 to 15 bytes; found, too, by L. Nova, Slow "fast short rep mov", 2023. Blocks of odd
- * lengths lie so by chance. Of 6, 10, 12 ... ranks one begins at half of the size, which is a multiple of 4096 and a
- * few bytes. Processors of other vendors were not measured, and are taken to be free of it.
+ * exceeds that of the source by 1 to 15 bytes; others have found it on a Zen 3, too (lunnova.dev, ryzen-slow-short-rep-mov).
+ * Blocks of odd lengths lie so by chance. Of 6, 10, 12 ... ranks one begins at half of the size, which is a multiple of
+ * 4096 and a few bytes. Other processors were not measured: those of AMD are taken to have it, others not.
  */
 #ifndef CCTEST_MEMORY_PAGE_ALIAS_H
 #define CCTEST_MEMORY_PAGE_ALIAS_H

@@ -46,15 +46,18 @@ done
 machine_run 3 tc qdisc replace dev eth1 root netem loss 100%
 check_status 0
 
-accept 1 "${patience[@]}" --stages inventory,pairs:100,isolate:30
-check_says '^  pairs +partly .* 3 rounds on 2 rails, medians: .*; 4 jobs failed, 4 of them: NIC rxe1:1 ' "$table"
-check_says '^  bad +h3: rxe1: a measurement failed: confirmed with h[12]' "$table"
-check_says '^# bad: h(3|\[.*3\])$' "$table"
-# Of three machines that share a busy CPU, the one that gets less of it is slow, and may be so again when it is measured again. Nothing
-# else may be said of it.
-check "no other host fails" sh -c "! grep -E '^  bad +h[12]: ' '$table' | grep -v ' GB/s, the fleet.s median is \| us, the fleet.s median is '"
-slow=$(grep -cE '^  (suspect|bad +h[12])' "$table")
-[ "$slow" = 0 ] || echo "slow: a busy CPU made findings: $slow"
+# Of three machines that share a busy CPU, the one that gets less of it is slow, and may be so again when it is measured again. Then all is
+# measured anew. Nothing else may be said of it.
+for try in 1 2 3; do
+    accept 1 "${patience[@]}" --stages inventory,pairs:100,isolate:30
+    check_says '^  pairs +partly .* 3 rounds on 2 rails, medians: .*; 4 jobs failed, 4 of them: NIC rxe1:1 ' "$table"
+    check_says '^  bad +h3: rxe1: a measurement failed: confirmed with h[12]' "$table"
+    check "no other host fails" sh -c "! grep -E '^  bad +h[12]: ' '$table' | grep -v ' GB/s, the fleet.s median is \| us, the fleet.s median is '"
+    if [ "$try" = 3 ] || grep -q '^# bad: h3$' "$table"; then break; fi
+    echo "repeated: a busy CPU made $(grep -cE '^  bad +h[12]' "$table") findings of bad hosts"
+done
+check_says '^# bad: h3$' "$table"
+grep -q '^# suspect: none$' "$table" || echo "slow: a busy CPU made suspects: $(grep -c '^  suspect' "$table")"
 
 machines_down
 finish
