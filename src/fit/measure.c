@@ -89,9 +89,18 @@ static bool is_available(const struct transport *transport)
     return !transport->unavailable || !transport->unavailable();
 }
 
+/* A transport between two ranks at a distance, and before it how fast it is. */
+static void link_plan(struct fit_measurements *measurements, const struct transport_choice *transport,
+                      enum rank_distance distance)
+{
+    struct fit_measurement *probe = measurement_add(measurements, SUBJECT_PROBE, transport, NULL);
+    if (probe)
+        probe->distance = distance;
+    paths_plan(measurements, SUBJECT_LINK, transport, distance);
+}
+
 static void measurements_plan(struct fit_measurements *measurements, const struct job *job, int hosts)
 {
-    struct fit_measurement *probe;
     measurement_add(measurements, SUBJECT_ALONE, NULL, NULL);
     if (measurements->cores > 1)
         measurement_add(measurements, SUBJECT_BUS, NULL, NULL);
@@ -99,15 +108,11 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
         if (!is_available(it->transport))
             continue;
         if (measurements->pairs.has_near || !measurements->pairs.has_far)
-            paths_plan(measurements, SUBJECT_LINK, it, DISTANCE_CACHE);
+            link_plan(measurements, it, DISTANCE_CACHE);
         if (measurements->pairs.has_far)
-            paths_plan(measurements, SUBJECT_LINK, it, DISTANCE_NODE);
-        if (hosts == 1 || it->transport->local || !it->transport->path_ranges)
-            continue;
-        probe = measurement_add(measurements, SUBJECT_PROBE, it, NULL);
-        if (probe)
-            probe->distance = DISTANCE_NETWORK;
-        paths_plan(measurements, SUBJECT_LINK, it, DISTANCE_NETWORK);
+            link_plan(measurements, it, DISTANCE_NODE);
+        if (hosts > 1 && !it->transport->local)
+            link_plan(measurements, it, DISTANCE_NETWORK);
     }
     measurement_add(measurements, SUBJECT_COMBINE, NULL, NULL);
     measurement_add(measurements, SUBJECT_CROWD, NULL, NULL);
@@ -116,12 +121,12 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
             paths_plan(measurements, SUBJECT_SHARING, it, DISTANCE_CACHE);
 }
 
-/* A network that is slow is measured with shorter messages: by the probe before, of the same transport. */
+/* A link that is slow is measured with shorter messages: by its probe, the last one before. */
 static size_t measurement_most(const struct fit_measurements *measurements, int index)
 {
     const struct fit_measurement *it = &measurements->of[index], *probe = it;
     size_t most = it->most;
-    while (it->distance == DISTANCE_NETWORK && probe->subject != SUBJECT_PROBE)
+    while (it->subject == SUBJECT_LINK && probe->subject != SUBJECT_PROBE)
         probe--;
     if (probe == it || probe->count == 0)
         return most;

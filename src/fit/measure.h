@@ -14,7 +14,7 @@
 enum fit_subject {
     SUBJECT_ALONE,   /* one rank: its start, and copies in its memory */
     SUBJECT_BUS,     /* one rank on each core of a host, by itself: what they lose to each other */
-    SUBJECT_PROBE,   /* two ranks: how long messages a slow network can be measured with */
+    SUBJECT_PROBE,   /* two ranks: how long messages a slow link can be measured with */
     SUBJECT_LINK,    /* two ranks: what messages cost over one transport, on one path */
     SUBJECT_COMBINE, /* two ranks: what it costs to combine elements */
     SUBJECT_CROWD,   /* two ranks for each core of a host: what it takes to go from one to another */

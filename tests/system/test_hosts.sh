@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Jobs over several hosts (network namespaces): the link of each pair of ranks; groups of hierarchical algorithms for
-# any order of the ranks; every collective once; a slow host does not count as dead; a cut link is named.
+# any order of the ranks; every collective once; a slow host does not count as dead; a model of the link between hosts; a cut
+# link is named.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -130,6 +131,34 @@ if host_rate 3 4mbit 2>"$err"; then
     host_unrate 3
 else
     echo "not tested: a slow host (no token bucket here: $(head -n 1 "$err"))"
+fi
+
+# ---- a model of two hosts ----
+
+# At 200 Mbit/s a byte takes 40 ns, and some more for headers. What the model has of the network predicts another job.
+network_rate() {
+    host_network "$1" ip link set eth0 gso_max_size 1600 gso_max_segs 1 && # no bursts
+        host_network "$1" tc qdisc replace dev eth0 root tbf rate 200mbit burst 1600 latency 400ms
+}
+if network_rate 1 2>"$err" && network_rate 2; then
+    for rank in 0 1; do
+        host_as $((rank + 1))
+        RUN_LIMIT=240 start $rank "${as[@]}" "$CCTEST" fit -x tcp -o "$scratch/model.json" --rendezvous h1:7998 --rank $rank --world 2
+    done
+    for rank in 0 1; do ended $rank 0; done
+    for path in bcopy zcopy; do
+        check_says "^  tcp $path, same-(cache|node) +[0-9]+ +[0-9.]+ % " "$scratch/0.out"
+        check_says "^  tcp $path, network +[0-9]+ +[0-9.]+ % " "$scratch/0.out"
+    done
+    check_json "$scratch/model.json" \
+        'next(l["port"] for l in d["model"]["links"] if l["distance"] == "network") == "node"' \
+        'all(30 < p["wire_ns_per_byte"] < 80 for l in d["model"]["links"] if l["distance"] == "network" for p in l["paths"])' \
+        'all(p["wire_ns_per_byte"] == 0 for l in d["model"]["links"] if l["distance"] != "network" for p in l["paths"])'
+    meet "1 1 2 2" allgather -a ring,linear -x tcp -b 1M -e 1M -n 5 -w 1 --model "$scratch/model.json"
+    check_json "$json" 'all(0.5 < r["time_us"]["p50"] / r["predicted_us"] < 2 for r in d["results"])'
+    for host in 1 2; do host_unrate $host; done
+else
+    echo "not tested: a model of two hosts (no token bucket here: $(head -n 1 "$err"))"
 fi
 
 # ---- a link that is cut ----
