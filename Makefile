@@ -318,7 +318,7 @@ check: tests
 # Boots machines with RDMA devices in software; says so if that takes longer than 15 minutes. SIW=yes: iWARP, too.
 rdma_tests := $(filter-out $(if $(filter yes,$(SIW)),,%/test_iwarp.sh),$(wildcard tests/rdma/test_*.sh))
 check-rdma: tests
-	$(Q)CCTEST=$(abspath $(binary)) TEST_LIMIT=300 TEST_TOTAL=900 tests/run $(rdma_tests)
+	$(Q)CCTEST=$(abspath $(binary)) TEST_LIMIT=400 TEST_TOTAL=1100 tests/run $(rdma_tests)
 
 # What only a GPU can show (tests/cuda/check/run), over the stand-in where there is none. It builds by itself.
 CHECK_CUDA ?= build/check-cuda

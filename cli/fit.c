@@ -40,10 +40,11 @@ static void measurement_name(const struct fit_measurement *measurement, char *te
     if (names[measurement->subject])
         snprintf(text, size, "%s", names[measurement->subject]);
     else
-        snprintf(text, size, "%s %s, %s", measurement->transports[0].transport->name,
+        snprintf(text, size, "%s %s, %s%s%s", measurement->transports[0].transport->name,
                  path_names[measurement->path],
                  measurement->subject == SUBJECT_SHARING ? "shared cores"
-                 : distance_names[measurement->distance]);
+                                                         : distance_names[measurement->distance],
+                 measurement->rail[0] ? " " : "", measurement->rail);
 }
 
 /* The errors of a measurement's benchmarks, into JSON; the median and the largest of them, relative. */

@@ -33,6 +33,7 @@ static enum status worker_read(char *words, const struct job *agent, struct job 
     if (status == STATUS_OK)
         status = command_line_resolve(&line, job);
     job->devices = agent->devices;
+    job->bootstrap.interface = agent->bootstrap.interface;
     return status;
 }
 

@@ -60,6 +60,8 @@ static void path_read(struct json_reader *reader, const json_t *object, struct p
 static void link_read(struct json_reader *reader, const json_t *object, struct link_model *link)
 {
     json_reader_text(reader, object, "transport", link->transport, sizeof link->transport);
+    if (json_object_get(object, "rail"))
+        json_reader_text(reader, object, "rail", link->rail, sizeof link->rail);
     link->distance = (enum rank_distance)json_reader_word(reader, object, "distance", distance_names);
     link->port = (enum port_kind)json_reader_word(reader, object, "port", port_names);
     const json_t *paths = json_reader_array(reader, object, "paths", PATH_COSTS_MOST), *path;
@@ -180,9 +182,9 @@ static json_t *link_json(const struct link_model *link)
     json_t *paths = json_array();
     for (int i = 0; i < link->path_count; i++)
         json_array_append_new(paths, path_json(&link->paths[i]));
-    return json_pack("{s:s, s:s, s:s, s:o}", "transport", link->transport, "distance",
-                     distance_names[link->distance], "port", port_names[link->port], "paths",
-                     paths);
+    return json_pack("{s:s, s:s*, s:s, s:s, s:o}", "transport", link->transport, "rail",
+                     link->rail[0] ? link->rail : NULL, "distance", distance_names[link->distance],
+                     "port", port_names[link->port], "paths", paths);
 }
 
 json_t *model_json(const struct model *model, json_t *residuals)

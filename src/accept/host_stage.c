@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/nic_ports.h"
+#include "fleet/nic_ports.h"
 #include "accept/stage.h"
 #include "accept/trials.h"
 #include "base/log.h"
@@ -70,7 +70,7 @@ static void columns_find(struct look_run *run)
     const char *ports[RAILS_MOST] = {NULL};
     int count = 1; /* the host as a whole */
     if (run->look->ranks == RANKS_ON_NIC)
-        count = nic_ports_find(acceptance->job, acceptance->inventories, run->hosts, ports);
+        count = nic_ports_find(acceptance->job->transports, acceptance->inventories, run->hosts, ports);
     for (int p = 0; p < count; p++)
         for (int m = 0; m < run->look->metric_count; m++)
             column_add(run, &run->look->metrics[m], ports[p]);
@@ -144,7 +144,7 @@ static enum status jobs_add(const struct look_run *run, struct host_trials *it, 
     char transport[PORT_TRANSPORT_MOST];
     enum status status = STATUS_OK;
     if (it->port)
-        it->trials.transport = nic_port_transport(acceptance->job, it->port, transport);
+        it->trials.transport = nic_port_transport(acceptance->job->transports, it->port, transport);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const struct fleet_host *host = &acceptance->roster->hosts[hosts[i]];
         if (it->port && !nic_port_is_at(it->port, acceptance->inventories, hosts[i]))
@@ -463,7 +463,7 @@ static void stage_explain(const struct look_run *runs, int looks, int left, int 
         if (runs[i].note[0])
             stage_lacks(result, STAGE_PARTLY, "%s", runs[i].note);
         if (runs[i].look->ranks == RANKS_ON_NIC && !acceptance->inventories &&
-            verbs_is_present(acceptance->job))
+            verbs_is_present(acceptance->job->transports))
             stage_lacks(result, STAGE_PARTLY,
                         "no NIC is measured, since the stage inventory was left out");
     }

@@ -204,7 +204,7 @@ static enum status pairs_go(struct pairing *it, struct stage_result *result)
     }
     if (remark)
         stage_lacks(result, STAGE_PARTLY, "%s", remark);
-    if (!acceptance->inventories && verbs_is_present(acceptance->job))
+    if (!acceptance->inventories && verbs_is_present(acceptance->job->transports))
         stage_lacks(result, STAGE_PARTLY,
                     "NICs are not told apart, since the stage inventory was left out");
     enum status status = rounds_run(it, &jobs, result);

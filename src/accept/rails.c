@@ -58,7 +58,7 @@ bool rails_find(const struct job *job, const struct inventory *inventories, int 
     double *rates = malloc(((size_t)hosts + 1) * sizeof *rates);
     if (!rates)
         return false;
-    int ports = nic_ports_find(job, inventories, hosts, rails->names);
+    int ports = nic_ports_find(job->transports, inventories, hosts, rails->names);
     for (int r = 0; r < ports || r == 0; r++)
         rails->rates[r] = link_rate(job, inventories, hosts, rails->names[r], rates);
     if (ports > 1)
@@ -82,7 +82,7 @@ bool rail_is_at(const struct rails *rails, int rail, const struct inventory *inv
 const char *rail_transport(const struct job *job, const struct rails *rails, int rail,
                            char text[PORT_TRANSPORT_MOST])
 {
-    return rails_have_names(rails) ? nic_port_transport(job, rails->names[rail], text) : NULL;
+    return rails_have_names(rails) ? nic_port_transport(job->transports, rails->names[rail], text) : NULL;
 }
 
 void rails_drop(struct rails *rails, int rail)

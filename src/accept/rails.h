@@ -7,7 +7,8 @@
 #ifndef CCTEST_ACCEPT_RAILS_H
 #define CCTEST_ACCEPT_RAILS_H
 
-#include "accept/nic_ports.h"
+#include "fleet/nic_ports.h"
+#include "run/job.h"
 
 struct rails {
     int count;                     /* 0: not looked for yet */

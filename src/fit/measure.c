@@ -14,12 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/host.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "inventory/collect.h"
 #include "screening/spread.h"
 
 #define JOB_SECONDS 60.0
 #define LINE_BUDGET 0.12 /* seconds, of --budget */
-#define JOBS_MOST   64
+#define ALL_SECONDS 60.0 /* after which the jobs do not begin anew */
+#define JOBS_MOST   128
+#define RAILS_FITTED 16 /* of the NIC ports of a host, at most */
 #define TYPES       "float,double,float16,bfloat16,int8,int32,int64"
 
 /* What jobs run. */
@@ -61,9 +67,17 @@ static struct fit_measurement *measurement_add(struct fit_measurements *measurem
     return it;
 }
 
+/* Through this NIC port alone, if there is one. */
+static void measurement_take_rail(struct fit_measurement *measurement, const char *rail)
+{
+    if (rail)
+        nic_port_take(&measurement->transports[0], rail, measurement->rail);
+}
+
 /* A job for each path of a transport. A path that takes short messages only has a job of such. */
 static void paths_plan(struct fit_measurements *measurements, enum fit_subject subject,
-                       const struct transport_choice *transport, enum rank_distance distance)
+                       const struct transport_choice *transport, enum rank_distance distance,
+                       const char *rail)
 {
     const struct path_range *ranges = transport->transport->path_ranges;
     const int count = transport->transport->path_range_count;
@@ -77,6 +91,7 @@ static void paths_plan(struct fit_measurements *measurements, enum fit_subject s
         if (!added)
             return;
         added->distance = distance;
+        measurement_take_rail(added, rail);
         if (most > 0 && most < added->most) {
             added->most = most;
             added->step = 4;
@@ -89,18 +104,57 @@ static bool is_available(const struct transport *transport)
     return !transport->unavailable || !transport->unavailable();
 }
 
-/* A transport between two ranks at a distance, and before it how fast it is. */
+/* A transport between two ranks at a distance, and before it how fast it is. `rail`: a NIC port; NULL: any. */
 static void link_plan(struct fit_measurements *measurements, const struct transport_choice *transport,
-                      enum rank_distance distance)
+                      enum rank_distance distance, const char *rail)
 {
     struct fit_measurement *probe = measurement_add(measurements, SUBJECT_PROBE, transport, NULL);
-    if (probe)
-        probe->distance = distance;
-    paths_plan(measurements, SUBJECT_LINK, transport, distance);
+    if (!probe)
+        return;
+    probe->distance = distance;
+    measurement_take_rail(probe, rail);
+    paths_plan(measurements, SUBJECT_LINK, transport, distance, rail);
+}
+
+/* The NIC ports of this host, if it has several and the job may use them. */
+struct fit_rails {
+    struct inventory inventory; /* has the names */
+    const char *names[RAILS_MOST];
+    int count;
+};
+
+static void fit_rails_find(const struct job *job, struct fit_rails *rails)
+{
+    const struct transport_choice *choice = nic_port_choice(job->transports);
+    char host[HOST_NAME_BYTES];
+    *rails = (struct fit_rails){.count = 0};
+    if (!choice || !is_available(choice->transport))
+        return;
+    host_name(host, sizeof host);
+    struct inventory_source source = inventory_here(host);
+    source.asks_nvml = false; /* workers are forked after this */
+    inventory_collect(&source, &rails->inventory);
+    rails->count = nic_ports_find(job->transports, &rails->inventory, 1, rails->names);
+    rails->count = rails->count > RAILS_FITTED ? RAILS_FITTED : rails->count;
+}
+
+/* A transport between two hosts: each rail by itself. */
+static void network_plan(struct fit_measurements *measurements, const struct job *job,
+                         const struct fit_rails *rails, const struct transport_choice *transport)
+{
+    if (rails->count < 2 || transport != nic_port_choice(job->transports)) {
+        link_plan(measurements, transport, DISTANCE_NETWORK, NULL);
+        return;
+    }
+    for (int r = 0; r < rails->count; r++)
+        link_plan(measurements, transport, DISTANCE_NETWORK, rails->names[r]);
 }
 
 static void measurements_plan(struct fit_measurements *measurements, const struct job *job, int hosts)
 {
+    struct fit_rails rails = {.count = 0};
+    if (hosts > 1)
+        fit_rails_find(job, &rails);
     measurement_add(measurements, SUBJECT_ALONE, NULL, NULL);
     if (measurements->cores > 1)
         measurement_add(measurements, SUBJECT_BUS, NULL, NULL);
@@ -108,17 +162,18 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
         if (!is_available(it->transport))
             continue;
         if (measurements->pairs.has_near || !measurements->pairs.has_far)
-            link_plan(measurements, it, DISTANCE_CACHE);
+            link_plan(measurements, it, DISTANCE_CACHE, NULL);
         if (measurements->pairs.has_far)
-            link_plan(measurements, it, DISTANCE_NODE);
+            link_plan(measurements, it, DISTANCE_NODE, NULL);
         if (hosts > 1 && !it->transport->local)
-            link_plan(measurements, it, DISTANCE_NETWORK);
+            network_plan(measurements, job, &rails, it);
     }
     measurement_add(measurements, SUBJECT_COMBINE, NULL, NULL);
     measurement_add(measurements, SUBJECT_CROWD, NULL, NULL);
     for (const struct transport_choice *it = job->transports; it->transport; it++)
         if (is_available(it->transport))
-            paths_plan(measurements, SUBJECT_SHARING, it, DISTANCE_CACHE);
+            paths_plan(measurements, SUBJECT_SHARING, it, DISTANCE_CACHE, NULL);
+    inventory_free(&rails.inventory);
 }
 
 /* A link that is slow is measured with shorter messages: by its probe, the last one before. */
@@ -283,17 +338,21 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
     const struct roster *roster = coordinator_roster(coordinator);
     const int agents[] = {roster->hosts[0].agents[0],
                           roster->host_count > 1 ? roster->hosts[1].agents[0] : -1};
-    const struct transport *transport = measurement->transports[0].transport;
+    const struct transport_choice *choice = measurement->transports;
     int np = measurement_np(measurement, measurements->cores);
-    char command[COMMAND_MOST], start[32] = "";
+    char command[COMMAND_MOST], start[32] = "", links[PORT_TRANSPORT_MOST];
+    struct text text = text_in(links, sizeof links);
     struct fleet_outcome *outcomes = NULL;
     if (np > 0)
         snprintf(start, sizeof start, " --np %d", np);
+    text_add(&text, "%s", choice->transport ? choice->transport->name : job->transports_text);
+    if (choice->transport)
+        transport_settings_put(choice, NULL, &text);
     snprintf(command, sizeof command,
              "%s -e %zu -f %d -n auto --budget %g -w 3 -c 0 --copy %s%s --transport %s%s",
              measurement->lines, measurement_most(measurements, index), measurement->step, LINE_BUDGET,
              copy_names[measurement->copy], start,
-             transport ? transport->name : job->transports_text, options);
+             links, options);
     const struct fleet_job order = {.command = command,
                                     .agents = agents,
                                     .ranks = measurement->distance == DISTANCE_NETWORK ? 2 : 1};
@@ -322,7 +381,10 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
     measurements_plan(measurements, job, coordinator_roster(coordinator)->host_count);
     enum status status = STATUS_OK;
     int jobs = PASSES_MOST * measurements->count;
+    double began = clock_seconds();
     for (int i = 0; i < jobs && status == STATUS_OK; i++) {
+        if (i > 0 && i % measurements->count == 0 && clock_seconds() - began > ALL_SECONDS)
+            break;
         struct under_way now = {.progress = progress, .index = i, .count = jobs};
         status = measurement_run(coordinator, job, options, &now, measurements,
                                  i % measurements->count);

@@ -8,6 +8,7 @@
 #include "fit/benchmark.h"
 #include "fit/core_pairs.h"
 #include "fleet/coordinator.h"
+#include "fleet/nic_ports.h"
 #include "run/job.h"
 
 /* What a job is to find. */
@@ -25,6 +26,7 @@ enum fit_subject {
 struct fit_measurement {
     enum fit_subject subject;
     struct transport_choice transports[2]; /* one, and the end of the list; or any of the job's */
+    char rail[NIC_TEXT_MOST]; /* the NIC port that it uses, "mlx5_2:1"; "": whatever the transport takes */
     enum path path;       /* SUBJECT_LINK, SUBJECT_SHARING */
     enum copy_policy copy;
     enum rank_distance distance; /* of its two ranks */
@@ -51,9 +53,9 @@ struct fit_progress {
 };
 
 /* Plans the jobs for the hosts of the fleet, and runs them one after the other, all of them several
- * times: a benchmark has the medians, since the memory and the cores that a job gets may make all of it
- * slow. `options`: of every
- * job, each behind a blank. A job that fails has no benchmarks, and says why. STATUS_INTERRUPTED;
+ * times unless that takes long: a benchmark has the medians, since the memory and the cores that a job gets
+ * may make all of it slow. Between hosts, those over NIC ports for each port of this host. `options`: of every job, each behind
+ * a blank, without --transport. A job that fails has no benchmarks, and says why. STATUS_INTERRUPTED;
  * STATUS_ERROR: memory ran out. The caller calls measurements_free() in any case. */
 enum status measurements_make(struct coordinator *coordinator, const struct job *job,
                               const char *options, const struct fit_progress *progress,

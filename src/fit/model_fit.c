@@ -92,7 +92,8 @@ static struct link_model *link_find(struct model *model, const struct fit_measur
     const char *name = measurement->transports[0].transport->name;
     for (int i = 0; i < model->link_count; i++)
         if (model->links[i].distance == measurement->distance &&
-            strcmp(model->links[i].transport, name) == 0)
+            strcmp(model->links[i].transport, name) == 0 &&
+            strcmp(model->links[i].rail, measurement->rail) == 0)
             return &model->links[i];
     return NULL;
 }
@@ -109,6 +110,7 @@ static struct link_model *link_of(struct model *model, const struct fit_measurem
         .port = measurement->distance == DISTANCE_NETWORK ? PORT_NODE : PORT_NONE};
     snprintf(link->transport, sizeof link->transport, "%s",
              measurement->transports[0].transport->name);
+    snprintf(link->rail, sizeof link->rail, "%s", measurement->rail);
     return link;
 }
 
@@ -145,7 +147,7 @@ static const struct path_cost *near_row(const struct model *model, const struct 
     for (int i = 0; i < model->link_count; i++) {
         const struct link_model *near = &model->links[i];
         for (int p = 0; p < near->path_count; p++)
-            if (near != link && strcmp(near->transport, link->transport) == 0 &&
+            if (near->distance != DISTANCE_NETWORK && strcmp(near->transport, link->transport) == 0 &&
                 near->paths[p].path == path && near->paths[p].least == least)
                 return &near->paths[p];
     }

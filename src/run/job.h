@@ -82,7 +82,6 @@ static inline bool injection_takes_process(const struct injection *injection)
 #define AUTO_WHY_MOST        TUNED_WHY_MOST
 #define CANDIDATE_TITLE_MOST (CANDIDATE_TEXT_MOST + 64)
 #define TRANSPORTS_MOST      8
-#define TRANSPORT_LIST_MOST  1024 /* bytes of -x */
 #define ROOT_ALL             (-1)
 #define CHANNELS_MOST        64
 #define CHANNELS_AUTO        0

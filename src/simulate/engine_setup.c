@@ -87,12 +87,18 @@ static void message_ends(const struct sim_engine *engine, uint32_t operation, ui
     }
 }
 
+static uint32_t rail_of(const struct simulation *simulation, uint32_t rank)
+{
+    return simulation->rail ? (uint32_t)simulation->rail[rank] : 0;
+}
+
 static enum status channel_create(struct sim_engine *engine, uint32_t sender, uint32_t receiver,
                                   uint32_t lane)
 {
     const struct simulation *simulation = engine->simulation;
     enum rank_distance distance = engine_distance(simulation, (int)sender, (int)receiver);
-    const struct link_model *link = model_link(simulation->model, simulation->transports, distance);
+    const struct link_model *link = model_link(simulation->model, simulation->transports, distance,
+                                               (int)rail_of(simulation, sender));
     if (!link)
         return fail(STATUS_USAGE,
                     "the model has no link of these transports for ranks %u and %u (%s): fit one on "
@@ -344,12 +350,28 @@ struct wiring {
     size_t room;      /* of engine->routes */
     size_t used;
     uint32_t longest;       /* route */
-    uint32_t ranks, shared; /* of the job; of rank 0's host */
-    uint32_t links;         /* of the topology, the first of which is resource 4 * ranks */
+    uint32_t ranks, shared; /* of the job; of rank 0's host, over its rail */
+    uint32_t rails;
+    uint32_t links;         /* of the topology */
 };
 
+/* Outputs are even numbers, and inputs odd ones: first those of ranks, then those of the rails of hosts, of
+ * which there are at most as many as ranks. The links of the topology follow. */
+static uint32_t port_of(const struct sim_engine *engine, const struct wiring *wiring, bool hosts,
+                        uint32_t rank)
+{
+    const struct simulation *simulation = engine->simulation;
+    return hosts ? wiring->ranks + host_of(simulation, rank) * wiring->rails + rail_of(simulation, rank)
+                 : rank;
+}
+
+static uint32_t ports_count(const struct wiring *wiring)
+{
+    return 2 * wiring->ranks * (1 + wiring->rails);
+}
+
 /* The output and the input of a channel's ends: of their ranks or hosts. Where rank 0 stands for all,
- * the ranks of its host share its port equally. */
+ * the ranks of its host that use its port share it equally. */
 static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
                       double wire)
 {
@@ -357,7 +379,7 @@ static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct s
     bool hosts = channel->link->port == PORT_NODE;
     uint32_t ends[2] = {channel->sender, symmetric ? channel->sender : channel->receiver};
     for (uint32_t end = 0; end < 2; end++) {
-        uint32_t owner = hosts ? wiring->ranks + host_of(engine->simulation, ends[end]) : ends[end];
+        uint32_t owner = port_of(engine, wiring, hosts, ends[end]);
         double rate = 1 / wire / (symmetric && hosts ? wiring->shared : 1);
         double *capacity = &wiring->capacity[2 * owner + end];
         *capacity = rate > *capacity ? rate : *capacity;
@@ -378,7 +400,7 @@ static void links_add(struct sim_engine *engine, struct wiring *wiring, struct s
         struct topology_link link;
         topology_link_get(topology, links[i], &link);
         channel->route_latency += link.latency_us;
-        links[i] += 4 * wiring->ranks;
+        links[i] += ports_count(wiring);
         wiring->capacity[links[i]] = link.capacity / wire;
     }
     wiring->used += count;
@@ -416,11 +438,13 @@ static enum status wires_open(struct sim_engine *engine)
     const struct simulation *simulation = engine->simulation;
     const struct topology *topology = simulation->topology;
     struct wiring wiring = {.ranks = (uint32_t)simulation_ranks(simulation),
+                            .rails = (uint32_t)model_rails(simulation->model, simulation->transports),
                             .links = topology ? topology_links(topology) : 0};
-    uint32_t resources = 4 * wiring.ranks + wiring.links;
+    uint32_t resources = ports_count(&wiring) + wiring.links;
     enum status status = STATUS_OK;
     for (uint32_t r = 0; r < wiring.ranks; r++)
-        wiring.shared += host_of(simulation, r) == host_of(simulation, 0);
+        wiring.shared += host_of(simulation, r) == host_of(simulation, 0) &&
+                         rail_of(simulation, r) == rail_of(simulation, 0);
     wiring.capacity = calloc(resources, sizeof *wiring.capacity);
     if (!wiring.capacity)
         return fail(STATUS_ERROR, "out of memory for %u links", resources);

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "transport/nic_choice.h"
+
 const char *const distance_names[] = {
     [DISTANCE_CACHE] = "same-cache", [DISTANCE_NODE] = "same-node", [DISTANCE_NETWORK] = "network", NULL};
 const char *const movement_names[] = {
@@ -30,29 +32,53 @@ double curve_at(const struct curve *curve, double bytes)
     return points[last].value;
 }
 
-static const struct link_model *model_link_of(const struct model *model, const char *transport,
-                                              enum rank_distance distance)
+/* The links of a transport at a distance. Of several those that nic= names, unless it names none. */
+struct link_set {
+    const struct link_model *of[LINK_MODELS_MOST];
+    int count;
+};
+
+static struct link_set links_find(const struct model *model, const struct transport_choice *choice,
+                                  enum rank_distance distance)
 {
-    for (int i = 0; i < model->link_count; i++)
-        if (model->links[i].distance == distance &&
-            strcmp(model->links[i].transport, transport) == 0)
-            return &model->links[i];
-    return NULL;
+    struct link_set all = {.count = 0}, named = {.count = 0};
+    for (int i = 0; i < model->link_count; i++) {
+        const struct link_model *link = &model->links[i];
+        if (link->distance != distance || strcmp(link->transport, choice->transport->name) != 0)
+            continue;
+        all.of[all.count++] = link;
+        if (link->rail[0] && choice_allows_nic(choice, link->rail))
+            named.of[named.count++] = link;
+    }
+    return named.count > 0 ? named : all;
+}
+
+/* Those that ranks at this distance use; of no transport, if the model has none. */
+static struct link_set model_links(const struct model *model, const struct transport_choice *choices,
+                                   enum rank_distance distance)
+{
+    struct link_set links = {.count = 0};
+    for (const struct transport_choice *it = choices; it->transport && links.count == 0; it++) {
+        links = links_find(model, it, distance);
+        /* A model of one host may have only one of the two distances within it. */
+        if (links.count == 0 && distance != DISTANCE_NETWORK)
+            links = links_find(model, it,
+                               distance == DISTANCE_CACHE ? DISTANCE_NODE : DISTANCE_CACHE);
+    }
+    return links;
 }
 
 const struct link_model *model_link(const struct model *model, const struct transport_choice *choices,
-                                    enum rank_distance distance)
+                                    enum rank_distance distance, int rail)
 {
-    for (const struct transport_choice *choice = choices; choice->transport; choice++) {
-        const struct link_model *link = model_link_of(model, choice->transport->name, distance);
-        /* A model of one host may have only one of the two distances within it. */
-        if (!link && distance != DISTANCE_NETWORK)
-            link = model_link_of(model, choice->transport->name,
-                                 distance == DISTANCE_CACHE ? DISTANCE_NODE : DISTANCE_CACHE);
-        if (link)
-            return link;
-    }
-    return NULL;
+    struct link_set links = model_links(model, choices, distance);
+    return links.count > 0 ? links.of[rail % links.count] : NULL;
+}
+
+int model_rails(const struct model *model, const struct transport_choice *choices)
+{
+    int count = model_links(model, choices, DISTANCE_NETWORK).count;
+    return count > 1 ? count : 1;
 }
 
 const struct path_cost *link_path(const struct link_model *link, enum path path, size_t bytes)

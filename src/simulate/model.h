@@ -54,14 +54,16 @@ struct path_cost {
 enum port_kind {
     PORT_NONE, /* nothing: each connection has a wire of its own */
     PORT_RANK, /* those of a rank, in each direction */
-    PORT_NODE, /* those of a host, in each direction */
+    PORT_NODE, /* those of a host over one rail, in each direction */
     PORT_KINDS
 };
 extern const char *const port_names[]; /* ended by NULL: "none", "rank", "node" */
 
 #define PATH_COSTS_MOST 16
+#define RAIL_NAME_MOST  72
 struct link_model {
     char transport[16]; /* its name */
+    char rail[RAIL_NAME_MOST]; /* the NIC port, "mlx5_2:1"; "": whatever the transport takes */
     enum rank_distance distance;
     enum port_kind port;
     struct path_cost paths[PATH_COSTS_MOST]; /* by path, then ascending by `least` */
@@ -75,7 +77,7 @@ struct combine_cost {
     struct curve byte;
 };
 
-#define LINK_MODELS_MOST   16
+#define LINK_MODELS_MOST   48
 #define COMBINE_COSTS_MOST 64
 #define MODEL_TEXT_MOST    128
 
@@ -96,9 +98,13 @@ struct model {
 };
 
 /* The link that ranks at this distance use: that of the first of the transports (ended by a NULL
- * transport) that the model has for it; NULL: it has none. */
+ * transport) that the model has for it; NULL: it has none. Of several, which are rails, that with this
+ * number, from 0, around. Where the transport's nic= names some of them, only these count. */
 const struct link_model *model_link(const struct model *model, const struct transport_choice *choices,
-                                    enum rank_distance distance);
+                                    enum rank_distance distance, int rail);
+
+/* Between how many rails the ranks of a host take turns to reach others; at least 1. */
+int model_rails(const struct model *model, const struct transport_choice *choices);
 
 /* The row for a message of so many bytes on a path; where the path has none, that of the next
  * costlier way. Never NULL. */

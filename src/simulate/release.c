@@ -11,7 +11,7 @@
 static double token_time(const struct simulation *simulation)
 {
     const struct link_model *link =
-        model_link(simulation->model, simulation->transports, DISTANCE_NETWORK);
+        model_link(simulation->model, simulation->transports, DISTANCE_NETWORK, 0);
     if (!link)
         return 0; /* the simulation fails by itself */
     const struct path_cost *cost = link_path(link, PATH_LINE, 1);

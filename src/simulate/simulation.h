@@ -28,6 +28,8 @@ struct simulation {
                         one host */
     const int *core; /* of each of the job's ranks, on its host: which ranks share a cache; NULL: in turn, as a run binds
                         them */
+    const int *rail; /* of each of the job's ranks: by which of the model's rails it reaches other hosts, from 0; NULL: the
+                        ranks of a host take turns */
     bool barrier;    /* an iteration begins for each rank when the start barrier of a run releases it, where
                         there are several hosts and not too many ranks; else for all at once */
     const double *released; /* when: simulate() finds it */

@@ -15,9 +15,14 @@
 #define SETTLE_ITERATIONS  3   /* simulated before the one that counts, where there is a barrier */
 #define BARRIER_RANKS_MOST 256 /* more ranks, of which each is simulated, all begin at once */
 
+/* Two pairs of ranks of one kind are as far from each other, over the same rails. */
 static int kind_of(const void *context, int rank, int peer)
 {
-    return (int)engine_distance(context, rank, peer);
+    const struct simulation *simulation = context;
+    enum rank_distance distance = engine_distance(simulation, rank, peer);
+    if (distance != DISTANCE_NETWORK || !simulation->rail)
+        return (int)distance;
+    return DISTANCES + simulation->rail[rank] * LINK_MODELS_MOST + simulation->rail[peer];
 }
 
 /* Ranks that share cores wait for each other, so they are not alike. */
@@ -143,19 +148,20 @@ static bool has_barrier(const struct simulation *simulation)
     return simulation->barrier && several && ranks <= BARRIER_RANKS_MOST;
 }
 
-/* Ranks are bound in turn. NULL: out of memory. */
-static int *cores_deal(const struct simulation *simulation)
+/* The ranks of each host take so many things in turn, its cores or rails: which each rank has. NULL: out of
+ * memory. */
+static int *turns_deal(const struct simulation *simulation, int things)
 {
-    int ranks = simulation_ranks(simulation), cores = simulation->model->cores;
-    int *core = calloc((size_t)ranks, sizeof *core), *count = calloc((size_t)ranks, sizeof *count);
-    for (int r = 0; r < ranks && core && count; r++)
-        core[r] = count[simulation->node ? simulation->node[r] : 0]++ % cores;
+    int ranks = simulation_ranks(simulation);
+    int *taken = calloc((size_t)ranks, sizeof *taken), *count = calloc((size_t)ranks, sizeof *count);
+    for (int r = 0; r < ranks && taken && count; r++)
+        taken[r] = count[simulation->node ? simulation->node[r] : 0]++ % things;
     if (!count) {
-        free(core);
-        core = NULL;
+        free(taken);
+        taken = NULL;
     }
     free(count);
-    return core;
+    return taken;
 }
 
 static enum status dealt_simulate(struct simulation *simulation, struct simulated *simulated)
@@ -189,13 +195,18 @@ static enum status dealt_simulate(struct simulation *simulation, struct simulate
 enum status simulate(const struct simulation *simulation, struct simulated *simulated)
 {
     struct simulation dealt = *simulation;
-    int *core = NULL;
-    if (!dealt.core && dealt.model->caches > 1) {
-        dealt.core = core = cores_deal(simulation);
-        if (!core)
-            return fail(STATUS_ERROR, "out of memory for %d ranks", simulation_ranks(simulation));
-    }
-    enum status status = dealt_simulate(&dealt, simulated);
+    const struct model *model = simulation->model;
+    int *core = NULL, *rail = NULL, rails = model_rails(model, simulation->transports);
+    bool needs_core = !dealt.core && model->caches > 1, needs_rail = !dealt.rail && rails > 1;
+    if (needs_core)
+        dealt.core = core = turns_deal(simulation, model->cores);
+    if (needs_rail)
+        dealt.rail = rail = turns_deal(simulation, rails);
+    enum status status = (needs_core && !core) || (needs_rail && !rail)
+                             ? fail(STATUS_ERROR, "out of memory for %d ranks",
+                                    simulation_ranks(simulation))
+                             : dealt_simulate(&dealt, simulated);
     free(core);
+    free(rail);
     return status;
 }

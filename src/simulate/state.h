@@ -99,8 +99,7 @@ struct sim_engine {
     uint32_t piece_room, free_piece;
     struct events events;
     struct flows *flows;
-    uint32_t *routes; /* resources: first outputs and inputs of ranks and of hosts, then the links of
-                         the topology */
+    uint32_t *routes; /* resources: as engine_setup.c numbers them */
     double phase;                /* 0 to 1: where cores stand in their turns at the start */
     const struct curve *combine; /* NULL: nothing is combined */
     uint64_t handled; /* events */

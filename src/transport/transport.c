@@ -119,7 +119,7 @@ void transport_settings_put(const struct transport_choice *choice,
     const struct transport_option *options = choice->transport->options;
     for (int i = 0; options && i < TRANSPORT_OPTIONS_MOST && options[i].name; i++) {
         const struct transport_setting *setting = &choice->settings[i];
-        if (!setting->given || !keeps(&options[i]))
+        if (!setting->given || (keeps && !keeps(&options[i])))
             continue;
         text_add(text, ":%s=", options[i].name);
         if (options[i].kind == TRANSPORT_OPTION_NUMBER)

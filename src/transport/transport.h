@@ -127,6 +127,7 @@ struct transport_option {
 };
 
 #define TRANSPORT_OPTIONS_MOST 16
+#define TRANSPORT_LIST_MOST    1024 /* bytes of -x */
 
 /* The value of an option. */
 struct transport_setting {
@@ -374,7 +375,7 @@ struct transport_choice {
 };
 
 /* Adds the settings that are given, ":gid=3", in the order of the transport's options; those that
- * `keeps` says false of are left out. */
+ * `keeps` says false of are left out; NULL: none is. */
 void transport_settings_put(const struct transport_choice *choice,
                             bool (*keeps)(const struct transport_option *option),
                             struct text *text);

@@ -71,6 +71,25 @@ cctest predict allreduce --shape 2x3 --split 4 --model textbook
 check_status 2
 check_says 'ranks cannot be divided into groups of 4' "$err"
 
+# Two rails, of which the second one takes three times as long for a byte: the two ranks of a host take one each, or both
+# that which nic= names.
+python3 - ports >railed <<'PYTHON'
+import copy, json, sys
+d = json.load(open(sys.argv[1]))
+rails = [copy.deepcopy(d["model"]["links"][0]) for _ in "ab"]
+for rail, name, slow in zip(rails, ("mlx5_0:1", "mlx5_1:1"), (1, 3)):
+    rail.update(transport="verbs", rail=name)
+    for path in rail["paths"]:
+        path["wire_ns_per_byte"] *= slow
+d["model"]["links"] = rails
+print(json.dumps(d))
+PYTHON
+keep_json railed
+for case in verbs:202 verbs:nic=mlx5_0:138 verbs:nic=mlx5_1:1:394 verbs:nic=mlx5_0+mlx5_1:202; do
+    cctest predict sendrecv -a pairs --shape 2x2 --model railed -x "${case%:*}" -b 64000 -e 64000 --chunk 0 --json railed.json
+    check_json railed.json "round(d['results'][0]['time_us']['p50'], 2) == ${case##*:}"
+done
+
 # Many ranks, each with few messages. One stands for all where they are alike.
 spent() { # seconds of CPU time of all commands so far
     local -a stat
@@ -163,6 +182,7 @@ json.dump(d, open("edited", "w"))' "$2"
 }
 edited 'model.cores is no number from 1 to 65536' 'm["cores"] = 0'
 edited 'model.cores is missing' 'del m["cores"]'
+edited 'model.links\[0\].rail is no text' 'm["links"][0]["rail"] = 7'
 edited 'model.links\[0\].transport is no transport' 'm["links"][0]["transport"] = "pigeon"'
 edited 'model.links\[0\].paths\[0\].latency_us is no number' 'm["links"][0]["paths"][0]["latency_us"] = -1'
 edited 'model.links\[0\].paths\[0\].path is none of line, bcopy, zcopy, ll' 'm["links"][0]["paths"][0]["path"] = "bcoPy"'

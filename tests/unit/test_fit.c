@@ -1,6 +1,6 @@
 /*
  * test_fit.c - a model that is known is found again from the times that it predicts: those of a rank
- * alone, of a link by each path, of combining, and of cores that ranks share.
+ * alone, of a link by each path, of rails, of combining, and of cores that ranks share.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +71,10 @@ static void measure(struct fit_measurement *measurement, const struct model *mod
                                  .collective = does,
                                  .datatype = datatype_find("float"),
                                  .reduction = does->reduces ? reduction_find("sum") : NULL,
-                                 .transports = tcp,
+                                 .transports = measurement->transports[0].transport
+                                                   ? measurement->transports
+                                                   : tcp,
+                                 .distance = measurement->distance,
                                  .copy = measurement->copy,
                                  .window = window == BESIDE ? 0 : window,
                                  .beside = window == BESIDE,
@@ -145,6 +148,62 @@ static void a_known_model_is_found(void **state)
     free(found);
 }
 
+/* Bytes of the second rail take three times as long on the wire. What cores do is as within a host. */
+static void rails_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const ports[] = {NULL, "a", "b"};
+    static const double wires[] = {0, 4e-3, 12e-3};
+    static struct fit_measurement of[3];
+    struct fit_measurements all = {.of = of, .count = 3, .cores = 2};
+    struct model *model = known();
+    struct path_cost *row = &model->links[0].paths[0];
+    strcpy(model->links[0].transport, "verbs");
+    model->links[0].path_count = 1;
+    *row = (struct path_cost){.path = PATH_BCOPY,
+                              .movement = MOVEMENT_PUSH,
+                              .latency = 2,
+                              .send_overhead = 1,
+                              .receive_overhead = 1,
+                              .send_byte = {1, {{1, 1e-4}}},
+                              .receive_byte = {1, {{1, 1e-4}}}};
+    for (int i = 0; i < 3; i++) {
+        struct fit_measurement *it = &of[i];
+        *it = (struct fit_measurement){.subject = SUBJECT_LINK,
+                                       .path = PATH_BCOPY,
+                                       .copy = COPY_BCOPY,
+                                       .distance = i > 0 ? DISTANCE_NETWORK : DISTANCE_CACHE};
+        it->transports[0].transport = transport_find("verbs");
+        if (i > 0) {
+            struct link_model *link = &model->links[model->link_count++];
+            *link = model->links[0];
+            link->distance = DISTANCE_NETWORK;
+            link->port = PORT_NODE;
+            link->paths[0].latency = 5;
+            link->paths[0].wire = wires[i];
+            nic_port_take(&it->transports[0], ports[i], it->rail);
+            strcpy(link->rail, it->rail);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        measure(&of[i], model, COLLECTIVE_SENDRECV, "pingpong", 2, 0, 8, 7);
+        measure(&of[i], model, COLLECTIVE_SENDRECV, "bidir", 2, 1, 8, 7);
+    }
+    struct model *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    assert_int_equal(STATUS_OK, model_fit(&all, found));
+    assert_int_equal(found->link_count, 3);
+    assert_string_equal(found->links[0].rail, "");
+    assert_string_equal(found->links[1].rail, "a:1");
+    assert_string_equal(found->links[2].rail, "b:1");
+    for (int i = 0; i < 3; i++) {
+        const struct path_cost *cost = &found->links[i].paths[0];
+        assert_true(i == 0 ? cost->wire == 0 : fabs(cost->wire / wires[i] - 1) < 0.1);
+        free(of[i].benchmarks);
+    }
+    free(found);
+}
+
 static void no_link_is_told(void **state)
 {
     (void)state;
@@ -167,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_known_model_is_found),
+        cmocka_unit_test(rails_are_told_apart),
         cmocka_unit_test(no_link_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

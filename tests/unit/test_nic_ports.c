@@ -90,7 +90,7 @@ static void finds(const char *words, int hosts, const char *expected)
     const char *ports[RAILS_MOST];
     char said[200] = "";
     struct text text = text_in(said, sizeof said);
-    int count = nic_ports_find(job_of(words), inventories, hosts, ports);
+    int count = nic_ports_find(job_of(words)->transports, inventories, hosts, ports);
     for (int p = 0; p < count; p++)
         text_add(&text, "%s%s", p ? " " : "", ports[p]);
     assert_string_equal(said, expected);
@@ -124,7 +124,7 @@ static void hosts_without_an_inventory_are_no_part_of_the_half(void **state)
     finds("accept", 5, "mlx5_0");
     interface_add(3, "eth0", "up", 400);
     finds("accept", 5, "");
-    assert_int_equal(nic_ports_find(&o.job, NULL, 5, ports), 0);
+    assert_int_equal(nic_ports_find(o.job.transports, NULL, 5, ports), 0);
 }
 
 static void nic_names_the_ports_that_are_allowed(void **state)
@@ -178,17 +178,17 @@ static void a_job_on_a_port_keeps_the_other_options(void **state)
     };
     char text[PORT_TRANSPORT_MOST];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(nic_port_transport(job_of(cases[i].words), cases[i].port, text),
+        assert_string_equal(nic_port_transport(job_of(cases[i].words)->transports, cases[i].port, text),
                             cases[i].text);
 }
 
 static void verbs_is_present_where_it_may_be_used_and_a_nic_is(void **state)
 {
     (void)state;
-    assert_false(verbs_is_present(job_of("accept")));
+    assert_false(verbs_is_present(job_of("accept")->transports));
     nic_is_here = true;
-    assert_true(verbs_is_present(job_of("accept")));
-    assert_false(verbs_is_present(job_of("accept -x plain")));
+    assert_true(verbs_is_present(job_of("accept")->transports));
+    assert_false(verbs_is_present(job_of("accept -x plain")->transports));
     nic_is_here = false;
 }
 

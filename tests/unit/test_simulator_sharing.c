@@ -42,6 +42,74 @@ static void hosts_share_a_port(void **state)
     counts_free(partners);
 }
 
+/* Two hosts with two rails, of which the second one's bytes take `slow` times as long. */
+static struct model *two_rails(double slow)
+{
+    struct model *model = textbook(PORT_NODE);
+    model->links[0].distance = DISTANCE_NETWORK;
+    strcpy(model->links[0].transport, "verbs");
+    model->links[1] = model->links[0];
+    model->link_count = 2;
+    strcpy(model->links[0].rail, "a:1");
+    strcpy(model->links[1].rail, "b:1");
+    model->links[1].paths[0].wire *= slow;
+    return model;
+}
+
+/* Of three ranks the first and the last one share the first rail. With nic= only the rails that it names count,
+ * unless the model has none of them. */
+static void ranks_take_rails_in_turn(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 0, 1, 1, 1};
+    static const struct {
+        const char *nic;
+        double slow, times;
+    } cases[] = {{NULL, 1.5, 2}, {NULL, 3, 3},   {"b", 1.5, 4.5},
+                 {"a:1", 3, 3},  {"a+b", 3, 3}, {"b:2+c", 3, 3}};
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_SENDRECV, "pairs"));
+    struct problem problem = problem_of(COLLECTIVE_SENDRECV, 6, COUNT);
+    struct counts *partners;
+    assert_int_equal(STATUS_OK, choice_partners(&choice, 6, &partners));
+    problem.counts = partners;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct transport_choice verbs[2] = {{.transport = transport_find("verbs")}};
+        assert_string_equal(verbs[0].transport->options[0].name, "nic");
+        if (cases[i].nic)
+            verbs[0].settings[0] = (struct transport_setting){.given = true, .text = cases[i].nic};
+        struct simulation simulation = simulation_of(two_rails(cases[i].slow), &choice, &problem);
+        simulation.node = node;
+        simulation.transports = verbs;
+        assert_float_equal(time_of(&simulation), ALPHA + cases[i].times * COUNT * 4 * BETA, 1e-6);
+    }
+    counts_free(partners);
+}
+
+/* Rank 0 stands for all only where they have rails as fast as its own. */
+static void rails_part_ranks(void **state)
+{
+    (void)state;
+    static const int apart[] = {0, 1, 2, 3, 4, 5, 6, 7}, pairs[] = {0, 0, 1, 1, 2, 2, 3, 3};
+    const struct transport_choice verbs[2] = {{.transport = transport_find("verbs")}};
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLTOALL, "pairwise"));
+    struct problem problem = problem_of(COLLECTIVE_ALLTOALL, 8, COUNT);
+    for (int i = 0; i < 2; i++) {
+        struct model *model = two_rails(3);
+        struct simulated some, all;
+        model->links[2] = model->links[0];
+        model->links[2].distance = DISTANCE_CACHE;
+        model->link_count = 3;
+        struct simulation simulation = simulation_of(model, &choice, &problem);
+        simulation.node = i ? pairs : apart;
+        simulation.transports = verbs;
+        assert_int_equal(STATUS_OK, simulate(&simulation, &some));
+        simulation.each_rank = true;
+        assert_int_equal(STATUS_OK, simulate(&simulation, &all));
+        assert_int_equal(some.ranks, i ? 8 : 1);
+        assert_float_equal(some.time, all.time, 1e-6);
+    }
+}
+
 /* Groups that run at the same time share their hosts' ports. */
 static void groups_share_a_port(void **state)
 {
@@ -392,6 +460,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_share_a_port),
         cmocka_unit_test(hosts_share_a_port),
+        cmocka_unit_test(ranks_take_rails_in_turn),
+        cmocka_unit_test(rails_part_ranks),
         cmocka_unit_test(groups_share_a_port),
         cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
