@@ -370,6 +370,13 @@ static uint32_t ports_count(const struct wiring *wiring)
     return 2 * wiring->ranks * (1 + wiring->rails);
 }
 
+/* The least time for a byte through the port of a rank's host, on the rank's own rail. */
+static double rail_wire(const struct simulation *simulation, uint32_t rank)
+{
+    return wire_least(model_link(simulation->model, simulation->transports, DISTANCE_NETWORK,
+                                 (int)rail_of(simulation, rank)));
+}
+
 /* The output and the input of a channel's ends: of their ranks or hosts. Where rank 0 stands for all,
  * the ranks of its host that use its port share it equally. */
 static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
@@ -377,10 +384,12 @@ static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct s
 {
     bool symmetric = engine->programs->symmetry != SYMMETRY_NONE;
     bool hosts = channel->link->port == PORT_NODE;
+    bool rails = hosts && wiring->rails > 1 && channel->link->distance == DISTANCE_NETWORK;
     uint32_t ends[2] = {channel->sender, symmetric ? channel->sender : channel->receiver};
     for (uint32_t end = 0; end < 2; end++) {
         uint32_t owner = port_of(engine, wiring, hosts, ends[end]);
-        double rate = 1 / wire / (symmetric && hosts ? wiring->shared : 1);
+        double own = rails ? rail_wire(engine->simulation, ends[end]) : wire;
+        double rate = 1 / (own > 0 ? own : wire) / (symmetric && hosts ? wiring->shared : 1);
         double *capacity = &wiring->capacity[2 * owner + end];
         *capacity = rate > *capacity ? rate : *capacity;
         engine->routes[wiring->used++] = 2 * owner + end;

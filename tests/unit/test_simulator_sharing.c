@@ -85,6 +85,20 @@ static void ranks_take_rails_in_turn(void **state)
     counts_free(partners);
 }
 
+/* What a fast rail sends to a slow one is as slow as that. */
+static void a_slow_rail_receives_slowly(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 1, 1};
+    const struct transport_choice verbs[2] = {{.transport = transport_find("verbs")}};
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+    struct problem problem = problem_of(COLLECTIVE_BROADCAST, 3, COUNT);
+    struct simulation simulation = simulation_of(two_rails(3), &choice, &problem);
+    simulation.node = node;
+    simulation.transports = verbs;
+    assert_float_equal(time_of(&simulation), ALPHA + 3 * COUNT * 4 * BETA, 1e-6);
+}
+
 /* Rank 0 stands for all only where they have rails as fast as its own. */
 static void rails_part_ranks(void **state)
 {
@@ -461,6 +475,7 @@ int main(void)
         cmocka_unit_test(messages_share_a_port),
         cmocka_unit_test(hosts_share_a_port),
         cmocka_unit_test(ranks_take_rails_in_turn),
+        cmocka_unit_test(a_slow_rail_receives_slowly),
         cmocka_unit_test(rails_part_ranks),
         cmocka_unit_test(groups_share_a_port),
         cmocka_unit_test(messages_share_links),
