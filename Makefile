@@ -315,7 +315,7 @@ tests: $(tests) over-verbs over-cuda $(binary)
 check: tests
 	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
 
-# Boots machines with RDMA devices in software; says so if that takes longer than 15 minutes. SIW=yes: iWARP, too.
+# Boots machines with RDMA devices in software; says so if that takes longer than 18 minutes. SIW=yes: iWARP, too.
 rdma_tests := $(filter-out $(if $(filter yes,$(SIW)),,%/test_iwarp.sh),$(wildcard tests/rdma/test_*.sh))
 check-rdma: tests
 	$(Q)CCTEST=$(abspath $(binary)) TEST_LIMIT=400 TEST_TOTAL=1100 tests/run $(rdma_tests)

@@ -86,7 +86,7 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
     FILE *out = job->output && job->output[0] == '-' && !job->output[1] ? stderr : stdout;
     fprintf(out, "# cctest %s: fit on %s (%s), %d core%s\n", CCTEST_VERSION, model->host,
             model->processor, model->cores, model->cores == 1 ? "" : "s");
-    fprintf(out, "# %-28s %10s %14s %14s\n", "", "benchmarks", "median error", "largest error");
+    fprintf(out, "# %-36s %10s %14s %14s\n", "", "benchmarks", "median error", "largest error");
     for (int i = 0; i < measurements->count && status == STATUS_OK; i++) {
         const struct fit_measurement *it = &measurements->of[i];
         char name[96];
@@ -95,11 +95,11 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
             continue;
         measurement_name(it, name, sizeof name);
         if (it->count == 0) {
-            fprintf(out, "  %-28s not measured: %s\n", name, it->why);
+            fprintf(out, "  %-36s not measured: %s\n", name, it->why);
             continue;
         }
         status = residuals_add(it, model, name, residuals, &median, &most);
-        fprintf(out, "  %-28s %10d %12.1f %% %12.1f %%\n", name, it->count, 100 * median,
+        fprintf(out, "  %-36s %10d %12.1f %% %12.1f %%\n", name, it->count, 100 * median,
                 100 * most);
     }
     if (status == STATUS_OK && job->output) {

@@ -1,5 +1,5 @@
 /*
- * worker.h - what a worker of `cctest accept` does: an ordinary rank of an ordinary small job.
+ * worker.h - what a worker of `cctest accept`, `fit` and `tune` does: an ordinary rank of an ordinary small job.
  */
 #ifndef CCTEST_CLI_WORKER_H
 #define CCTEST_CLI_WORKER_H

@@ -63,6 +63,8 @@ static void link_read(struct json_reader *reader, const json_t *object, struct l
     if (json_object_get(object, "rail"))
         json_reader_text(reader, object, "rail", link->rail, sizeof link->rail);
     link->distance = (enum rank_distance)json_reader_word(reader, object, "distance", distance_names);
+    if (reader->status == STATUS_OK && link->rail[0] && link->distance != DISTANCE_NETWORK)
+        json_reader_fail(reader, "rail", "is of a link within a host, which has none");
     link->port = (enum port_kind)json_reader_word(reader, object, "port", port_names);
     const json_t *paths = json_reader_array(reader, object, "paths", PATH_COSTS_MOST), *path;
     size_t index;
@@ -81,6 +83,23 @@ static void link_read(struct json_reader *reader, const json_t *object, struct l
                              "zcopy, ll), then by bytes");
         json_reader_leave(reader, before);
     }
+}
+
+/* Of several links of a transport at a distance, each is a rail of the network. */
+static void link_compare(struct json_reader *reader, const struct link_model *link,
+                         const struct link_model *before)
+{
+    if (reader->status != STATUS_OK || strcmp(link->transport, before->transport) != 0 ||
+        link->distance != before->distance)
+        return;
+    if (link->distance != DISTANCE_NETWORK)
+        json_reader_fail(reader, "distance", "is that of another link of %s: one is enough",
+                         link->transport);
+    else if (!link->rail[0] || !before->rail[0] || strcmp(link->rail, before->rail) == 0)
+        json_reader_fail(reader, "rail",
+                         "does not tell it from another link of %s in the network: each needs a "
+                         "rail of its own",
+                         link->transport);
 }
 
 static void combine_read(struct json_reader *reader, const json_t *object,
@@ -118,7 +137,10 @@ static void lists_read(struct json_reader *reader, const json_t *object, struct 
     }
     json_array_foreach (links, index, entry) {
         size_t before = json_reader_enter(reader, "links", index);
-        link_read(reader, entry, &model->links[model->link_count++]);
+        link_read(reader, entry, &model->links[model->link_count]);
+        for (int i = 0; i < model->link_count; i++)
+            link_compare(reader, &model->links[model->link_count], &model->links[i]);
+        model->link_count++;
         json_reader_leave(reader, before);
     }
 }

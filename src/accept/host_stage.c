@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/nic_ports.h"
 #include "accept/stage.h"
 #include "accept/trials.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "fleet/nic_ports.h"
 #include "screening/host_values.h"
 #include "screening/sickness_text.h"
 

@@ -24,7 +24,7 @@
 #define JOB_SECONDS 60.0
 #define LINE_BUDGET 0.12 /* seconds, of --budget */
 #define ALL_SECONDS 60.0 /* after which the jobs do not begin anew */
-#define JOBS_MOST   128
+#define JOBS_MOST   128 /* more than 16 rails and all transports of this build need */
 #define RAILS_FITTED 16 /* of the NIC ports of a host, at most */
 #define TYPES       "float,double,float16,bfloat16,int8,int32,int64"
 
@@ -176,14 +176,22 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
     inventory_free(&rails.inventory);
 }
 
-/* A link that is slow is measured with shorter messages: by its probe, the last one before. */
-static size_t measurement_most(const struct fit_measurements *measurements, int index)
+/* What has shown how fast a link is: the last probe before. NULL: it is no measurement of a link. */
+static const struct fit_measurement *probe_of(const struct fit_measurement *measurement)
 {
-    const struct fit_measurement *it = &measurements->of[index], *probe = it;
+    if (measurement->subject != SUBJECT_LINK)
+        return NULL;
+    while (measurement->subject != SUBJECT_PROBE)
+        measurement--;
+    return measurement;
+}
+
+/* A link that is slow is measured with shorter messages. */
+static size_t measurement_most(const struct fit_measurement *it)
+{
+    const struct fit_measurement *probe = probe_of(it);
     size_t most = it->most;
-    while (it->subject == SUBJECT_LINK && probe->subject != SUBJECT_PROBE)
-        probe--;
-    if (probe == it || probe->count == 0)
+    if (!probe)
         return most;
     const struct benchmark *line = &probe->benchmarks[0];
     while (most > line->bytes && LINK_RUNS * line->time * 1e-6 * (double)(most / line->bytes) > LINK_SECONDS)
@@ -320,9 +328,10 @@ static enum status cpus_take(const struct fit_measurements *measurements,
 {
     const struct core_pairs *pairs = &measurements->pairs;
     const cpu_set_t *cpus = &measurements->own;
-    if (measurement->subject == SUBJECT_LINK && measurement->distance == DISTANCE_CACHE && pairs->has_near)
+    bool pair = measurement->subject == SUBJECT_LINK || measurement->subject == SUBJECT_PROBE;
+    if (pair && measurement->distance == DISTANCE_CACHE && pairs->has_near)
         cpus = &pairs->near;
-    if (measurement->subject == SUBJECT_LINK && measurement->distance == DISTANCE_NODE)
+    if (pair && measurement->distance == DISTANCE_NODE)
         cpus = &pairs->far;
     if (sched_setaffinity(0, sizeof *cpus, cpus) == 0)
         return STATUS_OK;
@@ -335,6 +344,7 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
                                    struct fit_measurements *measurements, int index)
 {
     struct fit_measurement *measurement = &measurements->of[index];
+    const struct fit_measurement *probe = probe_of(measurement);
     const struct roster *roster = coordinator_roster(coordinator);
     const int agents[] = {roster->hosts[0].agents[0],
                           roster->host_count > 1 ? roster->hosts[1].agents[0] : -1};
@@ -343,6 +353,10 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
     char command[COMMAND_MOST], start[32] = "", links[PORT_TRANSPORT_MOST];
     struct text text = text_in(links, sizeof links);
     struct fleet_outcome *outcomes = NULL;
+    if (probe && probe->count == 0) { /* the link does not work */
+        snprintf(measurement->why, sizeof measurement->why, "%s", probe->why);
+        return STATUS_OK;
+    }
     if (np > 0)
         snprintf(start, sizeof start, " --np %d", np);
     text_add(&text, "%s", choice->transport ? choice->transport->name : job->transports_text);
@@ -350,7 +364,7 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
         transport_settings_put(choice, NULL, &text);
     snprintf(command, sizeof command,
              "%s -e %zu -f %d -n auto --budget %g -w 3 -c 0 --copy %s%s --transport %s%s",
-             measurement->lines, measurement_most(measurements, index), measurement->step, LINE_BUDGET,
+             measurement->lines, measurement_most(measurement), measurement->step, LINE_BUDGET,
              copy_names[measurement->copy], start,
              links, options);
     const struct fleet_job order = {.command = command,
@@ -379,6 +393,9 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
     measurements->cores = CPU_COUNT(&measurements->own);
     core_pairs_find(&measurements->pairs);
     measurements_plan(measurements, job, coordinator_roster(coordinator)->host_count);
+    if (measurements->count == JOBS_MOST)
+        return fail(STATUS_ERROR, "fit has at most %d measurements: name fewer transports with -x",
+                    JOBS_MOST - 1);
     enum status status = STATUS_OK;
     int jobs = PASSES_MOST * measurements->count;
     double began = clock_seconds();

@@ -52,11 +52,12 @@ struct fit_progress {
     void *argument;
 };
 
-/* Plans the jobs for the hosts of the fleet, and runs them one after the other, all of them several
- * times unless that takes long: a benchmark has the medians, since the memory and the cores that a job gets
- * may make all of it slow. Between hosts, those over NIC ports for each port of this host. `options`: of every job, each behind
- * a blank, without --transport. A job that fails has no benchmarks, and says why. STATUS_INTERRUPTED;
- * STATUS_ERROR: memory ran out. The caller calls measurements_free() in any case. */
+/* Plans the jobs for the hosts of the fleet, and runs them one after the other, all of them several times
+ * unless that takes long: a benchmark has the medians, since the memory and the cores that a job gets may
+ * make all of it slow. Between hosts each NIC port of this host has jobs of its own. `options`: of every
+ * job, each behind a blank, without --transport. A job that fails has no benchmarks, and says why.
+ * STATUS_INTERRUPTED; STATUS_ERROR: memory ran out, or there are too many jobs. The caller calls
+ * measurements_free() in any case. */
 enum status measurements_make(struct coordinator *coordinator, const struct job *job,
                               const char *options, const struct fit_progress *progress,
                               struct fit_measurements *measurements);

@@ -110,6 +110,7 @@ static struct link_model *link_of(struct model *model, const struct fit_measurem
         .port = measurement->distance == DISTANCE_NETWORK ? PORT_NODE : PORT_NONE};
     snprintf(link->transport, sizeof link->transport, "%s",
              measurement->transports[0].transport->name);
+    _Static_assert(RAIL_NAME_MOST >= NIC_TEXT_MOST, "the name of a rail is cut off");
     snprintf(link->rail, sizeof link->rail, "%s", measurement->rail);
     return link;
 }

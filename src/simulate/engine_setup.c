@@ -350,19 +350,22 @@ struct wiring {
     size_t room;      /* of engine->routes */
     size_t used;
     uint32_t longest;       /* route */
-    uint32_t ranks, shared; /* of the job; of rank 0's host, over its rail */
+    uint32_t ranks;         /* of the job */
+    uint32_t shared, railed; /* ranks of rank 0's host; of these, those over its rail */
     uint32_t rails;
     uint32_t links;         /* of the topology */
 };
 
-/* Outputs are even numbers, and inputs odd ones: first those of ranks, then those of the rails of hosts, of
- * which there are at most as many as ranks. The links of the topology follow. */
-static uint32_t port_of(const struct sim_engine *engine, const struct wiring *wiring, bool hosts,
-                        uint32_t rank)
+/* The port of a channel's end, whose output is resource 2 * port, and its input the next one: first the ports
+ * of ranks, then those of each host (there are at most as many hosts as ranks), one for each rail. Links
+ * within a host that have a port use its first one. The links of the topology follow. */
+static uint32_t port_of(const struct simulation *simulation, const struct wiring *wiring,
+                        const struct link_model *link, uint32_t rank)
 {
-    const struct simulation *simulation = engine->simulation;
-    return hosts ? wiring->ranks + host_of(simulation, rank) * wiring->rails + rail_of(simulation, rank)
-                 : rank;
+    uint32_t rail = link->distance == DISTANCE_NETWORK ? rail_of(simulation, rank) : 0;
+    return link->port == PORT_NODE
+               ? wiring->ranks + host_of(simulation, rank) * wiring->rails + rail
+               : rank;
 }
 
 static uint32_t ports_count(const struct wiring *wiring)
@@ -370,11 +373,22 @@ static uint32_t ports_count(const struct wiring *wiring)
     return 2 * wiring->ranks * (1 + wiring->rails);
 }
 
-/* The least time for a byte through the port of a rank's host, on the rank's own rail. */
-static double rail_wire(const struct simulation *simulation, uint32_t rank)
+/* Bytes per us through the port of a channel's end: between hosts, of the end's own rail. `wire`: of the
+ * channel's link, which is the sender's. */
+static double port_rate(const struct simulation *simulation, const struct link_model *link,
+                        uint32_t rank, double wire)
 {
-    return wire_least(model_link(simulation->model, simulation->transports, DISTANCE_NETWORK,
-                                 (int)rail_of(simulation, rank)));
+    double own = 0;
+    if (link->port == PORT_NODE && link->distance == DISTANCE_NETWORK)
+        own = wire_least(model_link(simulation->model, simulation->transports, DISTANCE_NETWORK,
+                                    (int)rail_of(simulation, rank)));
+    return 1 / (own > 0 ? own : wire);
+}
+
+static void capacity_raise(struct wiring *wiring, uint32_t resource, double rate)
+{
+    double *capacity = &wiring->capacity[resource];
+    *capacity = rate > *capacity ? rate : *capacity;
 }
 
 /* The output and the input of a channel's ends: of their ranks or hosts. Where rank 0 stands for all,
@@ -383,20 +397,19 @@ static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct s
                       double wire)
 {
     bool symmetric = engine->programs->symmetry != SYMMETRY_NONE;
-    bool hosts = channel->link->port == PORT_NODE;
-    bool rails = hosts && wiring->rails > 1 && channel->link->distance == DISTANCE_NETWORK;
+    const struct link_model *link = channel->link;
+    uint32_t sharers = link->distance == DISTANCE_NETWORK ? wiring->railed : wiring->shared;
     uint32_t ends[2] = {channel->sender, symmetric ? channel->sender : channel->receiver};
     for (uint32_t end = 0; end < 2; end++) {
-        uint32_t owner = port_of(engine, wiring, hosts, ends[end]);
-        double own = rails ? rail_wire(engine->simulation, ends[end]) : wire;
-        double rate = 1 / (own > 0 ? own : wire) / (symmetric && hosts ? wiring->shared : 1);
-        double *capacity = &wiring->capacity[2 * owner + end];
-        *capacity = rate > *capacity ? rate : *capacity;
-        engine->routes[wiring->used++] = 2 * owner + end;
+        uint32_t resource = 2 * port_of(engine->simulation, wiring, link, ends[end]) + end;
+        double rate = port_rate(engine->simulation, link, ends[end], wire);
+        capacity_raise(wiring, resource, symmetric && link->port == PORT_NODE ? rate / sharers : rate);
+        engine->routes[wiring->used++] = resource;
     }
 }
 
-/* The links of the topology that a channel crosses, each at its multiple of an end's rate. */
+/* The links of the topology that a channel crosses, each at its multiple of the rate of the fastest rail that
+ * sends over it. */
 static void links_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
                       double wire)
 {
@@ -410,7 +423,7 @@ static void links_add(struct sim_engine *engine, struct wiring *wiring, struct s
         topology_link_get(topology, links[i], &link);
         channel->route_latency += link.latency_us;
         links[i] += ports_count(wiring);
-        wiring->capacity[links[i]] = link.capacity / wire;
+        capacity_raise(wiring, links[i], link.capacity / wire);
     }
     wiring->used += count;
 }
@@ -451,9 +464,11 @@ static enum status wires_open(struct sim_engine *engine)
                             .links = topology ? topology_links(topology) : 0};
     uint32_t resources = ports_count(&wiring) + wiring.links;
     enum status status = STATUS_OK;
-    for (uint32_t r = 0; r < wiring.ranks; r++)
-        wiring.shared += host_of(simulation, r) == host_of(simulation, 0) &&
-                         rail_of(simulation, r) == rail_of(simulation, 0);
+    for (uint32_t r = 0; r < wiring.ranks; r++) {
+        bool shared = host_of(simulation, r) == host_of(simulation, 0);
+        wiring.shared += shared;
+        wiring.railed += shared && rail_of(simulation, r) == rail_of(simulation, 0);
+    }
     wiring.capacity = calloc(resources, sizeof *wiring.capacity);
     if (!wiring.capacity)
         return fail(STATUS_ERROR, "out of memory for %u links", resources);

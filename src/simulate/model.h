@@ -77,7 +77,7 @@ struct combine_cost {
     struct curve byte;
 };
 
-#define LINK_MODELS_MOST   48
+#define LINK_MODELS_MOST   48 /* with the rails of a host, each of which is one */
 #define COMBINE_COSTS_MOST 64
 #define MODEL_TEXT_MOST    128
 

@@ -15,7 +15,7 @@
 #define SETTLE_ITERATIONS  3   /* simulated before the one that counts, where there is a barrier */
 #define BARRIER_RANKS_MOST 256 /* more ranks, of which each is simulated, all begin at once */
 
-/* Two pairs of ranks of one kind are as far from each other, over the same rails. */
+/* Two pairs of ranks of one kind are as far from each other, over rails of the same numbers. */
 static int kind_of(const void *context, int rank, int peer)
 {
     const struct simulation *simulation = context;

@@ -183,6 +183,12 @@ json.dump(d, open("edited", "w"))' "$2"
 edited 'model.cores is no number from 1 to 65536' 'm["cores"] = 0'
 edited 'model.cores is missing' 'del m["cores"]'
 edited 'model.links\[0\].rail is no text' 'm["links"][0]["rail"] = 7'
+edited 'model.links\[0\].rail is of a link within a host' 'm["links"][0]["rail"] = "mlx5_0:1"'
+edited 'model.links\[1\].distance is that of another link of tcp' 'm["links"] *= 2'
+for rails in '("a:1", "a:1")' '("", "a:1")' '("a:1", "")'; do
+    edited 'model.links\[1\].rail does not tell it from another link of tcp in the network' \
+        "m['links'] = [dict(m['links'][0], distance='network', **({'rail': r} if r else {})) for r in $rails]"
+done
 edited 'model.links\[0\].transport is no transport' 'm["links"][0]["transport"] = "pigeon"'
 edited 'model.links\[0\].paths\[0\].latency_us is no number' 'm["links"][0]["paths"][0]["latency_us"] = -1'
 edited 'model.links\[0\].paths\[0\].path is none of line, bcopy, zcopy, ll' 'm["links"][0]["paths"][0]["path"] = "bcoPy"'

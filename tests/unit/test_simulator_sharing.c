@@ -99,7 +99,34 @@ static void a_slow_rail_receives_slowly(void **state)
     assert_float_equal(time_of(&simulation), ALPHA + 3 * COUNT * 4 * BETA, 1e-6);
 }
 
-/* Rank 0 stands for all only where they have rails as fast as its own. */
+/* A link of a topology carries its multiple of the fastest rail, whichever is wired first. */
+static void rails_share_links(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1}, seats[] = {0, 0, 1, 1};
+    const struct transport_choice verbs[2] = {{.transport = transport_find("verbs")}};
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_SENDRECV, "pairs"));
+    struct problem problem = problem_of(COLLECTIVE_SENDRECV, 4, COUNT);
+    struct counts *partners;
+    struct topology *topology;
+    assert_int_equal(STATUS_OK, choice_partners(&choice, 4, &partners));
+    problem.counts = partners;
+    assert_int_equal(STATUS_OK, topology_parse("ring:3", &topology));
+    for (int first = 0; first < 2; first++) {
+        const int rail[] = {first, !first, first, !first};
+        struct simulation simulation = simulation_of(two_rails(3), &choice, &problem);
+        simulation.node = node;
+        simulation.rail = rail;
+        simulation.transports = verbs;
+        simulation.topology = topology;
+        simulation.end = seats;
+        assert_float_equal(time_of(&simulation), ALPHA + 3 * COUNT * 4 * BETA, 1e-6);
+    }
+    topology_free(topology);
+    counts_free(partners);
+}
+
+/* Rank 0 stands for all only where each has the same rail of its host. */
 static void rails_part_ranks(void **state)
 {
     (void)state;
@@ -476,6 +503,7 @@ int main(void)
         cmocka_unit_test(hosts_share_a_port),
         cmocka_unit_test(ranks_take_rails_in_turn),
         cmocka_unit_test(a_slow_rail_receives_slowly),
+        cmocka_unit_test(rails_share_links),
         cmocka_unit_test(rails_part_ranks),
         cmocka_unit_test(groups_share_a_port),
         cmocka_unit_test(messages_share_links),
