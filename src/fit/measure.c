@@ -276,10 +276,13 @@ static enum status lines_read(const struct job *job, const struct fleet_outcome 
             count++;
     if (found)
         passes_add(measurement, found, count);
-    if (measurement->count == 0)
-        snprintf(measurement->why, sizeof measurement->why, "%s",
-                 error ? json_string_value(json_object_get(error, "message"))
-                       : "its workers ended without a result");
+    const char *host = json_string_value(json_object_get(error, "host"));
+    if (measurement->count == 0 && error)
+        snprintf(measurement->why, sizeof measurement->why, "%s%s%s", host ? host : "",
+                 host && host[0] ? ": " : "",
+                 json_string_value(json_object_get(error, "message")));
+    else if (measurement->count == 0)
+        snprintf(measurement->why, sizeof measurement->why, "its workers ended without a result");
     json_decref(document);
     return found ? STATUS_OK : fail(STATUS_ERROR, "out of memory for benchmarks");
 }
