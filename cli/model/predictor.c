@@ -14,6 +14,9 @@
 #define RANKS_MOST  256
 #define EVENTS_MOST 2000000
 
+/* A cache line that takes so many times as long as in the model is between other cores. */
+#define CORES_MOVED 2
+
 enum status predictor_open(struct predictor *predictor, const struct job *job)
 {
     *predictor = (struct predictor){0};
@@ -54,6 +57,50 @@ void predictor_begin(struct predictor *predictor, const struct job *job,
     predictor->split = participants->split;
     predictor->node = nodes_of(participants);
     predictor_warn(predictor, job, participants->members[0].host);
+}
+
+/* The latency of a cache line by this transport within a host, us, the least and the most of the model's
+ * links; false: the model has none. */
+static bool line_latency(const struct model *model, const char *transport, double *least,
+                         double *most)
+{
+    *least = *most = 0;
+    for (int i = 0; i < model->link_count; i++) {
+        const struct link_model *link = &model->links[i];
+        if (link->distance == DISTANCE_NETWORK || strcmp(link->transport, transport) != 0)
+            continue;
+        for (int p = 0; p < link->path_count; p++) {
+            if (link->paths[p].path != PATH_LINE || link->paths[p].latency <= 0)
+                continue;
+            const double latency = link->paths[p].latency;
+            *least = *most > 0 && *least < latency ? *least : latency;
+            *most = *most > latency ? *most : latency;
+        }
+    }
+    return *most > 0;
+}
+
+void predictor_connected(const struct predictor *predictor, const struct job *job,
+                         const struct connectivity *connectivity)
+{
+    if (!predictor->model || !predictor->node)
+        return;
+    for (int i = 0; i < connectivity->class_count; i++) {
+        const struct link_class *class = &connectivity->classes[i];
+        const double nearest = (double)class->least_ns / 1e3;
+        const double farthest = (double)class->most_ns / 1e3;
+        double least, most;
+        if (farthest <= 0 || !line_latency(predictor->model, class->transport, &least, &most))
+            continue;
+        const bool farther = farthest > CORES_MOVED * most;
+        if (farther || nearest * CORES_MOVED < least)
+            say("a cache line takes %.0f ns over %s, and %.0f in the model %s: the cores of this "
+                "job are %s each other than when the model was made, so its predictions are too "
+                "%s; cctest fit makes one here",
+                1e3 * (farther ? farthest : nearest), class->transport,
+                1e3 * (farther ? most : least), job->model, farther ? "farther from" : "nearer to",
+                farther ? "short" : "long");
+    }
 }
 
 double predictor_time(struct predictor *predictor, const struct job *job,

@@ -23,6 +23,10 @@ void predictor_close(struct predictor *predictor); /* zeroed is allowed */
 void predictor_begin(struct predictor *predictor, const struct job *job,
                      const struct participants *participants);
 
+/* The ranks are connected. Says if a cache line takes far longer or shorter between them than the model has it. */
+void predictor_connected(const struct predictor *predictor, const struct job *job,
+                         const struct connectivity *connectivity);
+
 /* Says if the model was made on another host than rank 0's. */
 void predictor_warn(const struct predictor *predictor, const struct job *job, const char *host);
 

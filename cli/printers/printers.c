@@ -94,6 +94,7 @@ static void printers_connected(struct report *report, const struct job *job,
                                const struct connectivity *connectivity)
 {
     struct printers *printers = printers_enter(report);
+    predictor_connected(&printers->predictor, job, connectivity);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each && each->connected)

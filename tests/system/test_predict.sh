@@ -155,6 +155,26 @@ cctest allreduce --np 2 -b 1K -e 1K --model textbook
 check_status 0
 check_says 'no prediction: the model has no link' "$err"
 
+# The cores of the job are not as far from each other as those of the model: said. Cores that ranks share are not measured.
+if [ "$(nproc)" -ge 2 ]; then
+    python3 - <<'EOF'
+import json
+for name, latency in ("apart", 0.001), ("together", 100):
+    document = json.load(open("model.json"))
+    for link in document["model"]["links"]:
+        for path in link["paths"]:
+            if link["transport"] == "shm" and path["path"] == "line":
+                path["latency_us"] = latency
+    json.dump(document, open(name + ".json", "w"))
+EOF
+    cctest allreduce --np 2 -b 1K -e 1K -x shm --model apart.json
+    check_status 0
+    check_says 'a cache line takes [0-9]+ ns over shm, and 1 in the model apart.json: the cores of this job are farther from each other' "$err"
+    cctest allreduce --np 2 -b 1K -e 1K -x shm --model together.json
+    check_status 0
+    check_says 'a cache line takes [0-9]+ ns over shm, and 100000 in the model together.json: the cores of this job are nearer to each other' "$err"
+fi
+
 # Bad input: one sentence, nothing is started.
 refused() { # refused SENTENCE ARGUMENT...
     cctest "${@:2}"
