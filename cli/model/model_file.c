@@ -66,6 +66,11 @@ static void link_read(struct json_reader *reader, const json_t *object, struct l
     if (reader->status == STATUS_OK && link->rail[0] && link->distance != DISTANCE_NETWORK)
         json_reader_fail(reader, "rail", "is of a link within a host, which has none");
     link->port = (enum port_kind)json_reader_word(reader, object, "port", port_names);
+    if (json_object_get(object, "one_way_most_ns")) {
+        link->line.least = json_reader_number(reader, object, "one_way_least_ns", 0, TIME_MOST) / NS;
+        link->line.most = json_reader_number(reader, object, "one_way_most_ns",
+                                             link->line.least * NS, TIME_MOST) / NS;
+    }
     const json_t *paths = json_reader_array(reader, object, "paths", PATH_COSTS_MOST), *path;
     size_t index;
     if (reader->status == STATUS_OK && !transport_find(link->transport))
@@ -204,9 +209,15 @@ static json_t *link_json(const struct link_model *link)
     json_t *paths = json_array();
     for (int i = 0; i < link->path_count; i++)
         json_array_append_new(paths, path_json(&link->paths[i]));
-    return json_pack("{s:s, s:s*, s:s, s:s, s:o}", "transport", link->transport, "rail",
-                     link->rail[0] ? link->rail : NULL, "distance", distance_names[link->distance],
-                     "port", port_names[link->port], "paths", paths);
+    json_t *object = json_pack("{s:s, s:s*, s:s, s:s, s:o}", "transport", link->transport, "rail",
+                               link->rail[0] ? link->rail : NULL, "distance",
+                               distance_names[link->distance], "port", port_names[link->port],
+                               "paths", paths);
+    if (link->line.most > 0) {
+        json_object_set_new(object, "one_way_least_ns", json_real(link->line.least * NS));
+        json_object_set_new(object, "one_way_most_ns", json_real(link->line.most * NS));
+    }
+    return object;
 }
 
 json_t *model_json(const struct model *model, json_t *residuals)

@@ -14,9 +14,6 @@
 #define RANKS_MOST  256
 #define EVENTS_MOST 2000000
 
-/* A cache line that takes so many times as long as in the model is between other cores. */
-#define CORES_MOVED 2
-
 enum status predictor_open(struct predictor *predictor, const struct job *job)
 {
     *predictor = (struct predictor){0};
@@ -59,25 +56,14 @@ void predictor_begin(struct predictor *predictor, const struct job *job,
     predictor_warn(predictor, job, participants->members[0].host);
 }
 
-/* The latency of a cache line by this transport within a host, us, the least and the most of the model's
- * links; false: the model has none. */
-static bool line_latency(const struct model *model, const char *transport, double *least,
-                         double *most)
+/* What a cache line took over this transport while the model was made. */
+static struct line_time line_time_of(const struct model *model, const char *transport)
 {
-    *least = *most = 0;
-    for (int i = 0; i < model->link_count; i++) {
-        const struct link_model *link = &model->links[i];
-        if (link->distance == DISTANCE_NETWORK || strcmp(link->transport, transport) != 0)
-            continue;
-        for (int p = 0; p < link->path_count; p++) {
-            if (link->paths[p].path != PATH_LINE || link->paths[p].latency <= 0)
-                continue;
-            const double latency = link->paths[p].latency;
-            *least = *most > 0 && *least < latency ? *least : latency;
-            *most = *most > latency ? *most : latency;
-        }
-    }
-    return *most > 0;
+    struct line_time line = {0};
+    for (int i = 0; i < model->link_count; i++)
+        if (strcmp(model->links[i].transport, transport) == 0)
+            line_time_add(&line, model->links[i].line.least, model->links[i].line.most);
+    return line;
 }
 
 void predictor_connected(const struct predictor *predictor, const struct job *job,
@@ -87,19 +73,18 @@ void predictor_connected(const struct predictor *predictor, const struct job *jo
         return;
     for (int i = 0; i < connectivity->class_count; i++) {
         const struct link_class *class = &connectivity->classes[i];
-        const double nearest = (double)class->least_ns / 1e3;
-        const double farthest = (double)class->most_ns / 1e3;
-        double least, most;
-        if (farthest <= 0 || !line_latency(predictor->model, class->transport, &least, &most))
+        const double nearest = (double)class->least_ns, farthest = (double)class->most_ns;
+        const struct line_time line = line_time_of(predictor->model, class->transport);
+        const double least = line.least * 1e3, most = line.most * 1e3;
+        if (farthest <= 0 || most <= 0)
             continue;
-        const bool farther = farthest > CORES_MOVED * most;
-        if (farther || nearest * CORES_MOVED < least)
-            say("a cache line takes %.0f ns over %s, and %.0f in the model %s: the cores of this "
-                "job are %s each other than when the model was made, so its predictions are too "
-                "%s; cctest fit makes one here",
-                1e3 * (farther ? farthest : nearest), class->transport,
-                1e3 * (farther ? most : least), job->model, farther ? "farther from" : "nearer to",
-                farther ? "short" : "long");
+        const bool farther = farthest > LINE_MOVED * most;
+        if (farther || nearest * LINE_MOVED < least)
+            say("a cache line takes %.0f ns over %s, and %.0f where the model %s was made: the "
+                "cores of this job are %s each other, so its predictions are too %s; cctest fit "
+                "makes one here",
+                farther ? farthest : nearest, class->transport, farther ? most : least, job->model,
+                farther ? "farther from" : "nearer to", farther ? "short" : "long");
     }
 }
 

@@ -10,6 +10,7 @@
 #include "fleet/coordinator.h"
 #include "fleet/nic_ports.h"
 #include "run/job.h"
+#include "simulate/model.h"
 
 /* What a job is to find. */
 enum fit_subject {
@@ -35,6 +36,7 @@ struct fit_measurement {
     int step;             /* from size to size, a factor */
     struct benchmark *benchmarks;
     int count, passes;    /* of the jobs that have run */
+    struct line_time line; /* of all of them */
     char why[300]; /* it has no lines: why, a clause; "" */
 };
 

@@ -32,6 +32,14 @@ double curve_at(const struct curve *curve, double bytes)
     return points[last].value;
 }
 
+void line_time_add(struct line_time *line, double least, double most)
+{
+    if (most <= 0)
+        return;
+    line->least = line->most > 0 && line->least < least ? line->least : least;
+    line->most = line->most > most ? line->most : most;
+}
+
 /* The links of a transport at a distance. Of several those that nic= names, unless it names none. */
 struct link_set {
     const struct link_model *of[LINK_MODELS_MOST];

@@ -59,6 +59,15 @@ enum port_kind {
 };
 extern const char *const port_names[]; /* ended by NULL: "none", "rank", "node" */
 
+/* What a cache line takes between two cores, one way, us, as a transport measures it when it connects them. */
+struct line_time {
+    double least, most; /* both 0: not measured */
+};
+#define LINE_MOVED 2 /* times as long: it was between other cores, such as when a virtual machine's have moved */
+
+/* Adds more measurements. */
+void line_time_add(struct line_time *line, double least, double most);
+
 #define PATH_COSTS_MOST 16
 #define RAIL_NAME_MOST  72
 struct link_model {
@@ -68,6 +77,7 @@ struct link_model {
     enum port_kind port;
     struct path_cost paths[PATH_COSTS_MOST]; /* by path, then ascending by `least` */
     int path_count;
+    struct line_time line; /* between its cores, each time when two ranks of fit had connected */
 };
 
 /* What it takes to combine elements, for each byte of the result, by the bytes of all buffers of the
