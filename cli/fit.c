@@ -75,20 +75,6 @@ static enum status residuals_add(const struct fit_measurement *measurement, cons
     return status;
 }
 
-/* Links between cores that did not stay where they were while they were measured. */
-static void moved_print(FILE *out, const struct model *model)
-{
-    for (int i = 0; i < model->link_count; i++) {
-        const struct link_model *it = &model->links[i];
-        if (it->line.most > LINE_MOVED * it->line.least)
-            fprintf(out,
-                    "# %s, %s: a cache line took %.0f to %.0f ns, so the cores moved while they were "
-                    "measured, as a virtual machine's may: run fit again\n",
-                    it->transport, distance_names[it->distance], 1e3 * it->line.least,
-                    1e3 * it->line.most);
-    }
-}
-
 static enum status fit_take(void *argument, const struct fit_measurements *measurements,
                             const struct model *model)
 {
@@ -116,7 +102,12 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
         fprintf(out, "  %-36s %10d %12.1f %% %12.1f %%\n", name, it->count, 100 * median,
                 100 * most);
     }
-    moved_print(out, model);
+    const struct link_model *moved = model_link_moved(model);
+    if (moved)
+        fprintf(out,
+                "# %s, %s: a cache line took %.0f ns from core to core in one job, and %.0f in another, so "
+                "the cores moved, most likely, as a virtual machine's may: pin them, or run fit again\n",
+                moved->transport, distance_names[moved->distance], moved->core.least, moved->core.most);
     if (status == STATUS_OK && job->output) {
         json_t *document = model_json(model, residuals);
         status = document ? json_put(document, job->output, NULL)

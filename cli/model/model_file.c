@@ -66,10 +66,10 @@ static void link_read(struct json_reader *reader, const json_t *object, struct l
     if (reader->status == STATUS_OK && link->rail[0] && link->distance != DISTANCE_NETWORK)
         json_reader_fail(reader, "rail", "is of a link within a host, which has none");
     link->port = (enum port_kind)json_reader_word(reader, object, "port", port_names);
-    if (json_object_get(object, "one_way_most_ns")) {
-        link->line.least = json_reader_number(reader, object, "one_way_least_ns", 0, TIME_MOST) / NS;
-        link->line.most = json_reader_number(reader, object, "one_way_most_ns",
-                                             link->line.least * NS, TIME_MOST) / NS;
+    if (json_object_get(object, "one_way_least_ns") || json_object_get(object, "one_way_most_ns")) {
+        struct core_latency *core = &link->core;
+        core->least = json_reader_number(reader, object, "one_way_least_ns", 0, TIME_MOST);
+        core->most = json_reader_number(reader, object, "one_way_most_ns", core->least, TIME_MOST);
     }
     const json_t *paths = json_reader_array(reader, object, "paths", PATH_COSTS_MOST), *path;
     size_t index;
@@ -178,6 +178,11 @@ enum status model_read(const char *path, struct model **made)
     if (status == STATUS_OK)
         status = model_document_read(path, document, made);
     json_decref(document);
+    const struct link_model *moved = status == STATUS_OK ? model_link_moved(*made) : NULL;
+    if (moved)
+        say("the cores moved while the model %s was made, most likely: over %s a cache line took %.0f ns from "
+            "core to core in one job, and %.0f in another; cctest fit makes it again",
+            path, moved->transport, moved->core.least, moved->core.most);
     return status;
 }
 
@@ -213,9 +218,9 @@ static json_t *link_json(const struct link_model *link)
                                link->rail[0] ? link->rail : NULL, "distance",
                                distance_names[link->distance], "port", port_names[link->port],
                                "paths", paths);
-    if (link->line.most > 0) {
-        json_object_set_new(object, "one_way_least_ns", json_real(link->line.least * NS));
-        json_object_set_new(object, "one_way_most_ns", json_real(link->line.most * NS));
+    if (link->core.most > 0) {
+        json_object_set_new(object, "one_way_least_ns", json_real(link->core.least));
+        json_object_set_new(object, "one_way_most_ns", json_real(link->core.most));
     }
     return object;
 }

@@ -56,36 +56,39 @@ void predictor_begin(struct predictor *predictor, const struct job *job,
     predictor_warn(predictor, job, participants->members[0].host);
 }
 
-/* What a cache line took over this transport while the model was made. */
-static struct line_time line_time_of(const struct model *model, const char *transport)
+/* Over this transport, on all its links: fit measures each class of links where it is nearest and farthest. */
+static struct core_latency core_latency_of(const struct model *model, const char *transport)
 {
-    struct line_time line = {0};
+    struct core_latency core = {0};
     for (int i = 0; i < model->link_count; i++)
         if (strcmp(model->links[i].transport, transport) == 0)
-            line_time_add(&line, model->links[i].line.least, model->links[i].line.most);
-    return line;
+            core_latency_add(&core, model->links[i].core.least, model->links[i].core.most);
+    return core;
 }
 
 void predictor_connected(const struct predictor *predictor, const struct job *job,
                          const struct connectivity *connectivity)
 {
-    if (!predictor->model || !predictor->node)
+    const struct link_class *slowest = NULL;
+    for (int i = 0; i < connectivity->class_count; i++)
+        if (!slowest || connectivity->classes[i].most_ns > slowest->most_ns)
+            slowest = &connectivity->classes[i];
+    if (!predictor->model || !predictor->node || !slowest)
         return;
-    for (int i = 0; i < connectivity->class_count; i++) {
-        const struct link_class *class = &connectivity->classes[i];
-        const double nearest = (double)class->least_ns, farthest = (double)class->most_ns;
-        const struct line_time line = line_time_of(predictor->model, class->transport);
-        const double least = line.least * 1e3, most = line.most * 1e3;
-        if (farthest <= 0 || most <= 0)
-            continue;
-        const bool farther = farthest > LINE_MOVED * most;
-        if (farther || nearest * LINE_MOVED < least)
-            say("a cache line takes %.0f ns over %s, and %.0f where the model %s was made: the "
-                "cores of this job are %s each other, so its predictions are too %s; cctest fit "
-                "makes one here",
-                farther ? farthest : nearest, class->transport, farther ? most : least, job->model,
-                farther ? "farther from" : "nearer to", farther ? "short" : "long");
-    }
+    const struct core_latency then = core_latency_of(predictor->model, slowest->transport);
+    const double now = (double)slowest->most_ns;
+    if (now <= 0 || then.most <= 0)
+        return;
+    if (now > CORES_MOVED_FACTOR * then.most)
+        say("a cache line takes up to %.0f ns one way over %s (from rank %d to %d), and took at most %.0f when the "
+            "model %s was made: the cores are farther apart, so predicted times may be too short; cctest "
+            "fit makes a model of these cores",
+            now, slowest->transport, slowest->from, slowest->to, then.most, job->model);
+    else if (now * CORES_MOVED_FACTOR < then.least)
+        say("a cache line takes at most %.0f ns one way over %s, and took at least %.0f when the model %s was made: "
+            "the cores are nearer to each other, so predicted times may be too long; cctest fit makes a "
+            "model of these cores",
+            now, slowest->transport, then.least, job->model);
 }
 
 double predictor_time(struct predictor *predictor, const struct job *job,

@@ -23,7 +23,7 @@ void predictor_close(struct predictor *predictor); /* zeroed is allowed */
 void predictor_begin(struct predictor *predictor, const struct job *job,
                      const struct participants *participants);
 
-/* The ranks are connected. Says if a cache line takes far longer or shorter between them than it did when the model was made. */
+/* The ranks are connected. Says if the latency between their cores is another than when the model was made. */
 void predictor_connected(const struct predictor *predictor, const struct job *job,
                          const struct connectivity *connectivity);
 

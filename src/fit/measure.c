@@ -26,7 +26,6 @@
 #define ALL_SECONDS 60.0 /* after which the jobs do not begin anew */
 #define JOBS_MOST   128 /* more than 16 rails and all transports of this build need */
 #define RAILS_FITTED 16 /* of the NIC ports of a host, at most */
-#define NS          1e3 /* in a us */
 #define TYPES       "float,double,float16,bfloat16,int8,int32,int64"
 
 /* What jobs run. */
@@ -261,16 +260,15 @@ static void passes_add(struct fit_measurement *measurement, struct benchmark *fo
         free(found);
 }
 
-/* What a cache line took between the ranks of a job. */
-static void line_time_read(const json_t *links, struct line_time *line)
+/* From the links of a job's JSON. */
+static void core_latency_read(const json_t *links, struct core_latency *latency)
 {
     const json_t *link;
     size_t index;
     json_array_foreach (links, index, link) {
         const json_t *one_way = json_object_get(link, "one_way_ns");
-        if (json_is_object(one_way))
-            line_time_add(line, json_number_value(json_object_get(one_way, "least")) / NS,
-                          json_number_value(json_object_get(one_way, "most")) / NS);
+        core_latency_add(latency, json_number_value(json_object_get(one_way, "least")),
+                         json_number_value(json_object_get(one_way, "most")));
     }
 }
 
@@ -290,7 +288,7 @@ static enum status lines_read(const struct job *job, const struct fleet_outcome 
             count++;
     if (found)
         passes_add(measurement, found, count);
-    line_time_read(json_object_get(document, "links"), &measurement->line);
+    core_latency_read(json_object_get(document, "links"), &measurement->core);
     const char *host = json_string_value(json_object_get(error, "host"));
     if (measurement->count == 0 && error)
         snprintf(measurement->why, sizeof measurement->why, "%s%s%s", host ? host : "",

@@ -36,7 +36,7 @@ struct fit_measurement {
     int step;             /* from size to size, a factor */
     struct benchmark *benchmarks;
     int count, passes;    /* of the jobs that have run */
-    struct line_time line; /* of all of them */
+    struct core_latency core; /* of the ranks of all of them */
     char why[300]; /* it has no lines: why, a clause; "" */
 };
 

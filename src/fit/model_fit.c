@@ -176,7 +176,7 @@ static enum status link_fit(const struct fit_measurement *measurement, struct mo
     struct link_model *link = link_of(model, measurement);
     if (!link)
         return fail(STATUS_ERROR, "a model has at most %d links", LINK_MODELS_MOST);
-    line_time_add(&link->line, measurement->line.least, measurement->line.most);
+    core_latency_add(&link->core, measurement->core.least, measurement->core.most);
     for (int i = 0; i < transport->path_range_count; i++) {
         const struct path_range *range = &transport->path_ranges[i];
         const struct path_cost *near =

@@ -32,12 +32,20 @@ double curve_at(const struct curve *curve, double bytes)
     return points[last].value;
 }
 
-void line_time_add(struct line_time *line, double least, double most)
+void core_latency_add(struct core_latency *latency, double least, double most)
 {
     if (most <= 0)
         return;
-    line->least = line->most > 0 && line->least < least ? line->least : least;
-    line->most = line->most > most ? line->most : most;
+    latency->least = latency->most > 0 && latency->least < least ? latency->least : least;
+    latency->most = latency->most > most ? latency->most : most;
+}
+
+const struct link_model *model_link_moved(const struct model *model)
+{
+    for (int i = 0; i < model->link_count; i++)
+        if (model->links[i].core.most > CORES_MOVED_FACTOR * model->links[i].core.least)
+            return &model->links[i];
+    return NULL;
 }
 
 /* The links of a transport at a distance. Of several those that nic= names, unless it names none. */

@@ -59,14 +59,14 @@ enum port_kind {
 };
 extern const char *const port_names[]; /* ended by NULL: "none", "rank", "node" */
 
-/* What a cache line takes between two cores, one way, us, as a transport measures it when it connects them. */
-struct line_time {
+/* The latency of a cache line from one core to another, ns, as a transport measures it when it connects ranks. */
+struct core_latency {
     double least, most; /* both 0: not measured */
 };
-#define LINE_MOVED 2 /* times as long: it was between other cores, such as when a virtual machine's have moved */
+#define CORES_MOVED_FACTOR 2 /* a latency that is so many times another is of other cores, most likely */
 
-/* Adds more measurements. */
-void line_time_add(struct line_time *line, double least, double most);
+/* Adds more measurements; none if `most` is 0. */
+void core_latency_add(struct core_latency *latency, double least, double most);
 
 #define PATH_COSTS_MOST 16
 #define RAIL_NAME_MOST  72
@@ -77,7 +77,7 @@ struct link_model {
     enum port_kind port;
     struct path_cost paths[PATH_COSTS_MOST]; /* by path, then ascending by `least` */
     int path_count;
-    struct line_time line; /* between its cores, each time when two ranks of fit had connected */
+    struct core_latency core; /* of the ranks of all jobs that measured it */
 };
 
 /* What it takes to combine elements, for each byte of the result, by the bytes of all buffers of the
@@ -112,6 +112,9 @@ struct model {
  * number, from 0, around. Where the transport's nic= names some of them, only these count. */
 const struct link_model *model_link(const struct model *model, const struct transport_choice *choices,
                                     enum rank_distance distance, int rail);
+
+/* The first link whose cores seem to have moved while it was measured; NULL: there is none. */
+const struct link_model *model_link_moved(const struct model *model);
 
 /* Between how many rails the ranks of a host take turns to reach others; at least 1. */
 int model_rails(const struct model *model, const struct transport_choice *choices);

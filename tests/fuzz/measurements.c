@@ -168,6 +168,7 @@ static json_t *model(void)
         model->links[model->link_count++] = (struct link_model){.transport = "tcp",
                                                                 .distance = (enum rank_distance)d,
                                                                 .port = PORT_NODE,
+                                                                .core = {20, 45},
                                                                 .paths = {path},
                                                                 .path_count = 1};
     json_t *document = model_json(model, NULL);

@@ -108,6 +108,34 @@ static void sharing_measure(struct fit_measurement *measurement, const struct mo
     measure(measurement, model, COLLECTIVE_ALLTOALL, "pairwise", 4, 0, 4096, 3);
 }
 
+static void link_has_the_latencies_of_all_jobs(void **state)
+{
+    (void)state;
+    const struct core_latency latencies[] = {{0, 0}, {40, 45}, {170, 200}, {16, 17}, {0, 0}};
+    const struct model *known_model = known();
+    struct model *found = calloc(1, sizeof *found);
+    struct core_latency all = {0};
+    assert_non_null(found);
+    for (int i = 0; i < 5; i++)
+        core_latency_add(&all, latencies[i].least, latencies[i].most);
+    assert_true(all.least == 16 && all.most == 200);
+
+    static struct fit_measurement of[2];
+    struct fit_measurements both = {.of = of, .count = 2, .cores = 2};
+    link_measure(&of[0], known_model, PATH_BCOPY, COPY_BCOPY);
+    link_measure(&of[1], known_model, PATH_ZCOPY, COPY_ZCOPY);
+    of[0].core = (struct core_latency){170, 200};
+    of[1].core = (struct core_latency){40, 45};
+    assert_int_equal(STATUS_OK, model_fit(&both, found));
+    assert_true(found->links[0].core.least == 40 && found->links[0].core.most == 200);
+    assert_ptr_equal(&found->links[0], model_link_moved(found));
+    found->links[0].core.least = 150;
+    assert_null(model_link_moved(found));
+    for (int m = 0; m < 2; m++)
+        free(of[m].benchmarks);
+    free(found);
+}
+
 static void a_known_model_is_found(void **state)
 {
     (void)state;
@@ -225,6 +253,7 @@ static void no_link_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(link_has_the_latencies_of_all_jobs),
         cmocka_unit_test(a_known_model_is_found),
         cmocka_unit_test(rails_are_told_apart),
         cmocka_unit_test(no_link_is_told),
