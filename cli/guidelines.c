@@ -43,7 +43,7 @@ static enum status file_add(const char *path, char first_host[HOST_MOST], struct
 {
     json_t *document;
     char beside[HOST_MOST + 8] = "";
-    size_t before = lines->count;
+    size_t before = lines->count, left_out = lines->left_out;
     enum status status = document_read(path, &document);
     if (status == STATUS_OK)
         status = document_check(path, document);
@@ -61,9 +61,16 @@ static enum status file_add(const char *path, char first_host[HOST_MOST], struct
                     "%.200s: with it there are %zu lines, and %d are compared at most: "
                     "give fewer files",
                     path, lines->count, LINES_MOST);
-    if (status == STATUS_OK && lines->count == before)
+    if (status != STATUS_OK)
+        return status;
+    if (lines->count == before)
         say("%.200s has no line with a time and right data: nothing of it is compared", path);
-    return status;
+    else if (lines->left_out > left_out)
+        say("%.200s: %zu of its %zu lines have no time, wrong data or fields that make no sense: they are not "
+            "compared",
+            path, lines->left_out - left_out,
+            lines->count - before + lines->left_out - left_out);
+    return STATUS_OK;
 }
 
 static json_t *line_json(const struct timed_line *line)
@@ -167,6 +174,9 @@ enum status guidelines_command(const struct command_line *line, struct job *job)
     enum status status = output_check(job, paths, count);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = file_add(paths[i], first_host, &lines);
+    if (status == STATUS_OK && lines.count == 0)
+        status = fail(STATUS_USAGE, "nothing was compared: give the JSON of runs that measured or predicted "
+                                    "something");
     if (status == STATUS_OK)
         status = lines_judge(job, &lines, count);
     timed_lines_free(&lines);

@@ -92,11 +92,15 @@ static enum status absent_ranks_make(const struct job *job, struct absent_ranks 
     enum status status = absent_ranks_place(job, absent);
     if (status == STATUS_OK)
         status = members_name(absent);
-    if (status == STATUS_OK)
-        status = absent_ranks_split(job, absent);
-    if (status == STATUS_OK && job->topology && job_orders_rings(job))
-        status = placed_ranks_ring(&absent->placed, &absent->split.ring_place);
-    return status;
+    return status == STATUS_OK ? absent_ranks_split(job, absent) : status;
+}
+
+/* After the candidates are checked, among which are the picks of auto then. */
+static enum status absent_ranks_ring(const struct job *job, struct absent_ranks *absent)
+{
+    if (!job->topology || !job_orders_rings(job))
+        return STATUS_OK;
+    return placed_ranks_ring(&absent->placed, &absent->split.ring_place);
 }
 
 static enum status group_load_add(const struct job *job, const struct candidate *candidate,
@@ -237,11 +241,13 @@ static enum status lines_predict(const struct job *job, const struct model *mode
     for (int first = 0, end; first < job->candidate_count && status == STATUS_OK; first = end) {
         end = job_contest_end(job, first);
         const struct candidate *longest = &job->candidates[first];
-        for (size_t bytes = job_first_size(job, longest); bytes > 0 && status == STATUS_OK;
-             bytes = job_next_size(job, longest, bytes))
+        for (size_t bytes = job_first_size(job, longest), next = 1; next != 0 && status == STATUS_OK;
+             bytes = next) {
             for (int c = first; c < end && status == STATUS_OK; c++)
                 if (candidate_runs_at(&job->candidates[c], bytes))
                     status = line_predict(job, c, bytes, &setting, model, absent, report);
+            next = job_next_size(job, longest, bytes);
+        }
     }
     free(group_time);
     return status;
@@ -257,6 +263,8 @@ enum status predict_command(const struct command_line *line, struct job *job)
         status = absent_ranks_make(job, &absent);
     if (status == STATUS_OK)
         status = job_check_ranks(job, absent.ranks, &absent.split);
+    if (status == STATUS_OK)
+        status = absent_ranks_ring(job, &absent);
     if (status != STATUS_OK) {
         absent_ranks_free(&absent);
         return status;

@@ -20,7 +20,7 @@ static enum status syntax_refuse(const char *path, const json_error_t *error)
         return fail(STATUS_USAGE, "%.200s is cut off: its JSON ends in line %d: make it again",
                     path, error->line);
     return fail(STATUS_USAGE,
-                "%.200s is no JSON: line %d, column %d: %s; give a file that --json wrote", path,
+                "%.200s is no JSON: line %d, column %d: %s; give a file that --json or fit -o wrote", path,
                 error->line, error->column, error->text);
 }
 
@@ -31,7 +31,7 @@ static enum status schema_check(const char *path, const json_t *document)
     if (!json_is_integer(schema) || !json_is_string(json_object_get(document, "version")))
         return fail(STATUS_USAGE,
                     "%.200s is JSON, but not of cctest: it has no schema and version; give a file "
-                    "that --json wrote",
+                    "that --json or fit -o wrote",
                     path);
     if (json_integer_value(schema) != SCHEMA)
         return fail(STATUS_USAGE,

@@ -10,6 +10,9 @@
 
 #include "base/log.h"
 
+#define CONTROLS                                                                                   \
+    "\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177"
+
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
 {
     char text[300];
@@ -45,6 +48,15 @@ double json_reader_number(struct json_reader *reader, const json_t *object, cons
     return 0;
 }
 
+int json_reader_whole(struct json_reader *reader, const json_t *object, const char *key, int least,
+                      int most)
+{
+    double number = json_reader_number(reader, object, key, least, most);
+    if (number != (int)number)
+        json_reader_fail(reader, key, "is no whole number");
+    return (int)number;
+}
+
 bool json_reader_bool(struct json_reader *reader, const json_t *object, const char *key)
 {
     const json_t *value = value_get(reader, object, key);
@@ -62,6 +74,8 @@ void json_reader_text(struct json_reader *reader, const json_t *object, const ch
         return;
     if (!json_is_string(value) || json_string_length(value) >= size)
         json_reader_fail(reader, key, "is no text of fewer than %zu bytes", size);
+    else if (strcspn(json_string_value(value), CONTROLS) < json_string_length(value))
+        json_reader_fail(reader, key, "has a control character");
     else
         memcpy(text, json_string_value(value), json_string_length(value) + 1);
 }

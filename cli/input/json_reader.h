@@ -29,7 +29,10 @@ void json_reader_fail(struct json_reader *reader, const char *key, const char *f
 
 double json_reader_number(struct json_reader *reader, const json_t *object, const char *key,
                           double least, double most);
+int json_reader_whole(struct json_reader *reader, const json_t *object, const char *key, int least,
+                      int most);
 bool json_reader_bool(struct json_reader *reader, const json_t *object, const char *key);
+/* Refuses control characters, which would break the lines of a table. */
 void json_reader_text(struct json_reader *reader, const json_t *object, const char *key, char *text,
                       size_t size);
 /* The index of a word in a list that ends with NULL. */

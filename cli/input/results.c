@@ -123,8 +123,12 @@ enum status timed_lines_add(struct timed_lines *lines, const json_t *document, c
     size_t index;
     if (!timed_lines_reserve(lines, json_array_size(results)))
         return fail(STATUS_ERROR, "out of memory for %zu results", json_array_size(results));
-    json_array_foreach(results, index, result) lines->count += line_read(
-        document, result, beside, &lines->lines[lines->count], &lines->texts[lines->count]);
+    json_array_foreach (results, index, result) {
+        bool read = line_read(document, result, beside, &lines->lines[lines->count],
+                              &lines->texts[lines->count]);
+        lines->count += read;
+        lines->left_out += !read;
+    }
     for (size_t i = 0; i < lines->count; i++) { /* they may have moved */
         lines->lines[i].algorithm = lines->texts[i].algorithm;
         lines->lines[i].setting = lines->texts[i].setting;

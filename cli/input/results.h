@@ -12,7 +12,7 @@
 /* Lines of some documents, with their texts. */
 struct timed_lines {
     struct timed_line *lines;
-    size_t count;
+    size_t count, left_out; /* results of which lines were made, and of which none could be */
     struct line_texts *texts;
 };
 

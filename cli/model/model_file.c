@@ -120,9 +120,9 @@ static void machine_read(struct json_reader *reader, const json_t *object, struc
     json_reader_text(reader, object, "host", model->host, sizeof model->host);
     json_reader_text(reader, object, "processor", model->processor, sizeof model->processor);
     json_reader_text(reader, object, "made", model->made, sizeof model->made);
-    model->cores = (int)json_reader_number(reader, object, "cores", 1, CORES_MOST);
-    model->caches = (int)json_reader_number(reader, object, "caches", 1, CORES_MOST);
-    model->cache_cores = (int)json_reader_number(reader, object, "cache_cores", 1, CORES_MOST);
+    model->cores = json_reader_whole(reader, object, "cores", 1, CORES_MOST);
+    model->caches = json_reader_whole(reader, object, "caches", 1, CORES_MOST);
+    model->cache_cores = json_reader_whole(reader, object, "cache_cores", 1, CORES_MOST);
     model->start = json_reader_number(reader, object, "start_us", 0, TIME_MOST);
     model->core_switch = json_reader_number(reader, object, "core_switch_us", 0, TIME_MOST);
     model->copy_overhead = json_reader_number(reader, object, "copy_overhead_us", 0, TIME_MOST);

@@ -116,6 +116,10 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
         return fail(STATUS_USAGE, "%s runs steps of its own, which a model cannot know: name another "
                                   "algorithm with -a",
                     candidate->choice.algorithm->vendor);
+    if (candidate->collective->sized && candidate->collective->reduces && model->combine_count == 0)
+        return fail(STATUS_USAGE, "the model has no costs of combining elements, as %s needs: make one "
+                                  "with cctest fit -o FILE",
+                    candidate->collective->name);
     status = group_problems_make(job, candidate, bytes, split, &all);
     if (status == STATUS_OK) {
         *prediction = (struct prediction){

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "cli/options/schedule_files.h"
+#include "topology/topology.h"
 
 #define LINKS_MOST 16 /* to follow, as names of links may lead in a circle */
 
@@ -90,8 +91,11 @@ static enum status settle_input(const struct output *output, const struct output
 bool command_line_reads(const struct command_line *line, const char *path)
 {
     static const char *const inputs[] = {"profile", "baseline", "switches", "counts",
-                                         "split",   "tuning",   "model"};
-    bool reads = false;
+                                         "split",   "tuning",   "model",    "place"};
+    const struct argument *topology = command_line_argument(line, "topology");
+    char file[PATH_MAX];
+    bool reads = topology->source > SOURCE_DEFAULT &&
+                 topology_reads(topology->text, file, sizeof file) && outputs_are_one(path, file);
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const struct argument *input = command_line_argument(line, inputs[i]);
         reads |= input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
@@ -106,6 +110,7 @@ enum status outputs_settle(const struct command_line *line, const struct job *jo
 {
     const struct accept_options *accept = &job->accept;
     const struct split_spec *split = &job->split;
+    char topology[PATH_MAX];
     const struct output outputs[] = {{"json", job->json},
                                      {"csv", job->csv},
                                      {"samples", job->samples},
@@ -127,6 +132,11 @@ enum status outputs_settle(const struct command_line *line, const struct job *jo
                                     {"counts", job->counts_text},
                                     {"tuning", job->tuned ? job->tuned->path : NULL},
                                     {"model", job->model},
+                                    {"topology", job->topology && topology_reads(job->topology, topology,
+                                                                                 sizeof topology)
+                                                     ? topology
+                                                     : NULL},
+                                    {"place", job->place},
                                     {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const char *list = command_line_argument(line, "algorithm")->text;
     const int count = sizeof outputs / sizeof outputs[0];

@@ -361,6 +361,10 @@ static enum status settle_tune(const struct command_line *line, struct job *job)
         return fail(STATUS_USAGE, "tune --tuning %.200s measures nothing: say where its winners go, by "
                                   "--ompi, --mpich or --nccl",
                     job->tuned->path);
+    if (job->tuned && line->word_count > 1)
+        return fail(STATUS_USAGE, "tune --tuning writes the winners of all collectives of %.200s: leave '%.100s' "
+                                  "out",
+                    job->tuned->path, line->words[1]);
     if (job->tuned && (job->json || job->tune.rank_count > 0 || job->model))
         return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --rank-counts and "
                                   "--model out");

@@ -283,7 +283,8 @@ static enum status json_begin(struct printers *printers, const struct job *job)
 enum status printers_open(struct printers *printers, const struct job *job, enum printed printed,
                           bool announces)
 {
-    bool aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples);
+    bool aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples) ||
+                 is_stdout(job->svg);
     *printers = (struct printers){
         .report = {.begin = printers_begin,
                    .connected = printers_connected,

@@ -194,10 +194,17 @@ static void print_ring(FILE *out, const struct participants *participants)
 }
 
 /* Where the times of predicted lines come from. */
-static void print_model(FILE *out, const struct job *job, const struct model *model)
+static void print_model(FILE *out, const struct job *job, const struct participants *participants)
 {
+    const struct model *model = participants->model;
     fprintf(out, "\n# predicted by the model %s, made on %s, %s: nothing has run", job->model,
             model->host, model->made);
+    for (int r = 0; r < participants->ranks; r++)
+        if (participants->members[r].local_rank >= model->cores) {
+            fprintf(out, "; ranks share the %d core%s of a host, by the model", model->cores,
+                    model->cores == 1 ? "" : "s");
+            return;
+        }
 }
 
 void head_print(FILE *out, const struct job *job, const struct participants *participants,
@@ -229,7 +236,7 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
     else if (any.rooted)
         fprintf(out, "; root %d", job->root);
     if (participants->model)
-        print_model(out, job, participants->model);
+        print_model(out, job, participants);
     else
         print_iterations(out, job, participants);
     if (participants->topology)

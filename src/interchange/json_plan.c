@@ -428,7 +428,7 @@ static enum status problem_read(struct place *place, const json_t *object)
     if (status == STATUS_OK)
         status = number_read(place, object, "count", REQUIRED, COUNT_MOST, &count);
     if (status == STATUS_OK)
-        status = number_read(place, object, "root", 0, ranks - 1, &root);
+        status = number_read(place, object, "root", 0, ranks > 0 ? ranks - 1 : 0, &root);
     if (status != STATUS_OK)
         return status;
     if (ranks == 0 || count == 0)

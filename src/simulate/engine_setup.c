@@ -102,7 +102,8 @@ static enum status channel_create(struct sim_engine *engine, uint32_t sender, ui
     if (!link)
         return fail(STATUS_USAGE,
                     "the model has no link of these transports for ranks %u and %u (%s): fit one on "
-                    "such ranks, or allow another transport with -x",
+                    "such ranks, allow another transport with -x, or say with --shape or --topology which ranks "
+                    "share a host",
                     sender, receiver, distance_names[distance]);
     if (engine->channel_count == engine->channel_room) {
         uint32_t room = engine->channel_room ? 2 * engine->channel_room : 64;

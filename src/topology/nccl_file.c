@@ -23,6 +23,7 @@
 struct nccl_gpu {
     const struct xml_element *element;
     const char *bus; /* of its PCI element */
+    int64_t device;  /* its number */
     int vertex;
     double nvlink; /* GB/s of one NVLink */
 };
@@ -131,13 +132,19 @@ static enum status gpu_take(struct nccl_reader *reader, const struct xml_element
         return status;
     if (reader->gpu_count == GPUS_MOST)
         return element_refuse(reader, gpu, "is the GPU after 1024, which are the most");
+    for (int g = 0; g < reader->gpu_count; g++) {
+        if (reader->gpus[g].device == device)
+            return element_refuse(reader, gpu, "has the dev= of another GPU: give each its own");
+        if (strcasecmp(reader->gpus[g].bus, xml_attribute(pci, "busid")) == 0)
+            return element_refuse(reader, gpu, "has the busid= of another GPU: give each its own");
+    }
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "GPU %d", (int)device);
     int vertex = link_graph_add_vertex(&reader->mapped->graph, name);
     if (vertex < 0 || !mapped_add_place(reader->mapped, name, vertex, 1))
         return no_memory(reader);
     reader->gpus[reader->gpu_count++] =
-        (struct nccl_gpu){gpu, xml_attribute(pci, "busid"), vertex, nvlink_rate(capability)};
+        (struct nccl_gpu){gpu, xml_attribute(pci, "busid"), device, vertex, nvlink_rate(capability)};
     return link_add(reader, above, vertex, pci_rate(pci));
 }
 

@@ -124,6 +124,17 @@ static enum status cables_add(struct slurm_reader *reader, double oversubscripti
     return STATUS_OK;
 }
 
+/* Lines that only name hosts leave switches that nothing connects. */
+static enum status cables_check(const struct switch_tree *tree)
+{
+    if (tree->switch_count < 2 || tree->cable_count > 0)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "%.200s names %d switches and none that connects them: add a line such as "
+                "'SwitchName=spine Switches=%.64s,%.64s' with all that are below it",
+                tree->path, tree->switch_count, tree->switches[0].name, tree->switches[1].name);
+}
+
 /* ---- the topology ---- */
 
 static enum status slurm_read(struct slurm_reader *reader, struct spec *spec)
@@ -140,6 +151,8 @@ static enum status slurm_read(struct slurm_reader *reader, struct spec *spec)
         return no_memory(reader);
     reader->mapped->has_ports = true;
     status = hosts_add(reader);
+    if (status == STATUS_OK)
+        status = cables_check(&reader->tree);
     if (status == STATUS_OK)
         status = cables_add(reader, spec_value(spec, "oversubscription"));
     return status == STATUS_OK ? mapped_finish(reader->t, spec) : status;

@@ -119,7 +119,7 @@ static enum status slurm_line(struct tree_reader *reader, char *line)
         else if (strcasecmp(key, "Switches") == 0)
             found.below = value;
         else if (strcasecmp(key, "LinkSpeed") == 0 && !speed_read(value, &found.speed))
-            return line_refuse(reader, value, "is no LinkSpeed: give a number above 0");
+            return line_refuse(reader, value, "is no LinkSpeed: give a number above 0, of digits, up to 1e12");
     }
     if (!found.hosts == !found.below)
         return line_refuse(reader, found.name,

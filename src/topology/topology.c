@@ -96,6 +96,17 @@ static const char *name_take(struct spec *spec, const struct topology_family **f
     return spec->text + length;
 }
 
+bool topology_reads(const char *text, char *path, size_t size)
+{
+    struct spec spec = {.text = text};
+    const struct topology_family *family;
+    if (strlen(text) >= sizeof spec.name)
+        return false;
+    name_take(&spec, &family);
+    snprintf(path, size, "%s", spec.name);
+    return !family;
+}
+
 static enum status topology_read(struct topology *t, struct spec *spec)
 {
     if (strlen(spec->text) >= sizeof spec->name)

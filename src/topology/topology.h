@@ -42,6 +42,9 @@ struct topology_link {
 /* Reads a specification, or a file. STATUS_USAGE with a sentence (of a file: its name and line) if it
  * is wrong; STATUS_ERROR: out of memory. The caller frees *made with topology_free(). */
 enum status topology_parse(const char *spec, struct topology **made);
+
+/* The file that a specification names; false: it names none. */
+bool topology_reads(const char *text, char *path, size_t size);
 void topology_free(struct topology *topology); /* NULL is allowed */
 
 /* What it is, in a few words: "fat-tree of 3 levels, 128 hosts, 320 switches ...". */

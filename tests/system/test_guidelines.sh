@@ -80,14 +80,20 @@ json.dump(document, open("many", "w"))
 document["results"] = [{**document["results"][0], key: value} for key, value in (("bytes", -1), ("bytes", "x"), ("ranks", 1e9),
     ("collective", "tango"), ("datatype", "\x1b[31m"), ("time_us", {}), ("time_us", 7), ("wrong", 1))] + [None, 3, []]
 json.dump(document, open("odd", "w"))
+document["results"] += json.load(open("run"))["results"][:1]
+json.dump(document, open("half", "w"))
 document["results"] = [{**json.load(open("run"))["results"][0], "algorithm": "\x1b[31m", "bytes": size,
     "time_us": {"p50": 1e6 / (1 + size)}, "median_interval": None} for size in (8, 1024)]
 document["status"] = "running"
 json.dump(document, open("predicted", "w"))
 PYTHON
 cctest guidelines odd
-check_status 0
+check_status 2
 check_says 'odd has no line with a time and right data: nothing of it is compared$'
+check_says '^cctest: nothing was compared: give the JSON of runs'
+cctest guidelines odd run half
+check_says '^cctest: half: 11 of its 12 lines have no time, wrong data or fields that make no sense: they are not compared$'
+rm half
 cctest guidelines predicted # has no intervals, and its names are not for a terminal
 check_status 4
 check_says 'predicted is of a run that had not ended'

@@ -179,6 +179,22 @@ if [ "$(nproc)" -ge 2 ]; then
     check_says '^cctest: the cores moved while the model other.json was made' "$err"
 fi
 
+# No bytes are a size. Ranks that share cores by the model, and a model that knows nothing of combining: said.
+cctest predict allreduce -a ring --np 4 --model local -b 0 -e 16 --step-bytes 8 --json none.json
+check_status 0
+check_json none.json '[r["bytes"] for r in d["results"]] == [0, 8, 16]'
+sed 's/"cores": 4096/"cores": 2/' local >two
+cctest predict barrier --shape 2x3 --model two
+check_says ': nothing has run; ranks share the 2 cores of a host, by the model$' "$out"
+cctest predict barrier --shape 3x2 --model two
+check_says ': nothing has run$' "$out"
+sed 's/"combine": \[.*\], "links"/"combine": [], "links"/' local >uncombined
+cctest predict barrier,allgather --np 2 --model uncombined
+check_status 0
+cctest predict allreduce --np 2 --model uncombined
+check_status 2
+check_says '^cctest: the model has no costs of combining elements, as allreduce needs' "$err"
+
 # Bad input: one sentence, nothing is started.
 refused() { # refused SENTENCE ARGUMENT...
     cctest "${@:2}"
@@ -206,6 +222,8 @@ json.dump(d, open("edited", "w"))' "$2"
 }
 edited 'model.cores is no number from 1 to 65536' 'm["cores"] = 0'
 edited 'model.cores is missing' 'del m["cores"]'
+edited 'model.cores is no whole number' 'm["cores"] = 2.5'
+edited 'model.host has a control character' 'm["host"] = "a\nb"'
 edited 'model.links\[0\].rail is no text' 'm["links"][0]["rail"] = 7'
 edited 'model.links\[0\].rail is of a link within a host' 'm["links"][0]["rail"] = "mlx5_0:1"'
 edited 'model.links\[1\].distance is that of another link of tcp' 'm["links"] *= 2'

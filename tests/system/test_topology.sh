@@ -166,6 +166,30 @@ cctest predict allreduce --np 4 --model model --place cyclic
 check_status 2
 check_says '^cctest: --place says where ranks sit on a topology: give --topology, too' "$err"
 
+printf 's1: n[1-4]\ns2: n[5-8]\n' >apart.conf
+refused "apart.conf names 2 switches and none that connects them: add a line such as 'SwitchName=spine Switches=s1,s2'" apart.conf
+# What is read is not written over.
+printf 'SwitchName=s1 Nodes=n[1-5]\n' >one.conf
+printf '4\n3\n2\n1\n0\n' >order
+for option in json csv svg; do
+    refused "^cctest: --$option names ./one.conf, which --topology reads" one.conf:ranks=1 "--$option" ./one.conf
+    refused "^cctest: --$option names order, which --place reads" one.conf --place order "--$option" order
+done
+cctest predict allreduce --np x --topology one.conf:ranks=1 --place order --json one.conf
+check_status 2
+check "files that are read stay" test "$(cat one.conf order)" = "$(printf 'SwitchName=s1 Nodes=n[1-5]\n4\n3\n2\n1\n0')"
+
+# ---- what auto picks, and pictures ----
+
+cctest predict allreduce,barrier --np 4 --topology one.conf --model model -b 0 -e 64K -f 8 --json auto.json
+check_status 0
+check_says '^# auto picks ' "$out"
+check_json auto.json '[r["bytes"] for r in d["results"] if r["collective"] == "allreduce"] == [0, 4, 32, 256, 2048, 16384]'
+placed allreduce ring 5 one.conf 1K --svg -
+check_status 0
+check "the picture alone is on standard output" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$out"
+check_says '^# congestion factor ' "$err"
+
 # ---- the order of a run's rings ----
 
 cctest allreduce,allgather,reduce_scatter,alltoall -a ring:order=auto,ring-bidir:order=auto --np 5 -b 100 -e 100K -f 32 -n 3 -v

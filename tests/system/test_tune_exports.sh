@@ -23,6 +23,10 @@ cells += [cell("allgather", 4, 16384, ("pat", 5), ("bruck:radix=2", 6), ("ring",
 json.dump({"schema": 1, "version": "0.1.0", "command": "tune", "machine": {}, "options": {"protocol": "auto"}, "cells": cells},
           open("tuned", "w"))
 PYTHON
+cctest tune alltoall --tuning tuned --ompi rules
+check_status 2
+check_says "^cctest: tune --tuning writes the winners of all collectives of tuned: leave 'alltoall' out" "$err"
+check "nothing is written" test ! -e rules
 cctest tune --tuning tuned --ompi rules --mpich mpich.json --nccl nccl.csv
 check_status 0
 check_silent . "$out"

@@ -149,7 +149,9 @@ static void test_files_refused(void **state)
     file_refused("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n2\n",
                  ", line 2: host n2 is behind switch a already (line 1)");
     file_refused("SwitchName=a Nodes=n1,n1\n", ", line 1: host n1 is behind switch a already");
-    file_refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n", ": there is no way from b to a");
+    file_refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n",
+                 " names 2 switches and none that connects them");
+    file_refused("a: n1\nb: n2\nc: n3\nSwitchName=top Switches=a,b\n", ": there is no way from c to a");
     file_refused("SwitchName=a Nodes=n1 LinkSpeed=fast\n", ", line 1: 'fast' is no LinkSpeed");
     file_refused("<topology version='2.0'><object/>", " is no topology that hwloc reads");
     file_refused("<system>\n<cpu numaid='0'>\n</system>", ":3: this is no XML: ");
@@ -159,6 +161,10 @@ static void test_files_refused(void **state)
                  ":2: ");
     file_refused(NODE("", "\n" GPU("0", "0", "\n<nvlink target='0' count='1'/>")),
                  ":3: <nvlink> leads to its own GPU");
+    file_refused(NODE("", "\n" GPU("0", "0", "") "\n" GPU("1", "0", "")),
+                 ":3: <gpu> has the dev= of another GPU");
+    file_refused(NODE("", "\n" GPU("0", "0", "") "\n" GPU("0", "1", "")),
+                 ":3: <gpu> has the busid= of another GPU");
     static const char *const places[][2] = {
         {"0\n1\n", " has places for 2 ranks, and these are 3"},
         {"0\n1\n2\n3\n", ", line 4: '3' is the place of a rank that there is not"},
