@@ -102,12 +102,9 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
         fprintf(out, "  %-36s %10d %12.1f %% %12.1f %%\n", name, it->count, 100 * median,
                 100 * most);
     }
-    const struct link_model *moved = model_link_moved(model);
-    if (moved)
-        fprintf(out,
-                "# %s, %s: a cache line took %.0f ns from core to core in one job, and %.0f in another, so "
-                "the cores moved, most likely, as a virtual machine's may: pin them, or run fit again\n",
-                moved->transport, distance_names[moved->distance], moved->core.least, moved->core.most);
+    char moved[MODEL_MOVED_TEXT_MOST];
+    if (model_moved_text(model, moved))
+        fprintf(out, "# %s; pin the CPUs of a virtual machine, or run fit again\n", moved);
     if (status == STATUS_OK && job->output) {
         json_t *document = model_json(model, residuals);
         status = document ? json_put(document, job->output, NULL)

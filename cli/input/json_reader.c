@@ -3,15 +3,13 @@
  */
 #include "cli/input/json_reader.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-
-#define CONTROLS                                                                                   \
-    "\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177"
 
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
 {
@@ -65,6 +63,13 @@ bool json_reader_bool(struct json_reader *reader, const json_t *object, const ch
     return json_is_true(value);
 }
 
+static bool has_control(const char *text)
+{
+    while (*text && !iscntrl((unsigned char)*text))
+        text++;
+    return *text;
+}
+
 void json_reader_text(struct json_reader *reader, const json_t *object, const char *key, char *text,
                       size_t size)
 {
@@ -74,7 +79,7 @@ void json_reader_text(struct json_reader *reader, const json_t *object, const ch
         return;
     if (!json_is_string(value) || json_string_length(value) >= size)
         json_reader_fail(reader, key, "is no text of fewer than %zu bytes", size);
-    else if (strcspn(json_string_value(value), CONTROLS) < json_string_length(value))
+    else if (has_control(json_string_value(value)))
         json_reader_fail(reader, key, "has a control character");
     else
         memcpy(text, json_string_value(value), json_string_length(value) + 1);

@@ -3,6 +3,7 @@
  */
 #include "cli/model/model_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,18 @@ enum status model_document_read(const char *path, const json_t *document, struct
     return STATUS_OK;
 }
 
+const char *model_moved_text(const struct model *model, char to[MODEL_MOVED_TEXT_MOST])
+{
+    const struct link_model *moved = model_link_moved(model);
+    if (!moved)
+        return NULL;
+    snprintf(to, MODEL_MOVED_TEXT_MOST,
+             "the cores moved, most likely: over %s, %s, a cache line took %.0f ns from core to core in one "
+             "job, and %.0f in another",
+             moved->transport, distance_names[moved->distance], moved->core.least, moved->core.most);
+    return to;
+}
+
 enum status model_read(const char *path, struct model **made)
 {
     json_t *document;
@@ -178,11 +191,9 @@ enum status model_read(const char *path, struct model **made)
     if (status == STATUS_OK)
         status = model_document_read(path, document, made);
     json_decref(document);
-    const struct link_model *moved = status == STATUS_OK ? model_link_moved(*made) : NULL;
-    if (moved)
-        say("the cores moved while the model %s was made, most likely: over %s a cache line took %.0f ns from "
-            "core to core in one job, and %.0f in another; cctest fit makes it again",
-            path, moved->transport, moved->core.least, moved->core.most);
+    char moved[MODEL_MOVED_TEXT_MOST];
+    if (status == STATUS_OK && model_moved_text(*made, moved))
+        say("while the model %s was made %s; cctest fit makes it again", path, moved);
     return status;
 }
 

@@ -88,14 +88,19 @@ static enum status settle_input(const struct output *output, const struct output
                 output->option, output->path, input->option);
 }
 
+/* The file of --topology, which may stand before keys; NULL: it names a family. */
+static const char *topology_file(const char *text, char file[PATH_MAX])
+{
+    return text && topology_reads(text, file, PATH_MAX) ? file : NULL;
+}
+
 bool command_line_reads(const struct command_line *line, const char *path)
 {
     static const char *const inputs[] = {"profile", "baseline", "switches", "counts",
                                          "split",   "tuning",   "model",    "place"};
-    const struct argument *topology = command_line_argument(line, "topology");
     char file[PATH_MAX];
-    bool reads = topology->source > SOURCE_DEFAULT &&
-                 topology_reads(topology->text, file, sizeof file) && outputs_are_one(path, file);
+    const char *topology = topology_file(command_line_argument(line, "topology")->text, file);
+    bool reads = topology && outputs_are_one(path, topology);
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const struct argument *input = command_line_argument(line, inputs[i]);
         reads |= input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
@@ -110,7 +115,7 @@ enum status outputs_settle(const struct command_line *line, const struct job *jo
 {
     const struct accept_options *accept = &job->accept;
     const struct split_spec *split = &job->split;
-    char topology[PATH_MAX];
+    char file[PATH_MAX];
     const struct output outputs[] = {{"json", job->json},
                                      {"csv", job->csv},
                                      {"samples", job->samples},
@@ -132,10 +137,7 @@ enum status outputs_settle(const struct command_line *line, const struct job *jo
                                     {"counts", job->counts_text},
                                     {"tuning", job->tuned ? job->tuned->path : NULL},
                                     {"model", job->model},
-                                    {"topology", job->topology && topology_reads(job->topology, topology,
-                                                                                 sizeof topology)
-                                                     ? topology
-                                                     : NULL},
+                                    {"topology", topology_file(job->topology, file)},
                                     {"place", job->place},
                                     {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const char *list = command_line_argument(line, "algorithm")->text;

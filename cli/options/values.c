@@ -345,8 +345,7 @@ static enum status file_read(const struct argument *argument, struct job *job)
 {
     const char *text = argument->text;
     if (*text == '\0')
-        return argument_refuse(argument, "is empty",
-                               "give a file's name");
+        return argument_refuse(argument, "is empty", "give a file's name");
     if (text[0] == '-' && text[1] != '\0')
         return argument_refuse(
             argument, "looks like an option",

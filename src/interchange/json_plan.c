@@ -427,12 +427,12 @@ static enum status problem_read(struct place *place, const json_t *object)
     enum status status = number_read(place, object, "ranks", REQUIRED, FILE_RANKS_MOST, &ranks);
     if (status == STATUS_OK)
         status = number_read(place, object, "count", REQUIRED, COUNT_MOST, &count);
+    if (status == STATUS_OK && (ranks == 0 || count == 0))
+        return refuse(place, "it is for no ranks, or no elements");
     if (status == STATUS_OK)
-        status = number_read(place, object, "root", 0, ranks > 0 ? ranks - 1 : 0, &root);
+        status = number_read(place, object, "root", 0, ranks - 1, &root);
     if (status != STATUS_OK)
         return status;
-    if (ranks == 0 || count == 0)
-        return refuse(place, "it is for no ranks, or no elements");
     problem->ranks = (int)ranks;
     problem->count = (size_t)count;
     problem->root = problem->collective->rooted ? (int)root : 0;
