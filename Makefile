@@ -1,6 +1,8 @@
 # cctest - build, test, install.
 #
-#   make                build ./cctest                       make check     run the tests
+#   make                build ./cctest                       make check     the tests that a change needs first
+#   make check-deep     sanitizers, stand-ins, faults, hosts, Slurm, RDMA (scripts/setup --tests --rdma)
+#   make check-night    hours: the whole catalogue of algorithms over everything, campaigns, fuzzing, mutants (SEED=1)
 #   make check-rdma     the tests that need RDMA devices, in virtual machines (scripts/setup --rdma)
 #   make check-cuda     what only a GPU can show, in at most 9 minutes (CHECK_CUDA=build/check-cuda: the report's folder)
 #   make install        PREFIX=/usr/local, DESTDIR=          make clean
@@ -39,6 +41,14 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 
 CFLAGS ?= -O2 -g
+# All cores compile, and ccache helps where it is installed, from a folder that `make clean` removes.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+ccache := $(if $(filter ccache,$(CC) $(CXX)),,$(addsuffix $(subst ,, ) ,$(shell command -v ccache)))
+export CCACHE_DIR ?= $(CURDIR)/build/ccache
+export CCACHE_NOHASHDIR := yes
+export CCACHE_DEPEND := yes
 defines := -D_GNU_SOURCE -DCCTEST_VERSION='"$(VERSION)"' -Isrc -I.
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
             -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wno-unknown-warning-option \
@@ -61,6 +71,11 @@ library := $(BUILD)/libcctest.a
 libraries := -Wl,-Bstatic -lhwloc -ljansson -lsodium -lexpat -Wl,-Bdynamic -ludev -lm -ldl -pthread
 
 ifeq ($(filter clean uninstall,$(MAKECMDGOALS)),)
+# Without a compiler, no header would be found.
+compiler_fault := $(shell said=$$(: | $(CC) $(CPPFLAGS) -E - 2>&1 >/dev/null) || echo "status $$?: $$said")
+ifneq ($(compiler_fault),)
+$(error cannot run the compiler '$(strip $(CC) $(CPPFLAGS))': $(compiler_fault); scripts/setup installs gcc, CC=NAME takes another)
+endif
 missing := $(shell for header in hwloc.h jansson.h sodium.h expat.h; do \
     echo "$(hash)include <$$header>" | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || echo $$header; done)
 ifneq ($(missing),)
@@ -138,13 +153,17 @@ left_out += $(filter-out %/absent.c,$(wildcard src/*/cuda/*.c)) \
     $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c))
 endif
 
-tests := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/transport/*.c))
+# The tests of a folder are one program, in which each file's main() has the file's name: build/tests/unit/base/run test_size.
+# A test that replaces a function or a table of the library, or of the C library, is a program of its own, as its head says.
+units := $(sort $(dir $(wildcard tests/unit/*/*.c)))
+replacing := $(shell grep -l '^ \* tier: .*; program: own' tests/*/*.c tests/*/*/*.c)
+tests := $(units:%=$(BUILD)/%run) $(BUILD)/tests/transport/run $(patsubst %.c,$(BUILD)/%,$(filter-out tests/verbs/% tests/cuda/%,$(replacing)))
 
 # A libibverbs for tests (tests/verbs/provider.h), which takes the place of transports/verbs/library.o in the archive.
 provider := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/verbs/test_%,$(wildcard tests/verbs/*.c)))
-verbs_programs := $(addprefix $(BUILD)/tests/verbs/,cctest conformance eager peers regions session_end)
+verbs_programs := $(addprefix $(BUILD)/tests/verbs/,cctest transport)
 ifeq ($(verbs_found),yes)
-tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/verbs/test_*.c))
+tests += $(BUILD)/tests/verbs/run $(BUILD)/tests/verbs/test_rdmacm
 over_verbs := $(verbs_programs)
 endif
 
@@ -154,11 +173,10 @@ cuda_device := $(patsubst src/%,$(BUILD)/tests/cuda/device/%.o,$(basename \
     $(patsubst src/vendor/nccl/%.c,$(BUILD)/tests/cuda/device/nccl/%.o,\
     $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c)))
 cuda_runtime := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/cuda/test_% tests/cuda/check_%,$(wildcard tests/cuda/*.c)))
-over_transports := $(addprefix $(BUILD)/tests/cuda/,conformance eager peers processes regions session_end)
-cuda_programs := $(addprefix $(BUILD)/tests/cuda/,cctest contents libnvidia-ml.so.1 nccl/libnccl.so.2 copy elements hooks share) $(over_transports)
+cuda_programs := $(addprefix $(BUILD)/tests/cuda/,cctest libnvidia-ml.so.1 nccl/libnccl.so.2 copy elements hooks share transport)
 both_programs := $(BUILD)/tests/cuda/cctest-verbs
 ifneq ($(shell command -v $(CXX)),)
-tests += $(patsubst %.c,$(BUILD)/%,$(wildcard tests/cuda/test_*.c))
+tests += $(BUILD)/tests/cuda/run $(BUILD)/tests/cuda/test_memory_bus
 over_cuda := $(cuda_programs) $(if $(over_verbs),$(both_programs))
 endif
 # Not for what they depend on: those objects are also parts of the program.
@@ -166,14 +184,21 @@ $(BUILD)/tests/cuda/%: private defines += -Itests/cuda/include
 
 all: $(binary)
 
+# $(call link,OPTIONS,LIBRARIES): links $@ of the objects among its prerequisites, then the archive. The CUDA runtime for tests
+# takes the place of CUDA's.
+define link
+$(call say,LINK,$@)
+$(Q)$(CC) $(filter-out -MMD -MP,$(flags)) $(CFLAGS) $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(2) \
+    $(filter-out $(if $(filter $(cuda_runtime),$^),$(cudart)),$(libraries))
+endef
+
 $(binary): $(objects)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(libraries)
+	$(call link)
 
 $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(ccache)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Rebuilds pmix.o when PMIx is installed or removed.
 $(BUILD)/pmix.is: FORCE
@@ -206,21 +231,36 @@ endif
 $(library): $(filter-out $(BUILD)/cli/main.o,$(objects))
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
+test_programs := $(units:%=$(BUILD)/%run) $(addprefix $(BUILD)/tests/,transport/run verbs/run verbs/transport cuda/run cuda/transport)
+shared_tests := $(filter-out $(replacing),$(wildcard tests/unit/*/*.c tests/transport/*.c tests/verbs/test_*.c tests/cuda/test_*.c))
+shared_objects := $(shared_tests:%.c=$(BUILD)/%.o)
+$(shared_objects): flags += -Wno-missing-prototypes
+$(shared_objects): private defines += -Dmain=$(basename $(@F))_main
+
+# Links again when a test comes or goes. None defines anything but its main(): it would take the place of a function for all.
+$(BUILD)/tests.is: FORCE
+	$(Q)mkdir -p $(@D) && echo '$(shared_tests)' | cmp -s - $@ || echo '$(shared_tests)' >$@
+names = $(basename $(notdir $(filter $(shared_objects),$^)))
+$(test_programs): tests/main.c $(BUILD)/tests.is $(library)
+	$(Q)! nm -g --defined-only $(filter $(shared_objects),$^) | grep -E ' [A-VX-Z] ' | grep -v '_main$$' || \
+	    { echo "$@: a test that replaces these functions needs 'program: own' in its head"; exit 1; }
+	$(call link,-DTESTS='$(foreach name,$(names),TEST($(name)))' $<,-lcmocka)
+$(foreach folder,$(units) tests/transport/ tests/verbs/ tests/cuda/,$(eval \
+    $(BUILD)/$(folder)run: $(filter $(BUILD)/$(folder)%,$(shared_objects))))
+$(BUILD)/tests/verbs/run $(BUILD)/tests/verbs/transport $(BUILD)/tests/verbs/test_rdmacm: $(provider)
+$(BUILD)/tests/cuda/run $(BUILD)/tests/cuda/transport $(BUILD)/tests/cuda/test_memory_bus: $(cuda_device) $(cuda_runtime)
+$(BUILD)/tests/cuda/run $(BUILD)/tests/cuda/test_memory_bus: $(BUILD)/tests/cuda/kernels_for_test.o $(BUILD)/tests/cuda/header.is
+# The tests of transports, whose ranks are threads, over the provider; they and those of a kind of memory, over the runtime.
+$(BUILD)/tests/verbs/transport: $(patsubst %,$(BUILD)/tests/transport/%.o,conformance eager peers regions session_end)
+$(BUILD)/tests/cuda/transport: $(BUILD)/tests/unit/dataplane/test_contents.o \
+    $(patsubst %,$(BUILD)/tests/transport/%.o,conformance eager peers processes regions session_end)
+
+# A test that is a program of its own.
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) -lcmocka $(libraries)
-
-$(BUILD)/tests/verbs/%: $(BUILD)/tests/verbs/%.o $(provider) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
-
-$(BUILD)/tests/cuda/%: $(BUILD)/tests/cuda/%.o $(cuda_runtime) $(BUILD)/tests/cuda/kernels_for_test.o $(BUILD)/tests/cuda/header.is $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) -lcmocka $(filter-out $(cudart),$(libraries))
-$(BUILD)/tests/cuda/test_memory_bus $(BUILD)/tests/cuda/test_wires: $(cuda_device)
+	$(call link,,-lcmocka)
 
 # Kernels, and the files that use CUDA, once more: for the runtime for tests.
-on_cpu = $(CXX) -x c++ -std=c++17 -fno-exceptions -fno-rtti -include tests/cuda/include/device_host.h \
+on_cpu = $(ccache)$(CXX) -x c++ -std=c++17 -fno-exceptions -fno-rtti -include tests/cuda/include/device_host.h \
     $(filter-out -std=% %-prototypes -Werror,$(flags)) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o
 $(BUILD)/tests/cuda/%.o: tests/cuda/%.cu
 	$(call say,CXX,$<)
@@ -233,11 +273,11 @@ $(BUILD)/tests/cuda/device/%.o: src/%.cu
 $(BUILD)/tests/cuda/device/%.o: src/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(ccache)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/tests/cuda/device/nccl/%.o: src/vendor/nccl/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(ccache)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 # An NCCL for tests (tests/cuda/nccl/standin.h), which the program loads. It calls the runtime in the program.
 nccl_standin := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/check_header.c,$(wildcard tests/cuda/nccl/*.c)))
 $(nccl_standin): flags += -fPIC
@@ -249,16 +289,12 @@ $(BUILD)/tests/cuda/nccl/header.is: $(wildcard tests/cuda/nccl/*.[ch]) src/vendo
 $(BUILD)/tests/cuda/nccl/libnccl.so.2: $(nccl_standin) $(BUILD)/tests/cuda/nccl/header.is
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -shared -o $@ $(nccl_standin)
-# The tests of a kind of memory, and the program, with that runtime.
-$(BUILD)/tests/cuda/contents: $(BUILD)/tests/unit/test_contents.o $(cuda_device) $(cuda_runtime) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) -lcmocka $(filter-out $(cudart),$(libraries))
-$(over_transports): $(BUILD)/tests/cuda/%: $(BUILD)/tests/transport/%.o $(cuda_device) $(cuda_runtime) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) -lcmocka $(filter-out $(cudart),$(libraries))
-$(BUILD)/tests/cuda/cctest: $(BUILD)/cli/main.o $(cuda_device) $(cuda_runtime) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
+# The program with that runtime; with it and the provider, whose NICs reach the runtime's device memory; with the provider.
+$(BUILD)/tests/cuda/cctest $(both_programs): $(BUILD)/cli/main.o $(cuda_device) $(cuda_runtime) $(library)
+	$(call link,-rdynamic)
+$(BUILD)/tests/verbs/cctest: $(BUILD)/cli/main.o $(library)
+	$(call link)
+$(both_programs) $(BUILD)/tests/verbs/cctest: $(provider)
 
 # The NVML for tests, as what the program loads.
 $(BUILD)/tests/cuda/libnvidia-ml.so.1: $(wildcard tests/cuda/nvml*.[ch]) src/device/nvml/nvml.h
@@ -266,19 +302,12 @@ $(BUILD)/tests/cuda/libnvidia-ml.so.1: $(wildcard tests/cuda/nvml*.[ch]) src/dev
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(flags)) $(defines) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -pthread
 
-# The program with that runtime and the provider, whose NICs reach the runtime's device memory.
-$(BUILD)/tests/cuda/cctest-verbs: $(BUILD)/cli/main.o $(cuda_device) $(cuda_runtime) $(provider) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
-
 # Programs of `make check-cuda`: over that runtime, and over CUDA's.
 cuda_check := $(addprefix $(BUILD)/tests/cuda/check/,copy elements hooks share)
 $(addprefix $(BUILD)/tests/cuda/,copy elements hooks share): $(BUILD)/tests/cuda/%: $(BUILD)/tests/cuda/check/%.o $(cuda_device) $(cuda_runtime) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(library) $(filter-out $(cudart),$(libraries))
+	$(call link)
 $(cuda_check): $(BUILD)/tests/cuda/check/%: $(BUILD)/tests/cuda/check/%.o $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(libraries)
+	$(call link)
 
 cuda_headers := $(firstword $(filter-out -isystem,$(cuda_include)))
 nvml_header := $(if $(cuda_headers),$(shell grep -ls 'define NVML_API_VERSION *1[3-9]' $(cuda_headers)/nvml.h))
@@ -293,15 +322,6 @@ $(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runt
 	    -include $(nvml_header) -fsyntax-only tests/cuda/check_nvml.c src/device/nvml/nvml.c)
 	$(Q)touch $@
 
-# The program and the tests of transports, with their ranks as threads of one process, which the provider joins.
-$(BUILD)/tests/verbs/cctest: $(BUILD)/cli/main.o $(provider) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) $(libraries)
-
-$(filter-out %/cctest,$(over_verbs)): $(BUILD)/tests/verbs/%: $(BUILD)/tests/transport/%.o $(provider) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(provider) $(library) -lcmocka $(libraries)
-
 # What an earlier build left is removed where this one leaves it out: system tests run what they find.
 over-verbs: $(over_verbs)
 	$(if $(over_verbs),,$(Q)rm -f $(verbs_programs) $(both_programs))
@@ -311,14 +331,37 @@ over-cuda: $(over_cuda)
 
 tests: $(tests) over-verbs over-cuda $(binary)
 
-# Test programs, then scripts that run the real binary; test_sanitizers.sh makes its own builds.
+# The tiers of tests/README.md. Sanitizers' builds have programs for the tests that run with them.
+run_tests := $(Q)MAKEFLAGS= tests/run -j --build $(BUILD)
+sanitized := +$(Q)$(MAKE) --no-print-directory CFLAGS='-O1 -g'
 check: tests
-	$(Q)CCTEST=$(abspath $(binary)) tests/run $(tests) $(wildcard tests/system/test_*.sh)
+	$(run_tests) --tier check
 
-# Boots machines with RDMA devices in software; says so if that takes longer than 18 minutes. SIW=yes: iWARP, too.
-rdma_tests := $(filter-out $(if $(filter yes,$(SIW)),,%/test_iwarp.sh),$(wildcard tests/rdma/test_*.sh))
+check-deep: tests sanitizers
+	$(run_tests) --tier deep 'address-undefined:unit/*' 'address-undefined:transport/*' 'thread:transport/*' thread:unit/run/test_node_barrier \
+	    thread:unit/dataplane/test_step_threads
+
+sanitizers:
+	$(sanitized) SAN=address,undefined tests fuzzers
+	$(sanitized) SAN=thread threads
+# ThreadSanitizer is for what runs ranks as threads, and for units whose threads order nothing but by what they test.
+threads: $(binary) over-verbs over-cuda $(addprefix $(BUILD)/tests/,transport/run transport/refusals unit/run/run unit/dataplane/run)
+
+# The whole catalogue where the basis runs by day, and what goes on for longer. Without a SEED, that of a campaign is new each day.
+catalogue := $(addprefix system/,$(notdir $(shell grep -lE 'basis|TEST_CATALOGUE' tests/system/test_*.sh)))
+check-night: export TEST_CATALOGUE := all
+check-night: export TEST_LIMIT := 14400
+check-night: export CAMPAIGN := --runs 300 --seed $(or $(SEED),$(shell date +%Y%m%d))
+check-night: export ACCEPT_CAMPAIGN := $(CAMPAIGN)
+check-night:
+	$(Q)failed=0; for goal in night-tests fuzz "mutants MUTANTS='--part $$(date +%u)/7'"; do \
+	    eval "$(MAKE) --no-print-directory $$goal" || failed=1; done; exit $$failed
+night-tests: tests sanitizers
+	$(run_tests) --tier night 'rdma/*' 'unit/algorithms/*' $(catalogue) system/test_campaign.sh system/test_accept_campaign.sh
+
+# Boots machines with RDMA devices in software. SIW=yes: iWARP, too.
 check-rdma: tests
-	$(Q)CCTEST=$(abspath $(binary)) TEST_LIMIT=400 TEST_TOTAL=1100 tests/run $(rdma_tests)
+	$(run_tests) 'rdma/*'
 
 # What only a GPU can show (tests/cuda/check/run), over the stand-in where there is none. It builds by itself.
 CHECK_CUDA ?= build/check-cuda
@@ -336,8 +379,8 @@ accept-campaign: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) ACCEPT_CAMPAIGN='--runs $(RUNS) --seed $(SEED) $(KINDS:%=--kind %)' tests/system/test_accept_campaign.sh
 
 # Decisions of `cctest accept` only; 4,096 hosts take most of the time.
-fleets: $(BUILD)/tests/unit/test_screening_fleets
-	$(Q)$< $(or $(FLEETS),100)
+fleets: $(BUILD)/tests/unit/accept/run
+	$(Q)$< test_screening_fleets $(or $(FLEETS),100)
 
 culprit: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) tests/system/test_culprit.sh $(or $(CULPRIT),20)
@@ -348,8 +391,7 @@ fuzzers := $(patsubst %.c,$(BUILD)/%,$(filter-out %/common.c %/driver.c $(if $(v
 $(BUILD)/tests/fuzz/driver.o: flags := $(filter-out -fsanitize-coverage=%,$(flags))
 
 $(fuzzers): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(fuzz_shared) $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(if $(libfuzzer),-fsanitize=fuzzer) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(libraries)
+	$(call link,$(if $(libfuzzer),-fsanitize=fuzzer))
 
 fuzzers: $(fuzzers)
 
@@ -396,8 +438,7 @@ tuned: $(binary)
 
 # Programs for studies, without cmocka.
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(library)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(libraries)
+	$(call link)
 
 scale: $(binary) $(BUILD)/tests/bench/scale
 	$(Q)tests/bench/scale.py --cctest $(abspath $(binary)) --program $(BUILD)/tests/bench/scale $(SCALE)
@@ -419,7 +460,7 @@ clean:
 	rm -rf $(filter-out build/cuda,$(wildcard build/*)) build-* cctest
 
 -include $(objects:.o=.d) $(provider:.o=.d) $(cuda_runtime:.o=.d) $(cuda_device:.o=.d) $(nccl_standin:.o=.d) $(cuda_check:=.d) \
-    $(BUILD)/tests/cuda/kernels_for_test.d $(tests:=.d) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
+    $(BUILD)/tests/cuda/kernels_for_test.d $(patsubst %.c,$(BUILD)/%.d,$(shared_tests) $(replacing)) $(fuzzers:=.d) $(fuzz_shared:.o=.d)
 
 .SECONDARY:
-.PHONY: FORCE all over-verbs over-cuda tests check check-rdma check-cuda culprit fleets fuzzers fuzz mutants campaign accept-campaign bench bench-rdma against grain fidelity loggopsim rings tuned scale install uninstall clean
+.PHONY: FORCE all over-verbs over-cuda tests check check-deep check-night night-tests sanitizers threads check-rdma check-cuda culprit fleets fuzzers fuzz mutants campaign accept-campaign bench bench-rdma against grain fidelity loggopsim rings tuned scale install uninstall clean

@@ -2,7 +2,7 @@
  * options.c - the rows of the option table, in the order of `--help`.
  *
  * To add an option: a row here, its paragraph in man/cctest.1 (a test compares the two), a field
- * in struct job, and another value of it in tests/unit/test_options_compared.c.
+ * in struct job, and another value of it in tests/unit/cli/test_options_compared.c.
  */
 #include "cli/options/options.h"
 

@@ -99,7 +99,7 @@ struct algorithm {
     int (*partner)(const struct choice *choice, int rank, int ranks);
     bool round_trip; /* an iteration goes there and back: half of its time is reported */
     /* All ranks do the same, with peers that are as far from them (simulate/programs.h), if all blocks
-     * have one length. tests/unit/test_simulator.c shows it of few ranks. */
+     * have one length. tests/unit/predict/test_simulator.c shows it of few ranks. */
     bool alike;
     /* The library that runs it (vendor/vendor.h), of which there is no schedule to see: it is no
      * part of other algorithms, and neither `auto` nor `all` takes it. NULL: it is cctest's own. */

@@ -170,7 +170,7 @@ static enum status messages_pair(struct sim_engine *engine)
         if (send != NONE || recv != NONE)
             return fail(STATUS_ERROR,
                         "the messages from rank %u to rank %u on lane %u do not meet: the algorithm "
-                        "is wrong (tests/unit/test_algorithms finds why)",
+                        "is wrong (tests/unit/algorithms/test_algorithms finds why)",
                         channel->sender, channel->receiver, channel->lane);
         channel->pull_head = channel->send_head;
     }

@@ -1,5 +1,6 @@
 /*
  * test_gpu_meter.c - the facts and the counters of GPUs, over the NVML for tests.
+ * tier: deep; load: cpu1
  */
 #include <setjmp.h>
 #include <stdarg.h>

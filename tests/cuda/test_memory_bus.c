@@ -1,6 +1,7 @@
 /*
  * test_memory_bus.c - whole jobs: a rank's transports learn the PCI address of the GPU that has its
  * buffers, by which they choose a NIC.
+ * tier: deep; load: cpu1; program: own
  */
 #include "../unit/command.h"
 

@@ -1,6 +1,7 @@
 /*
  * test_runtime.c - the stand-in of the CUDA runtime works: devices, memory, failures, other
  * processes.
+ * tier: deep; load: cpu1
  */
 #include <pthread.h>
 #include <sys/socket.h>

@@ -1,6 +1,7 @@
 /*
  * test_runtime_cooperative.c - the stand-in of the CUDA runtime works: cooperative kernels, whose
  * threads wait for each other and for other kernels.
+ * tier: deep; load: cpu1
  */
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 /*
  * test_runtime_cooperative_rules.c - rules of the stand-in for cooperative kernels, each with what
  * breaks it and the sentence that ends it.
+ * tier: deep; load: cpu1
  */
 #include "meeting.h"
 #include "rules.h"

@@ -1,6 +1,7 @@
 /*
  * test_runtime_fabric.c - memory of the stand-in that has fabric handles: its functions, and what
  * other processes do with the handles. test_runtime_fabric_rules.c has the rules.
+ * tier: deep; load: cpu1
  */
 #include <sys/socket.h>
 

@@ -1,6 +1,7 @@
 /*
  * test_runtime_fabric_rules.c - rules of the stand-in for memory with fabric handles, each with
  * what breaks it and the sentence that ends it.
+ * tier: deep; load: cpu1
  */
 #include "fabric_card.h"
 #include "meeting.h"

@@ -1,5 +1,6 @@
 /*
  * test_runtime_graph.c - the stand-in of the CUDA runtime works: graphs of captured work.
+ * tier: deep; load: cpu1
  */
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 /*
  * test_runtime_rules.c - rules of the stand-in, each with what breaks it and the sentence that ends
  * it; and what only a signal shows.
+ * tier: deep; load: cpu1
  */
 #include <sys/prctl.h>
 #include <sys/socket.h>

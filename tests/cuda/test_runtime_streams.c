@@ -1,6 +1,7 @@
 /*
  * test_runtime_streams.c - the stand-in of the CUDA runtime works: copies, kernels, their order in
  * streams, events.
+ * tier: deep; load: cpu1
  */
 
 #include "card.h"

@@ -1,6 +1,7 @@
 /*
  * test_wires.c - garbage on a wire of the cuda transport, which both ranks see, is told with the
  * name of the other end. Rank 0 writes it there itself, in the place of rank 1.
+ * tier: deep; load: cpu1
  */
 #include "transports/cuda/cuda.h"
 

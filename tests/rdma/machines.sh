@@ -77,7 +77,7 @@ machines_up() {
     for machine in "$@"; do
         machine_start "$machine" "$nics" "$@"
         # The end of a cable that connects must find the end that listens.
-        [ $# = 1 ] || await 10 test -S "$machine_state/cable$((nics - 1))-${!#}"
+        [ $# = 1 ] || await 60 test -S "$machine_state/cable$((nics - 1))-${!#}"
     done
     for machine in "$@"; do machine_await "$machine"; done
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: night; load: cpu2
 # `cctest accept` on three machines with two NICs each: it measures a loop through each NIC, also where one is down, and names
 # the NIC whose packets are lost.
 # shellcheck source=tests/system/lib.sh
@@ -8,9 +9,10 @@
 # shellcheck source=tests/rdma/machines.sh
 . "$repository/tests/rdma/machines.sh"
 machines_ready || skip "$machines_missing"
+machine_seconds=1800 # the repetitions below
 machine_cpus=1 # at most two of the three are busy in pairs
 machines_up 2 1 2 3
-RUN_LIMIT=140 hosts_patience=30
+RUN_LIMIT=500 hosts_patience=90
 table=$scratch/0.out
 
 accept() { # accept STATUS OPTION...: on the three hosts; the table is in $table
@@ -37,8 +39,9 @@ check_status 0
 accept '[014]' --stages inventory,pairs:8
 check_says '^  pairs +partly .*[01] of 3 rounds fit into its time' "$table"
 
-# What emulated CPUs can keep up with, so that hosts are alike. Few and long waits, since a link of this rate answers late.
-patience=(-x verbs:timeout=16:retry=2)
+# What emulated CPUs can keep up with, so that hosts are alike. A NIC's packets of both directions, and those that it sends
+# again, queue at this rate: a MiB takes 0.35 s, and its acknowledgement comes behind it. timeout=18 is a second.
+patience=(-x verbs:timeout=18:retry=2)
 for machine in 1 2 3; do
     machine_run "$machine" sh -c 'for nic in eth0 eth1; do tc qdisc add dev $nic root netem rate 24mbit || exit; done'
     check_status 0

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu2
 # The tests of transports over verbs, in each of its ways to connect and to notice data, on a machine with an RDMA device.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/../system/lib.sh"
@@ -17,7 +18,7 @@ for way in poll=cq poll=memory connect=rdmacm; do
     esac
     for program in "${programs[@]}"; do
         export TEST_TRANSPORT="verbs:$way"
-        TEST_SECONDS=60 RUN_LIMIT=200 run "${as[@]}" "$repository/build/tests/transport/$program"
+        TEST_SECONDS=60 RUN_LIMIT=200 run "${as[@]}" "$repository/build/tests/transport/run" "$program"
         check_status 0 "$program over verbs:$way"
         check_silent '^\[ +SKIPPED' "$out"
         passed=$((passed + $(cat "$out" "$err" | grep -c '^\[ *OK')))

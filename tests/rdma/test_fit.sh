@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: night; load: cpu2
 # `cctest fit` over verbs on two machines with two NICs each, of which the second one is slow: the model has a link for each
 # rail, and predicts a run over either.
 # shellcheck source=tests/system/lib.sh

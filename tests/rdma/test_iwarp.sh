@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: night; load: cpu2
 # iWARP (siw) on machines: queue pairs are connected by librdmacm, the end that has connected sends first, and a SEND takes
 # the place of immediate data. SIW=yes builds the device's module.
 # shellcheck source=tests/system/lib.sh

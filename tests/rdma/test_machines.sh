@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: night; load: cpu2
 # The machines themselves: output and exit status come out of them, and the RDMA tools of others work there, so that a
 # failure of another test is one of cctest.
 # shellcheck source=tests/system/lib.sh
@@ -24,9 +25,9 @@ run "${as[@]}" printf '%s|' "it's" '$HOME' ''
 check "arguments: $(<"$out")" test "$(<"$out")" = "it's|"'$HOME||'
 value='two words' run "${as[@]}" sh -c 'echo "$value"'
 check "the environment: $(<"$out")" test "$(<"$out")" = "two words"
-RUN_LIMIT=2 run "${as[@]}" sleep 61.5
+RUN_LIMIT=2 run "${as[@]}" sleep 999.5
 check_status 124
-check "its command ends with it" await 5 sh -c '! "$@"' not "${as[@]}" pgrep -f 'sleep 61.5'
+check "its command ends with it" await 60 sh -c '! "$@"' not "${as[@]}" pgrep -f 'sleep 999.5'
 run "${as[@]}" touch "$repository/x"
 check_status 1 "the host's files cannot be changed"
 
@@ -37,7 +38,7 @@ perf() {
     local words=("${@:2}" -d "rxe$1" -x 1 -F)
     machine_as 1
     start server "${as[@]}" "${words[@]}"
-    check "the server listens" await 10 machine_on 1 sh -c "ss -ltn | grep -q :18515"
+    check "the server listens" await 60 machine_on 1 sh -c "ss -ltn | grep -q :18515"
     machine_as 2
     run "${as[@]}" "${words[@]}" "10.7$((7 + $1)).0.1"
     check_status 0

@@ -5,9 +5,12 @@
 set -u
 export LC_ALL=C
 unset NO_COLOR CUDA_VISIBLE_DEVICES CUDA_STANDIN NVML_STANDIN "${!NCCL_@}" "${!CCTEST_@}" # settings of the caller are not part of the tests
-CCTEST=$(realpath -e -- "${CCTEST:-$(dirname -- "$0")/../../cctest}") || exit 1
 # shellcheck disable=SC2034 # for the tests
 repository=$(realpath -e -- "$(dirname -- "$0")/../..")
+# The folder of the build that is tested. tests/run gives it to scripts that run with several ("builds: plain thread" in their head).
+build=${TEST_BUILD:-build}
+[[ $build = /* ]] || build=$repository/$build
+CCTEST=$(realpath -e -- "${CCTEST:-$([ -n "${TEST_BUILD:-}" ] && echo "$build" || echo "$repository")/cctest}") || exit 1
 script=$(realpath -e -- "$0") # a test may leave its folder
 # shellcheck disable=SC2034 # for the tests; `make check CC="ccache gcc"` gives two words
 read -ra compiler <<<"${CC:-gcc}"
@@ -88,7 +91,7 @@ finish() {
 # run COMMAND...: output to $out and $err, exit status to $status. Kills a command that hangs (124).
 run() {
     ran=("$@")
-    timeout --kill-after=2 "${RUN_LIMIT:-60}" "$@" >"$out" 2>"$err" </dev/null
+    timeout --kill-after=2 "${RUN_LIMIT:-120}" "$@" >"$out" 2>"$err" </dev/null
     status=$?
     keep_json "$out"
     while shift; do
@@ -102,7 +105,7 @@ start() {
     local name=$1
     shift
     ran=("$@")
-    timeout -k 2 "${RUN_LIMIT:-60}" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
+    timeout -k 2 "${RUN_LIMIT:-120}" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
     pids[$name]=$!
 }
 
@@ -167,6 +170,19 @@ for c in json.load(sys.stdin)["collectives"]:
               a["ranks"].replace(" ", "-"))'
 }
 
+# The collectives, one a line.
+basis_collectives() { sed -n 's/^BASIS("\([^"]*\)".*/\1/p' "$repository/tests/basis.def" | uniq; }
+
+# basis COLLECTIVE: its algorithms in tests/basis.def, for -a. They need several groups of equal size: give --shape, if only 5x1.
+# TEST_CATALOGUE=all: all of the catalogue, for the night.
+basis() {
+    [ "${TEST_CATALOGUE:-}" != all ] || { echo all && return; }
+    sed -n "s/^BASIS(\"$1\", \"\(.*\)\")/\1/p" "$repository/tests/basis.def" | paste -sd,
+}
+
+# "--np RANKS --shape SHAPE" of a shape: 2x3 has 6 ranks.
+in_groups() { echo "--np $((${1/x/*})) --shape $1"; }
+
 # Those that are here and move memory of the host.
 transports() {
     json_of info | python3 -c '
@@ -207,13 +223,11 @@ build_other() {
     return $status
 }
 
-# build_sanitized SANITIZERS GOAL...: makes the goals with them, in a folder build-SANITIZERS. Ends the test if that fails.
-build_sanitized() {
-    ran=(make "SAN=$1")
-    make -s -C "$repository" "SAN=$1" CFLAGS='-O1 -g' -j2 "${@:2}" >"$out" 2>"$err"
-    status=$?
-    check_status 0 "make SAN=$1 ${*:2}"
-    [ $status = 0 ] || finish
+# Sets $stranger to what makes a command run as a user of no other test, so that nothing else counts for its limits.
+another_user() {
+    stranger_id=$((200000 + SRANDOM % 100000))
+    # shellcheck disable=SC2034 # for the tests
+    stranger=(setpriv --reuid "$stranger_id" --regid "$stranger_id" --clear-groups)
 }
 
 # Sets $port to a free one.

@@ -80,11 +80,11 @@ slurm_up() {
     slurm_start munged --foreground --force --num-threads=2 --key-file="$slurm_state/munge/key" \
         --socket="$slurm_state/munge/socket" --pid-file="$slurm_state/munge/pid" \
         --log-file="$slurm_state/munge/log" --seed-file="$slurm_state/munge/seed"
-    await 10 test -S "$slurm_state/munge/socket" || slurm_failed munged munge/log
+    await 60 test -S "$slurm_state/munge/socket" || slurm_failed munged munge/log
     host_as 1
     slurm_start "${as[@]}" slurmctld -D -c -f "$slurm_state/slurm.conf"
     for ((node = 1; node <= count; node++)); do slurm_node "h$node"; done
-    await 30 slurm_is_up || slurm_failed "the cluster" "*.log"
+    await 60 slurm_is_up || slurm_failed "the cluster" "*.log"
 }
 
 slurm_failed() { # slurm_failed DAEMON LOGS
@@ -117,7 +117,7 @@ slurm_is_up() { # all nodes answer; sinfo appends a star to the state of others
 slurm_wait() {
     local as job=
     slurm_as
-    await "${RUN_LIMIT:-60}" slurm_has_ended "$1" && job=$("${as[@]}" scontrol -o show job "$1")
+    await "${RUN_LIMIT:-120}" slurm_has_ended "$1" && job=$("${as[@]}" scontrol -o show job "$1")
     # shellcheck disable=SC2034 # for the tests
     status=$(sed -n 's/.* ExitCode=\([0-9]*\):\([0-9]*\).*/\1 \2/p' <<<"$job" |
         awk '{ ended = $2 ? 1 : $1 } ended > most { most = ended } END { print NR ? most + 0 : 124 }')
@@ -173,7 +173,7 @@ slurm_down() {
     done
     hosts_down
     pid=$(cat "$slurm_state/munge/pid" 2>/dev/null) && kill "$pid"
-    await 10 slurm_is_gone
+    await 60 slurm_is_gone
 }
 
 slurm_is_gone() {

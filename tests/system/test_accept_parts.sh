@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: alone
 # `cctest accept` measures each GPU and each NIC of a host by itself, and names the one that fails: over CUDA's runtime for
 # tests (tests/cuda/runtime.h) and the libibverbs for tests (tests/verbs/provider.h), whose NICs are put into /sys/class here.
 # shellcheck source=tests/system/lib.sh
@@ -60,7 +61,7 @@ check_json json '[(c["stage"], c["host"], c["name"], list(c["sick"])) for c in d
 rm -r /sys/class/infiniband/strict0/ports/1/counters
 
 # A GPU that fails is named. So is the reason why none can be measured.
-gpus=devices=2,mode=async,fail=cudaMemcpyAsync:40
+gpus=devices=2,mode=async,fail=cudaMemcpyAsync:10
 accept 1 "${self[@]}"
 check_says '^  bad +[^ ]+: its GPUs cannot be measured: .*GPU [01] \(0000:[0-9a-f:.]*\)' "$out"
 check_says 'loop through a NIC' "$out"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: alone
 # scripts/slurm/acceptance.sbatch on eight nodes of a real Slurm: one has a slow cable, and an agent of another one is killed.
 # Both are named, and the others are good.
 # shellcheck source=tests/system/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: alone
 # `cctest accept --switches`: halves by switch show a link between switches that is slow only when many use it.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"

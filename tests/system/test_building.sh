@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# How cctest is built: which CUDA toolkit scripts/find-cuda takes, what scripts/setup --cuda says of a driver that is too old
-# for it, and that no test program stays that a build leaves out. Toolkits, drivers and packages are scripts that this writes.
+# tier: night; load: cpu1
+# How cctest is built: what make says of a compiler that does not run, which CUDA toolkit scripts/find-cuda takes, what
+# scripts/setup --cuda says of a driver that is too old for it, and that no test program stays that a build leaves out.
+# Compilers, toolkits, drivers and packages are scripts that this writes.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
@@ -98,7 +100,26 @@ left_out() {
     check_silent "$note" "$out"
 }
 
+# A compiler that does not run is no missing header.
+compilers() {
+    run make -n -C "$repository" "CC=no-such-wrapper gcc"
+    check_status 2 "make with a compiler that is not there"
+    check_says "cannot run the compiler 'no-such-wrapper gcc': status 127: .*no-such-wrapper: not found; "
+    check_silent 'cannot find|left out'
+    script "$scratch/bin/broken" 'echo broken: no license >&2' 'exit 3'
+    run make -n -C "$repository" "CC=$scratch/bin/broken"
+    check_status 2 "make with a compiler that ends at once"
+    check_says "cannot run the compiler '$scratch/bin/broken': status 3: broken: no license; "
+    run make -n -C "$repository" "CC=env gcc" CUDA=no BUILD="$scratch/build"
+    check_status 0 "make with a compiler of two words"
+    script "$scratch/bin/no_hwloc" '! grep -q hwloc || exit 1'
+    run make -n -C "$repository" "CC=$scratch/bin/no_hwloc"
+    check_status 2 "make without a header"
+    check_says 'cannot find hwloc\.h: run scripts/setup'
+}
+
 finding
 drivers
+compilers
 left_out
 finish

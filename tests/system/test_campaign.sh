@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # A sample of the campaign (tests/campaign): each fault once, at a random moment. The seed is one whose sample has all
-# bootstraps; --slack leaves time on a busy machine. CAMPAIGN='--runs 300 --seed 1' runs all (make campaign),
+# bootstraps; --slack and --least leave time on a busy machine. CAMPAIGN='--runs 300 --seed 1' runs all (make campaign),
 # '--seed 1 --run 17' repeats one run.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -11,7 +12,7 @@
 private_machine "$@"
 # shellcheck disable=SC2154 # lib.sh's
 [ -n "$private" ] || skip "this user may make no namespaces, and the campaign must not run on a shared machine"
-read -ra given <<<"${CAMPAIGN:---seed 71 --seconds 120 --runs 0 --least 15 --slack 6}"
+read -ra given <<<"${CAMPAIGN:---seed 71 --seconds 120 --runs 0 --least 8 --slack 15}"
 # shellcheck disable=SC2154 # hosts.sh's and lib.sh's
 cd "$scratch" || exit # where the hosts' commands run
 if slurm_up 4; then

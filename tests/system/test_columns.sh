@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # Measurement: every column of the table, of CSV and of JSON follows from the raw samples, and the samples from what ran.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"

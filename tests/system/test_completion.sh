@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # Completion by a real bash. Its offers equal the output of `list`, `help` and the sentences about unknown names, and the
 # command line accepts them.
 # shellcheck source=tests/system/lib.sh

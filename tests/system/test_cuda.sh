@@ -1,33 +1,21 @@
 #!/usr/bin/env bash
-# Memory of GPUs over the runtime for tests of tests/cuda (runtime.h), which takes the place of CUDA's, with kernels that a
-# C++ compiler made for the CPU: what a kind of memory promises, all collectives and algorithms, types and operators,
-# injected faults, calls that fail, ranks that die. It ends the process if a rule of CUDA is broken. Under Address- and
-# UndefinedBehaviorSanitizer, and with ranks as threads under ThreadSanitizer.
+# Memory of GPUs over the runtime for tests (cuda.sh): what a kind of memory promises, the basis of algorithms over all transports,
+# types and operators, links between GPUs.
+# tier: deep; load: cpu1; builds: plain address,undefined thread
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
-[[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
-[ -x "$repository/build/tests/cuda/cctest" ] || skip "there is no C++ compiler for kernels"
-RUN_LIMIT=120
-export CCTEST_EXECUTOR=host # test_device.sh is about the other one
-export TEST_SECONDS=100 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+# shellcheck source=tests/system/cuda.sh
+. "$repository/tests/system/cuda.sh"
 
-# over SETTINGS STATUS COMMAND...: runs over the runtime for tests with these settings. No rule is broken, no call blocks.
-over() {
-    CUDA_STANDIN=strict=yes,threads=3,$1 run "${@:3}"
-    check_status "$2" "over CUDA_STANDIN=$1"
-    check_silent 'cuda stand-in: violation|Sanitizer|runtime error'
-}
-
-collectives=(allreduce allgather allgatherv reduce_scatter reduce_scatterv alltoall alltoallv broadcast reduce gather
-    gatherv scatter scatterv sendrecv)
-short=(-b 4K -e 64K -f 16 -n 1 -w 0 -c 1)
-
-# all_of AS MODE RANKS TRANSPORT...: all algorithms of all collectives
+# all_of AS MODE SHAPE TRANSPORT...: the basis; a barrier moves no memory of a GPU
 all_of() {
-    local collective transport
+    local collective transport shape
+    read -ra shape <<<"$(in_groups "$3")"
     for transport in "${@:4}"; do
-        for collective in "${collectives[@]}"; do
-            over "mode=$2" 0 "$binary" "$collective" -a all -m cuda --np "$3" -x "$transport" "${short[@]}" --ranks-as "$1"
+        for collective in $(basis_collectives); do
+            [ "$collective" != barrier ] || continue
+            over "mode=$2" 0 "$binary" "$collective" -a "$(basis "$collective")" -m cuda "${shape[@]}" -x "$transport" "${short[@]}" \
+                --ranks-as "$1"
         done
     done
 }
@@ -52,36 +40,6 @@ types_and_operators() {
     done
 }
 
-lost_ranks() {
-    local transport
-    for transport in tcp cuda; do
-        CUDA_STANDIN=threads=1 run "$binary" allreduce -m cuda --np 3 -x $transport -b 1M -e 1M -n 100000 --timeout 5 \
-            --inject kill:rank=1:iteration=5
-        check_status 5 "a killed rank, over $transport"
-        check_says "rank 1 .*is gone"
-        check_silent 'Sanitizer|runtime error'
-    done
-}
-
-faults() {
-    local transport
-    over mode=async 3 "$binary" allreduce -a ring -m cuda --np 4 -x tcp -b 64K -e 64K -c 4 -n 1 --inject corrupt:rank=2:iteration=1
-    check_says "wrong data at ranks 0..3 .*corrupted on the way or in memory: .*flipped bit"
-    over mode=async 3 "$binary" allreduce -a ring -m cuda --np 4 -x tcp -b 64K -e 64K -c 4 -n 1 --inject drop:rank=2:iteration=1
-    check_says "the contribution of rank 1 is missing in elements 0..4095"
-    for transport in tcp cuda; do
-        over mode=async 5 "$binary" allreduce -m cuda --np 3 -x $transport -b 64K -e 64K --timeout 2 --ranks-as threads \
-            --inject silent:rank=1:iteration=3
-        check_says "no rank has progressed for .* s: rank 1 .* has not begun its iteration and keeps 2 others waiting"
-    done
-    over mode=async,hang=3 5 "$binary" allreduce -m cuda --np 3 -x tcp -b 64K -e 64K -n 9 -w 0 -c 0 --timeout 2
-    check_says "the GPU of rank [012] .* has not ended a copy or a kernel, in phase time"
-    over mode=async,hang=3 5 "$binary" allreduce -a ring -m cuda --np 3 -x cuda -b 64K -e 64K -n 9 -w 0 -c 0 --timeout 2
-    check_says "the GPU of rank [012] .* has not ended a copy or a kernel, in phase time"
-    over mode=async,hang=1 5 "$binary" broadcast -m cuda --np 3 -x tcp -b 1M -e 1M -n 1 -w 0 -c 1 --timeout 2
-    check_says "GPU [01] \(0000:(1a|22):00.0\) has not ended a kernel or a copy for the whole --timeout"
-}
-
 # More than fits a tile of the comparison, a ring, and what an engine has under way; more runs than fit a launch.
 large() {
     over mode=async 0 "$binary" allreduce -a ring,rhd -m cuda --np 2 -x "$1" -b 20M -e 20M -n 1 -w 0 -c 1
@@ -94,44 +52,11 @@ large() {
     check_says "wrong data at rank 1 .*: 5242880 elements are wrong"
 }
 
-# lacks SETTINGS STATUS REGEX OPTION...
-lacks() {
-    over "$1" "$2" "$binary" allreduce -m cuda --np 2 -x tcp -b 1M -e 1M -n 3 -w 1 -c 1 --timeout 5 "${@:4}"
-    check_says "$3"
-}
-
-refusals() {
-    local as error gpu='GPU [01] \(0000:(1a|22):00\.0\)'
-    lacks driver=none 77 "no GPU can be used: the NVIDIA driver is older than this cctest's CUDA, or there is none: \
-install driver 580 or newer, or build cctest with CUDA 12, .*\(make CUDA=PATH\)"
-    lacks devices=0 77 "no GPU can be used: there is none, or CUDA_VISIBLE_DEVICES hides it"
-    lacks memory=2097152 1 "for 1 rank on $gpu: 2 MiB are available; ask for smaller sizes"
-    lacks fail=cudaMalloc:1 1 "cannot allocate 3 MiB on $gpu: 256 of its 256 MiB are free; ask for smaller sizes"
-    for error in NoKernelImageForDevice InvalidDeviceFunction InvalidPtx UnsupportedPtxVersion JitCompilerNotFound; do
-        lacks fail=cudaFuncGetAttributes:3:cudaError$error 77 "$gpu, Stand-in, cannot be used: this cctest has no kernels for it: build it"
-    done
-    lacks fail=cudaSetDevice:1 77 "$gpu, Stand-in, cannot be used: another process has it for itself .*--ranks-as threads"
-    lacks fail=cudaGetDeviceProperties:1 1 "cannot read the properties of a GPU: $gpu says: .*cudaErrorInvalidDevice"
-    lacks fail=cudaGetDeviceCount:1 77 "no GPU can be used: its system is not ready: .*nvidia-fabricmanager"
-    lacks fail=cudaHostRegister:1 1 "cannot pin [0-9]+ bytes of this host's memory, .*run fewer ranks here"
-    # Rings are for channels whose link does not reach the memory: one pair of two for each rank, two channels of 4 MiB.
-    over fail=cudaHostRegister:1 0 "$binary" allreduce -m cuda --np 2 -x cuda "${short[@]}"
-    over peer=no,fail=cudaHostRegister:1 1 "$binary" allreduce -a ring -m cuda --np 4 --device 0,0,1,1 "${short[@]}" \
-        --ranks-as processes
-    check_says "cannot pin 8388608 bytes of this host's memory, through which messages are staged"
-    lacks fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes of this host's memory, into which the GPU writes what it finds"
-    lacks fail=cudaMemcpyAsync:9 1 "cannot copy: $gpu says"
-    # After a sticky error CUDA does not even tell the name of the GPU.
-    for as in processes threads; do
-        lacks sticky=5 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --ranks-as $as
-    done
-}
-
 # The tests of transports over the one whose GPUs map each other's memory: conformity MODE PROGRAM...
 conformity() {
     local program
     for program in "${@:2}"; do
-        TEST_TRANSPORT=cuda over "mode=$1" 0 "${binary%/*}/$program"
+        TEST_TRANSPORT=cuda over "mode=$1" 0 "$build/tests/cuda/transport" "$program"
     done
 }
 
@@ -148,10 +73,10 @@ no_peer_access='run over shm, .*because cuda does not connect them: their GPUs h
 no_ipc='run over shm, .*because cuda does not connect them: its process cannot share memory of its GPU \(CUDA IPC\)'
 
 peers() {
-    all_of processes async 3 cuda
-    all_of threads sync 3 cuda
-    over mode=async,devices=3 0 "$binary" allreduce -a all -m cuda --np 5 -x cuda "${short[@]}" --ranks-as processes
-    over mode=async 0 "$binary" alltoall -a all -m cuda --np 5 -x cuda "${short[@]}" --ranks-as threads
+    all_of processes async 3x1 cuda
+    all_of threads sync 3x1 cuda
+    over mode=async,devices=3 0 "$binary" allreduce -a "$(basis allreduce)" -m cuda --np 5 --shape 5x1 -x cuda "${short[@]}" --ranks-as processes
+    over mode=async 0 "$binary" alltoall -a "$(basis alltoall)" -m cuda --np 5 --shape 5x1 -x cuda "${short[@]}" --ranks-as threads
     over mode=async 0 "$binary" allreduce -a ring -m cuda --np 3 -b 4M -e 4M --channels 3 -n 2 -w 1 -c 3 -v \
         --ranks-as processes
     check_says 'links: 2 by cuda, CUDA IPC, same GPU' "$out"
@@ -181,58 +106,42 @@ peers() {
 }
 
 # The program itself, with CUDA or without it.
-if [ ! -e /dev/nvidiactl ]; then
+without_gpu() {
+    [ ! -e /dev/nvidiactl ] || return
     run "$CCTEST" allreduce -m cuda
     check_status 77 "no driver"
     check_says "cuda memory cannot be used here: (there is no NVIDIA driver|this cctest was built without CUDA)"
     ! grep -q "built without CUDA" "$err" || echo "not tested: a cctest with CUDA, and NVIDIA's headers (no toolkit: scripts/setup --cuda)"
     run "$CCTEST" info
     check_status 0 "no driver"
-fi
+}
 
-binary=$repository/build/tests/cuda/cctest
-for mode in sync async; do
-    over mode=$mode 0 "$repository/build/tests/cuda/contents"
-done
-# What `make check-cuda` does on a machine with a GPU.
-CHECK_PARTS="elements bars tables" TOOLKIT='' run "$repository/tests/cuda/check/run" "$scratch/check-cuda"
-check_status 0 "check-cuda over the stand-in"
-check_says '# 410 rows, 0 differ' "$out"
-check_says '0 parts failed, 0 bars missed, 21 unproven; the report has 4 files' "$out"
-# At 2 ranks a ring combines half of the vector and receives half; of an allgather or alltoall half is copied, and half received.
-check_says 'one GPU, device executor, allreduce of 256K: .*\(1310720 bytes read and written\)' "$out"
-check_says 'one GPU, device executor, allgather of 256K: .*\(1048576 bytes read and written\)' "$out"
-check_says 'two GPUs, device executor, alltoall of 256K: .*\(1048576 bytes read and written\), the copy engine [0-9.]+; of the ' "$out"
-CHECK_PARTS=device TOOLKIT='' run "$repository/tests/cuda/check/run" "$scratch/check-cuda"
-check_status 0 "the device executor's part of check-cuda"
-check_says '40 checked iterations of 4 ranks, each in turn 200 us late' "$out"
-check_says '45 of 45 jobs without a fault' "$out"
-over mode=async 0 "$repository/build/tests/cuda/hooks" cuda 256K 3 1
-for as in processes threads; do
-    over connections=32 0 "$binary" allreduce -m cuda --np 3 "${short[@]}" --ranks-as $as
-done
-all_of processes async 3 tcp shm
-all_of processes sync 4 tcp
-large tcp
-refusals
-peers
-conformity async conformance regions processes session_end
-conformity sync peers
-[ -n "${TEST_PLAIN:-}" ] && finish
-
-short=(-b 12K -e 12K -n 1 -w 0 -c 1)
-for sanitizer in address,undefined thread; do
-    build_sanitized $sanitizer over-cuda
-    folder=$repository/build-${sanitizer/,/-}
-    binary=$folder/tests/cuda/cctest
-    all_of threads async 3 tcp shm cuda
-    lost_ranks
+over connections=32 0 "$binary" allreduce -m cuda --np 3 "${short[@]}" --ranks-as threads --json "$scratch/json"
+case $build in
+*thread)
+    all_of threads async 3x1 tcp shm cuda
     conformity async session_end
-    [ $sanitizer != thread ] || continue
-    over mode=async 0 "$folder/tests/cuda/contents"
+    ;;
+*address*)
+    all_of threads async 3x1 tcp shm cuda
+    conformity async session_end
+    over mode=async 0 "$build/tests/cuda/transport" test_contents
     types_and_operators
-    faults
-    refusals
     large shm
-done
+    ;;
+*)
+    without_gpu
+    for mode in sync async; do
+        over mode=$mode 0 "$build/tests/cuda/transport" test_contents
+    done
+    over mode=async 0 "$build/tests/cuda/hooks" cuda 256K 3 1
+    over connections=32 0 "$binary" allreduce -m cuda --np 3 "${short[@]}" --ranks-as processes
+    all_of processes async 3x1 tcp shm
+    all_of processes sync 2x2 tcp
+    large tcp
+    peers
+    conformity async conformance regions processes session_end
+    conformity sync peers
+    ;;
+esac
 finish

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: alone
 # The bottleneck on four hosts: a throttled link or host, a delayed rank, or none; and the samples in JSON.
 # usage: test_culprit.sh [RUNS [SEED]]: RUNS of each (default 3), with varying algorithms and victims, and one with
 # a slow host; `make culprit` has 20. Prints a table of the results.

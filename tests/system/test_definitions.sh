@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # Every algorithm is the one of its name: the schedules of `cctest plan` have the messages, the order and the fences of
 # its definition (tests/definitions/). The right data does not show it.
 # shellcheck source=tests/system/lib.sh

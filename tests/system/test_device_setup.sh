@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: plain address,undefined thread
 # The set-up of the device executor over the runtime for tests (tests/cuda/runtime.h): a call that fails ends the job with its
 # sentence and leaves nothing behind; a line that the device splits into channels counts the bytes of these. In seconds, and
 # under a sanitizer that the caller's build has.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # The first message of a barrier to a rank is dropped, for each rank and in each of four checked iterations in turn: a result
 # shows it, or the job says that none does.
 # shellcheck source=tests/system/lib.sh

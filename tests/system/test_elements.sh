@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # Functions of single elements give the same bits from every compiler and at every optimization level, as C and as C++,
 # which is how CUDA's compiler reads them (tests/elements/hashes.c).
 # shellcheck source=tests/system/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # How a job ends: one status in the table, in JSON and as the exit status, whatever happens near the end; no status without
 # a sentence; readers that pause or go; files that hold earlier results.
 # shellcheck source=tests/system/lib.sh
@@ -30,7 +31,7 @@ except OSError: # the last one has closed it
 print(lines, "lines")
 sys.exit(job.wait())
 PYTHON
-RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" all -a all -b 8 -e 64 -n 1 -w 0 -c 0 --np 2 --timeout 5
+RUN_LIMIT=150 start unread python3 "$scratch/unread.py" "$CCTEST" allreduce -b 8 -e 16K -i 8 -n 1 -w 0 -c 0 --np 2 --timeout 5
 
 # HANG=affinity: a rank hangs in its set-up (of threads the first one). rename1, rename3, rename5, rename6: the file server
 # hangs from that replacement of JSON on: before the job, in the middle, at the end, or as the status is written. munmap: a
@@ -148,21 +149,21 @@ hanging() { # hanging WHERE COMMAND...: a job of one rank, which is its launcher
 for place in 3 5; do
     [ "$has_hang" ] || continue
     hanging rename$place -b 8 -e 8 -n 1 --timeout 2 --json "$scratch/slow$place.json"
-    RUN_LIMIT=90 start slow$place "${hanging[@]}"
+    RUN_LIMIT=300 start slow$place "${hanging[@]}"
 done
 # The same where the parent, or the first thread, writes the status, and no helper is left; or where JSON says it already.
 for kind in processes threads; do
     [ "$has_hang" ] || continue
     for place in rename1 rename3 rename6 lastline; do
-        RUN_LIMIT=120 start $place$kind env HANG=$place LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 1 \
+        RUN_LIMIT=300 start $place$kind env HANG=$place LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 1 \
             --timeout 2 --np 2 --ranks-as $kind --json "$scratch/$place$kind.json"
     done
 done
 if [ "$has_hang" ]; then
     hanging lastline -b 8 -e 8 -n 1 --timeout 2 --json "$scratch/lastline.json"
-    RUN_LIMIT=90 start lastline "${hanging[@]}"
-    RUN_LIMIT=150 start trickle env HANG=trickle LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 4000 \
-        --timeout 2 --np 2 --samples "$scratch/trickle.samples"
+    RUN_LIMIT=300 start lastline "${hanging[@]}"
+    RUN_LIMIT=300 start trickle env HANG=trickle LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 4000 \
+        --timeout 5 --np 2 --samples "$scratch/trickle.samples"
 fi
 
 # One verdict. Something happens to a process of the job at a random moment near its end. Several jobs run at once.
@@ -269,7 +270,7 @@ if [ "$has_hang" ]; then
 fi
 
 # A parent that ignores SIGCHLD.
-RUN_LIMIT=20 run bash -c 'trap "" CHLD; exec "$0" allreduce -b 1K -e 1K --np 2' "$CCTEST"
+RUN_LIMIT=100 run bash -c 'trap "" CHLD; exec "$0" allreduce -b 1K -e 1K --np 2' "$CCTEST"
 check_status 0 "SIGCHLD is ignored"
 check_says '^# status: ok$' "$out"
 
@@ -281,10 +282,10 @@ gone() { # gone WHAT REGEX
     check "it is said again" test "$(grep -vc 'the table will have' "$err")" = 1
 }
 ran=("$CCTEST" "${long[@]}" "| head -n 12")
-timeout 20 "$CCTEST" "${long[@]}" 2>"$err" | head -n 12 >"$out"
+timeout 100 "$CCTEST" "${long[@]}" 2>"$err" | head -n 12 >"$out"
 status=${PIPESTATUS[0]}
 gone "a reader that has gone" 'cannot write the table: Broken pipe'
-timeout 20 "$CCTEST" "${long[@]}" --json - 2>"$scratch/gone.err" | true # nothing is written there before the end
+timeout 100 "$CCTEST" "${long[@]}" --json - 2>"$scratch/gone.err" | true # nothing is written there before the end
 status=${PIPESTATUS[0]}
 grep '^cctest' "$scratch/gone.err" >"$err" # the table is there, too
 gone "a reader of JSON that has gone" 'cannot write standard output: no process reads it'
@@ -299,9 +300,9 @@ check_json "$scratch/all.json" 'd["status"] == "error"' 'len(d["results"]) == 10
 check "the CSV is whole: $(wc -l <"$scratch/all.csv")" test "$(wc -l <"$scratch/all.csv")" = 1025
 
 # So does a standard output that takes nothing.
-RUN_LIMIT=20 run bash -c 'exec "$@" >/dev/full' - "$CCTEST" "${long[@]}"
+RUN_LIMIT=100 run bash -c 'exec "$@" >/dev/full' - "$CCTEST" "${long[@]}"
 gone "a full disk" 'cannot write the table: No space left on device'
-RUN_LIMIT=20 run bash -c 'exec "$@" >&-' - "$CCTEST" "${long[@]}"
+RUN_LIMIT=100 run bash -c 'exec "$@" >&-' - "$CCTEST" "${long[@]}"
 gone "a closed standard output" 'cannot write the table: Bad file descriptor'
 
 # The reader of the table goes at the very end, when JSON is in a FIFO and cannot be replaced any more: its status counts.
@@ -319,7 +320,7 @@ os.set_blocking(document, True)
 word = json.loads(b"".join(iter(lambda: os.read(document, 4096), b"")))["status"]
 print("JSON:", word, "exit status:", job.wait())
 PYTHON
-RUN_LIMIT=30 run python3 "$scratch/gone.py" "$scratch/fifo" "$CCTEST" allreduce -b 8 -e 1K -f 2 -n 2 -w 0 -c 0 --np 4
+RUN_LIMIT=100 run python3 "$scratch/gone.py" "$scratch/fifo" "$CCTEST" allreduce -b 8 -e 1K -f 2 -n 2 -w 0 -c 0 --np 4
 check_status 0
 check_says '^JSON: ok exit status: 0$' "$out"
 check_says '^cctest: cannot write the table: Broken pipe$'
@@ -525,13 +526,13 @@ chmod 600 "$scratch/private.json"
 cctest "${small[@]}" --json "$scratch/private.json"
 check "its mode is $(stat -c %a "$scratch/private.json")" test "$(stat -c %a "$scratch/private.json")" = 600
 check_json "$scratch/private.json" "d['status'] == 'ok'"
-stranger=(setpriv --reuid 54321 --regid 54321 --clear-groups)
+another_user
 if [ "$(id -u)" = 0 ] && "${stranger[@]}" true 2>/dev/null; then
     chmod 755 "$scratch"
     cp "$CCTEST" "$scratch/cctest"
     install -d -m 777 "$scratch/open"
     echo kept >"$scratch/open/kept.json"
-    chown 54321:54321 "$scratch/open/kept.json"
+    chown "$stranger_id:$stranger_id" "$scratch/open/kept.json"
     chmod 444 "$scratch/open/kept.json"
     run "${stranger[@]}" "$scratch/cctest" "${small[@]}" --json "$scratch/open/kept.json"
     check_status 2

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # Faults, injected and from outside: each is found and named in time, and nothing is left behind.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -6,7 +7,7 @@ private_machine "$@"
 small=(-b 64K -e 64K -n 4 -w 1 -c 3)
 
 nothing_left() { # nothing_left [SESSION]
-    [ $# = 0 ] || check "processes are left: $(session "$1" | tr '\n' ' ')" await 3 no_process "$1"
+    [ $# = 0 ] || check "processes are left: $(session "$1" | tr '\n' ' ')" await 60 no_process "$1"
     [ -n "$private" ] || return
     check "processes are left: $(strange_processes)" test -z "$(strange_processes)"
     check "files are left in /dev/shm: $(ls /dev/shm)" test -z "$(ls -A /dev/shm)"
@@ -119,11 +120,11 @@ check_status 0
 
 # kill and stop, of any rank, including rank 0.
 lost() { # lost kill|stop RANK ARGUMENT...
-    local fault=$1 rank=$2 regex
+    local fault=$1 rank=$2 timeout=20 regex
     shift 2
     regex="rank $rank .*(is gone|died|was lost|sent no heartbeat)|rank $rank .*was killed by signal 9"
-    [ "$fault" = kill ] || regex="rank $rank .*(sent no heartbeat|stopped)"
-    cctest "$@" "${small[@]}" --np 3 --timeout 1 --inject "$fault:rank=$rank:iteration=2"
+    [ "$fault" = kill ] || { timeout=2 && regex="rank $rank .*(sent no heartbeat|stopped)"; }
+    cctest "$@" "${small[@]}" --np 3 --timeout "$timeout" --inject "$fault:rank=$rank:iteration=2"
     check_status 5
     check_says "$regex"
 }
@@ -153,14 +154,12 @@ done
 
 # silent: the rank lives and does not begin the iteration, of 8. It is named in time, wherever the others wait for it.
 silent() { # silent RANKS RANK ITERATION PHASE COLLECTIVE ARGUMENT...
-    local ranks=$1 rank=$2 iteration=$3 phase=$4 began=${EPOCHREALTIME/[.,]/} took others=""
+    local ranks=$1 rank=$2 iteration=$3 phase=$4 others=""
     shift 4
     [ "$ranks" = 1 ] || others=" and keeps $((ranks - 1)) others? waiting"
-    cctest "$@" "${small[@]}" --np "$ranks" --timeout 1 --inject "silent:rank=$rank:iteration=$iteration" \
+    RUN_LIMIT=20 cctest "$@" "${small[@]}" --np "$ranks" --timeout 2 --inject "silent:rank=$rank:iteration=$iteration" \
         --json "$scratch/silent.json"
-    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
     check_status 5
-    check "it took $took ms, more than --timeout and 2 s" test $took -le 3000
     check_says "^cctest: no rank has progressed for [0-9.]+ s: rank $rank \([^)]*\) has not begun its iteration$others: \
 it is slow or stuck in phase $phase, $1 [^ ]+, [^ ]+, iteration $iteration$"
     check_says "^cctest:   rank $rank \([^)]*\): .*, iteration $iteration, has not begun it, waits for no other rank$"
@@ -191,7 +190,7 @@ for as in processes threads; do
     check_says "rank 1 .*--inject: no fault was injected at iteration 8, since this rank ran only 8 iterations"
 done
 # Several such ranks are one sentence.
-cctest allreduce "${small[@]}" --np 4 --timeout 1 --inject silent:rank=1:iteration=3,silent:rank=3:iteration=3
+cctest allreduce "${small[@]}" --np 4 --timeout 2 --inject silent:rank=1:iteration=3,silent:rank=3:iteration=3
 check_status 5
 check_says "rank [13] \(.* has not begun its iteration and keeps .*, iteration 3; likewise rank [13]$"
 
@@ -199,16 +198,16 @@ check_says "rank [13] \(.* has not begun its iteration and keeps .*, iteration 3
 
 # Waits until the table has COUNT lines: all ranks are then in the middle of the next one.
 await_lines() { # await_lines COUNT
-    await 30 table_has "$1"
+    await 60 table_has "$1"
 }
 # shellcheck disable=SC2317 # called by await
 table_has() { [ "$(grep -c '^ *[0-9]' "$out")" -ge "$1" ]; }
 
-# outside LIMIT STATUS REGEX SIGNAL TARGET ARGUMENT...: sends SIGNAL to TARGET (a rank, or "supervisor") in the middle of
-# a long run; the run must end within LIMIT milliseconds, with a message, and leave nothing.
+# outside STATUS REGEX SIGNAL TARGET ARGUMENT...: sends SIGNAL to TARGET (a rank, or "supervisor") in the middle of a long
+# run; the run must end long before its deadline, with a message, and leave nothing.
 outside() {
-    local limit=$1 expected=$2 regex=$3 signal=$4 target=$5 pid began took deadline=10
-    shift 5
+    local expected=$1 regex=$2 signal=$3 target=$4 pid deadline=120
+    shift 4
     [ "$signal" != STOP ] || deadline=3 # no process tells of it, so that the deadline ends the job
     rm -f "$scratch/outside.json"
     : >"$out" # here, because a background command truncates it at any time
@@ -231,42 +230,44 @@ outside() {
 import json
 print(json.load(open('$scratch/outside.json'))['ranks'][$target]['pid'])")"
     fi
-    began=${EPOCHREALTIME/[.,]/}
+    await 60 has_ended $pid 2>/dev/null # the shell says that it was killed
+    check "it ends soon" has_ended $pid
     wait $pid 2>/dev/null
     status=$?
-    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
     check_status "$expected"
-    check "it took $took ms, more than $limit" test $took -le "$limit"
     [ -z "$regex" ] || check_says "$regex"
     check_json "$scratch/outside.json" "d['status'] == '$word'"
     nothing_left $pid
 }
 
+# shellcheck disable=SC2317 # called by await
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
 word=timeout
 for what in "allreduce -a ring -x shm" "alltoall -a pairwise -x tcp"; do
     read -ra words <<<"$what"
     for rank in 0 1 2; do
-        outside 8000 5 "rank $rank .*(was killed by signal 9|is gone)" KILL $rank "${words[@]}" --np 3
-        outside 8000 5 "rank $rank .*(sent no heartbeat|is stopped)" STOP $rank "${words[@]}" --np 3
+        outside 5 "rank $rank .*(was killed by signal 9|is gone)" KILL $rank "${words[@]}" --np 3
+        outside 5 "rank $rank .*(sent no heartbeat|is stopped)" STOP $rank "${words[@]}" --np 3
     done
 done
-outside 8000 5 "rank 1 .*was killed by signal 11" SEGV 1 allreduce --np 3
+outside 5 "rank 1 .*was killed by signal 11" SEGV 1 allreduce --np 3
 word=running
-outside 3000 137 "" KILL supervisor allreduce --np 3
-outside 3000 137 "" KILL supervisor allreduce --np 3 -x tcp
-outside 3000 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
+outside 137 "" KILL supervisor allreduce --np 3
+outside 137 "" KILL supervisor allreduce --np 3 -x tcp
+outside 137 "" KILL supervisor allreduce --np 3 --ranks-as threads
 
 # A rank is killed before it has joined: long before the deadline the supervisor tells the others.
 # shellcheck disable=SC2317 # called by await
 has_children() { [ "$(pgrep -c -P "$1")" -ge "$2" ]; }
 for rank in 0 2; do
     ran=("$CCTEST" "rank $rank killed at once")
-    setsid "$CCTEST" allreduce -b 64 -e 64 -n 4000000 --np 6 --timeout 30 --json "$scratch/outside.json" \
+    setsid "$CCTEST" allreduce -b 64 -e 64 -n 4000000 --np 6 --timeout 120 --json "$scratch/outside.json" \
         >"$out" 2>"$err" </dev/null &
     pid=$!
-    check "it starts" await 10 has_children $pid 6
+    check "it starts" await 60 has_children $pid 6
     kill -KILL "$(pgrep -P $pid | sed -n $((rank + 1))p)"
-    check "it ends soon" await 5 no_process $pid
+    check "it ends soon" await 60 no_process $pid
     wait $pid 2>/dev/null
     status=$?
     check_status 5
@@ -283,7 +284,7 @@ for words in 1: 39:-v; do
     setsid "$CCTEST" barrier -b 8 -e 8 -n 4000000 -w 0 -c 0 --np 40 --timeout 20 --json "$scratch/outside.json" \
         ${words#*:} >"$out" 2>"$err" </dev/null &
     pid=$!
-    check "it runs" await 30 grep -qs '"rank": 39' "$scratch/outside.json"
+    check "it runs" await 60 grep -qs '"rank": 39' "$scratch/outside.json"
     kill -KILL "$(python3 -c "
 import json
 print(json.load(open('$scratch/outside.json'))['ranks'][0]['pid'])")"
@@ -307,7 +308,7 @@ pid=$!
 third() {
     victim=$(python3 -c "import json; print(json.load(open('$scratch/outside.json'))['ranks'][2]['pid'])" 2>/dev/null)
 }
-check "it runs" await 30 third
+check "it runs" await 60 third
 kill -STOP "$victim"
 wait $pid
 status=$?
@@ -339,25 +340,23 @@ for signal in INT TERM HUP QUIT; do
     targets=(supervisor 0 2)
     case $signal in HUP) targets=(0) ;; QUIT) targets=(2) ;; esac # one target each is enough
     for target in "${targets[@]}"; do
-        outside 3000 130 "[Ii]nterrupted by SIG$signal" $signal "$target" allreduce --np 3
+        outside 130 "[Ii]nterrupted by SIG$signal" $signal "$target" allreduce --np 3
     done
-    outside 3000 130 "[Ii]nterrupted|SIG$signal|signal" $signal supervisor alltoall -x tcp --np 3 --ranks-as threads
+    outside 130 "[Ii]nterrupted|SIG$signal|signal" $signal supervisor alltoall -x tcp --np 3 --ranks-as threads
 done
 
 # A rank that waits for the end of the job, and does nothing else, ends at a signal like any other.
 for as in processes threads; do
     ran=("$CCTEST" "SIGTERM to a silent job, $as")
-    setsid "$CCTEST" allreduce "${small[@]}" --np 3 --ranks-as $as --inject silent:rank=1:iteration=2 \
+    setsid "$CCTEST" allreduce "${small[@]}" --np 3 --ranks-as $as --timeout 120 --inject silent:rank=1:iteration=2 \
         >"$out" 2>"$err" </dev/null &
     pid=$!
     sleep 1
-    began=${EPOCHREALTIME/[.,]/}
     kill -TERM $pid
+    check "it ends soon" await 60 has_ended $pid
     wait $pid
     status=$?
-    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
     check_status 130
-    check "it took $took ms" test $took -le 3000
     nothing_left $pid
 done
 
@@ -368,7 +367,7 @@ setsid "$CCTEST" allreduce "${small[@]}" --np 20 -x tcp --timeout 60 --inject st
 pid=$!
 # shellcheck disable=SC2317 # called by await
 rank_0_is_stopped() { ps -s $pid -o stat= | grep -q '^T'; }
-check "rank 0 is not stopped" await 20 rank_0_is_stopped
+check "rank 0 is not stopped" await 60 rank_0_is_stopped
 kill -TERM -- -$pid
 wait $pid
 status=$?
@@ -380,7 +379,7 @@ nothing_left $pid
 for as in processes threads; do
     ran=("$CCTEST" "SIGINT ignored, $as")
     : >"$out"
-    setsid sh -c 'trap "" INT; exec "$@"' sh "$CCTEST" allreduce -b 64 -e 64M -f 1024 -n 100000 --np 2 --ranks-as $as \
+    setsid sh -c 'trap "" INT; exec "$@"' sh "$CCTEST" allreduce -b 64 -e 64M -f 1024 -n 5000 --np 2 --ranks-as $as \
         >"$out" 2>"$err" </dev/null &
     pid=$!
     check "it runs" await_lines 1
@@ -419,7 +418,7 @@ def fill(theirs):
     except BlockingIOError:
         pass
 def await_line(mine): # waits for a line of the table: the job is then in the middle of the next one
-    said, until = b"", time.time() + 30
+    said, until = b"", time.time() + 60
     while not re.search(rb"^ *[0-9].*\n", said, re.M):
         if not select.select([mine], [], [], max(0, until - time.time()))[0]:
             job.kill()
@@ -444,35 +443,30 @@ else:
     if how == "report":
         fill(out[1])
     job.send_signal(signal.SIGTERM)
-begun = time.time()
 try:
-    status = job.wait(30)
+    status = job.wait(60)
 except subprocess.TimeoutExpired:
     job.kill()
     status = "hangs"
 print(how, "status", status)
-print("seconds", time.time() - begun)
 PYTHON
-# unread HOW LIMIT STATUS ARGUMENT...: processes and threads, at the same time, end within LIMIT seconds after a signal
-# although a pipe is full: "stdout" has been so for longer than the deadline, "report" becomes so, "stderr" is so from the
-# start.
+# unread HOW STATUS ARGUMENT...: processes and threads, at the same time, end after a signal although a pipe is full:
+# "stdout" has been so for longer than the deadline, "report" becomes so, "stderr" is so from the start.
 unread() {
-    local how=$1 limit=$2 expected=$3 as
-    shift 3
+    local how=$1 expected=$2 as
+    shift 2
     for as in processes threads; do
-        start "$how-$as" python3 "$scratch/unread.py" "$how" "$CCTEST" "$@" --ranks-as $as
+        RUN_LIMIT=200 start "$how-$as" python3 "$scratch/unread.py" "$how" "$CCTEST" "$@" --ranks-as $as
     done
     for as in processes threads; do
         ended "$how-$as" 0
         check_says "^$how status $expected$" "$out"
-        # shellcheck disable=SC2016
-        check "it took longer than $limit s" awk -v limit="$limit" '$1 == "seconds" { exit $2 > limit }' "$out"
         [ "$how" = stderr ] || check_says "cannot write the table: no process reads it"
         check_silent 'progressed|lost|gone'
     done
 }
-unread stdout 10 130 allreduce --np 2 --timeout 4 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
-unread report 6 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
-unread stderr 5 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
+unread stdout 130 allreduce --np 2 --timeout 4 -b 8 -e 64M -i 1K -n 1 -w 0 -c 0
+unread report 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
+unread stderr 130 allreduce --np 2 -b 64 -e 64M -f 1048576 -n 2000 -c 0
 
 finish

@@ -1,26 +1,15 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: address,undefined
 # Input from outside (peers, strangers, users): each fuzz target reads its seeds, its corpus if it has one, and a second
-# of random changes of these; and the driver finds a fault in a faulty target. The build is that of
-# test_sanitizers.sh. `make fuzz` runs longer, guided by coverage.
+# (FUZZ_SECONDS) of random changes of these; and the driver finds a fault in a faulty target. `make fuzz` runs longer, guided by coverage.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
-echo 'int main(void) { return 0; }' >"$scratch/try.c"
-if ! "${compiler[@]}" -fsanitize=address,undefined -o "$scratch/try" "$scratch/try.c" 2>/dev/null || ! "$scratch/try"; then
-    skip "the compiler has no -fsanitize=address,undefined"
-fi
-
-if [ -z "${TEST_PRIVATE:-}" ]; then
-    ran=(make "SAN=address,undefined" fuzzers)
-    make -s -C "$repository" SAN=address,undefined CFLAGS='-O1 -g' -j2 fuzzers >"$out" 2>"$err"
-    status=$?
-    check_status 0 "the targets are built"
-    [ $status = 0 ] || finish
-fi
+[ -d "$build/tests/fuzz" ] || skip "no fuzz targets are built: make SAN=address,undefined fuzzers"
 private_machine "$@" # an invented address may belong to another process
 cd "$scratch" || exit 1
-for program in "$repository"/build-address-undefined/tests/fuzz/*; do
+for program in "$build"/tests/fuzz/*; do
     [[ -x $program && $program != *.[do] ]] || continue
-    run "$repository/tests/fuzz/run" 1 "$program"
+    run "$repository/tests/fuzz/run" "${FUZZ_SECONDS:-1}" "$program"
     check_status 0 "${program##*/}"
     cat "$out"
 done
@@ -39,10 +28,12 @@ void fuzz_seeds(void)
     fuzz_seed("good", "bat", 3);
 }
 EOT
-shared=$repository/build-address-undefined/tests/fuzz
+shared=$build/tests/fuzz
 run "${compiler[@]}" -fsanitize=address,undefined -I"$repository/src" -I"$repository" -I"$repository/tests/fuzz" -o wrong wrong.c \
-    "$shared/driver.o" "$shared/common.o" "$repository/build-address-undefined/libcctest.a"
+    "$shared/driver.o" "$shared/common.o" "$build/libcctest.a"
 check_status 0 "a target with a fault is built"
+# Its reports are no fault of the test.
+unset ASAN_OPTIONS UBSAN_OPTIONS
 run "$repository/tests/fuzz/run" 30 ./wrong
 check_status 1 "the fault is found"
 check "its input is kept" test "$(cat wrong-crash-* | wc -c)" -ge 3

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # Memory that ranks share turns into garbage while they use it (garbage.py): the job ends by its deadline, with a sentence,
 # and table, JSON and exit status agree.
 # shellcheck source=tests/system/lib.sh
@@ -12,8 +13,8 @@ spoiled() {
     shift 4
     rm -f "$scratch/job.out" # a background command truncates it at any time
     start job "$CCTEST" "$@" -n 4000000 --timeout 5 --json "$scratch/job.json"
-    check "the job does not measure" await 30 grep -qs '^# *bytes  *elements' "$scratch/job.out"
-    timeout 60 "$garbage" "${pids[job]}" "$memory" "$seed" >"$scratch/how"
+    check "the job does not measure" await 60 grep -qs '^# *bytes  *elements' "$scratch/job.out"
+    timeout 100 "$garbage" "${pids[job]}" "$memory" "$seed" >"$scratch/how"
     wait "${pids[job]}"
     status=$? out=$scratch/job.out err=$scratch/job.err
     check_status "$expected" "$(cat "$scratch/how")"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # Which GPU each rank takes, over the runtime for tests (tests/cuda/runtime.h): in turn, by --device, CUDA_VISIBLE_DEVICES
 # and a launcher that shows each rank another one; what the table and JSON say of it; ranks as threads where they outnumber
 # the GPUs; memory that does not suffice; GPUs that fail.

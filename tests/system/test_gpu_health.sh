@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # What cctest says of GPUs, over the NVML and the CUDA runtime for tests (tests/cuda/nvml_standin.h, runtime.h): the list of
 # cctest info, GPUs that differ, GPUs that count errors during a job, and an NVML that is missing, fails or hangs. Takes less
 # than 60 s on two idle cores, once all is built.
@@ -140,9 +141,8 @@ missing() {
 hangs() {
     local call sentence='the driver of GPU 0000:22:00\.0 of host [^ ]+ has not answered for [0-9.]+ s: it hangs; look at'
     cuda=
-    RUN_LIMIT=15
     while read -r call; do
-        job "hang=1:$call" 5 --np 2 --timeout 1
+        job "hang=1:$call" 5 --np 2 --timeout 3
         check_says "^cctest: rank 1 \(.*\): $sentence"
         check_json "$json" '"0000:22:00.0" in d["errors"][0]["message"]' 'd["errors"][0]["rank"] == 1' \
             '"0000:22:00.0" not in [g["name"] for g in d["gpus_unfinished"]]'
@@ -151,22 +151,21 @@ hangs() {
 1:nvmlDeviceRegisterEvents
 2:nvmlEventSetWait_v2
 CALLS
-    job hang=0:3:nvmlEventSetWait_v2 5 --np 2 --timeout 1 --ranks-as threads
+    job hang=0:3:nvmlEventSetWait_v2 5 --np 2 --timeout 5 --ranks-as threads
     check_says "^cctest: rank 0 .*the driver of GPU 0000:1a:00\.0 "
     check_json "$json" 'len(d["results"]) == 1'
     # A job that has failed does not wait for a meter.
     job hang=0:2:nvmlEventSetWait_v2 5 --np 2 -n 100000 --timeout 5 --inject kill:rank=1:iteration=20
     check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* what the devices of this rank counted last is not known$'
-    RUN_LIMIT=5 # ends the job in the reading after its second line
-    job hang=0:3:nvmlEventSetWait_v2 124 --np 2
-    RUN_LIMIT=15
+    # A signal ends the job in the reading after its second line.
+    RUN_LIMIT=10 job hang=0:3:nvmlEventSetWait_v2 124 --np 2 --timeout 60
     check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* what the devices of this rank counted last is not known$'
     # Nor does one that is done, and its results stand.
     job hang=1:1:nvmlEventSetFree 0 --np 2
     check_says "^cctest: rank 1: $sentence"
     check_json "$json" 'd["status"] == "ok" and len(d["results"]) == 2'
     # Facts are asked for once.
-    job hang=0:2:nvmlDeviceGetSerial 0 --np 2 --timeout 1
+    job hang=0:2:nvmlDeviceGetSerial 0 --np 2 --timeout 5
     over hang=1:1:nvmlDeviceGetTemperature 5 "$binary" info --timeout 1
     check_says "^cctest: $sentence"
     check_says '^memory kinds$' "$out"
@@ -177,7 +176,6 @@ CALLS
     check_says '^cctest: the driver of the GPUs of host '
     LD_LIBRARY_PATH=$repository/build/tests/cuda over hang=0:1:nvmlInit_v2 5 "$CCTEST" info --timeout 1 --json "$json"
     check_says '^cctest: the driver of the GPUs of host '
-    unset RUN_LIMIT
 }
 
 # The program itself loads the library, and is linked with none. It does not need CUDA.

@@ -2,15 +2,13 @@
 # Memory of GPUs that NICs write and read (GPUDirect RDMA): the program over CUDA's runtime for tests (tests/cuda/runtime.h)
 # and the libibverbs for tests (tests/verbs/provider.h) at once, ranks as threads. All collectives by each way; the way, or
 # what is missing for a better one, is said. With flush=1 what NICs write is not seen before it is flushed.
+# tier: deep; load: cpu1
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 binary=$repository/build/tests/cuda/cctest-verbs
 [[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
 [ -x "$binary" ] || skip "this cctest is built without verbs, or there is no C++ compiler for kernels"
 [ "$(ulimit -S -l)" != unlimited ] || ulimit -S -l 4000000
-collectives=(allreduce allgather allgatherv reduce_scatter reduce_scatterv alltoall alltoallv broadcast reduce gather
-    gatherv scatter scatterv sendrecv)
-
 # over NICS GPUS STATUS WORD...: a job with these settings of both. No rule of either is broken.
 over() {
     VERBS_STRICT=$1 CUDA_STANDIN=threads=1,$2 run "$binary" "${@:4}" -m cuda --np 3 --ranks-as threads -n 1 -w 0 -c 1
@@ -22,7 +20,8 @@ over() {
 all() {
     local transport collective
     for transport in "${@:4}"; do
-        for collective in "${collectives[@]}"; do
+        for collective in $(basis_collectives); do
+            [ "$collective" != barrier ] || continue
             over "$1" "$2" 0 "$collective" -x "$transport" -b 4K -e 64K -f 16 -v
             if [ "$3" = staged ]; then
                 check_silent 'NICs reach cuda memory'
@@ -51,14 +50,14 @@ done
 all order=1,flush=1,peermem=1 mode=sync dmabuf verbs:gdr=dmabuf
 all order=0,flush=1,dmabuf=0,peermem=1 mode=async peermem verbs:gdr=peermem
 all order=0,flush=1 mode=async staged verbs:gdr=staged
-over order=0,flush=1,overlap=4 mode=async 0 allreduce -a all -x verbs -b 4K -e 256K -f 64 --channels 2
-over iwarp=1,flush=1 mode=async 0 alltoall -a all -x verbs -b 64K -e 64K --chunk 8K
+over order=0,flush=1,overlap=4 mode=async 0 allreduce -a "$(basis allreduce)" --shape 3x1 -x verbs -b 4K -e 256K -f 64 --channels 2
+over iwarp=1,flush=1 mode=async 0 alltoall -a "$(basis alltoall)" --shape 3x1 -x verbs -b 64K -e 64K --chunk 8K
 
 # Memory with fabric handles: NICs reach it by each way, if it was made for them, and TCP stages it.
 all order=1,flush=1,peermem=1 mode=sync,fabric=yes dmabuf verbs:gdr=dmabuf
 way peermem order=1,flush=1,dmabuf=0,peermem=1 mode=sync,fabric=yes ''
 way staged order=1 mode=async,fabric=yes,dmabuf=no ''
-over order=1 mode=async,fabric=yes 0 allreduce -a all -x tcp -b 4K -e 256K -f 64
+over order=1 mode=async,fabric=yes 0 allreduce -a "$(basis allreduce)" --shape 3x1 -x tcp -b 4K -e 256K -f 64
 
 # What gdr=auto takes, and why no other.
 way dmabuf order=1,flush=1,peermem=1 mode=async ''

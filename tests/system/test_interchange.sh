@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # Schedules and other tools: what `cctest plan` writes in GOAL and in MSCCL's XML is right by the rules of LogGOPSim and
 # of MSCCL (interchange.py); what a file has runs as any algorithm does; a file that is wrong starts nothing.
 # shellcheck source=tests/system/lib.sh

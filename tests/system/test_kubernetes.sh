@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # The Indexed Job of scripts/kubernetes is one that the API of Kubernetes takes, also with the lines for RDMA and GPUs, and its
 # command runs with the environment that the kubelet gives each pod. The name of pod 0 appears only then.
 # shellcheck source=tests/system/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # Rooms include only rooms below them. The check sees an include that goes up, one that names no file, a circle,
 # a room without a floor, a function away from its header, and two types of one name. The map, src/README.md, has a line for each room and names only files that exist.
 # shellcheck source=tests/system/lib.sh
@@ -58,4 +59,8 @@ for folder in "$repository"/src/*/ "$repository"/{algorithms,transports,cli}/; d
     name=$(basename "$folder")
     check "src/README.md has no line for $name" grep -qE "^\| [0-9]+ \| \`$name/\` \|" "$map"
 done
+
+# The table of the night's tests that a changed file touches names tests and files that exist.
+run "$repository/tests/touched" --check
+check_status 0 "tests/touched.paths"
 finish

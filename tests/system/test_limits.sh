@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # Exhausted resources: one sentence, exit status 1 on all ranks, soon.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
 small=(-b 1M -e 1M -n 1 -w 0 -c 1)
-RUN_LIMIT=20
+RUN_LIMIT=120
 
 # limited LIMIT... -- REGEX ARGUMENT...: under these limits of ulimit, status 1 and a first line that matches.
 limited() {
@@ -65,9 +66,9 @@ limited -s 48 -- "a thread may have 48 KiB of stack, and cctest needs 64 KiB: ra
 
 # A core that another program uses, too: a rank that waits sleeps, and does not yield again and again.
 core=$(taskset -cp $$ | sed 's/.*[: ]\([0-9]*\).*/\1/')
-timeout 60 taskset -c "$core" sh -c 'while :; do :; done' & # it ends, too, if this test is killed
+timeout 90 taskset -c "$core" sh -c 'while :; do :; done' & # it ends, too, if this test is killed
 hog=$!
-start beside taskset -c "$core" "$CCTEST" allreduce --np 2 --inject stop:rank=1:iteration=1 --timeout 15
+start beside taskset -c "$core" "$CCTEST" allreduce --np 2 --inject stop:rank=1:iteration=1 --timeout 60
 slept() { # of all main threads, how often; rank 1 is stopped
     local pid sum=0 times
     for pid in $(pgrep -P "$(pgrep -P "${pids[beside]}")"); do
@@ -75,7 +76,7 @@ slept() { # of all main threads, how often; rank 1 is stopped
     done
     [ $sum -gt "$1" ]
 }
-check "a rank that waits beside a busy program does not sleep" await 20 slept 600
+check "a rank that waits beside a busy program does not sleep" await 55 slept 600
 kill $hog "${pids[beside]}"
 wait $hog "${pids[beside]}"
 
@@ -196,14 +197,14 @@ for descriptors in 8 12 16 20 24 27 28 32; do
     for links in shm tcp auto; do
         if [ "$few" = 0 ] || [ $descriptors -lt "$few" ]; then
             run bash -c 'ulimit -n "$1"; exec "${@:2}"' limited $descriptors \
-                "$CCTEST" allreduce --np 6 -x $links "${small[@]}" --timeout 3
+                "$CCTEST" allreduce --np 6 -x $links "${small[@]}" --timeout 20
             check_status 1 "$descriptors descriptors, $links"
             check_says "^cctest: 6 ranks need at least [0-9]+ open files, but only $descriptors are .*ulimit -n"
             check "not one line on standard error" test "$(wc -l <"$err")" = 1
             few=$(sed -n 's/.*need at least \([0-9]*\) open.*/\1/p' "$err")
         else
             run bash -c 'ulimit -n "$1"; exec "${@:2}"' limited $descriptors \
-                "$CCTEST" allreduce --np 6 -x $links "${small[@]}" --timeout 3
+                "$CCTEST" allreduce --np 6 -x $links "${small[@]}" --timeout 20
             check_status 0 "$descriptors descriptors, $links"
         fi
     done
@@ -212,8 +213,8 @@ run bash -c 'ulimit -n 64; exec "$@"' limited "$CCTEST" allreduce --np 6 -x tcp 
 check_status 0 "64 descriptors are enough"
 
 # Processes and threads, which are counted for each user. No other process runs as this user.
-eight=(allreduce --np 8 "${small[@]}" --timeout 5)
-stranger=(setpriv --reuid 54321 --regid 54321 --clear-groups)
+eight=(allreduce --np 8 "${small[@]}" --timeout 20)
+another_user
 if [ "$(id -u)" = 0 ] && "${stranger[@]}" true 2>/dev/null; then
     chmod 755 "$scratch"
     cp "$CCTEST" "$scratch/cctest"
@@ -263,7 +264,7 @@ if [ "$group" ] && { echo 200M >"$group/$limit"; } 2>/dev/null; then
     check_status 1 "more samples of one rank than the control group has memory for"
     in_group 90 "$CCTEST" allreduce --np 2 -b 8 -e 8 -c 0 -n 1000000 --samples "$scratch/samples"
     check_status 1 "the samples of all ranks at rank 0"
-    in_group 90 "$CCTEST" allreduce --np 2 -b 8 -e 8 -c 0 -n 1000000
+    in_group 90 "$CCTEST" allreduce --np 2 -b 8 -e 8 -c 0 -n 1000000 --start back-to-back
     check_status 0 "as many samples as the control group has memory for"
     in_group 2 "$CCTEST" allreduce --np 2 -b 8 -e 8
     check_status 1 "a control group for not even the ranks"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # `cctest list`: complete, readable, and in JSON the same as the command line accepts.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"

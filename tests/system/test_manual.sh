@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # The manual page is well formed and complete, its sentences are those of the program, the commands of the README and
 # the page run, and `make uninstall` removes what `make install` installed.
 # shellcheck source=tests/system/lib.sh
@@ -175,8 +176,10 @@ status=$?
 check_status 0 "keys are found"
 check_silent . "$out"
 
-# Example commands of the README and the manual page, mostly with small sizes, in a folder of their own.
+# Example commands of the README and the manual page, mostly with small sizes, in a folder of their own. `cctest fit` is in
+# test_predict.sh: here a model of invented numbers stands for what it writes.
 cd "$scratch" || exit 1
+"$repository/tests/system/textbook.py" shm same-cache,same-node none 10 1 0.5 >model.json
 small="-e 64K -n 2 -w 0"
 {
     sed -nE 's/^    (cctest [^#]*).*/\1/p' "$repository/README.md"
@@ -188,11 +191,12 @@ while read -r _ line; do
     read -ra words <<<"$line"
     case $line in
     *--rendezvous*) continue ;; # below, those of the page
-    list* | info* | plan* | help* | accept* | report* | guidelines* | fit* | predict*) ;;
+    list* | info* | plan* | help* | accept* | report* | guidelines* | predict*) ;;
+    fit*) continue ;;
     tune*) words+=(-e 2K --budget 6) ;;
     *) read -ra words <<<"$(sed -E 's/ (-b|-e) [0-9]+M//g' <<<"$line") $small" ;;
     esac
-    RUN_LIMIT=$([[ $line == fit* ]] && echo 240 || echo 60) cctest "${words[@]}"
+    cctest "${words[@]}"
     case $line in
     guidelines* | *--min-busbw*) check "exit status $status of: $line" grep -qx '[04]' <<<"$status" ;;
     *--inject*corrupt*) check_status 3 "$line" ;;

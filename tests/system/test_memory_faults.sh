@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: night; load: cpu1
 # Single bits that flip in the memory of a running rank, wherever and whenever, are found, or have made no difference.
 # FLIPS=230: so many, in turn over 23 kinds of memory and ways of messages. SEED=7: where and when.
 # shellcheck source=tests/system/lib.sh

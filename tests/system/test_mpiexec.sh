@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: wait
 # Ranks that MPICH's mpiexec (hydra) starts, and that meet through it by PMI-1.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: wait
 # Ranks that Open MPI's mpirun starts, and that meet through its PMIx server; and failures of PMIx.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -81,7 +82,8 @@ check_silent .
 run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --ranks-as threads
 check_status 2
 check_says "--ranks-as threads works only for ranks that are started here"
-run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --interface no-such-device --json "$json"
+# A second after a rank has failed mpirun kills the others, if it is not told to wait: their report may take longer.
+run "${mpirun[@]}" --mca odls_base_sigkill_timeout 5 -np 2 "$CCTEST" "${small[@]}" --interface no-such-device --json "$json"
 check_status 2
 check_says "no network device or address 'no-such-device'"
 check_silent "rank 0 failed before"
@@ -104,20 +106,19 @@ fi
 # shellcheck disable=SC2317 # await calls it
 all_gone() { ps -e -o stat=,comm= | awk '$1 !~ /^Z/ && $2 == "cctest" { there = 1 } END { exit there }'; }
 
-# begin RANKS ARGUMENT...: starts a job in the background and waits until it runs. Output, and with $kept pids and
+# begin RANKS ARGUMENT...: starts a job in the background and waits until it runs. Output, and with $watched pids and
 # statuses, go to a folder of its own.
-kept=yes
+watched=yes grace=()
 begin() {
     local ranks=$1 before=()
     shift
     folder=$(mktemp -d "$scratch/run.XXXX")
     out=$folder/out err=$folder/err
-    [ -z "$kept" ] || before=("$repository/tests/system/rank.sh" "$folder")
+    [ -z "$watched" ] || before=("$repository/tests/system/rank.sh" "$folder")
     ran=("${mpirun[@]}" -np "$ranks" "$CCTEST" "$@")
-    # After a first failure mpirun kills the rest with a delay: long enough to see how ranks end by themselves.
-    "${mpirun[@]}" --mca odls_base_sigkill_timeout 5 -np "$ranks" "${before[@]}" "$CCTEST" "$@" >"$out" 2>"$err" </dev/null &
+    "${mpirun[@]}" "${grace[@]}" -np "$ranks" "${before[@]}" "$CCTEST" "$@" >"$out" 2>"$err" </dev/null &
     job=$!
-    check "it runs" await 20 grep -q busbw "$out"
+    check "it runs" await 60 grep -q busbw "$out"
 }
 statuses() { # statuses STATUS RANK...: these ranks ended by themselves with STATUS
     local rank
@@ -156,19 +157,20 @@ await_end
 check "mpirun fails" test $status != 0
 statuses 5 1 2
 check_says "rank 1: rank 0 .* cannot be reached any more"
-# mpirun gets a signal: it gives its ranks some time for their report.
-kept=
+# mpirun gets a signal. It waits a second before it kills its ranks, or as long as it is told to: they report in that time.
+watched= grace=(--mca odls_base_sigkill_timeout 5)
 begin 3 "${endless[@]}"
 kill -TERM $job
 await_end
 check "mpirun fails" test $status != 0
 check_says "^cctest: rank [0-2] .* was interrupted by SIGTERM"
 check_json "$json" 'd["status"] == "interrupted"' 'd["bootstrap"] == "pmix"'
+grace=()
 # mpirun is killed.
 begin 3 "${endless[@]}"
 kill -KILL $job
 await_end 2>/dev/null
-[ -z "$private" ] || check "no rank outlives mpirun" await 10 all_gone
+[ -z "$private" ] || check "no rank outlives mpirun" await 60 all_gone
 out=$scratch/out err=$scratch/err
 
 # Other options, another secret, a rank that cannot start, one that does not join.
@@ -234,7 +236,7 @@ kept = [] # a closed socket would end the wait
 while True:
     kept.append(s.accept())' >"$scratch/port" &
 mute=$!
-await 10 test -s "$scratch/port"
+await 60 test -s "$scratch/port"
 # shellcheck disable=SC2016
 mute_run() {
     run "${mpirun[@]}" -np 2 env -u PMIX_SERVER_URI2 -u PMIX_SERVER_URI21 -u PMIX_SERVER_URI3 -u PMIX_SERVER_URI41 \
@@ -320,7 +322,7 @@ sniffed() { # sniffed COMMAND...
     touch "$scratch/sniffing"
     python3 "$scratch/sniff.py" "$scratch/sniffing" >"$scratch/sniffed" 2>&1 &
     sniffer=$!
-    await 10 grep -q ready "$scratch/sniffed"
+    await 60 grep -q ready "$scratch/sniffed"
     run "$@"
     check_status 0
     rm "$scratch/sniffing"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
+# tier: night; load: cpu1
 # `make mutants` (tests/mutants/run) on a small tree: a fault that a test sees, one that none sees, one that has no place, one
-# that does not compile, one that lets a test hang, one that a script sees once of two times, and one that stands twice. It
-# leaves nothing behind, also when it is interrupted. The entries of
-# this tree have a place each.
+# that does not compile, one that lets a test hang, one that a script sees once of two times, one that only the night sees, and
+# one that stands twice. It leaves nothing behind, also when it is interrupted. The entries of this tree have a place each, and
+# a test of check or check-deep.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 mutants=$repository/tests/mutants/run
@@ -60,7 +61,7 @@ export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 run "$mutants" --tree "$tree" -j 2
 check_status 1 "a fault survived"
-check_says '^caught +toy.mutants:3: the sum is a difference \(unit/test_sum, [0-9.]+ s\)$' "$out"
+check_says '^caught +toy.mutants:3: the sum is a difference \(unit/test_sum, check, [0-9.]+ s\)$' "$out"
 check_says '^SURVIVED +toy.mutants:11: a thousand is nothing \(unit/test_sum\)$' "$out"
 check_says '^1 caught, 1 survived, 0 errors$' "$out"
 check "the tree is as it was" diff -r "$tree" "$scratch/as_it_was"
@@ -69,7 +70,68 @@ check_status 0 "the entry with this word is caught"
 check_says '^1 caught, 0 survived, 0 errors$' "$out"
 run "$mutants" --tree "$tree" --list
 check_status 0
-check_says '^2 entries$' "$out"
+check_says '^toy.mutants:3: src/sum.c: the sum is a difference \(check\)$' "$out"
+check_says '^2 entries, 2 of check, 0 of deep, 0 of night$' "$out"
+
+# Tiers are those of heads, then of the Makefile. Of a test with a sanitizer: if the head names the build, or the Makefile does.
+tiered() { # tiered TIER NAME: of the entry with this test
+    sed -i "1,/^see:/s!^see:.*!see: $2!" "$tree/tests/mutants/toy.mutants"
+    run "$mutants" --tree "$tree" --list
+    check_says "^toy.mutants:3: .*\($1\)( |\$)" "$out"
+}
+printf '\ncheck-deep: tests\n\t$(run_tests) --tier deep %s\n' "'thread:transport/*' unit/test_long" >>"$tree/Makefile"
+for tier in check deep night; do
+    printf '#!/bin/sh\n# tier: %s; load: cpu1; builds: plain address,undefined\ntest -z "$(grep "a - b" src/sum.c)"\n' $tier \
+        >"$tree/tests/system/test_$tier.sh"
+    chmod +x "$tree/tests/system/test_$tier.sh"
+    tiered $tier system/test_$tier.sh
+    tiered $tier san=address,undefined:system/test_$tier.sh
+done
+check_status 2 "all tests are of the night"
+check_says '^toy.mutants:3: .*\(night\)  ERROR: all its tests are those of the night$' "$out"
+check_says '^2 entries, 1 of check, 0 of deep, 1 of night$' "$out"
+mkdir "$tree/tests/transport"
+for name in unit/test_long transport/tcp; do echo '/* tier: night; load: cpu1 */' >"$tree/tests/$name.c"; done
+tiered deep unit/test_long
+tiered deep san=thread:transport/tcp
+tiered night san=thread:unit/test_sum
+tiered deep 'unit/test_long system/test_night.sh'
+tiered deep 'system/test_night.sh unit/test_long'
+mv "$tree/tests/system/test_deep.sh" "$tree/tests/system/test_fuzz.sh"
+tiered deep san=address,undefined:fuzz/frames # by its replays
+rm -r "$tree/tests/transport" "$tree/tests/unit/test_long.c"
+
+# Tests of the night come last, and are not enough.
+tiered check 'system/test_night.sh unit/test_sum'
+run "$mutants" --tree "$tree" difference
+check_status 0
+check_says '^caught +toy.mutants:3: .*\(unit/test_sum, check, [0-9.]+ s\)$' "$out"
+printf '#!/bin/sh\n# tier: check; load: cpu1\n' >"$tree/tests/system/test_flag.sh"
+chmod +x "$tree/tests/system/test_flag.sh"
+tiered check 'system/test_night.sh system/test_flag.sh'
+run "$mutants" --tree "$tree" difference
+check_status 1 "only the night sees the fault"
+check_says '^ERROR +toy.mutants:3: .*\(only a test of the night sees it: system/test_night.sh\)$' "$out"
+tiered night system/test_night.sh
+run "$mutants" --tree "$tree" difference
+check_status 2 "all tests are of the night"
+check_says '^ERROR +toy.mutants:3: .*\(all its tests are those of the night\)$' "$out"
+rm -r "$tree"
+cp -a "$scratch/as_it_was" "$tree"
+
+# Parts.
+for part in 1 2 3; do
+    run "$mutants" --tree "$tree" --list --part $part/3
+    check "part $part of 3: $(tail -n 1 "$out")" grep -qE "^$((part < 3)) entries" "$out"
+done
+run "$mutants" --tree "$tree" --list --part 2/2
+check_says '^toy.mutants:11: ' "$out"
+check_silent '^toy.mutants:3: ' "$out"
+for part in 0/2 3/2 1 x/2; do
+    run "$mutants" --tree "$tree" --list --part $part
+    check_status 2 "part $part"
+    check_says "not I/N, with I of 1 to N: $part"
+done
 
 cat >"$tree/tests/mutants/hang.mutants" <<'EOT'
 # a loop has no end
@@ -157,20 +219,21 @@ check_says '^unit/test_sum fails without a fault' "$out"
 
 sed -i 's/^see:.*/see: system\/test_slow.sh/' "$tree/tests/mutants/toy.mutants"
 start interrupted "$mutants" --tree "$tree" difference
-check "the slow test runs" await 20 sh -c "ls $TMPDIR/mutants-*/0/tmp/left >/dev/null 2>&1"
+check "the slow test runs" await 60 sh -c "ls $TMPDIR/mutants-*/0/tmp/left >/dev/null 2>&1"
 kill -INT "${pids[interrupted]}"
 ended interrupted 2
 check "a process stays" test -z "$(grep -lz "^TMPDIR=$TMPDIR" /proc/[0-9]*/environ 2>/dev/null)"
 check "a file stays in $TMPDIR" test -z "$(ls -A "$TMPDIR")"
 
 # `make mutants` passes on all words of MUTANTS and no others, and variables with blanks in them.
-for words in '-j 4 -l statistics' '-j 4 -l'; do
+for words in '-j 4 -l statistics' 'statistics -j 4 -l' '-j 4 -l'; do
     read -ra each <<<"$words"
     run "$mutants" "${each[@]}"
     check_status 0 "the entries of this tree are well-formed"
     listed=$(tail -n 1 "$out")
-    run env MAKEFLAGS= make -s -C "$repository" mutants MUTANTS="$words" "CC=ccache gcc" DEV=1
+    run env MAKEFLAGS= make -s -C "$repository" mutants MUTANTS="$words" "CC=env ${compiler[*]}" DEV=1
     check_status 0
     check "$(tail -n 1 "$out"), instead of $listed" test "$(tail -n 1 "$out")" = "$listed"
 done
+check "all entries are those of check or check-deep: $listed" grep -q ', 0 of night$' <<<"$listed"
 finish

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: plain address,undefined thread
 # `-a nccl` over the NCCL for tests of tests/cuda/nccl (standin.h), which the program loads, and the runtime for tests of
 # tests/cuda: all collectives, types and operators, beside cctest's own algorithms; wrong data, failures and hangs; what
 # it refuses. It ends the process if NCCL or CUDA is used wrongly. Ranks as threads run under sanitizers, too.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
-[[ $CCTEST != */build-*/cctest ]] || skip "this is a sanitizer's build already"
-binary=$repository/build/tests/cuda/cctest
+binary=$build/tests/cuda/cctest
 [ -x "$binary" ] || skip "there is no C++ compiler for kernels"
 RUN_LIMIT=60
-export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
-libraries=$repository/build/tests/cuda/nccl
+libraries=$build/tests/cuda/nccl
 
 # over STATUS SETTINGS COMMAND...: runs over both stand-ins; SETTINGS are those of NCCL's. No rule is broken.
 runtime=mode=async,devices=4
@@ -204,6 +203,20 @@ parts_of_a_gpu() {
     NCCL_STANDIN=version=23004 meet 2 'ranks 0 and 1 share GPU .*set NCCL_MULTI' CUDA_VISIBLE_DEVICES=MIG-{1,1}
 }
 
+under_sanitizers() {
+    local collective
+    fault hangs hang=5,rank=1 allreduce --timeout 2 --ranks-as threads
+    # An abandoned call returns while the process exits, when the test case is gone. It leaks by intent.
+    ASAN_OPTIONS=detect_leaks=0 fault late late=1,rank=1 alltoallv --counts spread --timeout 1
+    for collective in allreduce alltoallv gather; do
+        over 0 "" "$collective" -a nccl -m cuda --np 4 --ranks-as threads -b 4K -e 64K -f 16 -n 5 -c 2 --json "$scratch/json"
+    done
+    faulted hangs 5 'no rank has progressed for .* s: ranks 0\.\.2 are in the vendor.s collective'
+    faulted late 5 'NCCL did not run alltoallv before the deadline'
+    finish
+}
+
+[ "$build" = "$repository/build" ] || under_sanitizers
 fault stuck stuck=1,rank=1 allreduce --timeout 1 # collected by failures()
 every_collective
 types_and_operators
@@ -215,20 +228,4 @@ refusals
 shared_gpus
 several_libraries
 parts_of_a_gpu
-[ -n "${TEST_PLAIN:-}" ] && finish
-
-for sanitizer in address,undefined thread; do
-    build_sanitized "$sanitizer" over-cuda
-    build=$repository/build-${sanitizer/,/-}/tests/cuda
-    binary=$build/cctest libraries=$build/nccl
-    fault hangs hang=5,rank=1 allreduce --timeout 2 --ranks-as threads
-    # An abandoned call returns while the process exits, when the test case is gone. It leaks by intent.
-    ASAN_OPTIONS=detect_leaks=0 fault late late=1,rank=1 alltoallv --counts spread --timeout 1
-    for collective in allreduce alltoallv gather; do
-        over 0 "" "$collective" -a nccl -m cuda --np 4 --ranks-as threads -b 4K -e 64K -f 16 -n 5 -c 2
-    done
-    faulted hangs 5 'no rank has progressed for .* s: ranks 0\.\.2 are in the vendor.s collective'
-    faulted late 5 'NCCL did not run alltoallv before the deadline'
-    out=$scratch/out err=$scratch/err
-done
 finish

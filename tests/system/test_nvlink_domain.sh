@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # GPUs of several hosts in one NVLink domain, over the runtimes for tests (tests/cuda/runtime.h, nvml_standin.h): kernels reach
 # each other's memory by fabric handles, on one host and between hosts; what each lack of them says; lost ranks.
+# tier: deep; load: cpu1
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -33,14 +34,14 @@ host() { # host SETTINGS "HOSTS" REGEX OPTION...: the table says why not the dev
 }
 
 for collective in allreduce allgatherv reduce_scatter alltoall alltoallv broadcast reduce gather scatterv sendrecv barrier; do
-    device mode=async,fabric=yes '1 1 2 2' "$collective" -a all "${short[@]}"
+    device mode=async,fabric=yes '1 1 2 2' "$collective" -a "$(basis "$collective")" "${short[@]}"
 done
 device mode=sync,fabric=yes '2 1 2' alltoall -a pairwise "${short[@]}" --channels 3
 device mode=async,fabric=yes '1 2' allreduce "${short[@]}" --protocol ll --graph -n 20
 device mode=async,fabric=yes,ipc=no '1 1 2' allreduce "${short[@]}" --copy zcopy
 # Threads of one process reach memory of its other GPUs, and a CUDA without fabric handles is as before.
 for fabric in yes no; do
-    CUDA_STANDIN=strict=yes,connections=32,mode=async,fabric=$fabric run "$CCTEST" allreduce -a all "${short[@]}" --np 2 \
+    CUDA_STANDIN=strict=yes,connections=32,mode=async,fabric=$fabric run "$CCTEST" allreduce -a "$(basis allreduce)" "${short[@]}" --np 2 --shape 2x1 \
         --ranks-as threads --executor device
     check_status 0 "threads, fabric=$fabric"
     check_silent 'cuda stand-in: violation'

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # The picture of a plan: well formed, one arrow a message between the right ranks, labels with the content of messages
 # that do not overlap, and refusals.
 # shellcheck source=tests/system/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # `cctest fit`, `cctest predict` and --model: a model of this machine predicts what was measured and what was not; a model of the
 # textbook's numbers gives the textbook's times; 65,536 ranks; bad models.
 . "$(dirname "$0")/lib.sh"
@@ -120,7 +121,9 @@ check_says 'the model has no link' "$err"
 check "65,536 ranks in $(($(spent) - started)) s of CPU time" test $(($(spent) - started)) -lt 60
 
 # What fit makes of this machine is a model, by which a run is predicted.
-RUN_LIMIT=240 cctest fit -o model.json
+read -ra words < <(sed -nE 's/^    cctest (fit [^#]*).*/\1/p' "$repository/README.md")
+check "the README's command is: ${words[*]}" test "${words[*]}" = "fit -o model.json"
+RUN_LIMIT=240 cctest "${words[@]}"
 check_status 0
 check_says '^  shm bcopy, same-(cache|node) +[0-9]+ +[0-9.]+ % +[0-9.]+ %$' "$out"
 check_says '^  combining ' "$out"

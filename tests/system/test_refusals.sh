@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # A transport that cannot be used here: by name the job ends with 77 and one sentence; with -x auto others serve. The
 # program is linked with a libibverbs of the tests (tests/verbs/provider.h), and its ranks are threads.
 # shellcheck source=tests/system/lib.sh

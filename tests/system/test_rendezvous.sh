@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: wait
 # Ranks that start one by one and meet: by --rendezvous, by the variables of a launcher, and on several hosts (network
 # namespaces).
 # shellcheck source=tests/system/lib.sh
@@ -6,7 +7,7 @@
 private_machine "$@"
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
-small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2 --timeout 5)
+small=(allreduce -b 64K -e 64K -n 3 -w 1 -c 2 --timeout 20)
 export CCTEST_SECRET=$long_secret
 
 # at_port PORT STATE: is there a socket in this state of the kernel (0A listens, 01 is connected)?
@@ -22,9 +23,9 @@ hold() { # hold PORT...: a silent program listens there
 import socket, sys, time
 held = [socket.create_server(('0.0.0.0', int(port))) for port in sys.argv[1:]]
 open('$scratch/held', 'w')
-time.sleep(60)" "$@" &
+time.sleep(600)" "$@" &
     holder=$!
-    check "ports $* are held" await 10 test -e "$scratch/held"
+    check "ports $* are held" await 60 test -e "$scratch/held"
 }
 let_go() {
     kill $holder
@@ -235,7 +236,7 @@ fi
 free_port
 at 0 3 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --json "$scratch/0.json"
 at 1 3 && start 1 "$CCTEST" "${small[@]}" "${where[@]}"
-check "rank 1 is there" await 10 at_port "$port" 01
+check "rank 1 is there" await 60 at_port "$port" 01
 start again "$CCTEST" "${small[@]}" "${where[@]}"
 ended 0 2 "two processes claim rank 1: pid [0-9]+ on host .* and pid"
 why usage 1 "$host" "two processes claim rank 1"
@@ -267,7 +268,7 @@ for rank in 0 1; do
         >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
     pids[$rank]=$!
 done
-check "it runs" await 10 grep -q busbw "$scratch/0.out"
+check "it runs" await 60 grep -q busbw "$scratch/0.out"
 sleep 0.5
 kill -STOP "${pids[0]}"
 ended 1 5 "rank 0 .*it has been silent"
@@ -286,13 +287,13 @@ for last in 2 34; do
     free_port
     for rank in $(seq 0 $last); do
         at "$rank" $((last + 2))
-        [ "$rank" -lt $last ] || check "the others have joined" await 20 have_joined $((last - 1))
+        [ "$rank" -lt $last ] || check "the others have joined" await 60 have_joined $((last - 1))
         [ "$rank" -lt $last ] || kill -STOP "${pids[0]}"
         ran=("$CCTEST" "rank $last is interrupted")
         "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 -v -v >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
         pids[$rank]=$!
     done
-    check "it calls rank 0" await 10 calls_root "${pids[$last]}"
+    check "it calls rank 0" await 60 calls_root "${pids[$last]}"
     kill -TERM "${pids[$last]}"
     sleep 0.2
     kill -CONT "${pids[0]}"
@@ -316,7 +317,7 @@ at 0 2 && ran=("$CCTEST" "rank 0 is interrupted, and alone")
 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 --json "$scratch/0.json" >"$scratch/0.out" 2>"$scratch/0.err" \
     </dev/null &
 pids[0]=$!
-check "rank 0 is there" await 10 at_port "$port" 0A
+check "rank 0 is there" await 60 at_port "$port" 0A
 kill -TERM "${pids[0]}"
 ended 0 130
 why interrupted 0 "$host" "rank 0 \(host [^ ]*, pid ${pids[0]}\) was interrupted by SIGTERM when 1 of 2 ranks had joined"
@@ -337,10 +338,10 @@ for rank in 0 1; do
     "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20 -v -v >"$scratch/$rank.out" 2>"$scratch/$rank.err" </dev/null &
     pids[$rank]=$!
 done
-check "rank 1 has joined" await 10 have_joined 1
+check "rank 1 has joined" await 60 have_joined 1
 kill -KILL "${pids[1]}"
 lost="rank 1 \(host .*, pid ${pids[1]}\) was lost when 2 of 3 ranks had joined"
-check "it is said" await 10 grep -q "was lost" "$scratch/0.err"
+check "it is said" await 60 grep -q "was lost" "$scratch/0.err"
 at 2 3 && start 2 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 20
 ended 2 5
 check_silent .
@@ -348,7 +349,7 @@ ended 0 5 "$lost"
 wait "${pids[1]}" 2>/dev/null
 
 # No such host.
-run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2
+run "$CCTEST" "${small[@]}" --rendezvous no-such-host.invalid:7777 --rank 1 --world 2 --timeout 5
 check_status 1
 check_says "the rendezvous host 'no-such-host.invalid' is unknown on this host"
 # Rank 0 cannot know whether the others can find it, so it prints its address.
@@ -363,13 +364,13 @@ if [ -n "$private" ]; then
     mount --bind "$scratch/resolv.conf" /etc/resolv.conf
     python3 -c "
 import socket, time
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 53)); time.sleep(60)" &
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 53)); time.sleep(600)" &
     holder=$!
     # shellcheck disable=SC2317 # for await
     name_server_up() { ss -Hlun | grep -q ':53 '; }
-    check "no name server came up" await 5 name_server_up
+    check "no name server came up" await 60 name_server_up
     lost=("$CCTEST" "${small[@]}" --rendezvous cctest.invalid:7777 --rank 1 --world 2)
-    RUN_LIMIT=9 run "${lost[@]}" --timeout 2
+    RUN_LIMIT=20 run "${lost[@]}" --timeout 2
     check_status 5
     check_says "no name server resolved the rendezvous host 'cctest.invalid' within 2 s"
     start 1 "${lost[@]}" --timeout 30
@@ -412,8 +413,8 @@ run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
 check_says "rank 0 could not be reached at 127.0.0.1 ports [0-9]+ to [0-9]+ for 1 s"
 first=$(sed -n 's/.* ports \([0-9]*\) to .*/\1/p' "$err") last=$(sed -n 's/.* to \([0-9]*\) for .*/\1/p' "$err")
-start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0
-check "it listens" await 10 at_port $((first + 1)) 0A
+start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0 --timeout 5
+check "it listens" await 60 at_port $((first + 1)) 0A
 hold "$first" $((first + 2))
 for rank in 1 0; do in_step 0 $rank && start $rank "${as[@]}" "$CCTEST" "${small[@]}"; done
 ended 0 0
@@ -436,7 +437,7 @@ check_status 1
 check_says "ports $first to $last are all taken on this host"
 let_go
 start other "$CCTEST" "${small[@]}" --rendezvous "127.0.0.1:$((first + 1))" --world 2 --rank 0 --timeout 3
-check "it listens" await 10 at_port $((first + 1)) 0A
+check "it listens" await 60 at_port $((first + 1)) 0A
 in_step 0 1
 run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
@@ -449,7 +450,7 @@ if hosts_up 2; then
     port=7777
     for what in "allreduce -a ring -m shared --copy zcopy" "alltoall -a pairwise --channels 2"; do
         read -ra words <<<"$what"
-        words+=(-b 64K -e 64K -n 3 -w 1 -c 2 -x auto --timeout 10 --rendezvous "h1:$port" --world 4)
+        words+=(-b 64K -e 64K -n 3 -w 1 -c 2 -x auto --timeout 20 --rendezvous "h1:$port" --world 4)
         for rank in 0 1 2 3; do
             host_as $((1 + rank / 2))
             start $rank "${as[@]}" "$CCTEST" "${words[@]}" --rank $rank --json "$scratch/hosts.json"
@@ -476,7 +477,7 @@ if hosts_up 2; then
         start $rank "${as[@]}" "$CCTEST" "${small[@]}" -n 4000000 -w 0 --timeout 2 \
             --rendezvous h1:$port --world 2 --rank $rank
     done
-    check "it runs" await 10 grep -q busbw "$scratch/0.out"
+    check "it runs" await 60 grep -q busbw "$scratch/0.out"
     sleep 0.5
     host_unplug 2
     ended 0 5 "rank 1 .*h2"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # `cctest report`: pages of real runs and of made ones, looked at in a browser; bad input; names that are HTML.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # The JSON Schema of --json: documents of each kind are valid, and one fault in any of their values is found. All system tests
 # hold their JSON against it (check_schema of lib.sh); here that check fails where it must.
 . "$(dirname "$0")/lib.sh"

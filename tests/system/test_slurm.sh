@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # A real Slurm: a controller and four nodes, started for this test. Ranks of a step meet, whatever the distribution and
 # whatever else runs there; other commands are not mistaken for a step; exit statuses reach Slurm.
 # shellcheck source=tests/system/lib.sh
@@ -179,7 +180,7 @@ check_says 'rank 2 .*host h2'
 # scancel: every rank ends with 130, before Slurm kills it (KillWait).
 rm -f job.json
 start victim "${as[@]}" srun -N 2 -n 3 -J victim "${task[@]}" "${small[@]}" -n 4000000 --json job.json
-check "the victim runs" await 40 grep -qs running job.json
+check "the victim runs" await 60 grep -qs running job.json
 slurm scancel --name=victim
 check_status 0
 ended victim 130 SIGTERM

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # Groups of ranks at the same time (--split): what is measured follows from the raw samples; faults are named by the job's
 # ranks; on several hosts the group with the throttled one is the slowest.
 # shellcheck source=tests/system/lib.sh

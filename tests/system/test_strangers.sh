@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: wait
 # Connections from outside to the sockets of a job, while its ranks join, while they connect to each other, and while
 # they run: they are dropped and counted, use a limited number of descriptors, learn nothing, and cannot give orders.
 # shellcheck source=tests/system/lib.sh
@@ -28,7 +29,7 @@ strangers() {
 # most_sockets PID: sets $most to the largest number of sockets of the process until all strangers have connected.
 most_sockets() {
     most=0
-    check "the strangers are there" await 30 look_at_sockets "$1"
+    check "the strangers are there" await 60 look_at_sockets "$1"
 }
 # shellcheck disable=SC2317 # for await
 look_at_sockets() {
@@ -65,7 +66,7 @@ captures=()
 for host in 1 2 3; do
     python3 "$scratch/capture.py" lan0-$host "$scratch/capture.$host" >"$scratch/capturing.$host" &
     captures+=($!)
-    await 10 grep -qs there "$scratch/capturing.$host"
+    await 60 grep -qs there "$scratch/capturing.$host"
 done
 
 # ---- a job without strangers ----
@@ -84,8 +85,8 @@ done
 for address in 10.77.0.1 ${hosts_ipv6:+fd77::1}; do
     port=$((port + 1))
     rank 0 3 1 "${small[@]}" -v
-    check "rank 0 listens" await 10 listens 1
-    strangers "$address" $port 500 60
+    check "rank 0 listens" await 60 listens 1
+    strangers "$address" $port 500 600
     most_sockets "$(process 0)"
     check "500 strangers cost rank 0 $most sockets" test "$most" -gt 20 -a "$most" -le 140
     rank 1 3 2 "${small[@]}"
@@ -110,9 +111,9 @@ for address in 10.77.0.2 10.78.0.2 ${hosts_ipv6:+fd77::2 fd78::2}; do
     host_network 3 ip route add unreachable "$address"
 done
 for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -v; done
-check "rank 1 listens" await 10 listens 2
+check "rank 1 listens" await 60 listens 2
 data=$(ports 2 | head -n 1)
-strangers 10.77.0.2 "$data" 500 60
+strangers 10.77.0.2 "$data" 500 600
 most_sockets "$(process 1)"
 check "500 strangers cost rank 1 $most sockets" test "$most" -gt 20 -a "$most" -le 90
 for address in 10.77.0.2 10.78.0.2 ${hosts_ipv6:+fd77::2 fd78::2}; do
@@ -129,18 +130,18 @@ wait $attacker 2>/dev/null
 # Only rank 0 still listens, and admits only ranks of its job.
 port=$((port + 1))
 for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -v -n 500 --inject delay:rank=1:us=20000; done
-check "the job runs" await 10 grep -q 'busbw' "$scratch/0.out"
+check "the job runs" await 60 grep -q 'busbw' "$scratch/0.out"
 sleep 0.5
 for host in 1 2 3; do
-    check "host $host listens at $(ports $host | xargs)" await 10 listens_at $host "$([ $host != 1 ] || echo $port)"
+    check "host $host listens at $(ports $host | xargs)" await 60 listens_at $host "$([ $host != 1 ] || echo $port)"
 done
-strangers 10.77.0.1 $port 200 60
+strangers 10.77.0.1 $port 200 600
 # A duplicate rank with the right secret gets a message.
 host_as 4
 start late "${as[@]}" "$CCTEST" "${small[@]}" --rendezvous "h1:$port" --rank 2 --world 3 -n 500 \
     --inject delay:rank=1:us=20000 --timeout 20
 ended late 2 "two processes claim rank 2"
-check "the strangers are there" await 10 grep -qs there "$scratch/there"
+check "the strangers are there" await 60 grep -qs there "$scratch/there"
 check "the job runs" kill -0 "${pids[0]}"
 for rank in 0 1 2; do ended $rank 0; done
 # The number of dropped connections at the end varies; a rank that was too slow in its handshake may count, too.
@@ -180,13 +181,13 @@ port=$((port + 1))
 host_as 4
 "${as[@]}" python3 "$scratch/relay.py" $port "$scratch/go" >"$scratch/relay.out" 2>&1 &
 attacker=$!
-check "the relay listens" await 10 grep -qs there "$scratch/relay.out"
+check "the relay listens" await 60 grep -qs there "$scratch/relay.out"
 rank 0 2 1 "${small[@]}" -v -n 3000 --inject delay:rank=1:us=20000
-check "rank 0 listens" await 10 listens 1
+check "rank 0 listens" await 60 listens 1
 host_as 2
 start 1 "${as[@]}" "$CCTEST" "${small[@]}" -v -n 3000 --inject delay:rank=1:us=20000 --timeout 20 \
     --rendezvous "h4:$port" --rank 1 --world 2
-check "the job runs" await 10 grep -q 'busbw' "$scratch/0.out"
+check "the job runs" await 60 grep -q 'busbw' "$scratch/0.out"
 sleep 0.5
 touch "$scratch/go"
 ended 1 5 'rank 0 .* cannot be reached any more: data on its connection failed authentication'
@@ -241,7 +242,7 @@ check_silent "$CCTEST_SECRET" "$scratch/strangers.json"
 # ps does not show it.
 port=$((port + 1))
 rank 0 2 1 "${small[@]}"
-check "rank 0 listens" await 10 listens 1
+check "rank 0 listens" await 60 listens 1
 ps -e -o args >"$out"
 check_says "$CCTEST .*--rank 0" "$out"
 check_silent "$CCTEST_SECRET" "$out"

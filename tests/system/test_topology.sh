@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: cpu1
 # `cctest predict --topology`: the load of links in the table, in JSON and as a picture, as it is by hand; what is refused,
 # with status 2. order=auto: rings of a run enter each host once, and gain what they save. And `cctest info --topology`: the parts of
 # a made-up host and the distances on it, and what becomes of files that are wrong.

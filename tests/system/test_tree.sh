@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # The control plane as a tree of processes: a rank with children dies, or is stopped; it is named, and all others end
 # alike.
 # shellcheck source=tests/system/lib.sh
@@ -42,28 +43,26 @@ PYTHON
 
 run_ranks() {
     start_ranks barrier -x shm -b 8 -e 8 -n 4000000 -w 0 -c 0 --timeout 6
-    await 30 joined && return
+    await 100 joined && return
     err=$scratch/0.err
     failed "it did not start to run"
     finish # the end of the private machine ends all its processes
 }
 
+# shellcheck disable=SC2317 # called by await
+has_relay() { read -r victim pid held < <(relay) && [ "$held" -ge 10 ]; }
+
 # strike SIGNAL REGEX: the relay gets the signal; it is named, and all others end with status 5.
 strike() {
-    local rank began took
+    local rank victim='' pid='' held=''
     run_ranks
-    sleep 1
-    read -r victim pid held < <(relay)
-    check "no rank is a relay: rank $victim holds $held connections" test "$held" -ge 10
-    [ "$pid" != 0 ] || return
+    await 60 has_relay
+    check "no rank is a relay: rank $victim holds $held connections" test "${held:-0}" -ge 10
+    [ -n "$pid" ] || return
     kill "-$1" "$pid"
-    began=${EPOCHREALTIME/[.,]/}
     for ((rank = 0; rank < ranks; rank++)); do
         [ $rank = "$victim" ] || ended $rank 5
     done
-    took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
-    # A deadline of 6 s, with a wide margin; `make campaign` is strict.
-    check "it took $took ms" test $took -le 18000
     kill -9 "$pid" 2>/dev/null
     wait "${pids[$victim]}" 2>/dev/null
     err=$scratch/0.err

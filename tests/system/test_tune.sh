@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # `cctest tune`: winners of a small grid, alone and under launchers; auto by --tuning, with files that are made; files that are
 # no good; a model that prunes; an interrupt.
 # shellcheck source=tests/system/lib.sh
@@ -43,7 +44,7 @@ check_json none.json 'd["status"] == "error"' 'd["cells"] == []' 'len(d["errors"
 
 # An interrupt leaves what is known.
 start interrupted "$CCTEST" tune allreduce --np 2 --json interrupted.json
-await 20 grep -sq '"rounds": [2-9]' interrupted.json
+await 60 grep -sq '"rounds": [2-9]' interrupted.json
 kill -INT "${pids[interrupted]}"
 ended interrupted 130
 check_json interrupted.json 'd["status"] == "interrupted"' 'd["cells"]'

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # What `cctest tune` writes for Open MPI, MPICH and NCCL's tuner: the files, and the real Open MPI and MPICH with them.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: check; load: wait
 # Bad input: exit status 2, one sentence, and nothing was started.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -183,7 +184,7 @@ cctest "${pair[@]}" --counts "$counts.fifo"
 check_status 0 "counts from a FIFO"
 cctest "${pair[@]}" --counts <(sleep 2 && echo 1 2)
 check_status 0 "counts from a process"
-RUN_LIMIT=10 cctest "${pair[@]}" --counts "$counts.fifo"
+RUN_LIMIT=60 cctest "${pair[@]}" --counts "$counts.fifo"
 check_status 1 "counts from a FIFO without a writer"
 check_says "^cctest: $counts.fifo is a FIFO without a writer: start its writer first$"
 

@@ -2,6 +2,7 @@
  * conformance.c - requirements for every listed transport: the streams of bytes. (eager.c: short
  * messages without posting. peers.c: paths, combining, many peers, connections from outside.
  * processes.c: death of a peer.)
+ * tier: check; load: cpu1
  */
 #include "measure/connectivity.h"
 #include "world.h"

@@ -1,6 +1,7 @@
 /*
  * eager.c - requirements for every transport that offers eager messages: each arrives whatever the
  * other end does with it, by every path.
+ * tier: check; load: cpu1
  */
 #include "memory/datatype.h"
 #include "memory/reduce.h"

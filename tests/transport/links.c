@@ -1,6 +1,7 @@
 /*
  * links.c - the choice of a transport for each pair of ranks. Data of other ranks is checked before
  * it is used. A transport that refuses is passed over, with its reason, or ends the job.
+ * tier: check; load: cpu1
  */
 #include "transport/links.h"
 

@@ -1,6 +1,7 @@
 /*
  * peers.c - requirements for every listed transport: paths, combining, many peers, connections from
  * outside the job. (conformance.c: the streams of bytes. processes.c: death of a peer.)
+ * tier: check; load: cpu1
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -509,7 +510,7 @@ static void among_strangers(struct rank *me)
             fd[count] = stranger_connect(ports[count / 3], words[count % 3]);
     }
     pthread_barrier_wait(&me->world->barrier);
-    connect_among(me, 2);
+    connect_among(me, 4);
     while (count > 0)
         close(fd[--count]);
 }

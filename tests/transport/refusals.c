@@ -1,6 +1,7 @@
 /*
  * refusals.c - whole jobs with a transport that a rank cannot use: with `-x auto` another one
  * serves and the table says why; by name the job ends with status 77 and the reason.
+ * tier: check; load: cpu1; program: own
  */
 #include "../unit/command.h"
 

@@ -1,6 +1,7 @@
 /*
  * regions.c - a transfer that names a byte outside of its endpoint's regions ends the process, over
  * every transport. The tests that see this run in a child.
+ * tier: check; load: cpu1
  */
 #include "memory/reduce.h"
 #include "world.h"

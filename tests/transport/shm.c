@@ -2,6 +2,7 @@
  * shm.c - requirements for shm alone: the path that --copy auto takes, by where the ranks run and
  * what else they do; the description of a link; a peer that sends too much, and one whose memory holds
  * garbage.
+ * tier: check; load: cpu1
  */
 #include "transports/shm/shm.h"
 

@@ -2,6 +2,7 @@
  * shm_ll.c - requirements for `--copy ll` alone: the order of epochs, also at their wrap; no old
  * word is taken for a new one; how far a sender gets. (conformance.c and others test it as every
  * path.)
+ * tier: check; load: cpu1
  */
 #include "transports/shm/ll.h"
 

@@ -3,6 +3,7 @@
  * connects again; hellos of another rank, or for another one; sockets that are full; the congestion
  * control of a connection; wait statistics; bytes that arrive while a rank waits for something else;
  * and elements that arrive in parts.
+ * tier: check; load: cpu1
  */
 #include "net/socket.h"
 #include "transports/tcp/connect.h"

@@ -1,6 +1,7 @@
 /*
  * test_credits.c - a receiver that falls idle returns the credits that it owes, so that its sender
  * finds all slots free.
+ * tier: deep; load: cpu1
  */
 #include "../transport/world.h"
 

@@ -4,6 +4,7 @@
  *
  * An access by a CPU ends the test with a signal. With flush=1 bytes are not seen in the region
  * before it is flushed, so each received prefix is looked at as soon as it is reported.
+ * tier: deep; load: cpu1
  */
 #include "../transport/world.h"
 

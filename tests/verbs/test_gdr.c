@@ -1,6 +1,7 @@
 /*
  * test_gdr.c - how a rank's NICs reach memory that no CPU reads: the way that is chosen on each
  * kind of node, each way that is asked for, and each sentence that refuses one.
+ * tier: deep; load: cpu1
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * test_grants.c - what slots cost, as the manual says: all ranks of a host stay within 192 MiB,
  * unless the user sets the slots.
+ * tier: deep; load: cpu1
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * test_provider.c - the provider itself: it moves data, and is as hostile as a NIC may be.
  * (test_provider_*.c: what it forbids, what fails, librdmacm. Other tests here use it.)
+ * tier: deep; load: cpu1
  */
 #include <errno.h>
 #include <sys/mman.h>

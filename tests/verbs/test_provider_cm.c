@@ -1,6 +1,7 @@
 /*
  * test_provider_cm.c - librdmacm of the provider: connections are asked for, accepted, refused and
  * ended.
+ * tier: deep; load: cpu1
  */
 #include "meeting.h"
 

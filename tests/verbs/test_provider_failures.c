@@ -1,6 +1,7 @@
 /*
  * test_provider_failures.c - the provider fails as it is asked to: completions, calls, events,
  * silence.
+ * tier: deep; load: cpu1
  */
 #include <errno.h>
 #include <fcntl.h>

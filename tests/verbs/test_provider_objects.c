@@ -1,6 +1,7 @@
 /*
  * test_provider_objects.c - rules of the provider about the life of objects: what creates, connects
  * and destroys them, and their events.
+ * tier: deep; load: cpu1
  */
 #include <errno.h>
 

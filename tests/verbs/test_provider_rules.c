@@ -1,5 +1,6 @@
 /*
  * test_provider_rules.c - rules of the provider about requests, receives and their memory.
+ * tier: deep; load: cpu1
  */
 #include <errno.h>
 

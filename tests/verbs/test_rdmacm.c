@@ -1,6 +1,7 @@
 /*
  * test_rdmacm.c - queue pairs that librdmacm connects, over the provider: strangers among the
  * requests, a stranger in place of a rank, and whatever fails on the way.
+ * tier: deep; load: cpu1; program: own
  */
 #include "../transport/world.h"
 

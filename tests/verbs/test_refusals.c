@@ -1,6 +1,7 @@
 /*
  * test_refusals.c - each reason for which a rank cannot use verbs, or not with a peer: one clause,
  * with what to do, and nothing is left open.
+ * tier: deep; load: cpu1
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,340 @@
+/*
+ * test_inventory_compare.c - eight hosts, one of which differs, in each of the ways; no majority; a
+ * profile; and the sentences.
+ * tier: check; load: cpu1
+ */
+#include "tests/unit/host_trees.h"
+
+#include "inventory/profile.h"
+#include "inventory/words.h"
+
+#define SICK 3 /* the host that differs */
+
+static struct inventory_findings findings;
+
+static void compare(int count)
+{
+    inventory_findings_free(&findings);
+    inventory_compare(hosts, count, &findings);
+    assert_false(findings.failed);
+}
+
+/* Whether a finding has this severity, host and sentence; all are printed if not. */
+static void expect_finding(const char *severity, int host, const char *sentence)
+{
+    char text[FINDING_TEXT_MOST];
+    for (int i = 0; i < findings.count; i++)
+        if (findings.list[i].host == host &&
+            strcmp(finding_text(&findings.list[i], hosts, text), sentence) == 0 &&
+            strcmp(severity_names[findings.list[i].severity], severity) == 0)
+            return;
+    for (int i = 0; i < findings.count; i++)
+        print_error("%s %d: %s\n", severity_names[findings.list[i].severity], findings.list[i].host,
+                    finding_text(&findings.list[i], hosts, text));
+    fail_msg("expected %s %d: %s", severity, host, sentence);
+}
+
+static void test_equal(void **state)
+{
+    (void)state;
+    compare(HOSTS);
+    assert_int_equal(findings.count, 0);
+    compare(1);
+    assert_int_equal(findings.count, 0);
+}
+
+/* A file of the host that differs, and what is said of it. */
+struct difference_case {
+    const char *path, *text;
+    const char *severity, *sentence;
+};
+
+#define SYS   "sys/"
+#define NIC   SYS "class/infiniband/mlx5_1/"
+#define PORT  NIC "ports/1/"
+#define PCI_1 SYS "devices/pci0000:11/0000:11:01.0/"
+
+static const struct difference_case cases[] = {
+    {PORT "rate", "200 Gb/sec (4X HDR)\n", "bad",
+     "n4: mlx5_1 runs at 200 Gb/s; 7 of 8 hosts have 400"},
+    {PORT "rate", "800 Gb/sec (4X XDR)\n", "note",
+     "n4: mlx5_1 runs at 800 Gb/s; 7 of 8 hosts have 400"},
+    {PORT "state", "1: DOWN\n", "bad", "n4: mlx5_1 is DOWN; 7 of 8 hosts have ACTIVE"},
+    {PORT "gid_attrs/types/0", "IB/RoCE v1\n", "suspect",
+     "n4: mlx5_1 has GIDs of RoCE v1; 7 of 8 hosts have RoCE v2"},
+    {NIC "fw_ver", "28.36.1010\n", "suspect",
+     "n4: mlx5_1 has firmware 28.36.1010; 7 of 8 hosts have 28.39.1002"},
+    {SYS "class/net/eth1/mtu", "1500\n", "bad",
+     "n4: eth1 has an MTU of 1500; 7 of 8 hosts have 9000"},
+    {SYS "class/net/eth1/speed", "100000\n", "bad",
+     "n4: eth1 runs at 100 Gb/s; 7 of 8 hosts have 400"},
+    {SYS "class/net/eth1/operstate", "down\n", "bad", "n4: eth1 is down; 7 of 8 hosts have up"},
+    {PCI_1 "0000:11:00.0/current_link_width", "8\n", "bad",
+     "n4: mlx5_1 has a PCIe link of x8; its best is x16"},
+    {PCI_1 "0000:11:00.0/current_link_speed", "16.0 GT/s PCIe\n", "bad",
+     "n4: mlx5_1 has a PCIe link at 16 GT/s; 7 of 8 hosts have 32"},
+    {PCI_1 "0000:11:00.0/aer_dev_fatal", "DLP 2\nTOTAL_ERR_FATAL 2\n", "suspect",
+     "n4: mlx5_1 has counted 2 fatal PCIe errors since its host started"},
+    {"proc/meminfo", "MemTotal: 2047475999 kB\nMemAvailable: 2000000000 kB\nHugePages_Total: 0\n",
+     "bad", "n4 has 1.9 TiB of memory; 7 of 8 hosts have 2.0 TiB"},
+    {"proc/meminfo", "MemTotal: 2113536000 kB\nMemAvailable: 200000000 kB\nHugePages_Total: 0\n",
+     "suspect", "n4 has 191 GiB of free memory; 7 of 8 hosts have 1.9 TiB"},
+    {"proc/meminfo", "MemTotal: 2113536000 kB\nMemAvailable: 2000000000 kB\nHugePages_Total: 9\n",
+     "suspect", "n4 has 9 huge pages; 7 of 8 hosts have 0"},
+    {SYS "devices/system/node/node1/meminfo", "Node 1 MemTotal: 528384000 kB\n", "bad",
+     "n4: node1 has 504 GiB of memory; 7 of 8 hosts have 1008 GiB"},
+    {"proc/cpuinfo", "model name\t: Other CPU\n", "suspect",
+     "n4 has the CPU Other CPU; 7 of 8 hosts have Some CPU 9654"},
+    {SYS "devices/system/cpu/cpu3/online", "0\n", "bad",
+     "n4 has 3 hardware threads; 7 of 8 hosts have 4"},
+    {SYS "devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave\n", "suspect",
+     "n4 has the CPU governor performance, powersave; 7 of 8 hosts have performance"},
+    {SYS "devices/system/cpu/cpu3/cpufreq/scaling_max_freq", "2000000\n", "suspect",
+     "n4 limits its CPU clock to 2000 MHz; its best is 3700 MHz"},
+    {SYS "devices/system/cpu/cpu3/thermal_throttle/core_throttle_count", "12\n", "note",
+     "n4 has throttled its CPUs 12 times for heat since it started"},
+    {SYS "devices/system/edac/mc/mc0/ue_count", "1\n", "bad",
+     "n4 has counted 1 uncorrected memory error since it started"},
+    {"proc/sys/kernel/osrelease", "5.14.0\n", "note",
+     "n4 runs the kernel 5.14.0; 7 of 8 hosts have 6.1.0"},
+    {"proc/self/limits", "Max open files 65536 65536 files\nMax locked memory 65536 65536 bytes\n",
+     "suspect", "n4 has a limit of locked memory of 64.0 KiB; 7 of 8 hosts have unlimited"},
+    {SYS "module/mlx5_core/version", "23.10\n", "suspect",
+     "n4 has the module mlx5_core 23.10; 7 of 8 hosts have 24.04"},
+    {SYS "module/nvidia_peermem/version", "570.1\n", "suspect",
+     "n4 has the module nvidia_peermem 570.1; 7 of 8 hosts have not loaded"},
+    {"proc/sys/kernel/osrelease", "", "note", NULL},
+};
+
+/* Each file is changed for one comparison. */
+static void test_each_difference(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[2 * PATH_MAX], path[256];
+        snprintf(path, sizeof path, "%s/%s", names[SICK], cases[i].path);
+        snprintf(command, sizeof command, "cd '%s' && if [ -e %s ]; then cp %s old; fi", tree, path,
+                 path);
+        assert_int_equal(0, system(command));
+        file_make(path, cases[i].text);
+        host_collect(SICK);
+        compare(HOSTS);
+        assert_true(findings.count >= 1);
+        for (int f = 0; f < findings.count; f++) /* no other host is blamed */
+            assert_int_equal(findings.list[f].host, SICK);
+        expect_finding(cases[i].severity, SICK,
+                       cases[i].sentence ? cases[i].sentence
+                                         : "n4 tells no kernel; 7 of 7 hosts have 6.1.0");
+        snprintf(command, sizeof command,
+                 "cd '%s' && if [ -e old ]; then mv old %s; else rm -r %s; fi; rmdir -p $(dirname "
+                 "%s) 2>/dev/null || true",
+                 tree, path, path, path);
+        assert_int_equal(0, system(command));
+    }
+    host_collect(SICK);
+    compare(HOSTS);
+    assert_int_equal(findings.count, 0);
+}
+
+static void test_parts(void **state)
+{
+    char command[PATH_MAX + 128];
+    (void)state;
+    snprintf(command, sizeof command,
+             "cd '%s/n4/sys' && mv class/infiniband/mlx5_1 ../away && "
+             "mv bus/pci/devices/0000:20:00.0 ../away.gpu",
+             tree);
+    assert_int_equal(0, system(command));
+    gpu_make("n5", 7);
+    host_collect(3);
+    host_collect(4);
+    compare(HOSTS);
+    expect_finding("bad", 3, "n4 has 1 RDMA port; 7 of 8 hosts have 2 (mlx5_1 is missing)");
+    expect_finding("bad", 3, "n4 has 1 GPU; 6 of 8 hosts have 2 (0000:20:00.0 is missing)");
+    expect_finding("note", 4, "n5 has 3 GPUs; 6 of 8 hosts have 2 (0000:27:00.0 is only there)");
+    assert_int_equal(inventory_gravest(&findings, 3), SEVERITY_BAD);
+    assert_int_equal(inventory_gravest(&findings, 4), SEVERITY_NOTE);
+    assert_int_equal(inventory_gravest(&findings, 0), -1);
+    snprintf(command, sizeof command,
+             "cd '%s/n4/sys' && mv ../away class/infiniband/mlx5_1 && "
+             "mv ../away.gpu bus/pci/devices/0000:20:00.0; "
+             "rm '%s/n5/sys/bus/pci/devices/0000:27:00.0'",
+             tree, tree);
+    assert_int_equal(0, system(command));
+    host_collect(3);
+    host_collect(4);
+}
+
+/* Two hosts that differ, and more without a majority: none is blamed. */
+static void test_no_majority(void **state)
+{
+    (void)state;
+    const char *path = "/sys/class/infiniband/mlx5_0/ports/1/rate";
+    char full[128];
+    for (int host = 0; host < 4; host++) {
+        snprintf(full, sizeof full, "%s%s", names[host], path);
+        file_make(full, host < 2 ? "200 Gb/sec (4X HDR)\n" : "100 Gb/sec (4X EDR)\n");
+        host_collect(host);
+    }
+    compare(HOSTS);
+    assert_int_equal(findings.count, 1);
+    expect_finding("suspect", -1,
+                   "8 hosts differ in nic.rate of mlx5_0 without a majority: 2 have 100 Gb/s (n3, "
+                   "...), 2 have 200 Gb/s (n1, ...), 4 have 400 Gb/s (n5, ...)");
+    const struct inventory_host pair[] = {hosts[0], hosts[2]};
+    inventory_findings_free(&findings);
+    inventory_compare(pair, 2, &findings);
+    char text[FINDING_TEXT_MOST];
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.list[0].host, -1);
+    assert_string_equal(finding_text(&findings.list[0], pair, text),
+                        "n3 and n1 differ in nic.rate of mlx5_0: 100 Gb/s and 200 Gb/s");
+    hosts[0].inventory = NULL; /* a lost host is not compared */
+    compare(HOSTS);
+    expect_finding("bad", 1, "n2: mlx5_0 runs at 200 Gb/s; 4 of 7 hosts have 400");
+    for (int host = 0; host < 4; host++) {
+        snprintf(full, sizeof full, "%s%s", names[host], path);
+        file_make(full, "400 Gb/sec (4X NDR)\n");
+        host_collect(host);
+    }
+}
+
+/* A link is no slower than its slot allows: the slot is to blame. */
+static void test_slot(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        const char *speed = back ? "32.0 GT/s PCIe\n" : "16.0 GT/s PCIe\n";
+        file_make("n4/" PCI_1 "max_link_speed", speed);
+        file_make("n4/" PCI_1 "0000:11:00.0/current_link_speed", speed);
+        host_collect(SICK);
+        compare(HOSTS);
+        assert_int_equal(findings.count, back ? 0 : 2);
+        if (back)
+            break;
+        expect_finding("note", SICK,
+                       "n4: mlx5_1 stands in a slot of PCIe 16 GT/s; its best is 32 GT/s");
+        expect_finding("bad", SICK, "n4: mlx5_1 has a PCIe link at 16 GT/s; 7 of 8 hosts have 32");
+    }
+}
+
+/* All hosts fall short of their best alike: they are built so. */
+static void test_built_so(void **state)
+{
+    char path[128];
+    (void)state;
+    for (int host = 0; host < HOSTS; host++) {
+        snprintf(path, sizeof path, "%s/%s0000:11:00.0/current_link_width", names[host], PCI_1);
+        file_make(path, host == SICK ? "4\n" : "8\n");
+        host_collect(host);
+    }
+    compare(HOSTS);
+    expect_finding("note", -1, "7 of 8 hosts: mlx5_1 has a PCIe link of x8; its best is x16");
+    expect_finding("bad", SICK, "n4: mlx5_1 has a PCIe link of x4; its best is x16");
+    expect_finding("bad", SICK, "n4: mlx5_1 has a PCIe link of x4; 7 of 8 hosts have x8");
+    compare(1); /* alone it has none to resemble */
+    expect_finding("bad", 0, "n1: mlx5_1 has a PCIe link of x8; its best is x16");
+    for (int host = 0; host < HOSTS; host++) {
+        snprintf(path, sizeof path, "%s/%s0000:11:00.0/current_link_width", names[host], PCI_1);
+        file_make(path, "16\n");
+        host_collect(host);
+    }
+}
+
+/* A full /dev/shm; no tree has one of its own. */
+static void test_own_best(void **state)
+{
+    struct inventory full = {0};
+    const struct inventory_host one = {.name = "n9", .inventory = &full};
+    char text[FINDING_TEXT_MOST];
+    (void)state;
+    inventory_add_number(&full, PART_HOST, "", "shm.free", 4096, 1 << 20);
+    inventory_add_text(&full, PART_HOST, "GPUs", "silent", "the driver has not answered for 5 s");
+    inventory_findings_free(&findings);
+    inventory_compare(&one, 1, &findings);
+    assert_int_equal(findings.count, 2);
+    assert_string_equal(finding_text(&findings.list[0], &one, text),
+                        "n9 does not tell of its GPUs: the driver has not answered for 5 s");
+    assert_string_equal(finding_text(&findings.list[1], &one, text),
+                        "n9 has 4.0 KiB free in /dev/shm; its best is 1.0 MiB");
+    assert_int_equal(inventory_gravest(&findings, 0), SEVERITY_BAD);
+    inventory_free(&full);
+}
+
+/* What is said of n1, or why the line is refused; NULL: n1 is as expected. */
+static void expect_line(const char *text, const char *sentence)
+{
+    struct log log;
+    struct failure failure;
+    struct profile_line line;
+    struct expected_fact expected;
+    log_init(&log, 0, 0);
+    struct log *own = log_current();
+    log_attach(&log);
+    enum status status = profile_line_read(text, "x.profile", 7, &line);
+    if (status == STATUS_OK)
+        status = expected_fact_read(&line, &expected);
+    log_attach(own);
+    inventory_findings_free(&findings);
+    if (status == STATUS_OK) {
+        char said[FINDING_TEXT_MOST] = "";
+        inventory_expect(hosts, 1, &expected, 1, &findings);
+        if (findings.count > 0)
+            finding_text(&findings.list[0], hosts, said);
+        assert_string_equal(said, sentence ? sentence : "");
+        return;
+    }
+    assert_int_equal(status, STATUS_USAGE);
+    assert_true(log_failure(&log, &failure));
+    assert_string_equal(failure.text, sentence ? sentence : "");
+}
+
+static void test_profile(void **state)
+{
+    (void)state;
+    expect_line("nic.count = 2", NULL);
+    expect_line("  nic.rate>=400 Gb/s  ", NULL);
+    expect_line("memory.bytes >= 1.9T", NULL);
+    expect_line("memory.bytes >= 1.9 TiB", NULL);
+    expect_line("nic.pcie.width = x16", NULL);
+    expect_line("os = Some Linux 12", NULL);
+    expect_line("limit.memlock = unlimited", NULL);
+    expect_line("module.efa != loaded", NULL);
+    expect_line("nic.count = 8", "n1 has 2 RDMA ports; x.profile:7 expects nic.count = 8");
+    expect_line("nic.rate >= 800 Gb/s",
+                "n1: mlx5_0 runs at 400 Gb/s; x.profile:7 expects nic.rate >= 800 Gb/s");
+    expect_line("nic.mtu <= 1500", "n1: mlx5_0 has an MTU of 9000; x.profile:7 expects nic.mtu <= "
+                                   "1500");
+    expect_line("gpu.ecc = on", "n1 tells no gpu.ecc; x.profile:7 expects gpu.ecc = on");
+    expect_line("nic.speed = 1",
+                "x.profile:7: nic.speed is no key of a profile: see cctest(1) for those there are");
+    expect_line("nic.rate = 400 MB", "x.profile:7: nic.rate is given in Gb/s, not '400 MB'");
+    expect_line("nic.count = many", "x.profile:7: nic.count is a number, not 'many'");
+    expect_line("memory.bytes = 3 apples",
+                "x.profile:7: memory.bytes is given in bytes (64G), not '3 apples'");
+    expect_line("os >= 12", "x.profile:7: os is a text: write = or != behind it");
+    expect_line("nic.count 8",
+                "x.profile:7: nic.count has no operator: write =, !=, >= or <= behind it");
+    expect_line("nic.count =", "x.profile:7: nic.count has no value");
+    expect_line("= 8", "x.profile:7: '= 8' does not begin with a key: write KEY = VALUE");
+    struct profile_line line;
+    assert_int_equal(profile_line_read("  # none", "x", 1, &line), STATUS_OK);
+    assert_string_equal(line.key, "");
+}
+
+static int end(void **state)
+{
+    inventory_findings_free(&findings);
+    return trees_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal),    cmocka_unit_test(test_each_difference),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_no_majority),
+        cmocka_unit_test(test_slot),     cmocka_unit_test(test_built_so),
+        cmocka_unit_test(test_own_best), cmocka_unit_test(test_profile),
+    };
+    return cmocka_run_group_tests(tests, trees_make, end);
+}

@@ -1,0 +1,591 @@
+/*
+ * test_screening.c - screening of fleets without noise, where what follows is known: places, the
+ * yardsticks, small fleets, and the sentences.
+ * tier: check; load: cpu1
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "screening/exchange.h"
+#include "screening/host_values.h"
+#include "screening/sickness_text.h"
+#include "tests/unit/simulated_fleet.h"
+
+static const char *const names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"};
+
+static void fleet_quiet(struct simulated *f, int hosts, int rails)
+{
+    simulated_create(f, hosts, rails, 1);
+    f->quiet = true;
+    for (int h = 0; h < hosts; h++)
+        f->bias[h][0] = f->bias[h][1] = f->bias[h][2] = 1;
+}
+
+/* Makes a host or link sick, always. */
+static void make_sick(struct simulated *f, struct seeded sick)
+{
+    sick.often = sick.often > 0 ? sick.often : 1;
+    f->sick[f->sick_count] = sick;
+    f->sick_of[sick.host] = f->sick_count;
+    if (sick.peer >= 0)
+        f->sick_of[sick.peer] = f->sick_count;
+    f->sick_count++;
+}
+
+static struct screened screen_with(struct simulated *f, const struct yardsticks *yardsticks)
+{
+    struct rounds *plan = rounds_plan(f->hosts, rounds_all(f->hosts), 1); /* all pairs */
+    struct screened screened = simulated_screen(f, plan, rounds_all(f->hosts), yardsticks, 1);
+    rounds_free(plan);
+    return screened;
+}
+
+static struct screened screen(struct simulated *f)
+{
+    struct yardsticks yardsticks = yardsticks_default();
+    return screen_with(f, &yardsticks);
+}
+
+static void check_sentence(const struct screened *screened, int at, const char *expected)
+{
+    char line[400];
+    struct text text = text_in(line, sizeof line);
+    assert_true(at < screened->found->count);
+    sickness_put(&screened->found->of[at], &(struct fleet_names){.hosts = names}, &text);
+    assert_string_equal(line, expected);
+}
+
+/* The only finding, and its sentence. */
+static void check_one(struct simulated *f, const char *expected)
+{
+    struct screened screened = screen(f);
+    assert_int_equal(screened.found->count, 1);
+    check_sentence(&screened, 0, expected);
+    screened_free(&screened);
+    simulated_free(f);
+}
+
+#define BESIDE "the fleet's median is 11.8 (spread 0, threshold 11.2): "
+
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        struct seeded sick;
+        const char *sentence;
+    } cases[] = {
+        {{.kind = SEEDED_HOST, .host = 3, .factor = 0.5, .peer = -1},
+         "n3: sends and receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+        {{.kind = SEEDED_SEND, .host = 3, .factor = 0.5, .peer = -1},
+         "n3: sends at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+        {{.kind = SEEDED_RECEIVE, .host = 3, .factor = 0.5, .peer = -1},
+         "n3: receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+        {{.kind = SEEDED_NIC, .host = 3, .factor = 0.5, .rail = 1, .peer = -1},
+         "n3: rail 1 sends and receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+        {{.kind = SEEDED_LINK, .host = 3, .factor = 0.5, .peer = 6},
+         "link n3-n6: each sends to the other at 5.9 GB/s, " BESIDE
+         "confirmed in 2 of 2 measurements"},
+        {{.kind = SEEDED_ONE_WAY, .host = 6, .factor = 0.5, .peer = 3},
+         "link n6-n3: n6 sends to n3 at 5.9 GB/s, " BESIDE "confirmed in 2 of 2 measurements"},
+        {{.kind = SEEDED_DUPLEX, .host = 3, .factor = 0.5, .peer = -1},
+         "n3: sends and receives at once at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+        {{.kind = SEEDED_LATENCY, .host = 3, .factor = 0.5, .peer = -1},
+         "n3: latency 4 us, the fleet's median is 2 (spread 0, threshold 2.5): confirmed with n0 "
+         "and n4"},
+        {{.kind = SEEDED_WRONG, .host = 3, .factor = 1, .peer = -1},
+         "n3: sends wrong data: confirmed with n6, n5, n1 and others"},
+        {{.kind = SEEDED_LOST, .host = 3, .factor = 1, .often = 3, .peer = -1},
+         "n3: a worker was lost: confirmed with n6, n5, n1 and others"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 2);
+        make_sick(&f, cases[i].sick);
+        check_one(&f, cases[i].sentence);
+    }
+}
+
+/* Partners meet a suspect on the rail of its sick NIC, or on all of a sick host. */
+static void test_rails_of_suspects(void **state)
+{
+    (void)state;
+    for (int nic = 0; nic < 2; nic++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 8);
+        make_sick(&f, (struct seeded){.kind = nic ? SEEDED_NIC : SEEDED_HOST,
+                                      .host = 3,
+                                      .factor = 0.5,
+                                      .rail = 5,
+                                      .peer = -1});
+        struct screened screened = screen(&f);
+        assert_int_equal(screened.found->count, 1);
+        assert_int_equal(screened.found->of[0].spot.rail, nic ? 5 : -1);
+        assert_int_equal(screened.rails, nic ? 1 << 5 : 0xFF);
+        screened_free(&screened);
+        simulated_free(&f);
+    }
+}
+
+/* Wrong data comes first, and a host beside it is not blamed. */
+static void test_two(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 8, 1);
+    make_sick(&f, (struct seeded){.kind = SEEDED_SEND, .host = 1, .factor = 0.5, .peer = -1});
+    make_sick(&f, (struct seeded){.kind = SEEDED_WRONG, .host = 5, .factor = 1, .peer = -1});
+    struct screened screened = screen(&f);
+    assert_int_equal(screened.found->count, 2);
+    assert_int_equal(screened.found->of[0].kind, SICKNESS_WRONG);
+    assert_int_equal(screened.found->of[0].spot.host, 5);
+    assert_int_equal(screened.found->of[1].kind, SICKNESS_SLOW);
+    assert_int_equal(screened.found->of[1].spot.host, 1);
+    for (int h = 0; h < 8; h++)
+        assert_int_equal(screened.found->health[h], h == 1 || h == 5 ? HEALTH_BAD : HEALTH_GOOD);
+    screened_free(&screened);
+    simulated_free(&f);
+}
+
+/* A sick host can be told from the others from 3 hosts on. */
+static void test_small_fleets(void **state)
+{
+    (void)state;
+    static const enum seeded_kind kinds[] = {SEEDED_HOST, SEEDED_LINK, SEEDED_LOST};
+    for (int hosts = 2; hosts <= 5; hosts++)
+        for (int k = 0; k < 3; k++) {
+            struct simulated f;
+            fleet_quiet(&f, hosts, 1);
+            bool link = kinds[k] == SEEDED_LINK;
+            make_sick(
+                &f,
+                (struct seeded){
+                    .kind = kinds[k], .host = 0, .peer = link ? 1 : -1, .factor = 0.5, .often = 3});
+            struct screened screened = screen(&f);
+            const struct sickness *found = screened.found->of;
+            bool seen = hosts > 2 || kinds[k] == SEEDED_LOST; /* 2 slow hosts are equal */
+            assert_int_equal(screened.found->count, seen);
+            if (hosts == 2) /* there is no good partner to ask */
+                assert_in_range(screened.rounds, 0, 1);
+            if (seen) {
+                assert_int_equal(found->spot.kind, hosts == 2 ? SPOT_EITHER
+                                                   : link     ? SPOT_LINK
+                                                              : SPOT_HOST);
+                assert_int_equal(found->spot.host, 0);
+                assert_int_equal(screened.found->health[0],
+                                 hosts == 2 || link ? HEALTH_SUSPECT : HEALTH_BAD);
+                assert_true(found->confirmed);
+            }
+            screened_free(&screened);
+            simulated_free(&f);
+        }
+    assert_non_null(fleet_size_remark(1));
+    assert_non_null(fleet_size_remark(3));
+    assert_null(fleet_size_remark(4));
+}
+
+/* The first readings of all pairs of six hosts. */
+static void pairs_measure(struct simulated *f)
+{
+    struct screened none = screen(f);
+    screened_free(&none);
+    f->count = 0;
+    for (int a = 0; a < 6; a++)
+        for (int b = a + 1; b < 6; b++)
+            simulated_pair(f, a, b, RAILS_ALL);
+}
+
+/* What isolation finds from these readings on. */
+static struct screened pairs_isolate(struct simulated *f)
+{
+    const struct fleet_config config = {.hosts = 6, .rails = 1};
+    struct yardsticks yardsticks = yardsticks_default();
+    struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
+    s.limits = limits_create(s.fleet, &yardsticks, f->readings, f->count);
+    s.isolation = isolation_create(s.fleet, s.limits, f->readings, f->count, 1);
+    bool present[6] = {true, true, true, true, true, true};
+    struct host_pair pairs[3];
+    uint64_t rails;
+    for (int n; (n = isolation_pairs(s.isolation, present, pairs, &rails)) > 0; s.rounds++) {
+        assert_in_range(s.rounds, 0, 15);
+        f->count = 0;
+        for (int i = 0; i < n; i++)
+            simulated_pair(f, pairs[i].a, pairs[i].b, rails);
+        assert_true(isolation_add(s.isolation, f->readings, f->count));
+    }
+    s.found = sicknesses_find(s.fleet, s.isolation);
+    return s;
+}
+
+/* What was seen once: a slow reading is passing, a failure leaves suspects. What cannot be seen
+ * again is not confirmed. */
+static void test_once(void **state)
+{
+    (void)state;
+    for (int failure = 0; failure < 2; failure++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        struct reading *odd = &f.readings[1]; /* of n0 and n1 */
+        if (failure)
+            odd->outcome = READING_LATE;
+        else
+            odd->value /= 2;
+        struct screened s = pairs_isolate(&f);
+        assert_int_equal(s.found->count, failure);
+        assert_int_equal(s.found->passing, !failure);
+        assert_int_equal(s.found->health[1], failure ? HEALTH_SUSPECT : HEALTH_GOOD);
+        assert_int_equal(s.found->health[2], HEALTH_GOOD);
+        if (failure)
+            check_sentence(
+                &s, 0,
+                "n0, n1 or the link between them: a measurement did not end in its time: "
+                "seen again in 0 of 6 measurements");
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* A host that is slow, of which one measurement fails, is still found to be slow. */
+static void test_slow_and_failing(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 6, 1);
+    make_sick(&f, (struct seeded){.kind = SEEDED_LATENCY, .host = 1, .factor = 0.2, .peer = -1});
+    pairs_measure(&f);
+    f.readings[0].outcome = READING_LATE; /* of n0 and n1, as a job that fails has it */
+    assert_int_equal(f.readings[0].metric, METRIC_LATENCY);
+    struct screened s = pairs_isolate(&f);
+    assert_int_equal(s.found->health[1], HEALTH_BAD);
+    check_sentence(
+        &s, s.found->count - 1,
+        "n1: latency 10 us, the fleet's median is 2 (spread 0, threshold 2.5): confirmed "
+        "with n3, n4, n2 and n5");
+    screened_free(&s);
+    simulated_free(&f);
+}
+
+static void test_host_that_leaves(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 8, 1);
+    f.leaves = 3;
+    make_sick(&f, (struct seeded){.kind = SEEDED_SEND, .host = 3, .factor = 0.5, .peer = -1});
+    struct screened screened = screen(&f);
+    assert_int_equal(screened.found->count, 1);
+    assert_false(screened.found->of[0].confirmed);
+    assert_int_equal(screened.found->health[3], HEALTH_SUSPECT);
+    screened_free(&screened);
+    simulated_free(&f);
+}
+
+/* Two hosts of a small switch are far from all others: their latency is no sickness. */
+static void test_switches(void **state)
+{
+    (void)state;
+    static const int switches[] = {0, 0, 0, 0, 0, 0, 1, 1};
+    for (int known = 0; known < 2; known++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 1);
+        f.switches = switches;
+        struct rounds *plan = rounds_plan(8, 7, 1);
+        struct yardsticks yardsticks = yardsticks_default();
+        struct screened screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+        assert_int_equal(screened.found->count, 0);
+        screened_free(&screened);
+        simulated_free(&f);
+        rounds_free(plan);
+    }
+}
+
+/* The bandwidth of a host alone on its switch is held against all others, since it would be its own
+ * yardstick. What is far has a higher latency, which is no sickness. */
+static void test_alone_on_switch(void **state)
+{
+    (void)state;
+    static const int alone[] = {0, 0, 0, 0, 0, 0, 0, 1}, halves[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    struct simulated f;
+    struct rounds *plan = rounds_plan(8, 7, 1);
+    struct yardsticks yardsticks = yardsticks_default();
+    fleet_quiet(&f, 8, 1);
+    make_sick(&f, (struct seeded){.kind = SEEDED_HOST, .host = 7, .factor = 0.5, .peer = -1});
+    f.switches = alone;
+    struct screened screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+    assert_int_equal(screened.found->health[7], HEALTH_BAD);
+    assert_int_equal(screened.found->count, 1);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_ALONE, 0, true) == 0);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, true) == LATENCY / 2);
+    screened_free(&screened);
+    f.switches = halves;
+    screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+    assert_int_equal(screened.found->health[7], HEALTH_BAD);
+    assert_int_equal(screened.found->count, 1);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, true) == LATENCY / 2);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, false) == LATENCY);
+    int series = fleet_find(screened.fleet, METRIC_LATENCY, 0, DIRECTION_SEND);
+    assert_true(fleet_link_value(screened.fleet, series, 0, 1, 0) == LATENCY / 2);
+    assert_true(fleet_link_value(screened.fleet, series, 0, 5, 0) == LATENCY);
+    screened_free(&screened);
+    simulated_free(&f);
+    rounds_free(plan);
+}
+
+/* Yardsticks. */
+
+static void check_note(const struct screened *screened, enum yardstick yardstick, int findings)
+{
+    assert_true(limits_note_count(screened->limits) > 0);
+    assert_int_equal(limits_notes(screened->limits)[0].yardstick, yardstick);
+    assert_int_equal(screened->found->count, findings);
+}
+
+static void test_yardsticks(void **state)
+{
+    (void)state;
+    struct yardsticks yardsticks = yardsticks_default();
+    struct simulated f;
+    /* Hosts that differ so much that 0.67 of the rate is no outlier. */
+    static const double bias[] = {1, 1.2, 0.96, 1.3, 0.94, 1.1, 0.9, 0.67};
+    fleet_quiet(&f, 8, 1);
+    for (int h = 0; h < 8; h++) {
+        f.bias[h][0] = bias[h];
+        f.bias[h][1] = 2; /* the sender decides */
+    }
+    struct screened screened = screen(&f);
+    assert_int_equal(screened.found->count, 0);
+    screened_free(&screened);
+    double rate = BANDWIDTH;
+    yardsticks.rates = &rate;
+    screened = screen_with(&f, &yardsticks);
+    assert_int_equal(screened.found->count, 1);
+    assert_int_equal(screened.found->of[0].spot.host, 7);
+    assert_int_equal(screened.found->of[0].reason.yardstick, YARDSTICK_RATE);
+    assert_int_equal(limits_note_count(screened.limits), 0);
+    screened_free(&screened);
+    rate = 2 * BANDWIDTH; /* the whole fleet misses it */
+    screened = screen_with(&f, &yardsticks);
+    check_note(&screened, YARDSTICK_RATE, 0);
+    screened_free(&screened);
+    yardsticks.rates = NULL;
+    yardsticks.asked[METRIC_BOTH] = 0.8 * BANDWIDTH;
+    screened = screen_with(&f, &yardsticks);
+    assert_int_equal(screened.found->count, 1);
+    assert_int_equal(screened.found->of[0].reason.yardstick, YARDSTICK_PROFILE);
+    screened_free(&screened);
+    yardsticks.asked[METRIC_BOTH] = 1.5 * BANDWIDTH;
+    screened = screen_with(&f, &yardsticks);
+    check_note(&screened, YARDSTICK_PROFILE, 0);
+    char line[300];
+    struct text text = text_in(line, sizeof line);
+    fleet_note_put(&limits_notes(screened.limits)[1], screened.fleet,
+                   &(struct fleet_names){.hosts = names}, &text);
+    assert_string_equal(line, "all hosts: the median of their bandwidth in both directions at once "
+                              "(received) is 11.6 GB/s; what the profile asks is 17.7 GB/s");
+    screened_free(&screened);
+    simulated_free(&f);
+}
+
+static void test_earlier(void **state)
+{
+    (void)state;
+    static const double bias[] = {1, 1.2, 0.96, 1.3, 0.94, 1.1, 0.9, 0.8};
+    struct simulated then, now;
+    fleet_quiet(&then, 8, 1);
+    fleet_quiet(&now, 8, 1);
+    for (int h = 0; h < 8; h++) {
+        then.bias[h][0] = bias[h];
+        then.bias[h][1] = now.bias[h][1] = 2;
+        now.bias[h][0] = bias[h] * (h == 3 ? 0.6 : 1);
+    }
+    for (int a = 0; a < 8; a++)
+        for (int b = a + 1; b < 8; b++)
+            simulated_pair(&then, a, b, RAILS_ALL);
+    struct yardsticks yardsticks = yardsticks_default();
+    yardsticks.earlier = then.readings;
+    yardsticks.earlier_count = then.count;
+    struct screened screened = screen_with(&now, &yardsticks);
+    assert_int_equal(screened.found->count, 1);
+    assert_int_equal(screened.found->of[0].spot.host, 3);
+    assert_int_equal(screened.found->of[0].reason.yardstick, YARDSTICK_EARLIER);
+    screened_free(&screened);
+    for (int h = 0; h < 8; h++)
+        now.bias[h][0] = 0.8 * bias[h];
+    screened = screen_with(&now, &yardsticks); /* all of it is slower */
+    check_note(&screened, YARDSTICK_EARLIER, 0);
+    screened_free(&screened);
+    simulated_free(&then);
+    simulated_free(&now);
+}
+
+/* Numbers out of range are left out; a value that is none is a failure. */
+static void test_bad_readings(void **state)
+{
+    (void)state;
+    const struct fleet_config config = {.hosts = 3, .rails = 1};
+    const struct reading readings[] = {
+        {.from = 0, .to = 1, .metric = METRIC_ALONE, .value = 5},
+        {.from = 0, .to = 3, .metric = METRIC_ALONE, .value = 5},
+        {.from = -1, .to = 2, .metric = METRIC_ALONE, .value = 5},
+        {.from = 1, .to = 1, .metric = METRIC_ALONE, .value = 5},
+        {.from = 1, .to = 2, .rail = 1, .metric = METRIC_ALONE, .value = 5},
+        {.from = 1, .to = 2, .metric = METRICS, .value = 5},
+        {.from = 1, .to = 2, .metric = METRIC_ALONE, .value = NAN},
+    };
+    struct fleet *fleet = fleet_create(&config, readings, sizeof readings / sizeof *readings);
+    int sends = fleet_find(fleet, METRIC_ALONE, 0, DIRECTION_SEND);
+    assert_int_equal(fleet_readings(fleet, sends, 0), 1);
+    assert_int_equal(fleet_readings(fleet, sends, 1), 1);
+    assert_true(isinf(fleet_level(fleet, sends, 1)));
+    assert_true(isnan(fleet_level(fleet, sends, 2)));
+    assert_true(fleet_excess(fleet, &readings[6]) == INFINITY);
+    fleet_free(fleet);
+}
+
+static void test_host_values(void **state)
+{
+    (void)state;
+    double values[] = {100, 101, 99, 100, 102, 98, 60, NAN};
+    const double earlier[] = {100, 120, 99, 100, 102, 98, 60, 50};
+    bool outlier[8];
+    struct reason reasons[8];
+    struct value_rule rule = {.floor = 0.05, .earlier_floor = 0.1, .judged = 8};
+    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 1);
+    assert_true(outlier[6]);
+    assert_true(fabs(reasons[6].median - 100) < 1e-9);
+    assert_true(reasons[6].threshold < 100 && reasons[6].threshold > 60);
+    rule.less_is_better = true; /* 60 is the best then */
+    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 0);
+    rule =
+        (struct value_rule){.floor = 0.05, .earlier_floor = 0.1, .judged = 8, .earlier = earlier};
+    values[6] = 95;
+    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 1);
+    assert_true(outlier[1]);
+    assert_int_equal(reasons[1].yardstick, YARDSTICK_EARLIER);
+    rule = (struct value_rule){.floor = 0.05, .judged = 8, .asked = 97};
+    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 1);
+    assert_int_equal(reasons[6].yardstick, YARDSTICK_PROFILE);
+}
+
+/* Hosts of switch 1 get half of what they have when few talk. Switch 3 talks to it only, and is not
+ * accused; switch 2 has one slow pair. */
+static void test_exchange(void **state)
+{
+    (void)state;
+    static const int switches[] = {0, 0, 1, 1, 2, 2, 3, 3};
+    static const int partners[][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 4}, {3, 5}, {0, 6}};
+    struct exchange_transfer transfers[7];
+    for (int i = 0; i < 7; i++) {
+        int from = partners[i][0], to = partners[i][1];
+        bool slow = switches[from] == 1 || i == 1;
+        transfers[i] = (struct exchange_transfer){
+            .from = from, .to = to, .few = 4 + i, .many = (4 + i) * (slow ? 0.5 : 0.98)};
+    }
+    struct exchange_group groups[4];
+    struct exchange_shares shares;
+    assert_true(exchange_judge(transfers, 7, switches, 4, groups, &shares));
+    assert_int_equal(shares.transfers, 7);
+    assert_true(shares.congested && fabs(shares.share - 0.5) < 1e-9);
+    assert_true(groups[1].congested && groups[1].transfers == 4 && groups[1].share < 0.51);
+    assert_false(groups[0].congested || groups[3].congested);
+    assert_true(groups[3].share < SHARE_LEAST); /* that is explained */
+    transfers[1].few = 0;                       /* not measured */
+    assert_true(exchange_judge(transfers, 7, switches, 4, groups, &shares));
+    assert_int_equal(shares.transfers, 6);
+    assert_true(groups[1].congested && !groups[2].congested);
+    for (int i = 0; i < 7; i++)
+        transfers[i].many = transfers[i].few * 0.9;
+    assert_true(exchange_judge(transfers, 7, NULL, 0, NULL, &shares));
+    assert_false(shares.congested);
+}
+
+/* What collectives take at least, by the slowest host. */
+static void test_slowest(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 8, 1);
+    make_sick(&f, (struct seeded){.kind = SEEDED_SEND, .host = 7, .factor = 0.5, .peer = -1});
+    struct screened screened = screen(&f);
+    bool present[8] = {true, true, true, true, true, true, true, true};
+    double rate;
+    assert_int_equal(exchange_slowest(screened.fleet, present, &rate), 7);
+    assert_true(fabs(rate - BANDWIDTH / 2) < 1e-6);
+    present[7] = false;
+    assert_int_not_equal(exchange_slowest(screened.fleet, present, &rate), 7);
+    /* 2 * 7 / 8 of 8e9 bytes at 7 GB/s are 2 s; 4 ranks * 1e9 * 7 / 8 at 7 GB/s half a second. */
+    assert_true(fabs(allreduce_least_us(8, 8e9, 7) - 2e6) < 1);
+    assert_true(fabs(alltoall_least_us(8, 4, 1e9, 7) - 5e5) < 1);
+    screened_free(&screened);
+    simulated_free(&f);
+}
+
+/* Every pair of 4,096 hosts fails: the time of the judgement grows with the readings, and not with
+ * their square, which took seconds. */
+static void test_all_failing(void **state)
+{
+    enum { ALL = 4096, WAYS = 2 };
+    int count = rounds_enough(ALL);
+    struct rounds *plan = rounds_plan(ALL, count, 1);
+    struct reading *readings = calloc((size_t)count * ALL / 2 * WAYS, sizeof *readings);
+    struct host_pair *pairs = calloc(ALL / 2, sizeof *pairs);
+    bool *present = malloc(ALL);
+    size_t filled = 0;
+    (void)state;
+    assert_true(plan && readings && pairs && present);
+    memset(present, true, ALL);
+    for (int r = 0; r < count; r++)
+        for (int i = 0, met = rounds_pairs(plan, r, present, pairs); i < met; i++)
+            for (int way = 0; way < WAYS; way++)
+                readings[filled++] = (struct reading){.from = way ? pairs[i].b : pairs[i].a,
+                                                      .to = way ? pairs[i].a : pairs[i].b,
+                                                      .metric = METRIC_ALONE,
+                                                      .outcome = READING_ERROR};
+    const struct fleet_config config = {.hosts = ALL, .rails = 1};
+    const struct yardsticks yardsticks = yardsticks_default();
+    struct fleet *fleet = fleet_create(&config, readings, filled);
+    struct limits *limits = limits_create(fleet, &yardsticks, readings, filled);
+    clock_t began = clock();
+    struct suspicion *suspicion = suspicion_create(fleet, limits, readings, filled);
+    assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 1.5);
+    assert_non_null(suspicion);
+    for (int h = 0; h < ALL; h++)
+        assert_true(suspicion_covers_host(suspicion, h));
+    suspicion_free(suspicion);
+    limits_free(limits);
+    fleet_free(fleet);
+    rounds_free(plan);
+    free(readings);
+    free(pairs);
+    free(present);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_rails_of_suspects),
+        cmocka_unit_test(test_small_fleets),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_slow_and_failing),
+        cmocka_unit_test(test_host_that_leaves),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_yardsticks),
+        cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_host_values),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_all_failing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/*
+ * test_screening_drift.c - hosts over the rotations of a soak: simulated ones, healthy and sick.
+ * tier: check; load: cpu1
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "screening/drift.h"
+
+enum { HOSTS = 8, ROTATIONS = 24, RUNS = 400 };
+
+struct soak {
+    double values[ROTATIONS * HOSTS];
+    struct drift drifts[HOSTS];
+};
+
+static double noise(uint64_t *random)
+{
+    double sum = 0;
+    for (int i = 0; i < 12; i++)
+        sum += (double)random_below(random, 1000001) / 1e6;
+    return 0.02 * (sum - 6);
+}
+
+/* 10 GB/s with a noise of 2%; hosts differ by up to 4%, and all of them slow down by 30%. */
+static void simulate(struct soak *soak, uint64_t *random)
+{
+    for (int r = 0; r < ROTATIONS; r++)
+        for (int h = 0; h < HOSTS; h++)
+            soak->values[r * HOSTS + h] =
+                10 * (1 + 0.005 * h) * (1 - 0.3 * r / ROTATIONS) * exp(noise(random));
+}
+
+static void find(struct soak *soak, int hosts, int rotations)
+{
+    const struct drift_series series = {.floor = 0.05,
+                                        .judged = 10 * hosts,
+                                        .rotations = rotations,
+                                        .hosts = hosts,
+                                        .values = soak->values};
+    assert_true(drifts_find(&series, soak->drifts));
+}
+
+/* How many runs accuse a host other than this one. */
+static int accuses(const struct soak *soak, int but)
+{
+    for (int h = 0; h < HOSTS; h++)
+        if (h != but && (soak->drifts[h].drifts || soak->drifts[h].dips_often))
+            return 1;
+    return 0;
+}
+
+static void test_healthy(void **state)
+{
+    (void)state;
+    static struct soak soak;
+    uint64_t random = 3;
+    int accused = 0;
+    for (int run = 0; run < RUNS; run++) {
+        simulate(&soak, &random);
+        find(&soak, HOSTS, ROTATIONS);
+        accused += accuses(&soak, -1);
+    }
+    assert_in_range(accused, 0, RUNS / 100);
+}
+
+/* Host 3 loses 15% from the first rotation to the last, beside the fleet. */
+static void test_drift(void **state)
+{
+    (void)state;
+    static struct soak soak;
+    uint64_t random = 4;
+    int named = 0, accused = 0;
+    for (int run = 0; run < RUNS; run++) {
+        simulate(&soak, &random);
+        for (int r = 0; r < ROTATIONS; r++)
+            soak.values[r * HOSTS + 3] *= 1 - 0.15 * r / ROTATIONS;
+        find(&soak, HOSTS, ROTATIONS);
+        named += soak.drifts[3].drifts;
+        accused += accuses(&soak, 3);
+        assert_true(soak.drifts[3].worse > 0.02 && soak.drifts[3].worse < 0.2);
+        assert_true(soak.drifts[3].last < soak.drifts[3].first);
+    }
+    assert_in_range(named, RUNS * 95 / 100, RUNS);
+    assert_in_range(accused, 0, RUNS / 100);
+}
+
+/* Host 5 has half of its bandwidth in every fourth rotation; all hosts dip in one. */
+static void test_dips(void **state)
+{
+    (void)state;
+    static struct soak soak;
+    uint64_t random = 5;
+    int named = 0, accused = 0;
+    for (int run = 0; run < RUNS; run++) {
+        simulate(&soak, &random);
+        for (int r = 1; r < ROTATIONS; r += 4)
+            soak.values[r * HOSTS + 5] /= 2;
+        for (int h = 0; h < HOSTS; h++)
+            soak.values[12 * HOSTS + h] /= 3;
+        find(&soak, HOSTS, ROTATIONS);
+        named += soak.drifts[5].dips_often && soak.drifts[5].dips == 6;
+        assert_int_equal(1, soak.drifts[5].worst % 4);
+        accused += accuses(&soak, 5);
+    }
+    assert_in_range(named, RUNS * 95 / 100, RUNS);
+    assert_in_range(accused, 0, RUNS / 100);
+}
+
+/* One host alone is held against itself; a host that is lost after a while has fewer rotations. */
+static void test_few(void **state)
+{
+    (void)state;
+    static struct soak soak;
+    uint64_t random = 6;
+    for (int r = 0; r < ROTATIONS; r++)
+        soak.values[r] = 10 * (1 - 0.3 * r / ROTATIONS) * exp(noise(&random));
+    find(&soak, 1, ROTATIONS);
+    assert_true(soak.drifts[0].drifts && !soak.drifts[0].dips_often);
+    find(&soak, 1, 2); /* too few to tell anything */
+    assert_false(soak.drifts[0].drifts || soak.drifts[0].dips_often);
+    simulate(&soak, &random);
+    for (int r = 2; r < ROTATIONS; r++)
+        soak.values[r * HOSTS + 1] = 0;
+    for (int r = 0; r < ROTATIONS; r++)
+        soak.values[r * HOSTS + 2] = 0;
+    find(&soak, HOSTS, ROTATIONS);
+    assert_int_equal(2, soak.drifts[1].measured);
+    assert_int_equal(0, soak.drifts[2].measured);
+    assert_false(accuses(&soak, -1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_healthy),
+        cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_dips),
+        cmocka_unit_test(test_few),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/*
+ * test_screening_fleets.c - screening of simulated fleets (simulated_fleet.h): is what is sick
+ * named, and nothing else?
+ *
+ *     test_screening_fleets              a sample, as a test
+ *     test_screening_fleets RUNS [SEED [HOSTS]]
+ *                                        the table of so many runs of each kind (make fleets)
+ * tier: check; load: cpu1
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/simulated_fleet.h"
+
+#define SICK_SHARE 100 /* one host in so many, at most; at least one */
+
+/* SEEDED_KINDS: two of different kinds in each run; and healthy fleets. */
+enum { KIND_TWO = SEEDED_KINDS, KIND_NONE, KINDS };
+
+struct tally_of_runs {
+    int runs, sick, named, about; /* named: the right place; about: the right host at least */
+    int accusing;                 /* runs that name a host or link that is not sick */
+    int rounds, rounds_most;
+    double seconds;
+};
+
+/* Is the host or link of a sickness the seeded one? */
+static bool is_about(const struct sickness *s, const struct seeded *seeded)
+{
+    if (seeded->peer < 0)
+        return s->spot.kind == SPOT_HOST && s->spot.host == seeded->host;
+    return s->spot.kind == SPOT_LINK &&
+           ((s->spot.host == seeded->host && s->spot.peer == seeded->peer) ||
+            (s->spot.host == seeded->peer && s->spot.peer == seeded->host));
+}
+
+static bool is_named(const struct sickness *s, const struct seeded *seeded, int rails)
+{
+    static const enum direction directions[SEEDED_KINDS] = {
+        [SEEDED_HOST] = DIRECTION_ANY,        [SEEDED_SEND] = DIRECTION_SEND,
+        [SEEDED_RECEIVE] = DIRECTION_RECEIVE, [SEEDED_NIC] = DIRECTION_ANY,
+        [SEEDED_LINK] = DIRECTION_ANY,        [SEEDED_ONE_WAY] = DIRECTION_SEND,
+        [SEEDED_DUPLEX] = DIRECTION_ANY,      [SEEDED_LATENCY] = DIRECTION_ANY,
+        [SEEDED_FLAKY] = DIRECTION_ANY,       [SEEDED_LOST] = DIRECTION_ANY,
+        [SEEDED_WRONG] = DIRECTION_SEND,      [SEEDED_SLIGHT] = DIRECTION_ANY};
+    enum sickness_kind kind = seeded->kind == SEEDED_LATENCY  ? SICKNESS_LATENCY
+                              : seeded->kind == SEEDED_DUPLEX ? SICKNESS_DUPLEX
+                              : seeded->kind == SEEDED_LOST   ? SICKNESS_LOST
+                              : seeded->kind == SEEDED_WRONG  ? SICKNESS_WRONG
+                                                              : SICKNESS_SLOW;
+    int rail = seeded->kind == SEEDED_NIC && rails > 1 ? seeded->rail : -1;
+    return is_about(s, seeded) && s->kind == kind && s->confirmed && s->spot.rail == rail &&
+           s->spot.direction == directions[seeded->kind] &&
+           (seeded->kind != SEEDED_ONE_WAY || s->spot.host == seeded->host);
+}
+
+static void judge(struct tally_of_runs *tally, const struct simulated *f,
+                  const struct screened *screened)
+{
+    bool accuses = false;
+    for (int i = 0; i < screened->found->count; i++) {
+        bool sick = false;
+        for (int k = 0; k < f->sick_count; k++)
+            sick = sick || is_about(&screened->found->of[i], &f->sick[k]);
+        accuses = accuses || !sick;
+    }
+    for (int k = 0; k < f->sick_count; k++) {
+        bool named = false, about = false;
+        for (int i = 0; i < screened->found->count; i++) {
+            named = named || is_named(&screened->found->of[i], &f->sick[k], f->rails);
+            about = about || is_about(&screened->found->of[i], &f->sick[k]);
+        }
+        tally->named += named;
+        tally->about += about;
+    }
+    tally->runs++;
+    tally->sick += f->sick_count;
+    tally->accusing += accuses;
+    tally->rounds += screened->rounds;
+    tally->rounds_most =
+        screened->rounds > tally->rounds_most ? screened->rounds : tally->rounds_most;
+}
+
+/* Seeds one sickness; a link is one that the plan measures, since others cannot be found. */
+static void seed_one(struct simulated *f, const struct rounds *plan, int count,
+                     enum seeded_kind kind)
+{
+    struct host_pair *pairs = malloc(((size_t)f->hosts / 2 + 1) * sizeof *pairs);
+    bool *present = malloc((size_t)f->hosts * sizeof *present);
+    memset(present, true, (size_t)f->hosts * sizeof *present);
+    int n = rounds_pairs(plan, (int)random_below(&f->random, (uint64_t)count), present, pairs);
+    bool seeded = false;
+    for (int tries = 0; !seeded && tries < 1000; tries++) { /* small fleets may have no room */
+        struct host_pair pair = pairs[random_below(&f->random, (uint64_t)n)];
+        seeded = simulated_seed(f, kind, pair.a, pair.b);
+    }
+    free(pairs);
+    free(present);
+}
+
+/* So many hosts are behind each switch, in turn; NULL: switches are not known. */
+static int *switches_make(int hosts, int behind)
+{
+    int *switches = behind > 0 ? calloc((size_t)hosts, sizeof *switches) : NULL;
+    for (int h = 0; switches && h < hosts; h++)
+        switches[h] = h / behind;
+    return switches;
+}
+
+struct fleet_kind {
+    int hosts, rails, behind; /* each switch; 0: switches are not known */
+};
+
+static void run(struct tally_of_runs *tally, struct fleet_kind fleet, int kind, uint64_t seed)
+{
+    const int hosts = fleet.hosts, rails = fleet.rails;
+    struct timespec began, ended;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    struct simulated f;
+    simulated_create(&f, hosts, rails, seed);
+    int *switches = switches_make(hosts, fleet.behind);
+    f.switches = switches;
+    int count = rounds_enough(hosts), most = hosts / SICK_SHARE > 1 ? hosts / SICK_SHARE : 1;
+    struct rounds *plan = rounds_plan(hosts, count, seed);
+    int sick = kind == KIND_NONE  ? 0
+               : kind == KIND_TWO ? 2
+                                  : 1 + (int)random_below(&f.random, (uint64_t)most);
+    int first = (int)random_below(&f.random, SEEDED_SLIGHT);
+    int other = (first + 1 + (int)random_below(&f.random, SEEDED_SLIGHT - 1)) % SEEDED_SLIGHT;
+    for (int i = 0; i < sick; i++)
+        seed_one(&f, plan, count, (enum seeded_kind)(kind != KIND_TWO ? kind : i ? other : first));
+    struct yardsticks yardsticks = yardsticks_default();
+    struct screened screened = simulated_screen(&f, plan, count, &yardsticks, seed);
+    judge(tally, &f, &screened);
+    screened_free(&screened);
+    rounds_free(plan);
+    simulated_free(&f);
+    free(switches);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    tally->seconds +=
+        (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) * 1e-9;
+}
+
+static const char *kind_name(int kind)
+{
+    return kind == KIND_NONE ? "(healthy)" : kind == KIND_TWO ? "two at once" : seeded_names[kind];
+}
+
+/* hosts_only: 0: fleets of all sizes. */
+static void table(int runs, uint64_t seed, int hosts_only)
+{
+    static const struct fleet_kind fleets[] = {{3, 1, 0},  {4, 1, 0},   {5, 1, 0},    {8, 1, 0},
+                                               {8, 1, 4},  {64, 1, 0},  {64, 4, 0},   {64, 1, 16},
+                                               {64, 1, 2}, {512, 1, 0}, {512, 1, 32}, {4096, 1, 0}};
+    printf("%6s %5s %6s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "behind", "sick",
+           "runs", "sick", "named", "about", "accusing", "rounds", "ms/run");
+    for (size_t i = 0; i < sizeof fleets / sizeof *fleets; i++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            struct tally_of_runs tally = {0};
+            if ((kind == SEEDED_NIC && fleets[i].rails == 1) ||
+                (hosts_only != 0 && fleets[i].hosts != hosts_only))
+                continue;
+            for (int r = 0; r < runs; r++)
+                run(&tally, fleets[i], kind, seed + (uint64_t)r);
+            double sick = tally.sick > 0 ? tally.sick : 1;
+            printf("%6d %5d %6d  %-14s %6d %6d %7.2f%% %7.2f%% %9d %2d + %4.1f (%2d) %7.1f\n",
+                   fleets[i].hosts, fleets[i].rails, fleets[i].behind, kind_name(kind), runs,
+                   tally.sick, 100 * tally.named / sick, 100 * tally.about / sick, tally.accusing,
+                   rounds_enough(fleets[i].hosts), (double)tally.rounds / runs, tally.rounds_most,
+                   1e3 * tally.seconds / runs);
+            fflush(stdout);
+        }
+}
+
+/* So many runs of each kind. Returns those of all sick fleets together. */
+static struct tally_of_runs sample(struct fleet_kind fleet, int runs)
+{
+    struct tally_of_runs all = {0};
+    for (int kind = 0; kind < KIND_NONE; kind++) {
+        struct tally_of_runs tally = {0};
+        for (int r = 0; r < runs && (fleet.rails > 1 || kind != SEEDED_NIC); r++)
+            run(&tally, fleet, kind, (uint64_t)r + 1);
+        all.sick += tally.sick;
+        all.named += tally.named;
+        all.about += tally.about;
+        all.runs += tally.runs;
+        all.accusing += tally.accusing;
+    }
+    return all;
+}
+
+static void check_sample(struct fleet_kind fleet, int runs)
+{
+    struct tally_of_runs all = sample(fleet, runs);
+    print_message("%d hosts, %d rails, %d behind a switch: %d of %d named in %d runs, %d accuse\n",
+                  fleet.hosts, fleet.rails, fleet.behind, all.named, all.sick, all.runs,
+                  all.accusing);
+    assert_true(all.named >= 0.95 * all.sick);
+    assert_true(all.accusing <= 0.05 * all.runs);
+}
+
+static void test_sick_fleets(void **state)
+{
+    (void)state;
+    check_sample((struct fleet_kind){64, 1, 0}, 20);
+    check_sample((struct fleet_kind){64, 4, 0}, 10);
+    check_sample((struct fleet_kind){512, 1, 0}, 4);
+}
+
+/* Pairs of one switch have half the latency. Behind switches of two hosts they are too few for a
+ * median of their bandwidths. */
+static void test_switches(void **state)
+{
+    (void)state;
+    check_sample((struct fleet_kind){64, 1, 16}, 20);
+    check_sample((struct fleet_kind){64, 1, 2}, 20);
+}
+
+/* A host that is slow now and then makes slow links, which are not to be blamed. */
+static void test_now_and_then(void **state)
+{
+    (void)state;
+    struct tally_of_runs tally = {0};
+    for (int r = 0; r < 200; r++)
+        run(&tally, (struct fleet_kind){64, 1, 0}, SEEDED_FLAKY, (uint64_t)r + 1);
+    print_message("now and then: %d of %d named, %d accuse\n", tally.named, tally.sick,
+                  tally.accusing);
+    assert_true(tally.named >= 0.9 * tally.sick);
+    assert_true(tally.accusing <= 0.04 * tally.runs);
+}
+
+/* As large as a run may be: some 40 sick hosts. */
+static void test_large_fleet(void **state)
+{
+    (void)state;
+    struct tally_of_runs tally = {0};
+    run(&tally, (struct fleet_kind){4096, 1, 0}, SEEDED_SEND, 1);
+    assert_true(tally.named >= 0.95 * tally.sick && tally.accusing == 0);
+    assert_in_range(tally.rounds_most, 2, 16);
+}
+
+static void test_healthy_fleets(void **state)
+{
+    (void)state;
+    struct tally_of_runs tally = {0};
+    for (int r = 0; r < 100; r++) {
+        static const int sizes[] = {3, 5, 8, 64, 64, 130};
+        const struct fleet_kind fleet = {sizes[r % 6], 1 + r % 2, r / 6 % 2 ? 0 : 2 + r % 5};
+        run(&tally, fleet, KIND_NONE, (uint64_t)r + 1);
+    }
+    assert_true(tally.accusing <= 1);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sick_fleets),    cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_now_and_then),   cmocka_unit_test(test_large_fleet),
+        cmocka_unit_test(test_healthy_fleets),
+    };
+    if (argc == 1)
+        return cmocka_run_group_tests(tests, NULL, NULL);
+    table(atoi(argv[1]), argc > 2 ? strtoull(argv[2], NULL, 10) : 1, argc > 3 ? atoi(argv[3]) : 0);
+    return 0;
+}

@@ -1,0 +1,466 @@
+/*
+ * test_options.c - the option table: valid and invalid values, the sentences of refusals, where
+ * values come from, and that the manual page has the same options.
+ * tier: check; load: cpu1
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/results.h"
+#include "tests/unit/resolved.h"
+
+static void defaults_are_the_tables(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    take(&o, "alltoall", NULL);
+    assert_string_equal(o.job.collectives[0]->name, "alltoall");
+    assert_int_equal(o.job.candidate_count, 1);
+    assert_string_equal(o.job.candidates[0].text, "auto");
+    assert_string_equal(o.job.memory->name, "host");
+    assert_string_equal(o.job.transports_text, "auto");
+    assert_non_null(o.job.transports[0].transport);
+    assert_false(o.job.transports[0].named);
+    assert_int_equal(o.job.smallest, 1024);
+    assert_int_equal(o.job.largest, 16 << 20);
+    assert_int_equal(o.job.factor, 4);
+    assert_int_equal(o.job.increment, 0);
+    assert_string_equal(o.job.datatypes[0]->name, "float");
+    assert_null(o.job.reductions[0]); /* an alltoall combines nothing */
+    assert_int_equal(o.job.iterations, 20);
+    assert_int_equal(o.job.warmup, 5);
+    assert_int_equal(o.job.checked, 2);
+    assert_false(o.job.in_place);
+    assert_int_equal(o.job.copy, COPY_AUTO);
+    assert_true(o.job.chunk == GRAIN_AUTO);
+    assert_int_equal(o.job.channels, CHANNELS_AUTO);
+    assert_int_equal(o.job.slots, 0);
+    assert_int_equal(o.job.slot_bytes, 0);
+    assert_true(o.job.bootstrap.timeout == 30);
+    assert_int_equal(o.job.start, START_BARRIER);
+    assert_int_equal(o.job.bootstrap.np, 0);
+    assert_int_equal(o.job.bootstrap.rank, -1);
+    assert_int_equal(o.job.bootstrap.world, -1);
+    assert_null(o.job.json);
+    assert_int_equal(o.job.bootstrap.verbosity, 0);
+}
+
+static void flags_reach_the_job(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    take(&o,
+         "bcast -a binomial,chain -x tcp,shm -m shared -b 8 -e 1G -i 4K -d double -r all -n 7 -w 0 "
+         "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5 "
+         "--slots 12 --slot-size 8K",
+         NULL);
+    assert_string_equal(o.job.collectives[0]->name, "broadcast");
+    assert_int_equal(o.job.candidate_count, 2);
+    assert_string_equal(o.job.candidates[1].text, "chain");
+    assert_string_equal(o.job.transports[0].transport->name, "tcp");
+    assert_string_equal(o.job.transports[1].transport->name, "shm");
+    assert_null(o.job.transports[2].transport);
+    assert_string_equal(o.job.memory->name, "shared");
+    assert_int_equal(o.job.smallest, 8);
+    assert_int_equal(o.job.largest, 1 << 30);
+    assert_int_equal(o.job.factor, 0);
+    assert_int_equal(o.job.increment, 4096);
+    assert_string_equal(o.job.datatypes[0]->name, "double");
+    assert_int_equal(o.job.root, ROOT_ALL);
+    assert_int_equal(o.job.iterations, 7);
+    assert_true(o.job.in_place);
+    assert_int_equal(o.job.copy, COPY_ZCOPY);
+    assert_int_equal(o.job.chunk, 0);
+    assert_int_equal(o.job.channels, 3);
+    assert_int_equal(o.job.slots, 12);
+    assert_int_equal(o.job.slot_bytes, 8 << 10);
+    assert_int_equal(o.job.bootstrap.np, 5);
+    assert_true(o.job.min_busbw == 1.5);
+    assert_true(o.job.bootstrap.timeout == 2.5);
+
+    take(&o,
+         "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - "
+         "--json=f.json "
+         "--start back-to-back --interface lo -vv --inject "
+         "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
+         NULL);
+    assert_string_equal(o.job.reductions[0]->name, "max");
+    assert_string_equal(o.job.bootstrap.rendezvous, "[::1]:7777");
+    assert_int_equal(o.job.bootstrap.rank, 3);
+    assert_int_equal(o.job.bootstrap.world, 4);
+    assert_int_equal(o.job.seed, 9);
+    assert_string_equal(o.job.csv, "-");
+    assert_string_equal(o.job.json, "f.json");
+    assert_int_equal(o.job.start, START_BACK_TO_BACK);
+    assert_string_equal(o.job.bootstrap.interface, "lo");
+    assert_int_equal(o.job.bootstrap.verbosity, 2);
+    assert_int_equal(o.job.injection_count, 2);
+    assert_int_equal(o.job.injections[0].kind, INJECT_DELAY);
+    assert_int_equal(o.job.injections[0].microseconds, 500);
+    assert_int_equal(o.job.injections[1].rank, 2);
+    assert_int_equal(o.job.injections[1].iteration, 3);
+
+    take(&o, "allreduce --ranks-as threads", NULL);
+    assert_int_equal(o.job.bootstrap.ranks_as, RANKS_THREADS);
+}
+
+static void algorithm_options_follow_the_name(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    take(&o, "alltoall -a bruck:radix=4,pairwise,bruck", NULL);
+    assert_int_equal(o.job.candidate_count, 3);
+    assert_string_equal(o.job.candidates[0].text, "bruck:radix=4");
+    assert_int_equal(o.job.candidates[0].choice.options[0], 4);
+    assert_int_equal(o.job.candidates[2].choice.options[0],
+                     o.job.candidates[2].choice.algorithm->options[0].standard);
+    take(&o, "alltoall -a all", NULL);
+    assert_true(o.job.choices_all);
+    assert_true(o.job.candidate_count > 3);
+}
+
+static void the_environment_stands_between(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    char iterations[] = "CCTEST_ITERATIONS=3", bytes[] = "CCTEST_MIN_BYTES=64",
+         place[] = "CCTEST_IN_PLACE=yes", step[] = "CCTEST_STEP_BYTES=1K",
+         empty[] = "CCTEST_NP=", other[] = "ITERATIONS=4", meet[] = "CCTEST_RENDEZVOUS=h:1";
+    char *environment[] = {iterations, bytes, place, step, empty, other, meet, NULL};
+    take(&o, "alltoall -b 128 --np 2", environment);
+    assert_int_equal(o.job.iterations, 3);
+    assert_int_equal(o.job.smallest, 128);
+    assert_true(o.job.in_place);
+    assert_int_equal(o.job.factor, 0); /* the environment's increment beats the default factor */
+    assert_int_equal(o.job.increment, 1024);
+    assert_null(o.job.bootstrap.rendezvous); /* the flag's --np beats it */
+    take(&o, "alltoall -f 2", environment);
+    assert_int_equal(o.job.factor, 2);
+    assert_int_equal(o.job.increment, 0);
+    assert_string_equal(o.job.bootstrap.rendezvous, "h:1");
+
+    char bad[] = "CCTEST_WARMUP=lots";
+    char *wrong[] = {bad, NULL};
+    resolve(&o, "alltoall", wrong);
+    assert_int_equal(o.status, STATUS_USAGE);
+    assert_non_null(strstr(o.message, "CCTEST_WARMUP='lots' is not a number"));
+    take(&o, "alltoall -w 2", wrong);
+    take(&o, "list", wrong); /* it has no warm-up */
+}
+
+static void bounds_follow_the_one_that_was_given(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    take(&o, "alltoall -b 64M", NULL);
+    assert_int_equal(o.job.largest, 64 << 20);
+    take(&o, "alltoall -e 16", NULL);
+    assert_int_equal(o.job.smallest, 16);
+}
+
+static void barrier_is_a_bor_of_bytes(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    take(&o, "barrier -b 1M -d double", NULL);
+    assert_int_equal(o.job.smallest, 1);
+    assert_int_equal(o.job.largest, 1);
+    assert_int_equal(o.job.candidates[0].reduction->id, REDUCTION_BOR);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, 1), 0);
+}
+
+static const struct bad_input bad_inputs[] = {
+    {"alltaol", "did you mean 'alltoall'?"},
+    {"lst", "did you mean 'list'?"},
+    {"alltoall -a pairwse", "did you mean 'pairwise'? valid are linear, pairwise"},
+    {"alltoall -a ,", "'' is not an algorithm"},
+    {"alltoall -x shmm", "did you mean 'shm'?"},
+    {"alltoall -x tcp,tcp", "twice"},
+    {"alltoall -m hst", "did you mean 'host'?"},
+    {"alltoall -d flot", "did you mean 'float'?"},
+    {"allreduce -o sun", "did you mean 'sum'?"},
+    {"allreduce -o bor",
+     "--op bor does not go with --datatype float: bitwise operators need integers"},
+    {"allreduce -d half -o land", "logical operators need integers: choose one of int8"},
+    {"reduce -o maxloc", "it needs pairs of a value and an index: choose --datatype float_int32"},
+    {"reduce -d 2int", "--op sum does not go with --datatype int32_int32: pairs of a value"},
+    {"plan allreduce -o bxor", "--op bxor does not go with --datatype float"},
+    {"alltoall --itterations 5", "did you mean --iterations?"},
+    {"alltoall --st 3", "--st may be --step-factor or --step-bytes"},
+    {"alltoall -Z", "no option -Z"},
+    {"alltoall -b", "--min-bytes needs a value"},
+    {"alltoall --in-place=1", "takes no value"},
+    {"alltoall -b -1", "is negative"},
+    {"alltoall -b 1X", "has trailing junk"},
+    {"alltoall -e 99999999999G", "is too large"},
+    {"alltoall -e 65T", "is too large"},
+    {"alltoall -b 4M -e 1M", "--min-bytes 4M is more than --max-bytes 1M"},
+    {"alltoall -f 0", "is too small"},
+    {"alltoall -f 1", "is too small"},
+    {"alltoall -i 0", "is too small"},
+    {"alltoall -f 2 -i 8", "give one of them"},
+    {"alltoall --np 0", "is too small"},
+    {"alltoall --np 2.5", "has a fraction"},
+    {"alltoall -n 0 -c 0", "leave nothing to do"},
+    {"alltoall -n 5x", "has trailing junk"},
+    {"alltoall -n -5", "is negative"},
+    {"alltoall -c 99999999999999999999", "is too large"},
+    {"broadcast -r -1", "is negative"},
+    {"broadcast -r any", "or 'all'"},
+    {"alltoall --timeout 0", "is too small"},
+    {"alltoall --timeout nan", "is not a number"},
+    {"alltoall --timeout 1e9", "is too large"},
+    {"alltoall --min-busbw 3GB", "has trailing junk"},
+    {"alltoall --min-busbw 3 -n 0", "needs timed iterations"},
+    {"barrier --min-busbw 3", "moves no data"},
+    {"alltoall --copy zcpy", "did you mean 'zcopy'?"},
+    {"alltoall --start never", "valid are barrier, back-to-back"},
+    {"alltoall --chunk 1.0001K", "is not a whole number of bytes"},
+    {"alltoall --channels 65", "give a whole number from 1 to 64, or 'auto'"},
+    {"alltoall --rendezvous host", "is not HOST:PORT"},
+    {"alltoall --rendezvous host:0", "no valid port"},
+    {"alltoall --json -v", "looks like an option"},
+    {"alltoall --interface=", "is empty"},
+    {"alltoall --json=", "is empty"},
+    {"alltoall -a "
+     "bruck:radix="
+     "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+     "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+     "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+     "4",
+     "is longer than"},
+    {"alltoall --json - --csv -", "cannot both"},
+    {"alltoall --json f --csv f", "same file"},
+    {"alltoall -a bruck:radix=1", "radix '1' of algorithm bruck is too small"},
+    {"alltoall -a bruck:radix=x", "is not a number"},
+    {"alltoall -a bruck:radx=2", "did you mean 'radix'?"},
+    {"alltoall -a bruck:radix", "is not KEY=VALUE"},
+    {"alltoall -a pairwise:radix=2", "has no option 'radix'"},
+    {"alltoall --inject burn:rank=1", "valid are corrupt, drop, delay, kill, stop, silent"},
+    {"alltoall --inject kill:rank=1", "needs two keys"},
+    {"alltoall --inject kill:rank=1:rank=2", "of --inject kill is given twice"},
+    {"alltoall --inject delay:rank=1:iteration=2", "is not one of its keys"},
+    {"alltoall --inject drop:rank=-1:iteration=2", "is negative"},
+    {"alltoall --inject kill:rank=1:iteration=2 --ranks-as threads", "use processes"},
+    {"alltoall --inject silent:rank=1:us=2", "is not one of its keys"},
+    {"alltoall pairwise", "write -a pairwise"},
+    {"alltoall two words", "one word too many"},
+    {"allreduce,alltaol", "'alltaol' is not a collective: did you mean 'alltoall'?"},
+    {"allreduce,", "'' is not a collective"},
+    {"allreduce,all-reduce", "collective 'all-reduce' is named twice"},
+    {"allreduce,all", "'all' stands for every collective: write it alone"},
+    {"allreduce -d half,f16", "datatype 'f16' is named twice"},
+    {"allreduce -d float,all", "'all' stands for every datatype"},
+    {"allreduce -o sum,sum", "operation 'sum' is named twice"},
+    {"allreduce,alltoall -a nonesuch", "'nonesuch' is not an algorithm for allreduce,alltoall"},
+    {"allreduce,alltoall -a pairwise",
+     "allreduce has no algorithm of --algorithm pairwise: add one"},
+    {"allreduce -d float,int8 -o band", "--op band does not go with --datatype float"},
+    {"allreduce -d float,double -o sum,band", "--op band does not go with --datatype float"},
+    {"allgather,alltoall --counts uniform", "allgather,alltoall has blocks of one length"},
+    {"list alltaol", "did you mean 'alltoall'?"},
+    {"list -n 3", "has no option --iterations"},
+    {"plan", "which collective?"},
+    {"alltoall --np 4097", "one machine starts 4096 ranks at most"},
+    {"info --np 4097", "one machine starts 4096 ranks at most"},
+    {"info --warmup 3", "has no option --warmup"},
+};
+
+static void bad_input_is_one_sentence(void **state)
+{
+    (void)state;
+    refuse(bad_inputs, sizeof bad_inputs / sizeof *bad_inputs);
+}
+
+/* Checks that need the number of ranks. */
+
+static void ranks_must_suit(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    assert_int_equal(check_ranks(&o, "broadcast -r 2", 3), STATUS_OK);
+    assert_int_equal(check_ranks(&o, "broadcast -r 3", 3), STATUS_USAGE);
+    assert_non_null(strstr(o.message, "root 3 is not among the 3 ranks"));
+    assert_int_equal(check_ranks(&o, "broadcast -r all", 1), STATUS_OK);
+    assert_int_equal(check_ranks(&o, "alltoall -r 3", 3), STATUS_OK); /* it has no root */
+    assert_int_equal(check_ranks(&o, "alltoall --inject stop:rank=2:iteration=0", 2), STATUS_USAGE);
+    assert_int_equal(check_ranks(&o, "alltoall --inject silent:rank=2:iteration=0", 2),
+                     STATUS_USAGE);
+    assert_int_equal(check_ranks(&o, "alltoall -a pairwise-xor", 8), STATUS_OK);
+    assert_int_equal(check_ranks(&o, "alltoall -a pairwise-xor", 6), STATUS_USAGE);
+    assert_non_null(strstr(o.message, "alltoall pairwise-xor: "));
+
+    assert_int_equal(check_ranks(&o, "alltoall -a all", 6), STATUS_OK);
+    for (int i = 0; i < o.job.candidate_count; i++) {
+        assert_string_not_equal(o.job.candidates[i].text, "pairwise-xor");
+        assert_string_equal(o.job.candidates[i].text, o.job.candidates[i].choice.algorithm->name);
+    }
+    int left = o.job.candidate_count;
+    assert_int_equal(check_job(&o, 6), STATUS_OK);
+    assert_int_equal(o.job.candidate_count, left);
+}
+
+static void sizes_follow_each_other(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    take(&o, "alltoall -b 0 -e 100 -f 3", NULL);
+    size_t expected[] = {4, 12, 36, 0}, bytes = 0;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(bytes = job_next_size(&o.job, o.job.candidates, bytes), expected[i]);
+    take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, 10), 20);
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, 30), 0);
+    take(&o, "alltoall,barrier -b 4K -e 8K -f 2", NULL); /* of which one has no sizes */
+    assert_int_equal(job_first_size(&o.job, &o.job.candidates[0]), 4096);
+    assert_int_equal(job_next_size(&o.job, &o.job.candidates[0], 4096), 8192);
+    assert_int_equal(job_first_size(&o.job, &o.job.candidates[1]), 1);
+    assert_int_equal(job_next_size(&o.job, &o.job.candidates[1], 1), 0);
+    take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
+    o.job.largest = SIZE_MAX;
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, SIZE_MAX - 3), 0);
+    o.job.increment = 0;
+    o.job.factor = 4;
+    assert_int_equal(job_next_size(&o.job, o.job.candidates, SIZE_MAX / 2), 0);
+}
+
+/* The number of sizes is that of the sweep. */
+static void sizes_are_counted(void **state)
+{
+    (void)state;
+    static const char *const sweeps[] = {
+        "alltoall",
+        "alltoall -b 0",
+        "alltoall -b 0 -e 100 -f 3",
+        "alltoall -b 10 -e 31 -i 10",
+        "alltoall -b 10 -e 30 -i 10",
+        "alltoall -b 10 -e 29 -i 10",
+        "alltoall -i 1000",
+        "alltoall -b 8 -e 8",
+        "barrier",
+    };
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        static struct outcome o;
+        take(&o, sweeps[i], NULL);
+        unsigned long long count = 1;
+        for (size_t bytes = job_first_size(&o.job, o.job.candidates);
+             (bytes = job_next_size(&o.job, o.job.candidates, bytes)) != 0;)
+            count++;
+        assert_int_equal(job_size_count(&o.job, o.job.candidates), count);
+    }
+}
+
+static void the_best_of_the_largest_size_counts(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    struct result slowest;
+    struct result results[] = {
+        {.bytes = 8, .timing.busbw = 9},
+        {.bytes = 64, .timing.busbw = 2},
+        {.bytes = 64, .timing.busbw = 3},
+        {.bytes = 64, .timing.busbw = 5, .wrong = 1}, /* fast, but wrong */
+    };
+    take(&o, "alltoall --min-busbw 3", NULL);
+    assert_true(results_fast_enough(&o.job, results, 4, &slowest));
+    assert_true(slowest.timing.busbw == 3);
+    o.job.min_busbw = 3.1;
+    assert_false(results_fast_enough(&o.job, results, 4, &slowest));
+    assert_false(results_fast_enough(&o.job, results, 0, &slowest));
+    o.job.min_busbw = 0;
+    assert_true(results_fast_enough(&o.job, results, 0, &slowest));
+}
+
+/* The table itself, and the manual page. */
+
+static void rows_are_whole(void **state)
+{
+    (void)state;
+    static struct outcome o;
+    take(&o, "alltoall", NULL);
+    int count = 0;
+    for (const struct option_row *row = option_table; row->name; row++, count++) {
+        assert_non_null(row->help);
+        assert_non_null(row->kind);
+        assert_non_null(row->kind->parse);
+        assert_true(row->commands != 0);
+        for (const struct option_row *other = option_table; other != row; other++) {
+            assert_true(!(row->commands & other->commands) || strcmp(row->name, other->name) != 0);
+            assert_true(!(row->commands & other->commands) || !row->letter ||
+                        row->letter != other->letter);
+        }
+        json_t *shown = row->kind->show ? row->kind->show(row, &o.job) : json_null();
+        assert_non_null(shown);
+        json_decref(shown);
+    }
+    assert_true(count < OPTIONS_MOST);
+}
+
+/* The options of an .It line in their mdoc form, "Fl b Ar size , Fl -min-bytes Ar size": compares
+ * them with the row, and that an argument stands behind where the row has one. */
+static void compare_item(const char *item, const struct option_row *row)
+{
+    char letter[16], name[64];
+    snprintf(letter, sizeof letter, "Fl %c ", row->letter ? row->letter : '?');
+    snprintf(name, sizeof name, "Fl -%s", row->name);
+    const char *place = strstr(item, name);
+    if (!place || (place[strlen(name)] && !isspace((unsigned char)place[strlen(name)]))) {
+        print_error("%s: expected --%s, found: %s\n", MANUAL, row->name, item);
+        assert_true(false);
+    }
+    assert_true(!row->letter || strstr(item, letter));
+    assert_true(row->letter || strncmp(item, "Fl -", 4) == 0);
+    assert_true(!!row->argument == !!strstr(place, " Ar "));
+}
+
+static void the_manual_has_the_same_options(void **state)
+{
+    (void)state;
+    FILE *file = fopen(MANUAL, "r");
+    assert_non_null(file); /* tests run from the top of the tree */
+    const struct option_row *row = option_table;
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, ".It Fl ", 7) != 0)
+            continue;
+        if (!row->name)
+            print_error("%s has an option that the table has not: %s\n", MANUAL, line);
+        assert_non_null(row->name);
+        compare_item(line + 4, row);
+        row++;
+    }
+    fclose(file);
+    if (row->name)
+        print_error("%s lacks --%s\n", MANUAL, row->name);
+    assert_null(row->name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_the_tables),
+        cmocka_unit_test(flags_reach_the_job),
+        cmocka_unit_test(algorithm_options_follow_the_name),
+        cmocka_unit_test(the_environment_stands_between),
+        cmocka_unit_test(bounds_follow_the_one_that_was_given),
+        cmocka_unit_test(barrier_is_a_bor_of_bytes),
+        cmocka_unit_test(bad_input_is_one_sentence),
+        cmocka_unit_test(ranks_must_suit),
+        cmocka_unit_test(sizes_follow_each_other),
+        cmocka_unit_test(sizes_are_counted),
+        cmocka_unit_test(the_best_of_the_largest_size_counts),
+        cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(the_manual_has_the_same_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/*
+ * test_fit.c - a model that is known is found again from the times that it predicts: those of a rank
+ * alone, of a link by each path, of rails, of combining, and of cores that ranks share.
+ * tier: check; load: cpu1
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fit/fitting.h"
+#include "fit/model_fit.h"
+
+#define LINES_MOST 64
+#define BESIDE     (-1) /* as a window: another core does the same beside the rank */
+
+static struct model *known(void)
+{
+    static struct model model;
+    static const double at[] = {16 << 10, 512 << 10, 4 << 20, 64 << 20};
+    const struct transport *tcp = transport_find("tcp");
+    model = (struct model){.cores = 2, .start = 0.3, .core_switch = 2.5, .copy_overhead = 0.1};
+    model.copy = (struct curve){1, {{1, 5e-5}}};
+    model.bus = (struct curve){1, {{1, 4e-5}}}; /* two cores: 8e-5 */
+    model.combines[model.combine_count++] = (struct combine_cost){
+        .datatype = "float", .reduction = "sum", .byte = {1, {{1, 2e-4}}}};
+    struct link_model *link = &model.links[model.link_count++];
+    *link = (struct link_model){.transport = "tcp", .distance = DISTANCE_CACHE};
+    for (int i = 0; i < tcp->path_range_count; i++) {
+        const struct path_range *range = &tcp->path_ranges[i];
+        struct path_cost *row = &link->paths[link->path_count++];
+        *row = (struct path_cost){.path = range->path,
+                                  .least = range->least,
+                                  .movement = range->movement,
+                                  .combines_apart = range->combines_apart,
+                                  .latency = 4 + i,
+                                  .send_overhead = 3,
+                                  .receive_overhead = 2,
+                                  .sharing = 1.8 + i};
+        for (int k = 0; k < 4; k++) {
+            row->send_byte.points[row->send_byte.count++] =
+                (struct curve_point){at[k], 1e-4 * (1 + 0.2 * k)};
+            row->receive_byte.points[row->receive_byte.count++] =
+                (struct curve_point){at[k], 0.7e-4 * (1 + 0.3 * k)};
+        }
+    }
+    return &model;
+}
+
+/* A job whose lines take as long as the model says: sizes from `bytes` on, 8 times as large each. */
+static void measure(struct fit_measurement *measurement, const struct model *model,
+                    enum collective_id collective, const char *name, int ranks, int window,
+                    size_t bytes, int sizes)
+{
+    static struct transport_choice tcp[2];
+    tcp[0].transport = transport_find("tcp");
+    if (!measurement->benchmarks)
+        measurement->benchmarks = calloc(LINES_MOST, sizeof *measurement->benchmarks);
+    assert_non_null(measurement->benchmarks);
+    for (int i = 0; i < sizes; i++, bytes *= 8) {
+        struct benchmark *it = &measurement->benchmarks[measurement->count++];
+        const struct collective *does = collective_of(collective);
+        double first;
+        *it = (struct benchmark){.algorithm = algorithm_find(collective, name),
+                                 .collective = does,
+                                 .datatype = datatype_find("float"),
+                                 .reduction = does->reduces ? reduction_find("sum") : NULL,
+                                 .transports = measurement->transports[0].transport
+                                                   ? measurement->transports
+                                                   : tcp,
+                                 .distance = measurement->distance,
+                                 .copy = measurement->copy,
+                                 .window = window == BESIDE ? 0 : window,
+                                 .beside = window == BESIDE,
+                                 .ranks = ranks,
+                                 .count = bytes / 4,
+                                 .bytes = bytes};
+        assert_non_null(it->algorithm);
+        assert_int_equal(STATUS_OK, benchmark_predict(it, model, &it->time, &first));
+        if (strcmp(name, "uni") == 0)
+            it->first = first;
+    }
+}
+
+static void link_measure(struct fit_measurement *measurement, const struct model *model,
+                         enum path path, enum copy_policy copy)
+{
+    *measurement = (struct fit_measurement){.subject = SUBJECT_LINK, .path = path, .copy = copy};
+    measurement->transports[0].transport = transport_find("tcp");
+    measure(measurement, model, COLLECTIVE_SENDRECV, "pingpong", 2, 0, 8, 8);
+    measure(measurement, model, COLLECTIVE_SENDRECV, "bidir", 2, 1, 8, 8);
+    measure(measurement, model, COLLECTIVE_SENDRECV, "uni", 2, 4, 64, 7);
+    measure(measurement, model, COLLECTIVE_SENDRECV, "bidir", 2, 4, 64, 7);
+}
+
+static void sharing_measure(struct fit_measurement *measurement, const struct model *model,
+                            enum path path, enum copy_policy copy)
+{
+    *measurement = (struct fit_measurement){.subject = SUBJECT_SHARING, .path = path, .copy = copy};
+    measurement->transports[0].transport = transport_find("tcp");
+    measure(measurement, model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 4096, 3);
+    measure(measurement, model, COLLECTIVE_ALLTOALL, "pairwise", 4, 0, 4096, 3);
+}
+
+static void link_has_the_latencies_of_all_jobs(void **state)
+{
+    (void)state;
+    const struct core_latency latencies[] = {{0, 0}, {40, 45}, {170, 200}, {16, 17}, {0, 0}};
+    const struct model *known_model = known();
+    struct model *found = calloc(1, sizeof *found);
+    struct core_latency all = {0};
+    assert_non_null(found);
+    for (int i = 0; i < 5; i++)
+        core_latency_add(&all, latencies[i].least, latencies[i].most);
+    assert_true(all.least == 16 && all.most == 200);
+
+    static struct fit_measurement of[2];
+    struct fit_measurements both = {.of = of, .count = 2, .cores = 2};
+    link_measure(&of[0], known_model, PATH_BCOPY, COPY_BCOPY);
+    link_measure(&of[1], known_model, PATH_ZCOPY, COPY_ZCOPY);
+    of[0].core = (struct core_latency){170, 200};
+    of[1].core = (struct core_latency){40, 45};
+    assert_int_equal(STATUS_OK, model_fit(&both, found));
+    assert_true(found->links[0].core.least == 40 && found->links[0].core.most == 200);
+    assert_ptr_equal(&found->links[0], model_link_moved(found));
+    found->links[0].core.least = 150;
+    assert_null(model_link_moved(found));
+    for (int m = 0; m < 2; m++)
+        free(of[m].benchmarks);
+    free(found);
+}
+
+static void a_known_model_is_found(void **state)
+{
+    (void)state;
+    const struct model *model = known();
+    static struct fit_measurement of[8];
+    struct fit_measurements all = {.of = of, .count = 8, .cores = 2};
+    of[0] = (struct fit_measurement){.subject = SUBJECT_ALONE};
+    measure(&of[0], model, COLLECTIVE_ALLGATHER, "ring", 1, 0, 64, 7);
+    of[1] = (struct fit_measurement){.subject = SUBJECT_BUS};
+    measure(&of[1], model, COLLECTIVE_ALLGATHER, "ring", 1, BESIDE, 64, 7);
+    link_measure(&of[2], model, PATH_BCOPY, COPY_BCOPY);
+    link_measure(&of[3], model, PATH_ZCOPY, COPY_ZCOPY);
+    of[4] = (struct fit_measurement){.subject = SUBJECT_COMBINE};
+    measure(&of[4], model, COLLECTIVE_REDUCE, "linear", 2, 0, 4096, 5);
+    of[5] = (struct fit_measurement){.subject = SUBJECT_CROWD};
+    measure(&of[5], model, COLLECTIVE_ALLGATHER, "ring", 4, 0, 64, 2);
+    measure(&of[5], model, COLLECTIVE_BROADCAST, "linear", 4, 0, 64, 2);
+    sharing_measure(&of[6], model, PATH_BCOPY, COPY_BCOPY);
+    sharing_measure(&of[7], model, PATH_ZCOPY, COPY_ZCOPY);
+    struct model *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    assert_int_equal(STATUS_OK, model_fit(&all, found));
+    for (int m = 0; m < all.count; m++) {
+        double sum = 0, error;
+        for (int i = 0; i < of[m].count; i++) {
+            assert_int_equal(STATUS_OK, benchmark_error(&of[m].benchmarks[i], found, &error));
+            sum += error;
+        }
+        print_message("measurement %d: mean error %.1f%%\n", m, 100 * sum / of[m].count);
+        assert_true(sum / of[m].count < 0.05);
+        free(of[m].benchmarks);
+    }
+    assert_true(fabs(found->core_switch / model->core_switch - 1) < 0.2);
+    for (int i = 1; i < found->bus.count - 1; i++)
+        assert_true(fabs(found->bus.points[i].value / 4e-5 - 1) < 0.1);
+    for (int i = 0; i < 2; i++)
+        assert_true(fabs(found->links[0].paths[i].sharing / (1.8 + i) - 1) < 0.2);
+    free(found);
+}
+
+/* Bytes of the second rail take three times as long on the wire. What cores do is as within a host. */
+static void rails_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const ports[] = {NULL, "a", "b"};
+    static const double wires[] = {0, 4e-3, 12e-3};
+    static struct fit_measurement of[3];
+    struct fit_measurements all = {.of = of, .count = 3, .cores = 2};
+    struct model *model = known();
+    struct path_cost *row = &model->links[0].paths[0];
+    strcpy(model->links[0].transport, "verbs");
+    model->links[0].path_count = 1;
+    *row = (struct path_cost){.path = PATH_BCOPY,
+                              .movement = MOVEMENT_PUSH,
+                              .latency = 2,
+                              .send_overhead = 1,
+                              .receive_overhead = 1,
+                              .send_byte = {1, {{1, 1e-4}}},
+                              .receive_byte = {1, {{1, 1e-4}}}};
+    for (int i = 0; i < 3; i++) {
+        struct fit_measurement *it = &of[i];
+        *it = (struct fit_measurement){.subject = SUBJECT_LINK,
+                                       .path = PATH_BCOPY,
+                                       .copy = COPY_BCOPY,
+                                       .distance = i > 0 ? DISTANCE_NETWORK : DISTANCE_CACHE};
+        it->transports[0].transport = transport_find("verbs");
+        if (i > 0) {
+            struct link_model *link = &model->links[model->link_count++];
+            *link = model->links[0];
+            link->distance = DISTANCE_NETWORK;
+            link->port = PORT_NODE;
+            link->paths[0].latency = 5;
+            link->paths[0].wire = wires[i];
+            nic_port_take(&it->transports[0], ports[i], it->rail);
+            strcpy(link->rail, it->rail);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        measure(&of[i], model, COLLECTIVE_SENDRECV, "pingpong", 2, 0, 8, 7);
+        measure(&of[i], model, COLLECTIVE_SENDRECV, "bidir", 2, 1, 8, 7);
+    }
+    struct model *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    assert_int_equal(STATUS_OK, model_fit(&all, found));
+    assert_int_equal(found->link_count, 3);
+    assert_string_equal(found->links[0].rail, "");
+    assert_string_equal(found->links[1].rail, "a:1");
+    assert_string_equal(found->links[2].rail, "b:1");
+    for (int i = 0; i < 3; i++) {
+        const struct path_cost *cost = &found->links[i].paths[0];
+        assert_true(i == 0 ? cost->wire == 0 : fabs(cost->wire / wires[i] - 1) < 0.1);
+        free(of[i].benchmarks);
+    }
+    free(found);
+}
+
+static void no_link_is_told(void **state)
+{
+    (void)state;
+    static struct fit_measurement of[2];
+    struct fit_measurements all = {.of = of, .count = 2, .cores = 2};
+    struct log log;
+    struct failure failure;
+    of[1] = (struct fit_measurement){.subject = SUBJECT_LINK, .why = "no route"};
+    struct model *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    log_init(&log, -1, 0);
+    log_attach(&log);
+    assert_int_equal(STATUS_UNAVAILABLE, model_fit(&all, found));
+    assert_true(log_failure(&log, &failure) && strstr(failure.text, "no route"));
+    log_attach(NULL);
+    free(found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(link_has_the_latencies_of_all_jobs),
+        cmocka_unit_test(a_known_model_is_found),
+        cmocka_unit_test(rails_are_told_apart),
+        cmocka_unit_test(no_link_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/*
+ * test_topology_files.c - topologies of files: Slurm's topology.conf, a node as NCCL and as hwloc write
+ * it, places of ranks; and files that are refused, with their names and lines.
+ * tier: check; load: cpu1
+ */
+#include "tests/unit/topologies.h"
+
+#include <hwloc.h>
+
+/* ---- files ---- */
+
+static void test_slurm(void **state)
+{
+    (void)state;
+    char path[64], spec[128];
+    file_write(path, "SwitchName=s1 Nodes=n[1-3] LinkSpeed=100\nSwitchName=s2 Nodes=m1,m2\n"
+                     "SwitchName=s3 Nodes=x[1-2]\n"
+                     "SwitchName=p1 Switches=s[1-3] LinkSpeed=50\nSwitchName=p2 Switches=s[1-3]\n");
+    snprintf(spec, sizeof spec, "%s:ranks=2:latency=0.5", path);
+    struct topology *t = topology_of(spec);
+    struct topology_link link;
+    char name[LINK_NAME_MOST];
+    uint32_t links[8];
+    assert_int_equal(topology_hosts(t), 7);
+    assert_int_equal(topology_links(t), 14 + 12);
+    for (int from = 0; from < 14; from++)
+        for (int to = 0; to < 14; to++)
+            way_check(t, 1, from, to);
+    topology_end_name(t, 9, name);
+    assert_string_equal(name, "m2 rank 1");
+    assert_int_equal(topology_route(t, 0, 6, links, 8), 4);
+    topology_link_get(t, links[1], &link);
+    assert_true(link.latency_us == 0.5);
+    /* s1 -> p1 as LinkSpeed says; to p2, half of what its three hosts send. */
+    for (uint32_t l = 14; l < 26; l++) {
+        topology_link_get(t, l, &link);
+        if (strcmp(link.name, "s1 -> p1") == 0)
+            assert_true(link.capacity == 0.5);
+        if (strcmp(link.name, "p2 -> s1") == 0)
+            assert_true(link.capacity == 1.5);
+    }
+    topology_free(t);
+    unlink(path);
+}
+
+#define GPU(bus, dev, links)                                                                       \
+    "<pci busid='" bus                                                                             \
+    "' class='0x030200' link_speed='32.0 GT/s PCIe' link_width='16'><gpu dev='" dev                \
+    "' sm='90' rank='0'>" links "</gpu></pci>"
+#define SWITCHED "<nvlink target='0000:00:00.0' count='18' tclass='0x068000'/>"
+#define TO(bus)  "<nvlink target='" bus "' count='4' tclass='0x030200'/>"
+#define NODE(first, second)                                                                        \
+    "<?xml version='1.0'?><system version='1'><cpu numaid='0' arch='x86_64' "                      \
+    "vendor='AuthenticAMD'><pci busid='0000:01:00.0' class='0x060400' link_speed='32.0 GT/s "      \
+    "PCIe' "                                                                                       \
+    "link_width='16'>" first                                                                       \
+    "</pci></cpu><cpu numaid='1' arch='x86_64' vendor='AuthenticAMD'>" second "</cpu></system>"
+
+static void names_of_way(const struct topology *t, int from, int to, char *text)
+{
+    uint32_t links[16];
+    struct topology_link link;
+    size_t count = topology_route(t, from, to, links, 16);
+    text[0] = '\0';
+    for (size_t l = 0; l < count; l++) {
+        topology_link_get(t, links[l], &link);
+        sprintf(text + strlen(text), "%s%s %.4g", l ? ", " : "", link.name, link.capacity);
+    }
+}
+
+static void test_nccl(void **state)
+{
+    (void)state;
+    char path[64], text[600];
+    file_write(path, NODE(GPU("0000:02:00.0", "0", SWITCHED) GPU("0000:03:00.0", "1", SWITCHED),
+                          GPU("0000:82:00.0", "2", SWITCHED)));
+    struct topology *t = topology_of(path);
+    assert_int_equal(topology_ends(t), 3);
+    for (int from = 0; from < 3; from++)
+        for (int to = 0; to < 3; to++)
+            way_check(t, 1, from, to);
+    names_of_way(t, 0, 2, text);
+    assert_string_equal(text, "GPU 0 -> NVSwitch 1, NVSwitch -> GPU 2 1");
+    topology_free(t);
+    unlink(path);
+    /* NVLink from 0 to 1 and from 1 to 2: 0 reaches 2 over PCI, since a GPU passes nothing on. */
+    file_write(path, NODE(GPU("0000:02:00.0", "0", TO("0000:03:00.0"))
+                              GPU("0000:03:00.0", "1", TO("0000:02:00.0") TO("0000:82:00.0")),
+                          GPU("0000:82:00.0", "2", TO("0000:03:00.0"))));
+    t = topology_of(path);
+    names_of_way(t, 0, 1, text);
+    assert_string_equal(text, "GPU 0 -> GPU 1 1");
+    names_of_way(t, 0, 2, text);
+    assert_string_equal(text, "GPU 0 -> PCI 0000:01:00.0 0.5825, PCI 0000:01:00.0 -> CPU 0 0.5825, "
+                              "CPU 0 -> CPU 1 0.1942, CPU 1 -> GPU 2 0.5825");
+    topology_free(t);
+    unlink(path);
+}
+
+/* A machine of hwloc's own making, and the file that hwloc writes of it. */
+static void test_hwloc(void **state)
+{
+    (void)state;
+    char path[64], spec[128], text[600], *xml;
+    int length;
+    hwloc_topology_t made;
+    assert_int_equal(hwloc_topology_init(&made), 0);
+    assert_int_equal(hwloc_topology_set_synthetic(made, "package:2 l3:2 core:3 pu:2"), 0);
+    assert_int_equal(hwloc_topology_load(made), 0);
+    assert_int_equal(hwloc_topology_export_xmlbuffer(made, &xml, &length, 0), 0);
+    file_write(path, xml);
+    hwloc_free_xmlbuffer(made, xml);
+    hwloc_topology_destroy(made);
+    struct topology *t = topology_of(path);
+    assert_int_equal(topology_ends(t), 12);
+    assert_int_equal(topology_hosts(t), 1);
+    for (int from = 0; from < 12; from++)
+        for (int to = 0; to < 12; to++)
+            way_check(t, 1, from, to);
+    assert_true(topology_distance(t, 0, 1) < topology_distance(t, 0, 3));
+    assert_true(topology_distance(t, 0, 3) < topology_distance(t, 0, 6));
+    topology_free(t);
+    snprintf(spec, sizeof spec, "%s:places=pu:package=2:cache=1.5", path);
+    t = topology_of(spec);
+    assert_int_equal(topology_ends(t), 24);
+    names_of_way(t, 2, 12, text);
+    assert_string_equal(text, "PU 2 -> L3 0 1, L3 0 -> Package 0 1.5, Package 0 -> Machine 0 2, "
+                              "Machine 0 -> Package 1 2, Package 1 -> L3 2 1.5, L3 2 -> PU 12 1");
+    topology_free(t);
+    snprintf(spec, sizeof spec, "%s:ranks=2", path);
+    refused(spec, NULL, 0, "leave ranks= out");
+    unlink(path);
+}
+
+/* A file is refused with its name and the line. */
+static void file_refused(const char *content, const char *why)
+{
+    char path[64], whole[400];
+    file_write(path, content);
+    snprintf(whole, sizeof whole, "%s%s", path, why);
+    refused(path, NULL, 0, whole);
+    unlink(path);
+}
+
+static void test_files_refused(void **state)
+{
+    (void)state;
+    char path[64];
+    file_refused("", " names no switch");
+    file_refused("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n2\n",
+                 ", line 2: host n2 is behind switch a already (line 1)");
+    file_refused("SwitchName=a Nodes=n1,n1\n", ", line 1: host n1 is behind switch a already");
+    file_refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n",
+                 " names 2 switches and none that connects them");
+    file_refused("a: n1\nb: n2\nc: n3\nSwitchName=top Switches=a,b\n", ": there is no way from c to a");
+    file_refused("SwitchName=a Nodes=n1 LinkSpeed=fast\n", ", line 1: 'fast' is no LinkSpeed");
+    file_refused("<topology version='2.0'><object/>", " is no topology that hwloc reads");
+    file_refused("<system>\n<cpu numaid='0'>\n</system>", ":3: this is no XML: ");
+    file_refused("<system>\n<cpu numaid='0'/>\n</system>", " has no GPU");
+    file_refused("<system>\n<cpu>\n<pci>\n</pci></cpu></system>", ":3: <pci> has no busid=");
+    file_refused("<system><cpu>\n<pci busid='0'><gpu dev='x' sm='80'/></pci></cpu></system>",
+                 ":2: ");
+    file_refused(NODE("", "\n" GPU("0", "0", "\n<nvlink target='0' count='1'/>")),
+                 ":3: <nvlink> leads to its own GPU");
+    file_refused(NODE("", "\n" GPU("0", "0", "") "\n" GPU("1", "0", "")),
+                 ":3: <gpu> has the dev= of another GPU");
+    file_refused(NODE("", "\n" GPU("0", "0", "") "\n" GPU("0", "1", "")),
+                 ":3: <gpu> has the busid= of another GPU");
+    static const char *const places[][2] = {
+        {"0\n1\n", " has places for 2 ranks, and these are 3"},
+        {"0\n1\n2\n3\n", ", line 4: '3' is the place of a rank that there is not"},
+        {"0\n\n0\n", ", line 3: '0' is the place of a rank before"},
+        {"0\n9\n", ", line 2: '9' is none of the topology's places"},
+        {"0\nsomewhere\n", ", line 2: 'somewhere' is neither a place's number nor a host's name"},
+        {"host 1\nhost 1\n", ", line 2: 'host 1' has no place left"},
+        {"99999999999999999999\n", ", line 1: "},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char why[200];
+        file_write(path, places[i][0]);
+        snprintf(why, sizeof why, "%s%s", path, places[i][1]);
+        refused("ring:9", path, 3, why);
+        unlink(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slurm),
+        cmocka_unit_test(test_nccl),
+        cmocka_unit_test(test_hwloc),
+        cmocka_unit_test(test_files_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
