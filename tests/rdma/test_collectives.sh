@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
+# tier: night; load: cpu2
 # Every collective with 2 to 5 ranks over verbs, on a machine with an RDMA device: the basis of algorithms. TEST_CATALOGUE=all: all
 # algorithms, dealt to the numbers of ranks, so that each runs once. Every collective meets both ways to connect, to copy and to
 # notice data, and each pair of these.
-# tier: night; load: cpu2
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/../system/lib.sh"
 # shellcheck source=tests/rdma/machines.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: plain address,undefined thread
 # Memory of GPUs over the runtime for tests (cuda.sh): what a kind of memory promises, the basis of algorithms over all transports,
 # types and operators, links between GPUs.
-# tier: deep; load: cpu1; builds: plain address,undefined thread
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/cuda.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The parts that `make check-cuda` runs on a machine with a GPU, over the runtime for tests (cuda.sh).
 # tier: deep; load: cpu1
+# The parts that `make check-cuda` runs on a machine with a GPU, over the runtime for tests (cuda.sh).
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/cuda.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Memory of GPUs over the runtime for tests (cuda.sh): GPUs that cannot be used, calls that fail, injected faults, ranks that die.
 # tier: deep; load: cpu1; builds: plain address,undefined thread
+# Memory of GPUs over the runtime for tests (cuda.sh): GPUs that cannot be used, calls that fail, injected faults, ranks that die.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/cuda.sh

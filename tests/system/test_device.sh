@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: plain address,undefined thread
 # The device executor over the runtime for tests (device.sh): the basis of algorithms, by all ways; types and operators; late
 # ranks.
-# tier: deep; load: cpu1; builds: plain address,undefined thread
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/device.sh

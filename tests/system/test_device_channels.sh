@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # The device executor over the runtime for tests (device.sh): how many channels a line has without --channels; what nvcc makes of
 # the kernel.
-# tier: deep; load: cpu1
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/device.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: plain address,undefined thread
 # The device executor over the runtime for tests (device.sh): injected faults; ranks that are lost or silent; what keeps a line, or
 # a job, from the device.
-# tier: deep; load: cpu1; builds: plain address,undefined thread
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/device.sh

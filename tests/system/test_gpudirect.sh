@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # Memory of GPUs that NICs write and read (GPUDirect RDMA): the program over CUDA's runtime for tests (tests/cuda/runtime.h)
 # and the libibverbs for tests (tests/verbs/provider.h) at once, ranks as threads. All collectives by each way; the way, or
 # what is missing for a better one, is said. With flush=1 what NICs write is not seen before it is flushed.
-# tier: deep; load: cpu1
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 binary=$repository/build/tests/cuda/cctest-verbs

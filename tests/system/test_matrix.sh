@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu2
 # The whole catalogue of algorithms over shm, with options pairwise and every element checked: matrix.py says what meets what.
 # TEST_CATALOGUE=all: over every transport.
-# tier: deep; load: cpu2
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 links=shm

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1
 # GPUs of several hosts in one NVLink domain, over the runtimes for tests (tests/cuda/runtime.h, nvml_standin.h): kernels reach
 # each other's memory by fabric handles, on one host and between hosts; what each lack of them says; lost ranks.
-# tier: deep; load: cpu1
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"

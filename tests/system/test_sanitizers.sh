@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: address,undefined thread
 # The program under AddressSanitizer and UndefinedBehaviorSanitizer with ranks as processes, and under ThreadSanitizer with ranks as
 # threads: the basis of algorithms, injected faults, commands. tests/run gives the sanitizers' options; any report fails.
-# tier: deep; load: cpu1; builds: address,undefined thread
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 RUN_LIMIT=120

@@ -8,7 +8,7 @@ command -v git >/dev/null || skip "no git"
 
 tree=$scratch/tree
 mkdir -p "$tree/tests/system" "$tree/src/net"
-cp "$repository/tests/touched" "$tree/tests"
+cp "$repository"/tests/{touched,heads.py} "$tree/tests"
 printf '#!/bin/sh\n# tier: night; load: cpu1\n' | tee "$tree/tests/system/test_net.sh" >"$tree/tests/system/test_tools.sh"
 printf '#!/bin/sh\n# tier: check; load: cpu1\n' >"$tree/tests/system/test_day.sh"
 printf '# a table\nsrc/net/*: system/test_net.sh\nMakefile: system/test_tools.sh system/test_day.sh\n' >"$tree/tests/touched.paths"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: deep; load: cpu1; builds: address,undefined thread
 # The verbs transport over the provider for tests (verbs.sh): the requirements of transports, and the basis of algorithms, in all
 # orders of bytes, ways to notify and to connect; injected faults; settings of NICs.
-# tier: deep; load: cpu1; builds: address,undefined thread
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/verbs.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The verbs transport over the provider for tests (verbs.sh): every failure of a NIC and of a call; NICs and ports that cannot be used.
 # tier: deep; load: cpu1; builds: address,undefined
+# The verbs transport over the provider for tests (verbs.sh): every failure of a NIC and of a call; NICs and ports that cannot be used.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source=tests/system/verbs.sh
