@@ -12,7 +12,7 @@ catalogue   Each algorithm runs with each value of each option. Each two values 
 basis       All algorithms of ROWS ("collective algorithm,algorithm...", one a line) run with each value of each option. Each type
             with its operator runs with some collective that combines.
 
-After the jobs, this guarantee is read from the command lines and from the CSV of what ran: "no run: ..." is a failure.
+After the jobs, this guarantee is read from the values that they were given and from the CSV of what ran: "no run: ..." is a failure.
 """
 import concurrent.futures
 import csv
@@ -91,9 +91,14 @@ def refuses(ranks, np):
     return rules[ranks]  # a KeyError: no run is planned for these ranks
 
 
-def options_of(collective):
+def paired(transport):
+    """Only shm has the way ll."""
+    return dict(PAIRED, way=[way for way in PAIRED["way"] if transport == "shm" or way != "--copy ll"])
+
+
+def options_of(collective, transport):
     """{option: its values} whose values meet pairwise."""
-    options = dict(PAIRED)
+    options = paired(transport)
     if collective["name"] == "barrier":  # which has no size
         del options["size"]
     if collective["rooted"]:
@@ -103,19 +108,23 @@ def options_of(collective):
     return options
 
 
-def possible(row):
-    """A file of lengths determines the size, and so meets one only."""
-    return row.get("lengths") != "--counts FILE" or row["size"] == SIZES[0]
+def facts_of(row):
+    """The values that the words of a job have: a file of lengths determines the size."""
+    return {o: v for o, v in row.items() if o != "size" or row.get("lengths") != "--counts FILE"}
 
 
 def pairs_of(row):
-    return {frozenset(pair) for pair in itertools.combinations(row.items(), 2)}
+    return {frozenset(pair) for pair in itertools.combinations(facts_of(row).items(), 2)}
+
+
+def values_of(row):
+    return {frozenset([item]) for item in facts_of(row).items()}
 
 
 def all_pairs(options):
     for a, b in itertools.combinations(options, 2):
         for x, y in itertools.product(options[a], options[b]):
-            if possible({"size": SIZES[0], a: x, b: y}):
+            if len(facts_of({a: x, b: y})) == 2:
                 yield frozenset([(a, x), (b, y)])
 
 
@@ -123,22 +132,24 @@ def plan(options, pairwise, chance):
     """Rows with all pairs of values, or with all values."""
     missing = set(all_pairs(options)) if pairwise else {frozenset([(o, v)]) for o in options for v in options[o]}
 
+    met = pairs_of if pairwise else values_of
+
     def gain(row):
-        return len((pairs_of(row) if pairwise else {frozenset([item]) for item in row.items()}) & missing)
+        return len(met(row) & missing)
 
     while missing:
         best, first = None, min(missing, key=sorted)
         for _ in range(60):
             row = {o: chance.choice(options[o]) for o in options}
             row.update(dict(first))
-            if possible(row) and (best is None or gain(row) > gain(best)):
+            if first <= set(facts_of(row).items()) and (best is None or gain(row) > gain(best)):
                 best = row
         for o in options:  # each value in turn, where another one meets more
             for v in options[o]:
                 other = dict(best, **{o: v})
-                if set(first) <= set(other.items()) and possible(other) and gain(other) > gain(best):
+                if first <= set(facts_of(other).items()) and gain(other) > gain(best):
                     best = other
-        missing -= pairs_of(best) if pairwise else {frozenset([item]) for item in best.items()}
+        missing -= met(best)
         yield best
 
 
@@ -151,13 +162,9 @@ def write_lengths(folder, collective, np):
     return path
 
 
-def words_of(row, collective, np, transport, folder):
+def words_of(row, collective, np, folder):
     words = []
-    for option, value in row.items():
-        if option == "size" and row.get("lengths") == "--counts FILE":
-            continue
-        if option == "way" and value == "--copy ll" and transport != "shm":
-            continue  # only shm has it
+    for option, value in facts_of(row).items():
         if option == "lengths" and value.endswith("FILE"):
             value = value.replace("FILE", write_lengths(folder, collective, np))
         words += value.replace("LAST", str(np - 1)).replace("MIDDLE", str(np // 2)).split()
@@ -195,15 +202,14 @@ class Job:
 class Needs:
     """What the algorithms of a collective have not met yet, and what types and shapes have not, over all collectives."""
 
-    def __init__(self, collective, shared):
-        options = options_of(collective)
+    def __init__(self, collective, options, shared):
         self.own, self.shared = collective["own"], shared
         self.values = {a: {(o, v) for o in options for v in options[o]} for a in self.own}
         self.kinds = list(KINDS) if collective["reduces"] else []
 
     def take(self, row, chance):
         """The shape, the type and the algorithms with which a row meets most."""
-        items = set(row.items())
+        items = set(facts_of(row).items())
 
         def served(shape):
             np = ranks_of(shape)
@@ -231,27 +237,26 @@ class Needs:
 
 def catalogue_jobs(collective, transport, folder, shared, chance):
     name, own = collective["name"], collective["own"]
-    options = options_of(collective)
+    options = options_of(collective, transport)
     rows = list(plan(options, True, chance))
-    needs = Needs(collective, shared)
+    needs = Needs(collective, options, shared)
 
     def job_of(row):
         shape, kind, names = needs.take(row, chance)
         np = ranks_of(shape)
-        words = ["-x", transport, "--np", str(np), "--shape", shape] + words_of(row, name, np, transport, folder) + kind.split()
-        return Job(name, ",".join(names), words, dict(row, transport=transport, shape=shape, kind=kind))
+        words = ["-x", transport, "--np", str(np), "--shape", shape] + words_of(row, name, np, folder) + kind.split()
+        return Job(name, ",".join(names), words, dict(facts_of(row), transport=transport, shape=shape, kind=kind))
 
     done = [job_of(row) for row in rows]
     while needs.left() or needs.kinds:
         item = needs.left()[1] if needs.left() else None
         row = {o: chance.choice(options[o]) for o in options}
         row.update([item] if item else [])
-        if possible(row):
-            done.append(job_of(row))
+        done.append(job_of(row))
     unequal = [a for a in own if own[a] == "groups"]
     for i, sizes in enumerate(UNEVEN if unequal else []):
         np = sum(map(int, sizes.split("+")))
-        words = ["-x", transport, "--np", str(np)] + words_of(rows[i * 5 % len(rows)], name, np, transport, folder)
+        words = ["-x", transport, "--np", str(np)] + words_of(rows[i * 5 % len(rows)], name, np, folder)
         done.append(Job(name, ",".join("%s:groups=%s" % (a, sizes) for a in unequal), words))
     return done
 
@@ -274,11 +279,11 @@ def other_jobs(plans):
 def basis_jobs(collective, algorithms, transport, folder, kinds, chance):
     name = collective["name"]
     shapes = itertools.cycle(chance.sample(SHAPES, len(SHAPES)))
-    for row in plan(options_of(collective), False, chance):
+    for row in plan(options_of(collective, transport), False, chance):
         shape, kind = next(shapes), next(kinds) if collective["reduces"] else chance.choice(KINDS)
         words = ["-x", transport, "--np", str(ranks_of(shape)), "--shape", shape]
-        words += words_of(row, name, ranks_of(shape), transport, folder) + kind.split()
-        yield Job(name, algorithms, words, dict(row, transport=transport, shape=shape, kind=kind))
+        words += words_of(row, name, ranks_of(shape), folder) + kind.split()
+        yield Job(name, algorithms, words, dict(facts_of(row), transport=transport, shape=shape, kind=kind))
 
 
 def gaps(collective, jobs, transport):
@@ -291,7 +296,7 @@ def gaps(collective, jobs, transport):
             kinds.add(job.facts["kind"])
             for algorithm in job.ran:
                 met.setdefault(algorithm, set()).update(facts.items())
-    options = options_of(collective)
+    options = options_of(collective, transport)
     for pair in sorted(map(sorted, set(all_pairs(options)) - pairs)):
         yield "no run: %s over %s: %s" % (collective["name"], transport, pair)
     for kind in set(KINDS) - kinds if collective["reduces"] else ():
@@ -307,9 +312,9 @@ def gaps_basis(collective, algorithms, jobs, transport):
     for job in own:
         if len(job.ran) < (len(algorithms.split(",")) if algorithms != "all" else 1):
             yield "no run of %s: %s" % (sorted(job.ran), " ".join(job.words))
-    for option, values in options_of(collective).items():
+    for option, values in options_of(collective, transport).items():
         for value in values:
-            if not any(job.facts[option] == value for job in own):
+            if not any(job.facts.get(option) == value for job in own):
                 yield "no run: %s over %s: %s" % (collective["name"], transport, value)
 
 
@@ -320,7 +325,7 @@ def gaps_kinds(jobs, transport):
         if job.facts and job.facts["transport"] == transport:
             for own in ("kind", "shape"):
                 met |= {(job.facts[own], o, v) for o, v in job.facts.items() if o not in ("transport", own)}
-    options = dict(PAIRED, root=ROOTS, lengths=LENGTHS)
+    options = dict(paired(transport), root=ROOTS, lengths=LENGTHS)
     for own in KINDS + SHAPES:
         for option, values in options.items():
             for value in values:
@@ -333,7 +338,7 @@ def main():
     basis = dict(line.split() for line in rows.splitlines() if line.strip() not in ("", "-"))
     jobs, plans = [], list(collectives())
     for transport in links:
-        every = {(o, v) for o, values in dict(PAIRED, root=ROOTS, lengths=LENGTHS).items() for v in values}
+        every = {(o, v) for o, values in dict(paired(transport), root=ROOTS, lengths=LENGTHS).items() for v in values}
         shared, kinds = {own: set(every) for own in KINDS + SHAPES}, itertools.cycle(KINDS)
         for collective in plans:
             chance = random.Random("%s %s" % (collective["name"], transport))
