@@ -349,10 +349,10 @@ threads: $(binary) over-verbs over-cuda $(addprefix $(BUILD)/tests/,transport/ru
 
 # The whole catalogue where the basis runs by day, and what goes on for longer. Without a SEED, that of a campaign is new each day.
 catalogue := $(addprefix system/,$(notdir $(shell grep -lE 'basis|TEST_CATALOGUE' tests/system/test_*.sh)))
-check-night: export TEST_CATALOGUE := all
-check-night: export TEST_LIMIT := 14400
-check-night: export CAMPAIGN := --runs 300 --seed $(or $(SEED),$(shell date +%Y%m%d))
-check-night: export ACCEPT_CAMPAIGN := $(CAMPAIGN)
+night-tests: export TEST_CATALOGUE := all
+night-tests: export TEST_LIMIT := 14400
+night-tests: export CAMPAIGN := --runs 300 --seed $(or $(SEED),$(shell date +%Y%m%d))
+night-tests: export ACCEPT_CAMPAIGN := $(CAMPAIGN)
 check-night:
 	$(Q)failed=0; for goal in night-tests fuzz "mutants MUTANTS='--part $$(date +%u)/7'"; do \
 	    eval "$(MAKE) --no-print-directory $$goal" || failed=1; done; exit $$failed

@@ -23,8 +23,8 @@
 
 #define ROWS_MOST    1024 /* pairs of algorithm and collective */
 #define WORKERS_MOST 64
-#define UNIT_SECONDS 600 /* then it stands still */
-#define RUNS_SHAKEN  3   /* of each trial */
+#define UNIT_SECONDS 60 /* of CPU time; then it stands still */
+#define RUNS_SHAKEN  3  /* of each trial */
 
 /* The numbers of ranks, and the algorithms whose "COLLECTIVE ALGORITHM" contains these words. */
 static int proved_from, proved_to;
@@ -126,7 +126,7 @@ static void work(struct board *board, struct worker *self, const struct unit *un
         self->row = &board->rows[units[i].row];
         if (self->row->failed)
             continue;
-        alarm(UNIT_SECONDS);
+        limit_cpu_time(UNIT_SECONDS);
         sweep_unit(&units[i], prove, self);
         self->row->nanoseconds += nanoseconds_now() - began;
     }

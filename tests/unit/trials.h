@@ -9,6 +9,7 @@
 #include "schedules.h"
 
 #include <assert.h>
+#include <sys/time.h>
 
 struct trial {
     struct choice choice;
@@ -19,6 +20,12 @@ struct trial {
 
 #define TRIAL_TEXT 640 /* bytes */
 #define TRIAL_WHY  768
+
+/* SIGPROF ends this process after so many further seconds of CPU time: a proof stands still. */
+static inline void limit_cpu_time(long seconds)
+{
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = seconds}}, NULL);
+}
 
 /* Groups as their sizes, and whether their ranks do not stand together: "3+3 ranks, dealt". */
 static inline int groups_text(const struct trial *trial, char *text, size_t size)
