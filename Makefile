@@ -131,8 +131,8 @@ left_out += $(wildcard src/*/cuda/absent.c) src/vendor/nccl/absent.c
 kernels := $(wildcard src/*/cuda/*.cu)
 libraries += $(cudart) -ldl -lrt -lpthread
 cuda_known := $(patsubst compute_%,%,$(shell $(nvcc) --list-gpu-arch))
-cuda_archs := $(or $(patsubst sm_%,%,$(subst $(comma), ,$(CUDA_ARCHS))),$(filter $(cuda_known),75 80 86 89 90 100 120))
-# A letter is that of a variant, such as 90a.
+cuda_archs := $(or $(patsubst sm_%,%,$(subst $(comma), ,$(CUDA_ARCHS))),$(filter $(cuda_known),75 80 90 100 120))
+# Kernels for 80 run on 86 and 89, and so on. A letter is that of a variant, such as 90a.
 ifneq ($(filter-out $(cuda_known) $(addsuffix a,$(cuda_known)) $(addsuffix f,$(cuda_known)),$(cuda_archs)),)
 $(error CUDA_ARCHS=$(CUDA_ARCHS), but this toolkit makes kernels for $(cuda_known))
 endif
