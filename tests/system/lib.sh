@@ -173,7 +173,8 @@ for c in json.load(sys.stdin)["collectives"]:
 # The collectives, one a line.
 basis_collectives() { sed -n 's/^BASIS("\([^"]*\)".*/\1/p' "$repository/tests/basis.def" | uniq; }
 
-# basis COLLECTIVE: its algorithms in tests/basis.def, for -a. They need several groups of equal size: give --shape, if only 5x1.
+# basis COLLECTIVE: its algorithms in tests/basis.def, for -a. Give a --shape, since most need several groups of equal size. Groups of
+# several ranks (2x2, 3x2) show more of hierarchical algorithms than 3x1.
 # TEST_CATALOGUE=all: all of the catalogue, for the night.
 basis() {
     [ "${TEST_CATALOGUE:-}" != all ] || { echo all && return; }

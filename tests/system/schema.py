@@ -3,13 +3,14 @@
 
 usage: schema.py FOLDER
 
-Looks at every file in FOLDER and its folders that begins with '{'. Prints what is wrong, and how many documents there were;
+Looks at every file in FOLDER and its folders that begins like an object. Prints what is wrong, and how many documents there were;
 equal ones count once. The validator is a quick one, of draft 7, which knows what the schema uses of draft 2020-12: test_schema.sh
 compares it with one of that draft. The interpreter is the system's, for which scripts/setup installs both.
 """
 import json
 import os
 import pathlib
+import re
 import sys
 
 try:
@@ -38,15 +39,16 @@ def wrong_with(check, text):
 
 
 def documents(folder):
-    """{content: path} of the files that begin with '{'."""
+    """{content: path} of the files that begin like an object."""
     found = {}
     for parent, _, names in os.walk(folder):
         for path in (os.path.join(parent, name) for name in names):
             if not os.path.isfile(path) or os.path.islink(path):
                 continue
             with open(path, "rb") as file:
-                if file.read(1) == b"{":
-                    found.setdefault(b"{" + file.read(), path)
+                begin = file.read(16)
+                if re.match(rb'\{\s*("|\})', begin): # and not a key of random bytes
+                    found.setdefault(begin + file.read(), path)
     return found
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tier: deep; load: wait
+# tier: deep; load: alone
 # `cctest accept` holds hosts against a profile and against an earlier run: what it writes, and what it refuses.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"

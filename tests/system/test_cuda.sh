@@ -119,11 +119,11 @@ without_gpu() {
 over connections=32 0 "$binary" allreduce -m cuda --np 3 "${short[@]}" --ranks-as threads --json "$scratch/json"
 case $build in
 *thread)
-    all_of threads async 3x1 tcp shm cuda
+    all_of threads async 2x2 tcp shm cuda
     conformity async session_end
     ;;
 *address*)
-    all_of threads async 3x1 tcp shm cuda
+    all_of threads async 2x2 tcp shm cuda
     conformity async session_end
     over mode=async 0 "$build/tests/cuda/transport" test_contents
     types_and_operators

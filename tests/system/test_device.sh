@@ -48,7 +48,7 @@ odd_jobs() {
 
 if [ "$build" != "$repository/build" ]; then
     settings=mode=async,devices=2
-    every_algorithm 3x1 --ranks-as threads --channels 2
+    every_algorithm 2x2 --ranks-as threads --channels 2
     device allreduce -a "$(basis allreduce)" --np 3 --shape 3x1 --ranks-as threads "${short[@]}" --protocol ll -c 3
     device alltoall -a "$(basis alltoall)" --np 3 --shape 3x1 --ranks-as threads "${short[@]}" --copy zcopy -c 3
     finish

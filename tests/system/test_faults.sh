@@ -170,25 +170,28 @@ it is slow or stuck in phase $phase, $1 [^ ]+, [^ ]+, iteration $iteration$"
         "d['options']['inject'] == [{'fault': 'silent', 'rank': $rank, 'iteration': $iteration}]"
     nothing_left
 }
-for as in processes threads; do
-    for start in barrier back-to-back; do
-        mode=(--ranks-as "$as" --start "$start")
-        silent 1 0 0 warmup allreduce "${mode[@]}"
-        silent 3 0 2 check allreduce -a ring -x tcp "${mode[@]}"
-        silent 5 4 6 time alltoall -a pairwise -x shm "${mode[@]}"
-        silent 3 1 7 time barrier "${mode[@]}"
-        # No rank needs the leaf: the next start barrier holds the others, or the end of the phase.
-        silent 5 4 5 time broadcast -a linear --copy bcopy "${mode[@]}"
-        if [ $start = barrier ]; then
-            check_says "^cctest:   rank 0 .*, start barrier of iteration 6, waits for rank [1-4]$"
-        else
-            check_says "^cctest:   rank 0 .*: phase gather, waits in .* for the others$"
-        fi
-    done
-    cctest allreduce "${small[@]}" --np 3 --ranks-as $as --inject silent:rank=1:iteration=8
+leaf() { # leaf AS START: no rank needs the leaf; the next start barrier holds the others, or the end of the phase
+    silent 5 4 5 time broadcast -a linear --copy bcopy --ranks-as "$1" --start "$2"
+    if [ "$2" = barrier ]; then
+        check_says "^cctest:   rank 0 .*, start barrier of iteration 6, waits for rank [1-4]$"
+    else
+        check_says "^cctest:   rank 0 .*: phase gather, waits in .* for the others$"
+    fi
+}
+for mode in "processes barrier" "threads back-to-back"; do
+    read -r as start <<<"$mode"
+    mode=(--ranks-as "$as" --start "$start")
+    silent 1 0 0 warmup allreduce "${mode[@]}"
+    silent 3 0 2 check allreduce -a ring -x tcp "${mode[@]}"
+    silent 5 4 6 time alltoall -a pairwise -x shm "${mode[@]}"
+    silent 3 1 7 time barrier "${mode[@]}"
+    leaf "$as" "$start"
+    cctest allreduce "${small[@]}" --np 3 --ranks-as "$as" --inject silent:rank=1:iteration=8
     check_status 1
     check_says "rank 1 .*--inject: no fault was injected at iteration 8, since this rank ran only 8 iterations"
 done
+leaf processes back-to-back
+leaf threads barrier
 # Several such ranks are one sentence.
 cctest allreduce "${small[@]}" --np 4 --timeout 2 --inject silent:rank=1:iteration=3,silent:rank=3:iteration=3
 check_status 5
@@ -246,11 +249,10 @@ has_ended() { ! kill -0 "$1" 2>/dev/null; }
 word=timeout
 for what in "allreduce -a ring -x shm" "alltoall -a pairwise -x tcp"; do
     read -ra words <<<"$what"
-    for rank in 0 1 2; do
-        outside 5 "rank $rank .*(was killed by signal 9|is gone)" KILL $rank "${words[@]}" --np 3
-        outside 5 "rank $rank .*(sent no heartbeat|is stopped)" STOP $rank "${words[@]}" --np 3
-    done
+    for rank in 0 1 2; do outside 5 "rank $rank .*(was killed by signal 9|is gone)" KILL $rank "${words[@]}" --np 3; done
 done
+outside 5 "rank 0 .*(sent no heartbeat|is stopped)" STOP 0 allreduce -a ring -x shm --np 3
+outside 5 "rank 1 .*(sent no heartbeat|is stopped)" STOP 1 alltoall -a pairwise -x tcp --np 3
 outside 5 "rank 1 .*was killed by signal 11" SEGV 1 allreduce --np 3
 word=running
 outside 137 "" KILL supervisor allreduce --np 3

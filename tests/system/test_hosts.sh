@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# tier: deep; load: alone
+# tier: deep; load: cpu2
 # Jobs over several hosts (network namespaces): the link of each pair of ranks; groups of hierarchical algorithms for
-# any order of the ranks; every collective once; a slow host does not count as dead; a model of the link between hosts; a cut
-# link is named.
+# any order of the ranks; every collective once; a slow host does not count as dead; a cut link is named.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -132,44 +131,6 @@ if host_rate 3 4mbit 2>"$err"; then
     host_unrate 3
 else
     echo "not tested: a slow host (no token bucket here: $(head -n 1 "$err"))"
-fi
-
-# ---- a model of two hosts ----
-
-# At 200 Mbit/s, which eth1 alone has, a byte takes 40 ns, and some more for headers. What the model has of the network predicts another job.
-network_rate() {
-    host_network "$1" ip link set eth1 gso_max_size 1600 gso_max_segs 1 && # no bursts
-        host_network "$1" tc qdisc replace dev eth1 root tbf rate 200mbit burst 1600 latency 400ms
-}
-if network_rate 1 2>"$err" && network_rate 2; then
-    slowly() { # slowly "HOSTS" OPTION...: a job over eth1
-        local dealt rank
-        read -ra dealt <<<"$1"
-        for rank in "${!dealt[@]}"; do
-            host_as "${dealt[rank]}"
-            start "$rank" "${as[@]}" "$CCTEST" "${@:2}" -x tcp --interface eth1 --rendezvous 10.78.0.1:7998 --rank "$rank" --world "${#dealt[@]}"
-        done
-        for rank in "${!dealt[@]}"; do ended "$rank" 0; done
-    }
-    measured='all(30 < p["wire_ns_per_byte"] < 80 for l in d["model"]["links"] if l["distance"] == "network" for p in l["paths"])'
-    for try in 1 2 3; do # other processes on these cores make the network seem slower
-        RUN_LIMIT=240 slowly "1 2" fit -o "$scratch/model.json"
-        python3 -c "import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not $measured)" "$scratch/model.json" && break
-        echo "repeated: a model of a busy machine, try $try"
-    done
-    for path in bcopy zcopy; do
-        check_says "^  tcp $path, same-(cache|node) +[0-9]+ +[0-9.]+ % " "$scratch/0.out"
-        check_says "^  tcp $path, network +[0-9]+ +[0-9.]+ % " "$scratch/0.out"
-    done
-    check_json "$scratch/model.json" \
-        'next(l["port"] for l in d["model"]["links"] if l["distance"] == "network") == "node"' \
-        "$measured" \
-        'all(p["wire_ns_per_byte"] == 0 for l in d["model"]["links"] if l["distance"] != "network" for p in l["paths"])'
-    slowly "1 1 2 2" allgather -a ring,linear -b 1M -e 1M -n 5 -w 1 --model "$scratch/model.json" --json "$json"
-    check_json "$json" 'all(0.5 < r["time_us"]["p50"] / r["predicted_us"] < 2 for r in d["results"])'
-    for host in 1 2; do host_unrate $host; done
-else
-    echo "not tested: a model of two hosts (no token bucket here: $(head -n 1 "$err"))"
 fi
 
 # ---- a link that is cut ----

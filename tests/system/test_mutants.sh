@@ -27,6 +27,7 @@ int sum(int a, int b)
 }
 EOT
 cat >"$tree/tests/unit/test_sum.c" <<'EOT'
+/* tier: check; load: cpu1; program: own */
 int sum(int a, int b);
 int main(void)
 {
@@ -73,13 +74,12 @@ check_status 0
 check_says '^toy.mutants:3: src/sum.c: the sum is a difference \(check\)$' "$out"
 check_says '^2 entries, 2 of check, 0 of deep, 0 of night$' "$out"
 
-# Tiers are those of heads, then of the Makefile. Of a test with a sanitizer: if the head names the build, or the Makefile does.
+# Tiers are those of heads. Of a test with a sanitizer: if the head names the build, or the deep tier repeats the test with it.
 tiered() { # tiered TIER NAME: of the entry with this test
     sed -i "1,/^see:/s!^see:.*!see: $2!" "$tree/tests/mutants/toy.mutants"
     run "$mutants" --tree "$tree" --list
     check_says "^toy.mutants:3: .*\($1\)( |\$)" "$out"
 }
-printf '\ncheck-deep: tests\n\t$(run_tests) --tier deep %s\n' "'thread:transport/*' unit/test_long" >>"$tree/Makefile"
 for tier in check deep night; do
     printf '#!/bin/sh\n# tier: %s; load: cpu1; builds: plain address,undefined\ntest -z "$(grep "a - b" src/sum.c)"\n' $tier \
         >"$tree/tests/system/test_$tier.sh"
@@ -91,15 +91,18 @@ check_status 2 "all tests are of the night"
 check_says '^toy.mutants:3: .*\(night\)  ERROR: all its tests are those of the night$' "$out"
 check_says '^2 entries, 1 of check, 0 of deep, 1 of night$' "$out"
 mkdir "$tree/tests/transport"
-for name in unit/test_long transport/tcp; do echo '/* tier: night; load: cpu1 */' >"$tree/tests/$name.c"; done
+echo '/* tier: deep; load: cpu1 */' >"$tree/tests/unit/test_long.c"
+echo '/* tier: check; load: cpu1 */' >"$tree/tests/transport/tcp.c"
+echo '/* tier: check; load: cpu1; sanitizers: none */' >"$tree/tests/unit/test_costs.c"
 tiered deep unit/test_long
 tiered deep san=thread:transport/tcp
 tiered night san=thread:unit/test_sum
+tiered night san=address,undefined:unit/test_costs
 tiered deep 'unit/test_long system/test_night.sh'
 tiered deep 'system/test_night.sh unit/test_long'
 mv "$tree/tests/system/test_deep.sh" "$tree/tests/system/test_fuzz.sh"
 tiered deep san=address,undefined:fuzz/frames # by its replays
-rm -r "$tree/tests/transport" "$tree/tests/unit/test_long.c"
+rm -r "$tree/tests/transport" "$tree"/tests/unit/test_{long,costs}.c
 
 # Tests of the night come last, and are not enough.
 tiered check 'system/test_night.sh unit/test_sum'

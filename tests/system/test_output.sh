@@ -27,9 +27,9 @@ unread() {
 }
 unread full-processes --json "$scratch/full1"
 unread full-threads --json "$scratch/full2" --ranks-as threads
-unread full-csv --csv "$scratch/full3" --timeout 5
+unread full-csv --csv "$scratch/full3" --timeout 2
 held "$scratch/full4"
-timeout -k 10 600 "$CCTEST" "${sweep[@]}" --timeout 5 --json - \
+timeout -k 10 600 "$CCTEST" "${sweep[@]}" --timeout 2 --json - \
     >"$scratch/full4" 2>&1 </dev/null &
 pids[full-both]=$!
 touch "$scratch/full-both.out" "$scratch/full-both.err"
@@ -48,11 +48,11 @@ for algorithms in auto:201:"1 algorithm;" ring,mesh:402:"2 algorithms;"; do
     check "the lines are those" test "$(grep -vc '^#' "$out")" = "$lines"
 done
 
-# The jobs with --timeout 5 outlast it. They end here, since ranks that wait for rank 0 keep the cores busy.
+# The jobs with --timeout 2 outlast it. They end here, since ranks that wait for rank 0 keep the cores busy.
 for name in processes threads csv; do
     check "$name: the job waits" await 100 grep -q 'the job waits until' "$scratch/full-$name.err"
 done
-sleep 6
+sleep 3
 for name in processes threads csv both; do
     check "$name: it does not wait for its reader" kill -TERM "${pids[full-$name]}"
 done

@@ -145,11 +145,6 @@ check_status 0
 check_json groups.json 'd["results"][0]["predicted_us"] > 0' 'len(d["results"][0]["groups"]) == 2'
 cctest predict allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json --json predicted.json
 check_json predicted.json '[line["time_us"]["p50"] for line in d["results"]] == [line["predicted_us"] for line in __import__("json").load(open("run.json"))["results"]]'
-# Two cores with a cache each, as hwloc is told: the two are not near.
-HWLOC_SYNTHETIC="package:2 l3:1 core:1 pu:1" HWLOC_THISSYSTEM=1 RUN_LIMIT=240 cctest fit -o - -x shm
-check_status 0
-check_json "$out" 'd["model"]["caches"] == min(2, len(__import__("os").sched_getaffinity(0)))' \
-    '{link["distance"] for link in d["model"]["links"]} == {"same-node" if d["model"]["caches"] > 1 else "same-cache"}'
 
 # A model of another machine, or without the links of the job: said, and the run goes on.
 cctest allreduce --np 2 -b 1K -e 1K --model local

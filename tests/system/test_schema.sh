@@ -17,7 +17,6 @@ cctest reduce_scatter,allreduce -a ring,oneshot --np 7 -b 64 -e 64 -c 0 --json s
 cctest guidelines slow --json guidelines
 cctest tune allreduce,barrier --np 3 --ranks 2,3 -b 1000 -e 1000 --budget 20 --json tuned
 cctest allreduce --np 2 --tuning tuned -e 1K --json picked
-cctest tune --np 2 --ranks 3 --json too_many
 cctest accept --np 3 --stages self --json accept
 cctest alltoall -b 1X --json refused
 cctest alltoall -x verbs --np 3 --json unavailable
@@ -45,6 +44,18 @@ def places(value, path=()):
     yield path, value
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield from places(inner, path + (key,))
+
+def kind(value):
+    """What the values of lists are told apart by."""
+    if isinstance(value, dict):
+        return tuple((key, kind(inner)) for key, inner in sorted(value.items()))
+    return tuple(sorted({kind(inner) for inner in value}, key=str)) if isinstance(value, list) else type(value)
+
+def thinned(value):
+    """The document with one value of each kind in its lists, as far as lists may be that short."""
+    if isinstance(value, dict):
+        return {key: thinned(inner) for key, inner in value.items()}
+    return [thinned(inner) for inner in {kind(inner): inner for inner in value}.values()] if isinstance(value, list) else value
 
 def refused(document, what):
     global faults
@@ -92,7 +103,9 @@ for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
     for error in JUDGE.iter_errors(json.loads(text)):
         print(f"{path.name}: {error.json_path}: {error.message}")
     if path.name != "all": # it is long, and list has its kinds
-        document = json.loads(text)
+        document = thinned(json.loads(text))
+        if not JUDGE.is_valid(document):
+            document = json.loads(text)
         spoil(path.name, document, seen[next(key for key in seen if key in document)])
 for what in missed:
     print("not found:", what)

@@ -34,8 +34,8 @@ conformity() {
 matrix() {
     local turn=$1 collective each words mode
     for collective in $(basis_collectives); do
-        each=("$(in_groups 5x1) --copy zcopy --channels 2" "$(in_groups 2x2) --copy bcopy --chunk 64 --start back-to-back"
-            "$(in_groups 3x1) --in-place --chunk 0 -r all" "$(in_groups 5x1) -d int8 -m shared"
+        each=("$(in_groups 3x2) --copy zcopy --channels 2" "$(in_groups 2x2) --copy bcopy --chunk 64 --start back-to-back"
+            "$(in_groups 2x3) --in-place --chunk 0 -r all" "$(in_groups 5x1) -d int8 -m shared"
             "$(in_groups 2x2) -d double --copy zcopy --slot-size 64")
         mode=${modes[turn % ${#modes[@]}]}
         [[ $mode != *devices=2* ]] || may_lock || mode=${modes[0]}
@@ -74,15 +74,15 @@ injected() {
 }
 
 if [[ $build = *thread ]]; then
-    conformity conformance 0 1 4
-    conformity eager 0 1 4
+    conformity conformance 0 1
+    conformity eager 0 1
     conformity peers 1
     conformity session_end 0
     matrix 0
     many_ranks
 else
-    conformity conformance 2 3 5 6 7
-    conformity eager 2 3 7
+    conformity conformance 2 3 4 5 6 7
+    conformity eager 2 3 4 7
     conformity peers 0 4 5
     conformity regions 0
     conformity session_end 4 7

@@ -39,7 +39,7 @@ static void sizes(struct rank *me)
 {
     static const size_t list[] = {1,     2,     3,     7,     8,       15,   56,      63,
                                   64,    65,    1000,  4095,  4096,    4097, 8192,    16384,
-                                  16385, 65535, 65536, 65537, MIB - 1, MIB,  MIB + 1, 64 * MIB};
+                                  16385, 65535, 65536, 65537, MIB - 1, MIB,  MIB + 1, 17 * MIB};
     const struct traffic *traffic = &me->endpoint->traffic;
     size_t total = 0;
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && list[i] <= me->world->bytes; i++) {
@@ -68,7 +68,7 @@ static void sizes(struct rank *me)
 
 static void bend_large(struct world *world)
 {
-    world->bytes = 64 * MIB;
+    world->bytes = 17 * MIB;
 }
 
 static void test_sizes(void **state)
@@ -152,8 +152,12 @@ static void combine(struct rank *me)
         {"uint64", 50000, true},  {"uint64", 50000, false}, {"uint8", 70001, false},
         {"uint32", 30011, false}, {"uint32", 30011, true},  {"uint64", 7, false},
     };
-    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && !me->world->failed; i++)
-        combine_one(me, &list[i]);
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && !me->world->failed; i++) {
+        struct combination one = list[i];
+        if (me->world->config.slots == 1) /* a message is thousands of them all the same */
+            one.elements = (one.elements + 4) / 5;
+        combine_one(me, &one);
+    }
     const struct traffic *traffic = &me->endpoint->traffic;
     const uint64_t *by_path = me->number ? traffic->received : traffic->sent;
     paths_agree(me, by_path, sum_of(by_path));

@@ -35,7 +35,7 @@
 
 #define ALL_OF_ALL    (SANITIZED ? 4 : 8) /* ranks, up to which there are all counts and roots */
 #define FULL_PRODUCT  17
-#define SHAKEN_MOST   17
+#define SHAKEN_MOST   (SANITIZED ? 11 : 17)
 #define CHANNELS_MOST 3
 #define LONG_MOST     4 /* ranks, up to which there are long blocks */
 #define SHAPES_MOST   36

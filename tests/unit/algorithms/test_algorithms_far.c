@@ -4,7 +4,7 @@
  *
  *   test_algorithms_far [WORDS]   only those whose "COLLECTIVE ALGORITHM" contains WORDS
  *
- * tier: deep; load: cpu2
+ * tier: night; load: cpu2
  */
 #include "tests/unit/proofs.h"
 

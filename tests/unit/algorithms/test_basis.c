@@ -2,7 +2,7 @@
  * test_basis.c - the basis (tests/basis.def) has every combination of properties that an operation of
  * the catalogue has, and no row too many.
  *
- * tier: check; load: cpu1
+ * tier: check; load: cpu1; sanitizers: none
  *
  * The schedules are those of every algorithm for 2 to 9 ranks, in all groups of sweep.h, with the
  * options at their standard values, and with every other value of each option, one option at a time.

@@ -2,7 +2,7 @@
  * test_costs.c - the counted costs of every algorithm equal those of costs.def: rounds, and
  * messages and elements of the busiest rank. An algorithm without a row fails, and so does a row
  * without an algorithm.
- * tier: check; load: cpu1
+ * tier: check; load: cpu1; sanitizers: none
  */
 #include "prove/joint_schedule.h"
 #include "tests/unit/costs.h"

@@ -1,7 +1,7 @@
 /*
  * test_step_threads.c - the step by threads: all blocks of all ranks at once, and each block by one
  * thread or, as a device's, by several with barriers. For ThreadSanitizer.
- * tier: check; load: cpu1
+ * tier: check; load: cpu1; sanitizers: address,undefined thread
  */
 #include "tests/unit/step_world.h"
 

@@ -1,7 +1,7 @@
 /*
  * test_node_barrier.c - the start barrier of one host: one thread that plays all ranks in random
  * order, and real threads.
- * tier: check; load: cpu1
+ * tier: check; load: cpu1; sanitizers: address,undefined thread
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -239,13 +239,13 @@ static void test_hanging_reading(void **state)
 {
     (void)state;
     hangs = "spare0:1"; /* which rank 0 reads before nic0:1 */
-    assert_int_equal(5, run("--np 4 --timeout 1"));
+    assert_int_equal(5, run("--np 4 --timeout 3"));
     hangs = NULL;
     assert_non_null(strstr(message(), "the driver of port spare0:1 of host "));
     assert_non_null(strstr(message(), ": it hangs; look at the kernel's log"));
     assert_int_equal(json_array_size(json_object_get(document, "nics_unfinished")), 2);
     hangs_early = true;
-    assert_int_equal(5, run("--np 4 --timeout 1 --ranks-as threads"));
+    assert_int_equal(5, run("--np 4 --timeout 3 --ranks-as threads"));
     hangs_early = false;
     assert_non_null(strstr(message(), "the driver of port nic1:1 of host "));
 }
