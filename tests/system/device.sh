@@ -1,8 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are for the tests
 # device.sh - shared by the tests of the device executor over the runtime for tests (tests/cuda/runtime.h), whose kernels wait for
 # each other as those of GPUs do.
-binary=$build/tests/cuda/cctest
-[ -x "$binary" ] || skip "there is no C++ compiler for kernels"
+# shellcheck source=tests/system/cuda.sh
+. "$repository/tests/system/cuda.sh"
+unset CCTEST_EXECUTOR
 RUN_LIMIT=60
 
 # over SETTINGS STATUS OPTION...: a job over the runtime for tests; JSON goes to $scratch/json. No rule is broken, and no call
@@ -20,9 +21,6 @@ device() {
     check_json "$scratch/json" 'd["results"]' 'all(r["executor"] == "device" and r["way"] == "sm" and r["wrong"] == 0 and
         r["why_host"] is None and r["device_time_us"]["max"] > 0 for r in d["results"] if r["iterations"])'
 }
-
-short=(-b 4K -e 64K -f 16 -n 1 -w 0 -c 1)
-[ "$build" = "$repository/build" ] || short=(-b 12K -e 12K -n 1 -w 0 -c 1)
 
 # every_algorithm SHAPE OPTION...: the basis
 every_algorithm() {

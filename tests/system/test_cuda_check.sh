@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tier: deep; load: cpu1
+# tier: night; load: cpu1
 # The parts that `make check-cuda` runs on a machine with a GPU, over the runtime for tests (cuda.sh).
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
