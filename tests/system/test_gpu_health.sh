@@ -142,7 +142,7 @@ hangs() {
     local call sentence='the driver of GPU 0000:22:00\.0 of host [^ ]+ has not answered for [0-9.]+ s: it hangs; look at'
     cuda=
     while read -r call; do
-        job "hang=1:$call" 5 --np 2 --timeout 3
+        job "hang=1:$call" 5 --np 2 --timeout 8
         check_says "^cctest: rank 1 \(.*\): $sentence"
         check_json "$json" '"0000:22:00.0" in d["errors"][0]["message"]' 'd["errors"][0]["rank"] == 1' \
             '"0000:22:00.0" not in [g["name"] for g in d["gpus_unfinished"]]'
