@@ -356,7 +356,8 @@ check-night:
 	$(Q)failed=0; for goal in night-tests fuzz "mutants MUTANTS='--part $$(date +%u)/7'"; do \
 	    eval "$(MAKE) --no-print-directory $$goal" || failed=1; done; exit $$failed
 night-tests: tests sanitizers
-	$(run_tests) --tier night 'rdma/*' 'unit/algorithms/*' address-undefined:unit/algorithms/test_algorithms_far $(catalogue) system/test_campaign.sh system/test_accept_campaign.sh
+	$(run_tests) --tier night 'rdma/*' 'unit/algorithms/*' address-undefined:unit/algorithms/test_algorithms_far $(catalogue) \
+	    system/test_campaign.sh system/test_accept_campaign.sh
 
 # Boots machines with RDMA devices in software. SIW=yes: iWARP, too.
 check-rdma: tests

@@ -78,6 +78,7 @@ no_host_is_lost() { # all stages ended, with all hosts
 # host out. The others are good.
 kill_one() {
     accepts "1 2 3 4" --stages pairs,isolate -v
+    check "the stage start has ended" await 60 grep -q '"stage": "start"' "$hosts_json"
     killed=$(await 60 worker_of 2) && kill -KILL "$killed"
     for rank in 0 1 2 3; do ended "$rank" '[05]'; done
 }

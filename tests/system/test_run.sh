@@ -58,6 +58,11 @@ check_says '^FAIL  thread:system/test_reports.sh ' "$out"
 check_says '^      a race$' "$out"
 
 printf '/*\n * tier: check; load: cpu1\n */\n' >"$tree/tests/unit/base/test_size.c"
+over --list --tier deep
+check_says '^\| `address-undefined:unit/base/test_size` \| deep \| cpu1 ' "$out"
+sed -i 's/cpu1/cpu1; sanitizers: none/' "$tree/tests/unit/base/test_size.c"
+over --list --tier deep
+check_silent 'test_size' "$out"
 over unit/base/test_size
 check_status 1
 check_says 'build/tests/unit/base/run is not there: make builds it' "$out"
