@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tier: deep; load: wait
+# tier: deep; load: alone
 # `cctest accept` while a worker, an agent or rank 0 is killed or stopped, or a host is cut off: the loss is named, the other hosts are
 # good, nothing is left.
 # shellcheck source=tests/system/lib.sh

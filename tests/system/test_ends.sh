@@ -148,7 +148,7 @@ hanging() { # hanging WHERE COMMAND...: a job of one rank, which is its launcher
 # A file system that does not answer. It has half a minute, so this goes on beside all that follows.
 for place in 3 5; do
     [ "$has_hang" ] || continue
-    hanging rename$place -b 8 -e 8 -n 1 --timeout 2 --json "$scratch/slow$place.json"
+    hanging rename$place -b 8 -e 8 -n 1 --timeout 5 --json "$scratch/slow$place.json"
     RUN_LIMIT=300 start slow$place "${hanging[@]}"
 done
 # The same where the parent, or the first thread, writes the status, and no helper is left; or where JSON says it already.
@@ -156,11 +156,11 @@ for kind in processes threads; do
     [ "$has_hang" ] || continue
     for place in rename1 rename3 rename6 lastline; do
         RUN_LIMIT=300 start $place$kind env HANG=$place LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 1 \
-            --timeout 2 --np 2 --ranks-as $kind --json "$scratch/$place$kind.json"
+            --timeout 5 --np 2 --ranks-as $kind --json "$scratch/$place$kind.json"
     done
 done
 if [ "$has_hang" ]; then
-    hanging lastline -b 8 -e 8 -n 1 --timeout 2 --json "$scratch/lastline.json"
+    hanging lastline -b 8 -e 8 -n 1 --timeout 5 --json "$scratch/lastline.json"
     RUN_LIMIT=300 start lastline "${hanging[@]}"
     RUN_LIMIT=300 start trickle env HANG=trickle LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce -b 8 -e 8 -n 4000 \
         --timeout 5 --np 2 --samples "$scratch/trickle.samples"
