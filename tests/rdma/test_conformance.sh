@@ -9,13 +9,15 @@ machines_ready || skip "$machines_missing"
 machines_up 1 1
 machine_as 1
 
-passed=0
+passed=0 turn=0
 for way in poll=cq poll=memory connect=rdmacm; do
     case $way in
     poll=cq) programs=(conformance eager peers processes) ;;
     poll=memory) programs=(conformance eager) ;;   # who is connected, and when, does not depend on it
     connect=rdmacm) programs=(eager processes) ;; # once connected, the queue pairs are the same
     esac
+    # Verbs does not ask which kind of host memory it has, and an emulated CPU is slow.
+    [ "${TEST_CATALOGUE:-}" = all ] || export TEST_COMBINATIONS=$((turn++ % 2))
     for program in "${programs[@]}"; do
         export TEST_TRANSPORT="verbs:$way"
         TEST_SECONDS=60 RUN_LIMIT=200 run "${as[@]}" "$repository/build/tests/transport/run" "$program"

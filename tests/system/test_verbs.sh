@@ -19,10 +19,12 @@ modes=(
     "order=0 verbs:connect=rdmacm"
 )
 
-# conformity PROGRAM MODE...: the requirements of transports, in modes by their place in modes[]
+# conformity PROGRAM MODE...: the requirements of transports, in modes by their place in modes[], which take turns in the halves of
+# the combinations.
 conformity() {
     local mode
     for mode in "${@:2}"; do
+        [ "${TEST_CATALOGUE:-}" = all ] || export TEST_COMBINATIONS=$((mode % 2))
         [[ "$1 ${modes[mode]}" != @(conformance|peers|*devices=2)* ]] || may_lock || continue
         TEST_TRANSPORT=${modes[mode]#* } over "${modes[mode]% *},seed=$mode" 0 "$build/tests/verbs/transport" "$1"
         check_silent '^\[ +SKIPPED' "$out"

@@ -421,13 +421,26 @@ static inline struct world world_make(const struct transport *transport, int com
     };
 }
 
+/* TEST_COMBINATIONS=0 or 1, half of them: every copy policy, in one kind of host memory and with one
+ * grain each, in which tests take turns. For a transport that does not ask what kind of host memory
+ * it has. */
+static inline bool world_left_out(int combination, int turn)
+{
+    const char *half = getenv("TEST_COMBINATIONS");
+    return half && (combination + combination / 4 + turn + atoi(half)) % 2;
+}
+
 /* Runs `body` in all combinations. `bend` changes the world before; may be NULL. */
 static inline void run_everywhere(void **state, void (*body)(struct rank *),
                                   void (*bend)(struct world *), int ranks)
 {
+    static int turn;
     int served = 0;
     struct world *world = malloc(sizeof(*world));
+    turn++;
     for (int i = 0; i < world_combinations(*state); i++) {
+        if (world_left_out(i, turn))
+            continue;
         *world = world_make(*state, i, ranks);
         world->body = body;
         if (bend)
