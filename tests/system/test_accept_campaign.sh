@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tier: deep; load: alone
+# tier: deep; load: cpu2
 # A sample of the campaign of `cctest accept` (tests/campaign/accept.py): eight hosts that are healthy, one throttled and one
 # killed, and a slow link. A run is repeated if other processes disturbed its measurements. ACCEPT_CAMPAIGN='--runs 300 --seed 1' runs all (make accept-campaign), '--seed 1 --run 17'
 # repeats one run.

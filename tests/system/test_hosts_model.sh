@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tier: deep; load: alone
+# tier: deep; load: cpu2
 # `cctest fit` on two hosts (network namespaces) with 200 Mbit/s between them: the model has that rate, and predicts another job.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
