@@ -61,7 +61,7 @@ libfuzzer := $(if $(FUZZ),$(findstring clang,$(CC)))
 flags += $(if $(libfuzzer),-fsanitize=fuzzer-no-link,$(if $(FUZZ),-fsanitize-coverage=trace-pc))
 
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
-sources = $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* src/*/* algorithms algorithms/* transports transports/* cli cli/*)))
+sources = $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* src/*/* src/*/*/* algorithms algorithms/* transports transports/* cli cli/* cli/*/*)))
 objects = $(sources:%.c=$(BUILD)/%.o) $(kernels:%.cu=$(BUILD)/%.o)
 # Ranks and helpers are threads, whose stacks may be small (STACK_LEAST of cli/main.c).
 $(objects): flags += $(if $(SAN),,-Wframe-larger-than=16384)
@@ -117,7 +117,7 @@ left_out := $(filter-out $(without_verbs:%=transports/verbs/%.c),$(wildcard tran
 endif
 
 # scripts/find-cuda looks for a toolkit. Its runtime is linked statically, so that the binary starts without CUDA and without a
-# driver. Without a toolkit, memory/cuda/absent.c stands for the memory of GPUs. Sanitizers see it over the runtime for tests.
+# driver. Without a toolkit, dataplane/memory/cuda/absent.c stands for the memory of GPUs. Sanitizers see it over the runtime for tests.
 cuda_wanted := $(or $(CUDA),$(if $(SAN),no,auto))
 ifneq ($(cuda_wanted),no)
 toolkit := $(shell CC='$(CC)' scripts/find-cuda $(filter-out auto yes,$(cuda_wanted)) 2>&1 || echo missing)
@@ -127,8 +127,8 @@ ifeq ($(cuda_found),yes)
 nvcc := $(firstword $(toolkit))
 cudart := $(word 3,$(toolkit))
 cuda_include := $(wordlist 4,99,$(toolkit))
-left_out += $(wildcard src/*/cuda/absent.c) src/vendor/nccl/absent.c
-kernels := $(wildcard src/*/cuda/*.cu)
+left_out += $(wildcard src/*/*/cuda/absent.c) src/run/reference/nccl/absent.c
+kernels := $(wildcard src/*/*/cuda/*.cu)
 libraries += $(cudart) -ldl -lrt -lpthread
 cuda_known := $(patsubst compute_%,%,$(shell $(nvcc) --list-gpu-arch))
 cuda_archs := $(or $(patsubst sm_%,%,$(subst $(comma), ,$(CUDA_ARCHS))),$(filter $(cuda_known),75 80 90 100 120))
@@ -149,8 +149,8 @@ else
 ifneq ($(cuda_wanted),no)
 $(info CUDA is left out, so there is no memory of GPUs: $(filter-out missing,$(toolkit)) (scripts/setup --cuda installs it))
 endif
-left_out += $(filter-out %/absent.c,$(wildcard src/*/cuda/*.c)) \
-    $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c))
+left_out += $(filter-out %/absent.c,$(wildcard src/*/*/cuda/*.c)) \
+    $(filter-out %/absent.c %/refusal.c,$(wildcard src/run/reference/nccl/*.c))
 endif
 
 # The tests of a folder are one program, in which each file's main() has the file's name: build/tests/unit/base/run test_size.
@@ -169,9 +169,9 @@ endif
 
 # A CUDA runtime for tests (tests/cuda/runtime.h), and kernels that are compiled for the CPU, by a C++ compiler.
 cuda_device := $(patsubst src/%,$(BUILD)/tests/cuda/device/%.o,$(basename \
-    $(filter-out %/absent.c %/driver.c,$(wildcard src/*/cuda/*.c src/*/cuda/*.cu)))) \
-    $(patsubst src/vendor/nccl/%.c,$(BUILD)/tests/cuda/device/nccl/%.o,\
-    $(filter-out %/absent.c %/refusal.c,$(wildcard src/vendor/nccl/*.c)))
+    $(filter-out %/absent.c %/driver.c,$(wildcard src/*/*/cuda/*.c src/*/*/cuda/*.cu)))) \
+    $(patsubst src/run/reference/nccl/%.c,$(BUILD)/tests/cuda/device/nccl/%.o,\
+    $(filter-out %/absent.c %/refusal.c,$(wildcard src/run/reference/nccl/*.c)))
 cuda_runtime := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/cuda/test_% tests/cuda/check_%,$(wildcard tests/cuda/*.c)))
 cuda_programs := $(addprefix $(BUILD)/tests/cuda/,cctest libnvidia-ml.so.1 nccl/libnccl.so.2 copy elements hooks share transport)
 both_programs := $(BUILD)/tests/cuda/cctest-verbs
@@ -203,8 +203,8 @@ $(BUILD)/%.o: %.c
 # Rebuilds pmix.o when PMIx is installed or removed.
 $(BUILD)/pmix.is: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(pmix_defines)' | cmp -s - $@ || echo '$(pmix_defines)' >$@
-$(BUILD)/src/bootstrap/pmix.o: $(BUILD)/pmix.is
-$(BUILD)/src/bootstrap/pmix.o: defines += $(pmix_defines)
+$(BUILD)/src/controlplane/bootstrap/pmix.o: $(BUILD)/pmix.is
+$(BUILD)/src/controlplane/bootstrap/pmix.o: defines += $(pmix_defines)
 
 # Links again when verbs or CUDA comes or goes.
 $(BUILD)/left_out.is: FORCE
@@ -219,12 +219,12 @@ $(BUILD)/%.o: %.cu
 # Compiles what CUDA's headers are in again when the toolkit or the architectures change. It lies beside the objects, so that
 # tests copy both (build_other of tests/system/lib.sh).
 ifeq ($(cuda_found),yes)
-$(BUILD)/src/memory/cuda/cuda.is: FORCE
+$(BUILD)/src/dataplane/memory/cuda/cuda.is: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(toolkit) $(nvcc_flags)' | cmp -s - $@ || echo '$(toolkit) $(nvcc_flags)' >$@
-$(kernels:%.cu=$(BUILD)/%.o): $(BUILD)/src/memory/cuda/cuda.is
+$(kernels:%.cu=$(BUILD)/%.o): $(BUILD)/src/dataplane/memory/cuda/cuda.is
 cuda_users := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(left_out),$(wildcard $(addsuffix *.c,$(sort \
     $(dir $(shell grep -rl '^$(hash)include <cuda' src transports)))))))
-$(cuda_users): $(BUILD)/src/memory/cuda/cuda.is
+$(cuda_users): $(BUILD)/src/dataplane/memory/cuda/cuda.is
 $(cuda_users): flags += $(cuda_include)
 endif
 
@@ -274,14 +274,14 @@ $(BUILD)/tests/cuda/device/%.o: src/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(ccache)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
-$(BUILD)/tests/cuda/device/nccl/%.o: src/vendor/nccl/%.c
+$(BUILD)/tests/cuda/device/nccl/%.o: src/run/reference/nccl/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(ccache)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 # An NCCL for tests (tests/cuda/nccl/standin.h), which the program loads. It calls the runtime in the program.
 nccl_standin := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/check_header.c,$(wildcard tests/cuda/nccl/*.c)))
 $(nccl_standin): flags += -fPIC
-$(BUILD)/tests/cuda/nccl/header.is: $(wildcard tests/cuda/nccl/*.[ch]) src/vendor/nccl/api.h $(BUILD)/left_out.is
+$(BUILD)/tests/cuda/nccl/header.is: $(wildcard tests/cuda/nccl/*.[ch]) src/run/reference/nccl/api.h $(BUILD)/left_out.is
 	$(Q)mkdir -p $(@D)
 	$(Q)$(if $(cuda_found),$(CC) $(filter-out -MMD -MP,$(flags)) $(filter-out -Itests/cuda/include,$(defines)) $(cuda_include) \
 	    -Itests/cuda/nccl $(CPPFLAGS) -fsyntax-only tests/cuda/nccl/check_header.c)
@@ -297,7 +297,7 @@ $(BUILD)/tests/verbs/cctest: $(BUILD)/cli/main.o $(library)
 $(both_programs) $(BUILD)/tests/verbs/cctest: $(provider)
 
 # The NVML for tests, as what the program loads.
-$(BUILD)/tests/cuda/libnvidia-ml.so.1: $(wildcard tests/cuda/nvml*.[ch]) src/device/nvml/nvml.h
+$(BUILD)/tests/cuda/libnvidia-ml.so.1: $(wildcard tests/cuda/nvml*.[ch]) src/host/nvml/nvml.h
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(flags)) $(defines) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -pthread
@@ -312,14 +312,14 @@ $(cuda_check): $(BUILD)/tests/cuda/check/%: $(BUILD)/tests/cuda/check/%.o $(libr
 cuda_headers := $(firstword $(filter-out -isystem,$(cuda_include)))
 nvml_header := $(if $(cuda_headers),$(shell grep -ls 'define NVML_API_VERSION *1[3-9]' $(cuda_headers)/nvml.h))
 # The runtime for tests defines what NVIDIA's header declares, and our nvml.h is a part of NVIDIA's, where these are.
-$(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runtime_api.h src/memory/cuda/fabric_driver.h $(wildcard tests/cuda/*.[ch] src/device/nvml/nvml.[ch] \
+$(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runtime_api.h src/dataplane/memory/cuda/fabric_driver.h $(wildcard tests/cuda/*.[ch] src/host/nvml/nvml.[ch] \
     $(cuda_headers)/cuda_runtime_api.h) $(nvml_header)
 	$(Q)mkdir -p $(@D)
 	$(Q)for api in tests/cuda/include $(cuda_headers); do \
 	    $(CC) -std=gnu11 -Wall -Wextra -Werror $(defines:-Itests/cuda/include=-iquote tests/cuda/include) -isystem $$api \
 	    -fsyntax-only $(filter-out tests/cuda/test_%,$(filter %.c,$^)) || exit 1; done
 	$(Q)$(if $(nvml_header),$(CC) -std=gnu11 -Wall -Wextra -Werror -Wno-deprecated-declarations $(defines) -isystem $(cuda_headers) \
-	    -include $(nvml_header) -fsyntax-only tests/cuda/check_nvml.c src/device/nvml/nvml.c)
+	    -include $(nvml_header) -fsyntax-only tests/cuda/check_nvml.c src/host/nvml/nvml.c)
 	$(Q)touch $@
 
 # What an earlier build left is removed where this one leaves it out: system tests run what they find.

@@ -8,7 +8,7 @@
 #ifndef CCTEST_ALGORITHMS_H
 #define CCTEST_ALGORITHMS_H
 
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 /* pairwise.c */
 extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor, alltoall_pairwise_factor,

@@ -18,8 +18,8 @@
 #include "cli/options/outputs.h"
 #include "cli/options/resolve.h"
 #include "cli/options/values.h"
-#include "cli/printers/json.h"
-#include "cli/printers/stream.h"
+#include "cli/run/json.h"
+#include "base/io/stream.h"
 
 /* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of them. */
 #define STACK_LEAST ((size_t)64 << 10)

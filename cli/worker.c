@@ -12,10 +12,10 @@
 
 #include "accept/host_work.h"
 #include "base/log.h"
-#include "bootstrap/local.h"
+#include "controlplane/bootstrap/local.h"
 #include "cli/options/resolve.h"
-#include "cli/printers/printers.h"
-#include "session/session.h"
+#include "cli/run/printers.h"
+#include "run/session/session.h"
 
 #define WORKER_WORDS_MOST 64
 

@@ -4,7 +4,7 @@
 #ifndef CCTEST_CLI_WORKER_H
 #define CCTEST_CLI_WORKER_H
 
-#include "fleet/worker.h"
+#include "controlplane/agents/worker.h"
 #include "run/job.h"
 
 /* A worker_main whose argument is the agent's job: of that the worker takes what each rank may have

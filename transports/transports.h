@@ -4,7 +4,7 @@
 #ifndef CCTEST_TRANSPORTS_H
 #define CCTEST_TRANSPORTS_H
 
-#include "transport/transport.h"
+#include "dataplane/transport/transport.h"
 
 extern const struct transport transport_cuda, transport_shm, transport_tcp, transport_verbs;
 

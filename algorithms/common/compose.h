@@ -12,7 +12,7 @@
 #ifndef CCTEST_ALGORITHMS_COMMON_COMPOSE_H
 #define CCTEST_ALGORITHMS_COMMON_COMPOSE_H
 
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 /* Block r of `partial` becomes, on rank r, the combination of all ranks' block r of `source`.
  * partial->messages[c] is where this rank may put its partial result of block c on its way. It may

@@ -15,7 +15,7 @@
 #ifndef CCTEST_ALGORITHMS_COMMON_FOLD_H
 #define CCTEST_ALGORITHMS_COMMON_FOLD_H
 
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 struct fold {
     int radix;  /* k */

@@ -17,7 +17,7 @@
 #ifndef CCTEST_ALGORITHMS_COMMON_HOPS_H
 #define CCTEST_ALGORITHMS_COMMON_HOPS_H
 
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 struct hop {
     int reach;  /* ranks */

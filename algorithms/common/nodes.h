@@ -13,7 +13,7 @@
 #define CCTEST_ALGORITHMS_COMMON_NODES_H
 
 #include "collective/shape.h"
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 struct nodes {
     const struct shape *shape;

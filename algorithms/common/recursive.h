@@ -22,7 +22,7 @@
 #ifndef CCTEST_ALGORITHMS_COMMON_RECURSIVE_H
 #define CCTEST_ALGORITHMS_COMMON_RECURSIVE_H
 
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 /* The order of the levels that cut the window; gathering takes them in reverse. */
 enum recursive_order { NEAR_FIRST, FAR_FIRST };

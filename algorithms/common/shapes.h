@@ -14,7 +14,7 @@
 
 #include <limits.h>
 
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 /* The way up from one rank. */
 struct uplink {

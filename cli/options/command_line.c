@@ -364,7 +364,7 @@ static bool variable_is(const char *variable, size_t length, const char *option)
     return true;
 }
 
-/* Variables that are read elsewhere (bootstrap/secret.c). */
+/* Variables that are read elsewhere (controlplane/bootstrap/secret.c). */
 static bool is_secret(const char *variable, size_t length)
 {
     return variable_is(variable, length, "secret") || variable_is(variable, length, "secret-file");

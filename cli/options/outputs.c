@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "cli/options/schedule_files.h"
-#include "topology/topology.h"
+#include "predict/topology/topology.h"
 
 #define LINKS_MOST 16 /* to follow, as names of links may lead in a circle */
 

@@ -15,7 +15,7 @@
 #include "cli/options/outputs.h"
 #include "cli/options/schedule_files.h"
 #include "cli/options/transports.h"
-#include "memory/reduce.h"
+#include "dataplane/memory/reduce.h"
 #include "run/candidates.h"
 
 #define TIMEOUT_LEAST 0.2 /* seconds */

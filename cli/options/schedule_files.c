@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "cli/options/values.h"
-#include "interchange/file_algorithm.h"
-#include "interchange/prove_plan.h"
+#include "collective/formats/file_algorithm.h"
+#include "collective/formats/prove_plan.h"
 
 const char *file_item_path(const char *item)
 {

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/input/tuning_file.h"
+#include "tune/tuning_file.h"
 #include "cli/options/values.h"
-#include "inventory/host_facts.h"
+#include "host/facts/host_facts.h"
 
 /* A file of `cctest tune`. */
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "prove/joint_schedule.h"
+#include "collective/prove/joint_schedule.h"
 
 /* A larger picture is unreadable. */
 #define PICTURE_RANKS_MOST    64

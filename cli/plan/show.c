@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "cli/printers/output.h"
+#include "base/io/output.h"
 #include "collective/counts.h"
 
 /* Text. */

@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "memory/datatype.h"
-#include "schedule/algorithm.h"
+#include "dataplane/memory/datatype.h"
+#include "collective/schedule/algorithm.h"
 
 /* One line an operation, grouped by steps; with `waits`, also what each operation waits for. */
 void plan_print(const struct schedule *schedule, bool waits);

@@ -17,7 +17,7 @@
 #include "cli/plan/picture.h"
 #include "cli/plan/show.h"
 #include "cli/plan/svg_shapes.h"
-#include "cli/printers/output.h"
+#include "base/io/output.h"
 
 #define MARGIN       124.0 /* right of the lifelines: the totals of each rank */
 #define WIDTH_LEAST  760.0

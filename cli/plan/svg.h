@@ -5,7 +5,7 @@
 #define CCTEST_CLI_PLAN_SVG_H
 
 #include "base/status.h"
-#include "schedule/schedule.h"
+#include "collective/schedule/schedule.h"
 
 /* Draws all ranks' schedules into one SVG file (output_put). `rank`: the only rank whose
  * messages are drawn, or -1. `title` and `summary` are printed above the picture. STATUS_USAGE if

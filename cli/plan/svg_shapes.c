@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "cli/printers/markup.h"
-#include "cli/printers/output.h"
+#include "base/io/markup.h"
+#include "base/io/output.h"
 
 #define LUMINANCE_MOST 105.0
 

@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "fleet/follower.h"
+#include "controlplane/agents/follower.h"
 
 #define START_SECONDS 20.0
 #define QUICK_KEPT    0.25 /* of its time: so much of it a stage has, whatever those before it took */

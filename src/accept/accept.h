@@ -1,7 +1,7 @@
 /*
  * accept.h - which hosts, links, NICs and GPUs are sick: stages on a fleet that outlives them.
  *
- * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left (fleet/coordinator.h),
+ * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left (controlplane/agents/coordinator.h),
  * and adds what it finds. Results are handed out after each stage, so that they survive rank 0.
  */
 #ifndef CCTEST_ACCEPT_ACCEPT_H

@@ -11,12 +11,12 @@
 #include "accept/host_profile.h"
 #include "accept/rails.h"
 #include "accept/readings.h"
-#include "device/device_changes.h"
-#include "fleet/coordinator.h"
-#include "inventory/inventory.h"
+#include "host/device_changes.h"
+#include "controlplane/agents/coordinator.h"
+#include "host/facts/inventory.h"
 #include "run/job.h"
-#include "screening/fleet.h"
-#include "screening/switches.h"
+#include "accept/judge/fleet.h"
+#include "accept/judge/switches.h"
 
 #define STAGE_TEXT_MOST 480
 

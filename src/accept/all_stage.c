@@ -9,7 +9,7 @@
 #include "accept/stage.h"
 #include "accept/trials.h"
 #include "base/log.h"
-#include "screening/exchange.h"
+#include "accept/judge/exchange.h"
 
 #define ALL_SECONDS   120.0
 #define STALL_SECONDS 30.0 /* at most, until the job itself says what it waits for */

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/text_file.h"
-#include "run/accept_options.h"
+#include "accept/accept_options.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {

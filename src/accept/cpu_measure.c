@@ -12,9 +12,9 @@
 #include "accept/parts_at_work.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "memory/memory_limits.h"
-#include "memory/nontemporal.h"
-#include "memory/reduce.h"
+#include "host/memory_limits.h"
+#include "dataplane/memory/nontemporal.h"
+#include "dataplane/memory/reduce.h"
 
 #define BUFFER_MOST  ((size_t)64 << 20) /* bytes of one of the three buffers of a CPU */
 #define BUFFER_LEAST ((size_t)1 << 20)

@@ -5,8 +5,8 @@
 #define CCTEST_ACCEPT_FINDINGS_H
 
 #include "base/status.h"
-#include "run/accept_options.h"
-#include "screening/sickness.h"
+#include "accept/accept_options.h"
+#include "accept/judge/sickness.h"
 
 #define FOUND_TEXT_MOST 480
 #define FOUND_WHAT_MOST 120

@@ -11,8 +11,8 @@
 #include "accept/parts_at_work.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "device/pci.h"
-#include "memory/memory.h"
+#include "host/pci.h"
+#include "dataplane/memory/memory.h"
 
 #define GPUS_MOST 64
 #define DEVICE_MOST                                                                                \

@@ -11,8 +11,8 @@
 #include "base/host_list.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "screening/exchange.h"
-#include "screening/rounds.h"
+#include "accept/judge/exchange.h"
+#include "accept/judge/rounds.h"
 
 #define JOB_SECONDS  60.0 /* that the exchange of all pairs may take */
 #define LINE_SECONDS 1.0  /* and what is timed of it */

@@ -1,5 +1,5 @@
 /*
- * host_profile.h - a profile of hosts: what each is to have (inventory/profile.h), and what its
+ * host_profile.h - a profile of hosts: what each is to have (accept/judge/profile.h), and what its
  * measurements are to reach:
  *
  *     nic.count = 8
@@ -7,12 +7,12 @@
  *     pairs.latency <= 3.5 us
  *     pairs.bandwidth >= 45 GB/s
  *
- * Keys of facts are those of inventory/rules.h; keys of measurements those of measured_numbers.
+ * Keys of facts are those of host/facts/rules.h; keys of measurements those of measured_numbers.
  */
 #ifndef CCTEST_ACCEPT_HOST_PROFILE_H
 #define CCTEST_ACCEPT_HOST_PROFILE_H
 
-#include "inventory/profile.h"
+#include "accept/judge/profile.h"
 
 /* A number that a stage measures of each host. */
 struct measured_number {

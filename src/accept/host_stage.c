@@ -11,9 +11,9 @@
 #include "accept/trials.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "fleet/nic_ports.h"
-#include "screening/host_values.h"
-#include "screening/sickness_text.h"
+#include "controlplane/agents/nic_ports.h"
+#include "accept/judge/host_values.h"
+#include "accept/judge/sickness_text.h"
 
 #define COLUMNS_MOST RAILS_MOST
 

@@ -13,9 +13,9 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "device/inquiry.h"
-#include "inventory/collect.h"
-#include "inventory/host_counters.h"
+#include "host/inquiry.h"
+#include "host/facts/collect.h"
+#include "host/facts/host_counters.h"
 
 #define CPU_SECONDS     1.0
 #define GPU_SECONDS     0.9

@@ -9,7 +9,7 @@
 #include "accept/stage.h"
 #include "accept/trials.h"
 #include "base/log.h"
-#include "inventory/words.h"
+#include "accept/judge/words.h"
 
 #define INVENTORY_SECONDS 30.0
 

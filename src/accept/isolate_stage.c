@@ -10,7 +10,7 @@
 #include "accept/pair_jobs.h"
 #include "accept/stage.h"
 #include "base/log.h"
-#include "screening/sickness_text.h"
+#include "accept/judge/sickness_text.h"
 
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
 #define KERNEL_FLOOR    1.0

@@ -1,6 +1,6 @@
 /*
  * isolate_stage.h - suspects meet hosts that were only ever good until each is confirmed or cleared
- * (screening/isolation.h).
+ * (accept/judge/isolation.h).
  */
 #ifndef CCTEST_ACCEPT_ISOLATE_STAGE_H
 #define CCTEST_ACCEPT_ISOLATE_STAGE_H

@@ -12,7 +12,7 @@
 #include "accept/trials.h"
 #include "accept/stage.h"
 #include "base/log.h"
-#include "screening/spread.h"
+#include "base/stats/spread.h"
 
 #define ROUND_SECONDS 30.0 /* that the jobs of a round may take */
 #define ROUND_QUICK   12.0

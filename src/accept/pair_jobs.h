@@ -12,8 +12,8 @@
 
 #include "accept/acceptance.h"
 #include "accept/failed_jobs.h"
-#include "screening/reading.h"
-#include "screening/rounds.h"
+#include "accept/judge/reading.h"
+#include "accept/judge/rounds.h"
 
 struct pair_jobs {
     struct acceptance *acceptance;

@@ -11,7 +11,7 @@
 #include "accept/resent_packets.h"
 #include "accept/stage.h"
 #include "base/log.h"
-#include "screening/sickness_text.h"
+#include "accept/judge/sickness_text.h"
 
 #define LATE_LEAST     3 /* readings: two jobs of each pair, so with two partners at least */
 #define QUICK_READINGS 2 /* at least, of each host and rail, with --quick */

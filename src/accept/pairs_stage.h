@@ -1,5 +1,5 @@
 /*
- * pairs_stage.h - hosts meet in disjoint pairs, several rounds of them (screening/rounds.h).
+ * pairs_stage.h - hosts meet in disjoint pairs, several rounds of them (accept/judge/rounds.h).
  */
 #ifndef CCTEST_ACCEPT_PAIRS_STAGE_H
 #define CCTEST_ACCEPT_PAIRS_STAGE_H

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "screening/spread.h"
+#include "base/stats/spread.h"
 
 #define GBITS_OF_A_GB 8.0
 

@@ -7,7 +7,7 @@
 #ifndef CCTEST_ACCEPT_RAILS_H
 #define CCTEST_ACCEPT_RAILS_H
 
-#include "fleet/nic_ports.h"
+#include "controlplane/agents/nic_ports.h"
 #include "run/job.h"
 
 struct rails {

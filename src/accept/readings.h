@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "screening/reading.h"
+#include "accept/judge/reading.h"
 
 struct readings {
     struct reading *of;

@@ -8,8 +8,8 @@
 
 #include "accept/stage.h"
 #include "base/log.h"
-#include "screening/host_values.h"
-#include "screening/spread.h"
+#include "accept/judge/host_values.h"
+#include "base/stats/spread.h"
 
 #define FLOOR 9 /* ten times the fleet's: a full queue drops packets, too */
 

@@ -3,13 +3,13 @@
  *
  * A loss that few iterations meet leaves their median as it was. A pair's number is the packets that
  * both of its hosts sent again. A host's is the lower median of its pairs', so that a lossy partner
- * does not move it; the screening of single hosts (screening/host_values.h) judges it.
+ * does not move it; the screening of single hosts (accept/judge/host_values.h) judges it.
  */
 #ifndef CCTEST_ACCEPT_RESENT_PACKETS_H
 #define CCTEST_ACCEPT_RESENT_PACKETS_H
 
 #include "accept/trials.h"
-#include "screening/rounds.h"
+#include "accept/judge/rounds.h"
 
 /* Adds what a job of a pair, run with -v, sent again to acceptance->resent. */
 enum status resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,

@@ -12,8 +12,8 @@
 #include "accept/stage.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "screening/drift.h"
-#include "screening/sickness_text.h"
+#include "accept/judge/drift.h"
+#include "accept/judge/sickness_text.h"
 
 #define SERIES_NAME     80
 #define FLOOR_BANDWIDTH 0.1

@@ -3,7 +3,7 @@
  *
  * Each rotation has new inputs, other pairs and other halves. What it finds is a finding like that of
  * the first time; what is found again counts the rotations. At the end the numbers of all rotations
- * are judged together (screening/drift.h).
+ * are judged together (accept/judge/drift.h).
  */
 #ifndef CCTEST_ACCEPT_SOAK_STAGE_H
 #define CCTEST_ACCEPT_SOAK_STAGE_H

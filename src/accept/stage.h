@@ -5,7 +5,7 @@
 #define CCTEST_ACCEPT_STAGE_H
 
 #include "accept/acceptance.h"
-#include "screening/sickness_text.h"
+#include "accept/judge/sickness_text.h"
 
 extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
 

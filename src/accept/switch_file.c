@@ -10,7 +10,7 @@
 #include "base/host_list.h"
 #include "base/log.h"
 #include "base/text_file.h"
-#include "topology/switch_tree.h"
+#include "predict/topology/switch_tree.h"
 
 /* A name of a host of the run. */
 struct host_key {

@@ -1,13 +1,13 @@
 /*
  * switch_file.h - which hosts stand behind which switches (--switches FILE).
  *
- * topology/switch_tree.h has the form of the file.
+ * predict/topology/switch_tree.h has the form of the file.
  */
 #ifndef CCTEST_ACCEPT_SWITCH_FILE_H
 #define CCTEST_ACCEPT_SWITCH_FILE_H
 
 #include "base/status.h"
-#include "screening/switches.h"
+#include "accept/judge/switches.h"
 
 /* Finds the switches of `hosts`: those that they are cabled to, and those above at the highest level
  * at which the hosts still stand in two parts or more; `above` has none (count 0) if these are the

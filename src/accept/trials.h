@@ -5,7 +5,7 @@
 #define CCTEST_ACCEPT_TRIALS_H
 
 #include "accept/acceptance.h"
-#include "screening/reading.h"
+#include "accept/judge/reading.h"
 
 extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
 

@@ -9,8 +9,8 @@
 
 #include "accept/stage.h"
 #include "base/log.h"
-#include "inventory/typical.h"
-#include "screening/spread.h"
+#include "accept/judge/typical.h"
+#include "base/stats/spread.h"
 
 /* What a later run may be worse by than the median of this one, and than its worst good host: each of
  * these hosts is to meet the profile. */

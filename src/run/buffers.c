@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "check/pattern.h"
+#include "run/check/pattern.h"
 
 #define CANARY 4096u /* bytes; also what buffers are aligned to */
 _Static_assert(BUFFERS_MARGIN >= BUFFERS * 3 * CANARY, "two canaries, and an alignment, each");

@@ -5,9 +5,9 @@
 #ifndef CCTEST_RUN_BUFFERS_H
 #define CCTEST_RUN_BUFFERS_H
 
-#include "check/finding.h"
-#include "memory/memory.h"
-#include "schedule/schedule.h"
+#include "run/check/finding.h"
+#include "dataplane/memory/memory.h"
+#include "collective/schedule/schedule.h"
 
 #define BUFFERS_MARGIN                                                                             \
     ((size_t)3 * 3 * 4096) /* bytes: canaries and alignment of a region, at most */

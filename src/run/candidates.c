@@ -11,10 +11,10 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "interchange/file_algorithm.h"
-#include "memory/reduce.h"
+#include "collective/formats/file_algorithm.h"
+#include "dataplane/memory/reduce.h"
 #include "run/channel_count.h"
-#include "tuning/tuned.h"
+#include "collective/schedule/tuned.h"
 
 /* The list is full where its length is a power of two. */
 enum status job_add_candidate(struct job *job, const struct candidate *candidate)

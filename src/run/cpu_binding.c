@@ -13,7 +13,7 @@
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
 
-#include "device/machine.h"
+#include "host/machine.h"
 
 /* A rank that chooses, and how many hardware threads it may use. */
 struct turn {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
-#include "device/host_place.h"
+#include "host/host_place.h"
 
 /* Where a rank runs on its host. */
 struct cpu_binding {

@@ -4,7 +4,7 @@
 #include "run/job.h"
 
 #include "base/log.h"
-#include "memory/reduce.h"
+#include "dataplane/memory/reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,22 +4,22 @@
 #ifndef CCTEST_RUN_JOB_H
 #define CCTEST_RUN_JOB_H
 
-#include "bootstrap/bootstrap_options.h"
+#include "controlplane/bootstrap/bootstrap_options.h"
 #include "collective/collective.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
-#include "execute/device_group.h"
-#include "interchange/schedule_file.h"
-#include "memory/datatype.h"
-#include "memory/inputs.h"
-#include "memory/memory.h"
+#include "dataplane/execute/device_group.h"
+#include "collective/formats/schedule_file.h"
+#include "dataplane/memory/datatype.h"
+#include "dataplane/memory/inputs.h"
+#include "dataplane/memory/memory.h"
 #include "run/split.h"
-#include "schedule/algorithm.h"
-#include "transport/transport.h"
-#include "tuning/tuned.h"
-#include "run/accept_options.h"
-#include "run/tune_options.h"
-#include "vendor/vendor.h"
+#include "collective/schedule/algorithm.h"
+#include "dataplane/transport/transport.h"
+#include "collective/schedule/tuned.h"
+#include "accept/accept_options.h"
+#include "tune/tune_options.h"
+#include "run/reference/reference.h"
 
 enum start_mode {
     START_BARRIER,      /* a barrier before every iteration */

@@ -5,7 +5,7 @@
 #define CCTEST_RUN_MEMORY_CHECK_H
 
 #include "base/bytes.h"
-#include "memory/memory.h"
+#include "dataplane/memory/memory.h"
 
 /* What memory is for. */
 enum memory_use {

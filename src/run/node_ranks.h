@@ -5,8 +5,8 @@
 #define CCTEST_RUN_NODE_RANKS_H
 
 #include "base/status.h"
-#include "control/membership.h"
-#include "verdict/rank_state.h"
+#include "controlplane/control/membership.h"
+#include "base/rank_state.h"
 
 struct node_ranks {
     int *ranks; /* world ranks, ascending; this rank is one of them */

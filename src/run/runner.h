@@ -6,14 +6,14 @@
 #ifndef CCTEST_RUN_RUNNER_H
 #define CCTEST_RUN_RUNNER_H
 
-#include "control/control.h"
-#include "execute/device_group.h"
-#include "execute/executor.h"
+#include "controlplane/control/control.h"
+#include "dataplane/execute/device_group.h"
+#include "dataplane/execute/executor.h"
 #include "run/buffers.h"
 #include "run/job.h"
 #include "run/staging_area.h"
 #include "run/start_barrier.h"
-#include "vendor/vendor.h"
+#include "run/reference/reference.h"
 
 struct runner {
     const struct job *job;

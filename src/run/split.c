@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/text_file.h"
-#include "bootstrap/bootstrap_options.h"
+#include "controlplane/bootstrap/bootstrap_options.h"
 
 /* Reading the option. */
 

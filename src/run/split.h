@@ -10,7 +10,7 @@
 #include "base/rank_list.h"
 #include "base/status.h"
 #include "collective/shape.h"
-#include "verdict/rank_state.h"
+#include "base/rank_state.h"
 
 enum split_kind {
     SPLIT_NONE,

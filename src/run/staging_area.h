@@ -1,11 +1,11 @@
 /*
- * staging_area.h - the memory of a rank's rings (execute/stage.h), where links may not reach the
+ * staging_area.h - the memory of a rank's rings (dataplane/execute/stage.h), where links may not reach the
  * memory of its buffers.
  */
 #ifndef CCTEST_RUN_STAGING_AREA_H
 #define CCTEST_RUN_STAGING_AREA_H
 
-#include "execute/stage.h"
+#include "dataplane/execute/stage.h"
 
 struct staging_area {
     const struct memory_kind *kind; /* of the buffers; NULL: there is no area */

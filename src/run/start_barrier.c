@@ -12,8 +12,8 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "memory/reduce.h"
-#include "schedule/algorithm.h"
+#include "dataplane/memory/reduce.h"
+#include "collective/schedule/algorithm.h"
 
 #define LINE 128 /* the barrier's first byte in the memory: behind the cookie */
 

@@ -12,7 +12,7 @@
 #ifndef CCTEST_RUN_START_BARRIER_H
 #define CCTEST_RUN_START_BARRIER_H
 
-#include "execute/executor.h"
+#include "dataplane/execute/executor.h"
 #include "run/node_barrier.h"
 #include "run/node_ranks.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "execute/device_executor.h"
-#include "interchange/file_algorithm.h"
+#include "dataplane/execute/device_executor.h"
+#include "collective/formats/file_algorithm.h"
 #include "run/candidates.h"
 #include "run/channel_count.h"
 

@@ -4,7 +4,7 @@
 #ifndef CCTEST_RUN_TEST_CASE_H
 #define CCTEST_RUN_TEST_CASE_H
 
-#include "execute/step_clock.h"
+#include "dataplane/execute/step_clock.h"
 #include "run/runner.h"
 
 #define BUFFER_SETS_MOST 4 /* sets of buffers that a test case may run on */

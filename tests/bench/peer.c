@@ -288,7 +288,7 @@ static int compare_samples(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Microseconds; by nearest rank, as in src/measure/statistics.c. */
+/* Microseconds; by nearest rank, as in src/base/stats/statistics.c. */
 static double percentile(const uint64_t *sorted, long count, long percent)
 {
     long place = (count * percent + 99) / 100;

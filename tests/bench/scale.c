@@ -18,10 +18,10 @@
 #include "base/log.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
-#include "execute/executor.h"
-#include "memory/datatype.h"
-#include "memory/reduce.h"
-#include "schedule/algorithm.h"
+#include "dataplane/execute/executor.h"
+#include "dataplane/memory/datatype.h"
+#include "dataplane/memory/reduce.h"
+#include "collective/schedule/algorithm.h"
 
 #define RANKS_LISTED  16
 #define BUILDS_MOST   9                 /* repetitions for one rank */

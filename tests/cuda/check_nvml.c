@@ -1,9 +1,9 @@
 /*
  * check_nvml.c - is compiled with our nvml.h and, where a toolkit has it, with NVIDIA's: constants
- * and layouts are the same. The prototypes are compared by compiling src/device/nvml/nvml.c with
+ * and layouts are the same. The prototypes are compared by compiling src/host/nvml/nvml.c with
  * NVIDIA's.
  */
-#include "device/nvml/nvml.h"
+#include "host/nvml/nvml.h"
 
 #include <stddef.h>
 

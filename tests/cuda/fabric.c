@@ -1,9 +1,9 @@
 /*
  * fabric.c - memory that is made without addresses and mapped later, as fabric handles ask for:
- * functions of the driver (memory/cuda/fabric_driver.h). What backs it is a file, which the
+ * functions of the driver (dataplane/memory/cuda/fabric_driver.h). What backs it is a file, which the
  * processes of all hosts of a test find by its path.
  */
-#include "memory/cuda/fabric_driver.h"
+#include "dataplane/memory/cuda/fabric_driver.h"
 
 #include <fcntl.h>
 #include <stdio.h>

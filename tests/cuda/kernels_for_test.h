@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "memory/cuda/work.h"
+#include "dataplane/memory/cuda/work.h"
 
 struct test_work {
     uint64_t to, from; /* addresses */

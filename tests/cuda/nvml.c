@@ -99,7 +99,7 @@ static void configure_once(void)
         nvml_standin_configure(NULL);
 }
 
-/* As a shared library the stand-in is loaded by src/device/nvml/nvml.c. */
+/* As a shared library the stand-in is loaded by src/host/nvml/nvml.c. */
 nvmlReturn_t nvmlInit_v2(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,7 +1,7 @@
 /*
  * nvml_standin.h - an NVML in this process, for tests, without a GPU.
  *
- * It defines the functions of src/device/nvml/nvml.h, and is linked in the place of nvml.o. As a
+ * It defines the functions of src/host/nvml/nvml.h, and is linked in the place of nvml.o. As a
  * shared library (libnvidia-ml.so.1) it is what nvml.o loads. Its GPUs have the PCI addresses of
  * those of the CUDA runtime for tests (runtime.h): 0000:1a:00.0, 0000:22:00.0 ... They are alike,
  * with 4 NVLinks to a switch.

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "device/nvml/nvml.h"
+#include "host/nvml/nvml.h"
 
 #define NVML_GPUS    8
 #define NVML_LINKS   4

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "calls.h"
-#include "memory/cuda/work.h"
+#include "dataplane/memory/cuda/work.h"
 #include "runtime.h"
 
 #define STANDIN_DEVICES 16

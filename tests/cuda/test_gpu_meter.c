@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/nvml/gpu.h"
-#include "device/nvml/gpu_link.h"
-#include "device/nvml/gpu_meter.h"
-#include "inventory/collect.h"
+#include "host/nvml/gpu.h"
+#include "host/nvml/gpu_link.h"
+#include "host/nvml/gpu_meter.h"
+#include "host/facts/collect.h"
 #include "nvml_standin.h"
 
 #define GPU   "0000:1a:00.0"

@@ -9,8 +9,8 @@
  */
 #include <stdio.h>
 
-#include "memory/input_element.h"
-#include "memory/reduce_element.h"
+#include "dataplane/memory/input_element.h"
+#include "dataplane/memory/reduce_element.h"
 
 #define DRAWS (1u << 20)
 

@@ -6,8 +6,8 @@
  */
 #include <unistd.h>
 
-#include "bootstrap/managed.h"
-#include "net/address.h"
+#include "controlplane/bootstrap/managed.h"
+#include "base/net/address.h"
 #include "transports/cuda/peer.h"
 #include "transports/shm/geometry.h"
 #include "transports/tcp/connect.h"

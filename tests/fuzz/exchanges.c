@@ -16,12 +16,12 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/options/resolve.h"
-#include "cli/printers/json.h"
-#include "cli/printers/table.h"
-#include "control/control.h"
-#include "measure/rank_summary.h"
+#include "cli/run/json.h"
+#include "cli/run/table.h"
+#include "controlplane/control/control.h"
+#include "run/results/rank_summary.h"
 #include "run/test_case.h"
-#include "session/session.h"
+#include "run/session/session.h"
 #include "fuzz.h"
 
 enum { THREE = 1, JSON = 2, PROFILE = 4, TWO_HOSTS = 8, REASONS = 16 };

@@ -5,8 +5,8 @@
  * Input: a line of a profile, which the first newline ends; then the inventories of three hosts.
  */
 #include "base/log.h"
-#include "inventory/profile.h"
-#include "inventory/words.h"
+#include "accept/judge/profile.h"
+#include "accept/judge/words.h"
 #include "fuzz.h"
 
 #define HOSTS 3

@@ -10,14 +10,14 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "cli/export/mpich.h"
-#include "cli/export/nccl.h"
-#include "cli/export/ompi.h"
-#include "cli/input/results.h"
-#include "cli/input/tuning_file.h"
-#include "cli/model/model_file.h"
+#include "cli/tune/export/mpich.h"
+#include "cli/tune/export/nccl.h"
+#include "cli/tune/export/ompi.h"
+#include "cli/report/results.h"
+#include "tune/tuning_file.h"
+#include "predict/model_file.h"
 #include "fuzz.h"
-#include "simulate/simulator.h"
+#include "predict/simulate/simulator.h"
 
 #define LINES_MOST 200 /* each is compared with each */
 

@@ -7,12 +7,12 @@
  */
 #include <stdio.h>
 
-#include "control/join_request.h"
-#include "control/messages.h"
-#include "control/parcels.h"
-#include "fleet/messages.h"
+#include "controlplane/control/join_request.h"
+#include "controlplane/control/messages.h"
+#include "controlplane/control/parcels.h"
+#include "controlplane/agents/messages.h"
 #include "fuzz.h"
-#include "verdict/verdict.h"
+#include "controlplane/verdict/verdict.h"
 
 #define RANKS_FEW 6
 

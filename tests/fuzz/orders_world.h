@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/relay.h"
-#include "control/root.h"
-#include "control/root_state.h"
-#include "control/uplink.h"
+#include "controlplane/control/relay.h"
+#include "controlplane/control/root.h"
+#include "controlplane/control/root_state.h"
+#include "controlplane/control/uplink.h"
 #include "fuzz.h"
 
 enum step {

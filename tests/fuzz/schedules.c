@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "fuzz.h"
-#include "interchange/file_algorithm.h"
-#include "interchange/json_plan.h"
-#include "interchange/msccl_plan.h"
-#include "interchange/prove_plan.h"
-#include "prove/verify.h"
+#include "collective/formats/file_algorithm.h"
+#include "collective/formats/json_plan.h"
+#include "collective/formats/msccl_plan.h"
+#include "collective/formats/prove_plan.h"
+#include "collective/prove/verify.h"
 
 #define RANKS_MOST 8
 #define PARTS_MOST 512  /* of all buffers, for the time of an input */

@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "fuzz.h"
-#include "topology/placement.h"
-#include "topology/topology.h"
+#include "predict/topology/placement.h"
+#include "predict/topology/topology.h"
 
 #define PAIRS     16
 #define ENDS_MOST 100000 /* of a topology whose ranks are placed */

@@ -14,8 +14,8 @@
 #include "accept/switch_file.h"
 #include "base/log.h"
 #include "base/size.h"
-#include "bootstrap/launcher.h"
-#include "bootstrap/tcp.h"
+#include "controlplane/bootstrap/launcher.h"
+#include "controlplane/bootstrap/tcp.h"
 #include "cli/options/resolve.h"
 #include "fuzz.h"
 

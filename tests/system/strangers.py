@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 
-SOURCE = pathlib.Path(__file__).parents[2] / "src" / "net" / "handshake.c"
+SOURCE = pathlib.Path(__file__).parents[2] / "src" / "base" / "net" / "handshake.c"
 PROTOCOL = int(re.search(r"^#define PROTOCOL +(\d+)$", SOURCE.read_text(encoding="utf-8"), re.M)[1])
 PREFIX = b"cctest" + struct.pack("<H", PROTOCOL)
 

@@ -54,7 +54,7 @@ kernel() {
         return
     fi
     run "${toolkit%% *}" -std=c++17 -O3 -fmad=false "-I$repository/src" -arch=sm_80 -Xptxas -v --keep --keep-dir "$scratch" \
-        -cubin -o "$scratch/kernel.cubin" "$repository/src/execute/cuda/step_kernel.cu"
+        -cubin -o "$scratch/kernel.cubin" "$repository/src/dataplane/execute/cuda/step_kernel.cu"
     check_status 0 "nvcc"
     for words in st.release.sys.u64 ld.acquire.sys.u64 st.relaxed.sys.v2.u64 ld.relaxed.sys.v2.u64; do
         check_says "${words//./\\.}" "$scratch/step_kernel.ptx"

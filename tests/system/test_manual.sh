@@ -44,7 +44,7 @@ check "options of transports differ: $(diff "$scratch/listed" "$scratch/describe
 
 # It names the facts of an inventory.
 ran=(facts)
-python3 - "$repository/src/inventory/rules.c" "$page" >"$out" <<'PYTHON'
+python3 - "$repository/src/host/facts/rules.c" "$page" >"$out" <<'PYTHON'
 import re, sys
 rules, page = (open(path).read() for path in sys.argv[1:])
 section = page.split(".Sh INVENTORY")[1].split(".Sh ")[0]
@@ -93,13 +93,13 @@ check_silent . "$out"
 sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/page-variables"
 (
     cd "$repository" || exit 1
-    sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c src/*/*/*.c cli/*.c cli/*/*.c transports/*/*.c
-    grep -oE '"[A-Z]+_[A-Z_]+"' src/bootstrap/launcher.c | tr -d '"'
+    sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c src/*/*/*.c src/*/*/*/*.c cli/*.c cli/*/*.c transports/*/*.c
+    grep -oE '"[A-Z]+_[A-Z_]+"' src/controlplane/bootstrap/launcher.c | tr -d '"'
 ) | sort -u >"$scratch/read"
 check "variables that the page lacks: $(comm -13 "$scratch/page-variables" "$scratch/read" | paste -sd' ')" \
     test -z "$(comm -13 "$scratch/page-variables" "$scratch/read")"
 while read -r variable; do
-    check "the program does not read $variable" grep -qF "\"$variable\"" "$repository"/src/*/*.c "$repository"/src/*/*/*.c "$repository"/cli/*.c "$repository"/cli/*/*.c
+    check "the program does not read $variable" grep -rqF --include="*.c" "\"$variable\"" "$repository/src" "$repository/cli"
 done <"$scratch/page-variables"
 for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")

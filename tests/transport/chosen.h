@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "cli/options/transports.h"
 #include "run/job.h"
-#include "transport/transport.h"
+#include "dataplane/transport/transport.h"
 
 /* NULL: all transports, without options. Ends the process if it cannot be read, or used here. The
  * first call is the main thread's. */

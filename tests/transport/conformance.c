@@ -4,7 +4,7 @@
  * processes.c: death of a peer.)
  * tier: check; load: cpu1
  */
-#include "measure/connectivity.h"
+#include "run/results/connectivity.h"
 #include "world.h"
 
 static void bend_lanes(struct world *world)

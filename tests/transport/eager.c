@@ -3,8 +3,8 @@
  * other end does with it, by every path.
  * tier: check; load: cpu1
  */
-#include "memory/datatype.h"
-#include "memory/reduce.h"
+#include "dataplane/memory/datatype.h"
+#include "dataplane/memory/reduce.h"
 #include "world.h"
 
 /* One message each way. Each end decides by itself whether it is eager or posted, combined or only

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "memory/datatype.h"
-#include "memory/reduce.h"
+#include "dataplane/memory/datatype.h"
+#include "dataplane/memory/reduce.h"
 #include "world.h"
 
 static uint64_t sum_of(const uint64_t by_path[PATHS])

@@ -3,7 +3,7 @@
  * every transport. The tests that see this run in a child.
  * tier: check; load: cpu1
  */
-#include "memory/reduce.h"
+#include "dataplane/memory/reduce.h"
 #include "world.h"
 
 #include "../unit/child.h" /* after world.h, for cmocka's fail() */

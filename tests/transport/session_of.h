@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "bootstrap/local.h"
+#include "controlplane/bootstrap/local.h"
 #include "cli/options/resolve.h"
-#include "session/session.h"
+#include "run/session/session.h"
 
 #include <cmocka.h> /* after log.h: it makes a macro of fail() */
 

@@ -5,7 +5,7 @@
  * and elements that arrive in parts.
  * tier: check; load: cpu1
  */
-#include "net/socket.h"
+#include "base/net/socket.h"
 #include "transports/tcp/connect.h"
 #include "transports/tcp/socket.h"
 #include "transports/tcp/stats.h"
@@ -15,9 +15,9 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include "memory/datatype.h"
-#include "memory/reduce.h"
-#include "net/handshake.h"
+#include "dataplane/memory/datatype.h"
+#include "dataplane/memory/reduce.h"
+#include "base/net/handshake.h"
 #include "transports/transports.h"
 #include "world.h"
 

@@ -19,11 +19,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "chosen.h"
-#include "memory/memory.h"
-#include "memory/memory_device.h"
+#include "dataplane/memory/memory.h"
+#include "dataplane/memory/memory_device.h"
 #include "parcels.h"
 #include "texts.h"
-#include "transport/transport.h"
+#include "dataplane/transport/transport.h"
 
 #include <cmocka.h> /* after log.h: it makes a macro of fail() */
 

@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "memory/cpu_contents.h"
-#include "memory/cpu_engine.h"
-#include "memory/memory.h"
+#include "dataplane/memory/cpu_contents.h"
+#include "dataplane/memory/cpu_engine.h"
+#include "dataplane/memory/memory.h"
 
 #define CARD_LEAD 4096 /* bytes of the memfd in front of the region */
 #define CARDS     128

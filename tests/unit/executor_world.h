@@ -21,10 +21,10 @@
 #include <cmocka.h>
 
 #include "card_memory.h"
-#include "check/pattern.h"
-#include "execute/executor.h"
-#include "memory/reduce.h"
-#include "schedule/algorithm.h"
+#include "run/check/pattern.h"
+#include "dataplane/execute/executor.h"
+#include "dataplane/memory/reduce.h"
+#include "collective/schedule/algorithm.h"
 #include "problems.h"
 
 #define RANKS_MOST  9

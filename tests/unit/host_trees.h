@@ -8,8 +8,8 @@
 
 #include "tree.h"
 
-#include "inventory/collect.h"
-#include "inventory/compare.h"
+#include "host/facts/collect.h"
+#include "accept/judge/compare.h"
 
 #define HOSTS 8
 

@@ -18,10 +18,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "control/control.h"
-#include "control/exchange.h"
-#include "control/mailbox.h"
-#include "control/rank_acceptor.h"
+#include "controlplane/control/control.h"
+#include "controlplane/control/exchange.h"
+#include "controlplane/control/mailbox.h"
+#include "controlplane/control/rank_acceptor.h"
 
 #define PENDING_MOST (RANK_ACCEPTOR_POLLS - ADDRESSES_MOST) /* that a rank acceptor holds */
 

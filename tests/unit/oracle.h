@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory/datatype.h"
+#include "dataplane/memory/datatype.h"
 
 struct format {
     enum datatype_id type;

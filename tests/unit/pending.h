@@ -7,9 +7,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "control/join_request.h"
-#include "net/handshake.h"
-#include "net/socket.h"
+#include "controlplane/control/join_request.h"
+#include "base/net/handshake.h"
+#include "base/net/socket.h"
 #include "jobs.h"
 
 /* The non-blocking socket of the next connection. */

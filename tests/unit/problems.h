@@ -6,7 +6,7 @@
 
 #include "collective/counts.h"
 #include "collective/shape.h"
-#include "schedule/algorithm.h"
+#include "collective/schedule/algorithm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

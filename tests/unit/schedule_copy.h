@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-#include "interchange/file_algorithm.h"
-#include "interchange/json_plan.h"
-#include "interchange/msccl_plan.h"
-#include "interchange/prove_plan.h"
+#include "collective/formats/file_algorithm.h"
+#include "collective/formats/json_plan.h"
+#include "collective/formats/msccl_plan.h"
+#include "collective/formats/prove_plan.h"
 
 /* A file that was read. */
 struct copy {

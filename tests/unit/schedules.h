@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "prove/shake.h"
-#include "prove/verify.h"
-#include "schedule/algorithm.h"
+#include "collective/prove/shake.h"
+#include "collective/prove/verify.h"
+#include "collective/schedule/algorithm.h"
 #include "problems.h"
 
 #include <setjmp.h>

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schedule/schedule.h"
-#include "verdict/verdict.h"
+#include "collective/schedule/schedule.h"
+#include "controlplane/verdict/verdict.h"
 
 #define RANKS_MOST 65536
 #define MANY       40 /* more than there are lines for */

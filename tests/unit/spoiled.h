@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "check/check.h"
+#include "run/check/check.h"
 #include "card_memory.h"
-#include "check/diagnosis_text.h"
+#include "run/check/diagnosis_text.h"
 
 /* A rank's destination with the right result in it, to be spoiled. */
 struct bench {

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "control/exchange.h"
-#include "net/socket.h"
+#include "controlplane/control/exchange.h"
+#include "base/net/socket.h"
 #include "run/runner.h"
 
 #define RANKS_MOST 8

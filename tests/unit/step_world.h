@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-#include "check/pattern.h"
-#include "execute/step.h"
-#include "memory/reduce.h"
+#include "run/check/pattern.h"
+#include "dataplane/execute/step.h"
+#include "dataplane/memory/reduce.h"
 #include "trials.h"
 
 #define WORLD_RANKS  9

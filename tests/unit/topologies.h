@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "topology/placement.h"
-#include "topology/topology.h"
+#include "predict/topology/placement.h"
+#include "predict/topology/topology.h"
 
 static inline struct topology *topology_of(const char *spec)
 {

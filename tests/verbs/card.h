@@ -5,7 +5,7 @@
 #ifndef CCTEST_TEST_VERBS_CARD_H
 #define CCTEST_TEST_VERBS_CARD_H
 
-#include "memory/memory.h"
+#include "dataplane/memory/memory.h"
 
 /* share() gives a dmabuf; flush() calls provider_flush(). No engine. */
 extern const struct memory_kind memory_card;

@@ -24,7 +24,7 @@
 #include "provider.h"
 #include "transports/transports.h"
 #include "transports/verbs/address.h"
-#include "device/gid_table.h"
+#include "host/gid_table.h"
 
 static const unsigned char secret[32] = "only these ranks know it";
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "transport/shared_memory.h"
+#include "dataplane/transport/shared_memory.h"
 #include "transports/cuda/peer.h"
 
 /* Bytes of one step: the grain, within these bounds. Engines take turns between steps. */

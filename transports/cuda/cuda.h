@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 #include "base/host.h"
-#include "transport/transport.h"
+#include "dataplane/transport/transport.h"
 
 #define PULL_CACHE_LINE   64
 #define PULL_CELLS        64 /* of a wire */

@@ -22,8 +22,8 @@
 #include <sys/uio.h>
 
 #include "base/log.h"
-#include "memory/nontemporal.h"
-#include "memory/page_alias.h"
+#include "dataplane/memory/nontemporal.h"
+#include "dataplane/memory/page_alias.h"
 #include "transports/shm/ll.h"
 #include "transports/shm/peer.h"
 #include "transports/shm/reference.h"

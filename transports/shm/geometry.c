@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "memory/memory_limits.h"
+#include "host/memory_limits.h"
 
 #define PAGE ((size_t)4096)
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "transport/shared_memory.h"
+#include "dataplane/transport/shared_memory.h"
 #include "transports/shm/segment.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");

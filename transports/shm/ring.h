@@ -8,7 +8,7 @@
 #ifndef CCTEST_TRANSPORTS_SHM_RING_H
 #define CCTEST_TRANSPORTS_SHM_RING_H
 
-#include "transport/shared_memory.h"
+#include "dataplane/transport/shared_memory.h"
 #include "transports/shm/shm.h"
 
 static inline uint64_t shm_head(uint64_t position, size_t length, enum shm_cell_kind kind)

@@ -30,7 +30,7 @@
 #include <sys/types.h>
 
 #include "base/host.h"
-#include "transport/transport.h"
+#include "dataplane/transport/transport.h"
 
 #define SHM_CACHE_LINE   64
 #define SHM_REGIONS_MOST 8

@@ -23,8 +23,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/acceptor.h"
-#include "net/socket.h"
+#include "base/net/acceptor.h"
+#include "base/net/socket.h"
 #include "transports/tcp/socket.h"
 
 #define PENDING_SECONDS   5.0  /* for an incoming connection to prove itself */

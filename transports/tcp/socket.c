@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "net/socket.h"
+#include "base/net/socket.h"
 
 struct tcp_socket *tcp_socket_find(const struct tcp_endpoint *endpoint, int peer, int lane)
 {

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/acceptor.h"
-#include "transport/transport.h"
+#include "base/net/acceptor.h"
+#include "dataplane/transport/transport.h"
 
 #define TCP_LANES_MOST 4096
 

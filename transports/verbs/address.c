@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "device/gid_table.h"
+#include "host/gid_table.h"
 
 /* The length of the subnet prefix of this host's IPv4 address `gid`; 0: not an address of this
  * network namespace. */

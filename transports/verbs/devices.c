@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "device/port_counters.h"
+#include "host/port_counters.h"
 #include "transports/verbs/address.h"
 #include "transports/verbs/library.h"
 #include "transports/verbs/port.h"

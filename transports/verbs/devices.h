@@ -4,8 +4,8 @@
 #ifndef CCTEST_TRANSPORTS_VERBS_DEVICES_H
 #define CCTEST_TRANSPORTS_VERBS_DEVICES_H
 
-#include "device/device.h"
-#include "device/meter.h"
+#include "host/device.h"
+#include "host/meter.h"
 
 struct endpoint;
 

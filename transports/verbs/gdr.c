@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "device/pci.h"
+#include "host/pci.h"
 #include "transports/verbs/peermem.h"
 
 enum gpu_driver { GPU_DRIVER_NONE, GPU_DRIVER_NVIDIA, GPU_DRIVER_NVIDIA_OPEN, GPU_DRIVER_AMD };

@@ -5,7 +5,7 @@
 #ifndef CCTEST_TRANSPORTS_VERBS_GDR_H
 #define CCTEST_TRANSPORTS_VERBS_GDR_H
 
-#include "device/device.h"
+#include "host/device.h"
 
 /* Adds the fact "GPU memory" (dmabuf, peermem, or not reached), and one for each better way,
  * which is missing; and "ACS" where a bridge above the NIC redirects what it sends to a GPU.

@@ -3,7 +3,7 @@
  */
 #include "transports/verbs/grants.h"
 
-#include "memory/memory_limits.h"
+#include "host/memory_limits.h"
 #include "transports/verbs/block.h"
 
 #define NODE_BYTES    ((size_t)192 << 20) /* of slots and staging, all ranks of a host together */

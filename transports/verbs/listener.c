@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "device/gid_table.h"
+#include "host/gid_table.h"
 #include "transports/verbs/address.h"
 
 #define BACKLOG    4096

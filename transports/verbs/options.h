@@ -4,8 +4,8 @@
 #ifndef CCTEST_TRANSPORTS_VERBS_OPTIONS_H
 #define CCTEST_TRANSPORTS_VERBS_OPTIONS_H
 
-#include "device/rdma_port.h"
-#include "transport/transport.h"
+#include "host/rdma_port.h"
+#include "dataplane/transport/transport.h"
 #include "transports/verbs/port.h"
 
 #define VERBS_RAILS_MOST 8

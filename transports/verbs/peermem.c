@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "device/sysfs.h"
+#include "host/sysfs.h"
 
 const char *peermem_module(const char *sysfs)
 {

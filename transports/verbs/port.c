@@ -1,7 +1,7 @@
 /*
  * port.c - the facts of RDMA ports, read from sysfs.
  *
- *     /sys/class/infiniband/mlx5_0/     device/rdma_port.c
+ *     /sys/class/infiniband/mlx5_0/     host/rdma_port.c
  *         ports/1/                      likewise, and lid, pkeys/
  *     /sys/class/infiniband_verbs/uverbs0/ibdev   the NIC behind /dev/infiniband/uverbs0
  */
@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "device/inquiry.h"
-#include "device/nearness.h"
-#include "device/pci.h"
-#include "device/rdma_port.h"
+#include "host/inquiry.h"
+#include "host/nearness.h"
+#include "host/pci.h"
+#include "host/rdma_port.h"
 #include "transports/verbs/gdr.h"
 
 /* A port that is being described. */

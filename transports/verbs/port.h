@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-#include "device/device.h"
+#include "host/device.h"
 
 #define PORT_SYSFS "/sys"
 #define PORT_DEV   "/dev/infiniband"

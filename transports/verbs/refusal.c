@@ -14,8 +14,8 @@
 
 #include "base/name_match.h"
 #include "base/text.h"
-#include "device/rdma_port.h"
-#include "device/sysfs.h"
+#include "host/rdma_port.h"
+#include "host/sysfs.h"
 #include "transports/verbs/block.h"
 #include "transports/verbs/grants.h"
 #include "transports/verbs/port.h"

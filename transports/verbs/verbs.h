@@ -39,7 +39,7 @@
 #include <infiniband/verbs.h>
 #include <stddef.h>
 
-#include "transport/transport.h"
+#include "dataplane/transport/transport.h"
 #include "transports/verbs/options.h"
 
 #define VERBS_RAIL_PAIRS_MOST 56 /* least common multiple of two numbers of rails */

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "local.h"
-#include "memory/input_element.h"
-#include "memory/inputs.h"
+#include "dataplane/memory/input_element.h"
+#include "dataplane/memory/inputs.h"
 
 #define DRAWS     ((size_t)1 << 20)
 #define MOST      (DRAWS * DATATYPE_SIZE_MOST)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "memory/memory.h"
+#include "dataplane/memory/memory.h"
 
 #define LOCAL_REGIONS 3
 

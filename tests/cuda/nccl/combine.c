@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "memory/small_float.h"
+#include "dataplane/memory/small_float.h"
 #include "standin.h"
 
 enum { SUM, PROD, MAX, MIN, AVG };

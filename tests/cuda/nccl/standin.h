@@ -37,7 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vendor/nccl/api.h"
+#include "run/reference/nccl/api.h"
 
 #define RANKS_MOST    16
 #define SLOT_BYTES    ((size_t)16 << 20) /* of a rank's source, at most */

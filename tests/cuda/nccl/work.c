@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "memory/cuda/work.h"
+#include "dataplane/memory/cuda/work.h"
 #include "standin.h"
 
 /* Elements of the source of each rank. */

@@ -5,8 +5,8 @@
  */
 #include "tests/unit/host_trees.h"
 
-#include "inventory/profile.h"
-#include "inventory/words.h"
+#include "accept/judge/profile.h"
+#include "accept/judge/words.h"
 
 #define SICK 3 /* the host that differs */
 

@@ -6,7 +6,7 @@
 #include "tests/unit/resolved.h"
 
 #include "accept/rails.h"
-#include "inventory/inventory.h"
+#include "host/facts/inventory.h"
 
 /* ---- a transport in place of those of transports/list.c ---- */
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "screening/drift.h"
+#include "accept/judge/drift.h"
 
 enum { HOSTS = 8, ROTATIONS = 24, RUNS = 400 };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "screening/rounds.h"
+#include "accept/judge/rounds.h"
 
 #define HOSTS_MOST 70
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/acceptor.h"
+#include "base/net/acceptor.h"
 
 #define SECONDS 10
 

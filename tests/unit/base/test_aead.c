@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "control/frame.h"
-#include "net/handshake.h"
+#include "controlplane/control/control.h"
+#include "controlplane/control/frame.h"
+#include "base/net/handshake.h"
 
 enum { MOST = 65536, TEXT = 8, FRAME = 4 + 5 + TEXT + 16 };
 

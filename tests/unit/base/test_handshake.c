@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "net/handshake.h"
+#include "controlplane/control/control.h"
+#include "base/net/handshake.h"
 
 static const unsigned char secret[SECRET_BYTES] = "one secret";
 static const unsigned char other_secret[SECRET_BYTES] = "another secret";

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/results.h"
+#include "run/results/results.h"
 #include "tests/unit/resolved.h"
 
 static void defaults_are_the_tables(void **state)

@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 #include "cli/options/resolve.h"
-#include "control/join_request.h"
+#include "controlplane/control/join_request.h"
 
 /* The compared text of a command line, given as words between blanks. `change`: what it cannot give
  * on a machine without GPUs; NULL: nothing. */

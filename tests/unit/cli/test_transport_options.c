@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/options/resolve.h"
-#include "transport/transport.h"
+#include "dataplane/transport/transport.h"
 
 /* ---- transports in place of those of transports/list.c ---- */
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "prove/shake.h"
-#include "prove/verify.h"
+#include "collective/prove/shake.h"
+#include "collective/prove/verify.h"
 #include "tests/unit/problems.h"
 
 #define RANKS 7

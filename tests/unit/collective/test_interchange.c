@@ -11,9 +11,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "cli/plan/msccl.h"
+#include "collective/formats/msccl.h"
 #include "cli/plan/show.h"
-#include "memory/datatype.h"
+#include "dataplane/memory/datatype.h"
 
 #define TRIALS_STRIDE (SANITIZED ? 211 : 23)
 

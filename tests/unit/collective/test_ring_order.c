@@ -15,9 +15,9 @@
 
 #include "base/random.h"
 #include "tests/unit/problems.h"
-#include "prove/shake.h"
-#include "prove/verify.h"
-#include "topology/ring_order.h"
+#include "collective/prove/shake.h"
+#include "collective/prove/verify.h"
+#include "collective/ring_order.h"
 
 #define RANKS 13
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "collective/counts.h"
-#include "memory/datatype.h"
-#include "schedule/algorithm.h"
+#include "dataplane/memory/datatype.h"
+#include "collective/schedule/algorithm.h"
 
 #define RANKS 6
 

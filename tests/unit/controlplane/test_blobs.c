@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "control/blobs.h"
+#include "controlplane/control/blobs.h"
 #include "run/cpu_binding.h"
 #include "run/start_barrier.h"
 

@@ -15,13 +15,13 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "bootstrap/bootstrap.h"
-#include "bootstrap/launcher.h"
-#include "bootstrap/managed.h"
-#include "bootstrap/secret.h"
-#include "bootstrap/tcp.h"
-#include "control/frame.h"
-#include "control/join_request.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/launcher.h"
+#include "controlplane/bootstrap/managed.h"
+#include "controlplane/bootstrap/secret.h"
+#include "controlplane/bootstrap/tcp.h"
+#include "controlplane/control/frame.h"
+#include "controlplane/control/join_request.h"
 
 /* A parser stays inside any bytes (run with the sanitizers). */
 static void test_parsers_on_noise(void **state)

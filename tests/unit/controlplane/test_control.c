@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "control/messages.h"
-#include "schedule/schedule.h"
+#include "controlplane/control/messages.h"
+#include "collective/schedule/schedule.h"
 
 #define RANKS 4
 

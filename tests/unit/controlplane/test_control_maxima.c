@@ -7,9 +7,9 @@
 
 #include <sys/socket.h>
 
-#include "control/frame.h"
-#include "control/maxima.h"
-#include "control/relay_maxima.h"
+#include "controlplane/control/frame.h"
+#include "controlplane/control/maxima.h"
+#include "controlplane/control/relay_maxima.h"
 
 #define RANKS 5
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/messages.h"
-#include "control/parcels.h"
+#include "controlplane/control/messages.h"
+#include "controlplane/control/parcels.h"
 
 #define RANKS 4
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 /* Sets "NAME=VALUE NAME=VALUE". */
 static void set_variables(const char *words)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "control/parcels.h"
+#include "controlplane/control/parcels.h"
 
 #define RANKS     1000
 #define EACH_MOST 40

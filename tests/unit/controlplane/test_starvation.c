@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "control/starvation.h"
+#include "controlplane/control/starvation.h"
 
 #define DEADLINE 2.0
 

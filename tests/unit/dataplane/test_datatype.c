@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "memory/datatype.h"
-#include "memory/reduce.h"
+#include "dataplane/memory/datatype.h"
+#include "dataplane/memory/reduce.h"
 #include "tests/unit/oracle.h"
 
 static void test_names(void **state)

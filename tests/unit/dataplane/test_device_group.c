@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "execute/device_group.h"
+#include "dataplane/execute/device_group.h"
 
 #define RANKS 4
 

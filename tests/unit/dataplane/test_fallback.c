@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "transport/fallback.h"
+#include "dataplane/transport/fallback.h"
 
 #define RANKS 12
 

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "memory/cursor.h"
-#include "memory/memory.h"
+#include "dataplane/memory/cursor.h"
+#include "dataplane/memory/memory.h"
 
 #define PAGE ((size_t)4096)
 #define HUGE ((size_t)2 << 20)

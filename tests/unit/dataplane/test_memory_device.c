@@ -13,7 +13,7 @@
 
 #undef fail
 #include "base/log.h"
-#include "memory/memory_device.h"
+#include "dataplane/memory/memory_device.h"
 #include "run/memory_check.h"
 
 static void assert_choice(const char *list, int index, int number, const char *bus)

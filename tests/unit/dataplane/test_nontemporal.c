@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "memory/nontemporal.h"
-#include "memory/reduce.h"
+#include "dataplane/memory/nontemporal.h"
+#include "dataplane/memory/reduce.h"
 
 #define LINE 64
 #define MOST 20000 /* bytes: several times the distance of the prefetch */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "transport/offer.h"
+#include "dataplane/transport/offer.h"
 
 static bool failing;
 

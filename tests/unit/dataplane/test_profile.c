@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "memory/profile.h"
+#include "dataplane/memory/profile.h"
 
 #define WORK 20000u /* counts */
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "memory/small_float.h"
+#include "dataplane/memory/small_float.h"
 #include "tests/unit/oracle.h"
 
 static float widen(enum datatype_id type, uint32_t code)

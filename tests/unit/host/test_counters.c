@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "device/meter.h"
+#include "host/meter.h"
 
 static void test_gauges(void **state)
 {

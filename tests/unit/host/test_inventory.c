@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#include "device/inquiry.h"
-#include "inventory/host_counters.h"
+#include "host/inquiry.h"
+#include "host/facts/host_counters.h"
 
 static void expect_fact(enum part_kind kind, const char *part, const char *key, const char *value)
 {

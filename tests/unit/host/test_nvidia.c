@@ -4,7 +4,7 @@
  */
 #include "tests/unit/tree.h"
 
-#include "device/nvidia.h"
+#include "host/nvidia.h"
 
 static int machine_make(void **state)
 {

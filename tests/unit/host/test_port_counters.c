@@ -4,9 +4,9 @@
  */
 #include "tests/unit/tree.h"
 
-#include "device/sysfs.h"
-#include "device/ethtool.h"
-#include "device/port_counters.h"
+#include "host/sysfs.h"
+#include "host/ethtool.h"
+#include "host/port_counters.h"
 
 #define IB "class/infiniband/"
 

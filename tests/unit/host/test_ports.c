@@ -7,9 +7,9 @@
  */
 #include "tests/unit/tree.h"
 
-#include "device/nearness.h"
-#include "device/pci.h"
-#include "device/rdma_port.h"
+#include "host/nearness.h"
+#include "host/pci.h"
+#include "host/rdma_port.h"
 #include "transports/verbs/port.h"
 
 #define IB "class/infiniband/"

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "measure/bottleneck.h"
-#include "measure/statistics.h"
+#include "run/results/bottleneck.h"
+#include "base/stats/statistics.h"
 
 #define RANKS_MOST 8
 #define MB         1000000u

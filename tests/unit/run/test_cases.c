@@ -4,8 +4,8 @@
  * tier: check; load: cpu1
  */
 #include "base/text.h"
-#include "measure/results.h"
-#include "memory/reduce.h"
+#include "run/results/results.h"
+#include "dataplane/memory/reduce.h"
 #include "tests/unit/resolved.h"
 
 /* The lines of a job, size aside: "allreduce ring float sum, ...". */

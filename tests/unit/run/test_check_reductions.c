@@ -7,7 +7,7 @@
 #include "tests/unit/spoiled.h"
 
 #include "base/clock.h"
-#include "memory/reduce.h"
+#include "dataplane/memory/reduce.h"
 
 struct set_case {
     int ranks;

@@ -9,8 +9,8 @@
  */
 #include "tests/transport/session_of.h"
 
-#include "check/pattern.h"
-#include "memory/memory.h"
+#include "run/check/pattern.h"
+#include "dataplane/memory/memory.h"
 #include "run/test_case.h"
 
 #define RANKS      3

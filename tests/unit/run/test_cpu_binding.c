@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "device/machine.h"
+#include "host/machine.h"
 #include "run/cpu_binding.h"
 
 #define RANKS_MOST 8

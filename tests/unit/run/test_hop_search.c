@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "check/pattern.h"
-#include "measure/hop_search.h"
-#include "schedule/provenance.h"
-#include "memory/inputs.h"
+#include "run/check/pattern.h"
+#include "run/results/hop_search.h"
+#include "collective/schedule/provenance.h"
+#include "dataplane/memory/inputs.h"
 
 #define RANKS 6
 #define MANY  64 /* the most that a search takes */

@@ -8,8 +8,8 @@
 #include "tests/unit/tree.h"
 
 #include "run/cpu_binding.h"
-#include "session/rank_place.h"
-#include "topology/ring_order.h"
+#include "run/session/rank_place.h"
+#include "collective/ring_order.h"
 
 #define RANKS_MOST 16
 

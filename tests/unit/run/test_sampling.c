@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "measure/modes.h"
-#include "measure/sampling.h"
-#include "measure/statistics.h"
-#include "measure/trend.h"
+#include "base/stats/modes.h"
+#include "run/results/sampling.h"
+#include "base/stats/statistics.h"
+#include "base/stats/trend.h"
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "session/session.h"
+#include "run/session/session.h"
 
 static enum { NONE_FAILS, CALLOC_FAILS, REALLOC_FAILS } failing;
 

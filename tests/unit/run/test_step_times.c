@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "measure/step_times.h"
+#include "run/results/step_times.h"
 
 #define STEPS 3
 

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/tree.h"
 
-#include "device/pci.h"
+#include "host/pci.h"
 #include "transports/verbs/gdr.h"
 #include "transports/verbs/peermem.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tuning/guidelines.h"
+#include "tune/guidelines.h"
 
 /* An interval of one percent to each side. */
 static struct timed_line line_of(enum collective_id collective, const char *algorithm, size_t bytes,

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "tuning/race.h"
+#include "tune/race.h"
 
 static void time_add(struct race *race, const char *name, double time, double least)
 {

@@ -1,0 +1,217 @@
+/*
+ * accept.c - `cctest accept`: which hosts, links, NICs and GPUs are sick.
+ */
+#include "accept/accept.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accept/stage.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/local.h"
+#include "cli/commands.h"
+#include "cli/report/page.h"
+#include "cli/options/passed.h"
+#include "cli/options/transports.h"
+#include "cli/accept/accept_files.h"
+#include "cli/accept/accept_json.h"
+#include "cli/accept/accept_table.h"
+#include "cli/run/json.h"
+#include "base/io/output.h"
+#include "cli/run/terminal_line.h"
+#include "cli/worker.h"
+
+/* Rank 0's results: the table on standard output, JSON in a file that is replaced after each stage.
+ */
+struct accept_printer {
+    struct accept_report report; /* first: the hooks get it */
+    const struct job *job;
+    FILE *table;
+    bool on_terminal, running_shown;
+    bool json_failed;   /* it cannot be written, and is not tried again */
+    enum status failed; /* to write anything */
+};
+
+static struct accept_printer *printer_of(struct accept_report *report)
+{
+    return (struct accept_printer *)report;
+}
+
+static void running_hide(struct accept_printer *printer)
+{
+    if (printer->running_shown && terminal_line_hide())
+        printer->running_shown = false;
+}
+
+static void json_keep(struct accept_printer *printer, const struct acceptance *acceptance,
+                      const enum status *status)
+{
+    const char *path = printer->job->json;
+    bool last = status != NULL;
+    if (!path || (!last && strcmp(path, "-") == 0) || printer->json_failed)
+        return;
+    json_t *document = accept_json(acceptance, status);
+    enum status written = document ? json_put(document, path, NULL)
+                                   : fail(STATUS_ERROR, "out of memory for the JSON report");
+    json_decref(document);
+    printer->json_failed = written != STATUS_OK;
+    printer->failed = printer->failed != STATUS_OK ? printer->failed : written;
+}
+
+static enum status html_write(const struct accept_printer *printer,
+                              const struct acceptance *acceptance, enum status status)
+{
+    const char *path = printer->job->html, *name = "of this allocation";
+    if (!path)
+        return STATUS_OK;
+    json_t *document = accept_json(acceptance, &status);
+    enum status written = document ? page_write(&document, &name, 1, path)
+                                   : fail(STATUS_ERROR, "out of memory for the page %s", path);
+    json_decref(document);
+    return written;
+}
+
+/* Has the table been written so far? The run goes on without it. */
+static void table_check(struct accept_printer *printer)
+{
+    if (fflush(printer->table) != 0 || ferror(printer->table)) {
+        if (printer->failed == STATUS_OK)
+            printer->failed = fail(STATUS_ERROR, "cannot write the table: %s", strerror(errno));
+        clearerr(printer->table);
+    }
+}
+
+static enum status printer_begin(struct accept_report *report, const struct acceptance *acceptance)
+{
+    struct accept_printer *printer = printer_of(report);
+    json_keep(printer, acceptance, NULL);
+    if (printer->json_failed)
+        return STATUS_USAGE;
+    enum status status = accept_files_probe(printer->job);
+    if (status == STATUS_OK)
+        accept_table_begin(printer->table, acceptance);
+    table_check(printer);
+    return status;
+}
+
+/* How long the stage may still take: at the speed of its rounds so far, or by its time. */
+static void left_add(struct text *text, const struct acceptance *acceptance)
+{
+    const struct stage_progress *progress = &acceptance->progress;
+    double left = stage_left(acceptance), passed = clock_seconds() - progress->began;
+    if (progress->rounds > 0)
+        text_add(text, ", round %d of %d", progress->round, progress->rounds);
+    if (progress->round > 1)
+        text_add(text, ", about %.0f s more",
+                 ceil(fmin(left, fmax(progress->round_seconds * progress->rounds - passed, 0))));
+    else
+        text_add(text, ", %.0f s more at most", ceil(left));
+}
+
+static void printer_running(struct accept_report *report, const struct acceptance *acceptance,
+                            enum accept_stage stage, int ended, int count)
+{
+    struct accept_printer *printer = printer_of(report);
+    char line[TERMINAL_LINE_MOST];
+    struct text text = text_in(line, sizeof line);
+    if (!printer->on_terminal)
+        return;
+    text_add(&text, "running for %.0f s: %s, %d of %d jobs have ended",
+             clock_seconds() - acceptance->progress.began, accept_stage_names[stage], ended, count);
+    left_add(&text, acceptance);
+    if (terminal_line_show(line))
+        printer->running_shown = true;
+}
+
+static void printer_stage(struct accept_report *report, const struct acceptance *acceptance)
+{
+    struct accept_printer *printer = printer_of(report);
+    running_hide(printer);
+    accept_table_stage(printer->table, acceptance);
+    table_check(printer);
+    json_keep(printer, acceptance, NULL);
+}
+
+static void printer_rotation(struct accept_report *report, const struct acceptance *acceptance,
+                             int number, double seconds)
+{
+    struct accept_printer *printer = printer_of(report);
+    running_hide(printer);
+    if (printer->job->bootstrap.verbosity > 0)
+        accept_table_rotation(printer->table, acceptance, number, seconds);
+    json_keep(printer, acceptance, NULL);
+}
+
+/* What could not be written ends the run with an error, and JSON says so: it comes last. */
+static enum status printer_end(struct accept_report *report, const struct acceptance *acceptance,
+                               enum status status)
+{
+    struct accept_printer *printer = printer_of(report);
+    bool any = acceptance->stage_count > 0;
+    running_hide(printer);
+    enum status files = any ? accept_files_write(acceptance) : STATUS_OK;
+    enum status page = any ? html_write(printer, acceptance, status) : STATUS_OK;
+    if (files != STATUS_OK || page != STATUS_OK || printer->failed != STATUS_OK)
+        status = status == STATUS_USAGE ? status : status_graver(status, STATUS_ERROR);
+    if (any)
+        accept_table_end(printer->table, acceptance, status);
+    table_check(printer);
+    if (printer->failed != STATUS_OK && status != STATUS_USAGE)
+        status = status_graver(status, STATUS_ERROR);
+    json_keep(printer, acceptance, &status);
+    if (printer->json_failed && status != STATUS_USAGE)
+        status = status_graver(status, STATUS_ERROR);
+    if (status == STATUS_ERROR)
+        log_print_failure(log_current());
+    return status;
+}
+
+enum status accept_command(const struct command_line *line, struct job *job)
+{
+    struct bootstrap bootstrap;
+    char options[PASSED_TEXT_MOST], *compared = malloc(COMPARED_TEXT_MOST);
+    if (!compared)
+        return fail(STATUS_ERROR, "out of memory");
+    options_compared(job, FOR_ACCEPT, compared);
+    job->bootstrap.outlives = true;
+    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
+    options_pass(line, job, 1u << GROUP_LINKS, &kind_transport, options); /* a job may have its own */
+    if (status == STATUS_OK) {
+        const struct accept_options *accept = &job->accept;
+        bool aside = output_is_standard(job->json) || output_is_standard(job->html) ||
+                     output_is_standard(accept->good) || output_is_standard(accept->bad) ||
+                     output_is_standard(accept->junit) || output_is_standard(accept->write_profile);
+        struct accept_printer printer = {.report = {.begin = printer_begin,
+                                                    .running = printer_running,
+                                                    .stage = printer_stage,
+                                                    .rotation = printer_rotation,
+                                                    .end = printer_end},
+                                         .job = job,
+                                         .table = aside ? stderr : stdout,
+                                         .on_terminal = terminal_line_possible()};
+        struct accept_arguments arguments = {.job = job,
+                                             .options = options,
+                                             .agents = {.options = compared,
+                                                        .bootstrap = &job->bootstrap,
+                                                        .work = worker_run,
+                                                        .work_argument = job},
+                                             .report = &printer.report};
+        if (bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0)
+            command_line_warn(line);
+        signal(SIGPIPE, SIG_IGN);
+        say_verbose(1, "%s", bootstrap.why);
+        status = bootstrap_run(&job->bootstrap, &bootstrap, accept_run, &arguments);
+    } else if (job->json) {
+        json_refuse(job->json, status);
+    }
+    bootstrap_close(&bootstrap);
+    free(compared);
+    return status;
+}

@@ -1,0 +1,247 @@
+/*
+ * accept_files.c - what others read of an acceptance run: lists of hosts for Slurm, and JUnit XML.
+ */
+#include "cli/accept/accept_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "accept/stage.h"
+#include "accept/written_profile.h"
+#include "base/host_list.h"
+#include "base/log.h"
+#include "base/io/markup.h"
+#include "base/io/output.h"
+
+#define REASON_MOST 160 /* bytes of a reason: Slurm shows one line of it */
+
+/* ---- lists ---- */
+
+static int names_compare(const void *a, const void *b)
+{
+    return host_name_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A host that never called has no name that Slurm knows. */
+static bool has_name(const struct acceptance *acceptance, int host)
+{
+    return acceptance->roster->hosts[host].name[0] != '\0';
+}
+
+char *accept_host_list(const struct acceptance *acceptance, enum health health)
+{
+    int hosts = acceptance->roster->host_count, count = 0;
+    size_t size = 1;
+    const char **names = calloc((size_t)hosts + 1, sizeof *names);
+    for (int h = 0; h < hosts && names; h++)
+        if (findings_health(&acceptance->findings, h) == health && has_name(acceptance, h)) {
+            names[count++] = host_label(acceptance, h);
+            size += strlen(host_label(acceptance, h)) + 2;
+        }
+    char *list = names ? malloc(size) : NULL;
+    if (list) {
+        struct text text = text_in(list, size);
+        qsort(names, (size_t)count, sizeof *names, names_compare);
+        host_list_add(&text, names, count);
+    }
+    free(names);
+    return list;
+}
+
+static enum status list_write(const struct acceptance *acceptance, enum health health,
+                              const char *path)
+{
+    if (!path)
+        return STATUS_OK;
+    char *list = accept_host_list(acceptance, health), *line = NULL;
+    int length = list ? asprintf(&line, "%s\n", list) : -1;
+    enum status status = length < 0 ? fail(STATUS_ERROR, "out of memory for a list of hosts")
+                                    : output_put(line, (size_t)length, path, NULL);
+    free(length < 0 ? NULL : line);
+    free(list);
+    return status;
+}
+
+/* ---- Slurm ---- */
+
+/* The gravest finding of a host that is bad; NULL: it is not. */
+static const struct found *host_finding(const struct acceptance *acceptance, int host)
+{
+    const struct findings *findings = &acceptance->findings;
+    const struct found *gravest = NULL;
+    for (int i = 0; i < findings->count; i++) {
+        const struct found *found = &findings->of[i];
+        if (found->host == host && found->health == HEALTH_BAD &&
+            (!gravest || findings_compare(found, gravest) < 0))
+            gravest = found;
+    }
+    return gravest;
+}
+
+void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before)
+{
+    for (int h = 0; h < acceptance->roster->host_count; h++) {
+        const struct found *found = host_finding(acceptance, h);
+        if (!found || !has_name(acceptance, h))
+            continue;
+        const char *name = host_label(acceptance, h), *text = found->text;
+        size_t length = strlen(name);
+        if (strncmp(text, name, length) == 0 && text[length] == ':')
+            text += length + 2; /* Slurm names it */
+        fprintf(out, "%sscontrol update NodeName=%s State=DRAIN Reason=\"cctest: ", before, name);
+        for (int i = 0; text[i] && i < REASON_MOST; i++)
+            fputc(strchr("\"\\`$", text[i]) ? '\'' : text[i], out);
+        fputs("\"\n", out);
+    }
+}
+
+/* ---- JUnit ---- */
+
+#define FLEET (-1) /* in the place of a host */
+
+/* Is a finding a failure of this host, or of the fleet? */
+static bool is_failure_of(const struct found *found, int host)
+{
+    return host == FLEET
+               ? found->host < 0 && found->status != STATUS_OK
+               : found->health >= HEALTH_SUSPECT && (found->host == host || found->peer == host);
+}
+
+/* What a stage found of a host: its failures; of the links that it is an end of, too. */
+static int case_failures(FILE *out, const struct acceptance *acceptance, enum accept_stage stage,
+                         int host)
+{
+    int failures = 0;
+    for (int i = 0; i < acceptance->findings.count; i++) {
+        const struct found *found = &acceptance->findings.of[i];
+        if (found->stage != stage || !is_failure_of(found, host))
+            continue;
+        failures++;
+        if (!out)
+            continue;
+        fprintf(out, "      <failure type=\"%s\" message=\"",
+                host == FLEET ? status_word(found->status) : health_words[found->health]);
+        markup_put(out, found->text);
+        fputs("\"/>\n", out);
+    }
+    return failures;
+}
+
+/* Why a host had no part in a stage; NULL: it had. */
+static const char *case_skipped(const struct acceptance *acceptance,
+                                const struct stage_result *result, int host)
+{
+    if (host == FLEET)
+        return NULL;
+    const struct fleet_host *one = &acceptance->roster->hosts[host];
+    int lost = STAGE_START;
+    while (one->stage[0] && lost < ACCEPT_STAGES &&
+           strcmp(accept_stage_names[lost], one->stage) != 0)
+        lost++;
+    if (result->state == STAGE_LEFT_OUT)
+        return result->why;
+    if (findings_health(&acceptance->findings, host) == HEALTH_UNKNOWN)
+        return "the host could not be judged";
+    return one->lost && lost < (int)result->stage ? "the host was lost before" : NULL;
+}
+
+static void case_put(FILE *out, const struct acceptance *acceptance,
+                     const struct stage_result *result, int host)
+{
+    fprintf(out, "    <testcase classname=\"cctest.accept.%s\" name=\"",
+            accept_stage_names[result->stage]);
+    markup_put(out, host == FLEET ? "(all hosts)" : host_label(acceptance, host));
+    fprintf(out, "\" time=\"%.3f\">\n", result->seconds);
+    const char *skipped = case_skipped(acceptance, result, host);
+    if (skipped) {
+        fputs("      <skipped message=\"", out);
+        markup_put(out, skipped);
+        fputs("\"/>\n", out);
+    }
+    case_failures(out, acceptance, result->stage, host);
+    fputs("    </testcase>\n", out);
+}
+
+static void suite_put(FILE *out, const struct acceptance *acceptance,
+                      const struct stage_result *result)
+{
+    int hosts = acceptance->roster->host_count, failed = 0, skipped = 0;
+    int first = case_failures(NULL, acceptance, result->stage, FLEET) > 0 ? FLEET : 0;
+    for (int h = first; h < hosts; h++) {
+        failed += case_failures(NULL, acceptance, result->stage, h) > 0;
+        skipped += case_skipped(acceptance, result, h) != NULL;
+    }
+    fprintf(out,
+            "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",
+            accept_stage_names[result->stage], hosts - first, failed, skipped, result->seconds);
+    for (int h = first; h < hosts; h++)
+        case_put(out, acceptance, result, h);
+    fputs("  </testsuite>\n", out);
+}
+
+static enum status junit_write(const struct acceptance *acceptance, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    if (!path)
+        return STATUS_OK;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return fail(STATUS_ERROR, "out of memory for the JUnit report");
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cctest accept\">\n", out);
+    for (int s = 0; s < acceptance->stage_count; s++)
+        suite_put(out, acceptance, &acceptance->stages[s]);
+    fputs("</testsuites>\n", out);
+    bool whole = fclose(out) == 0;
+    enum status status = whole ? output_put(text, length, path, NULL)
+                               : fail(STATUS_ERROR, "out of memory for the JUnit report");
+    free(text);
+    return status;
+}
+
+/* ---- a profile ---- */
+
+static enum status profile_write(const struct acceptance *acceptance, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    bool any = false;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        any |= findings_health(&acceptance->findings, h) == HEALTH_GOOD;
+    if (path && !any)
+        say("the profile %s is not written: no host is good", path);
+    if (!path || !any)
+        return STATUS_OK;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return fail(STATUS_ERROR, "out of memory for a profile");
+    enum status status = written_profile_put(acceptance, out);
+    if (fclose(out) != 0 && status == STATUS_OK)
+        status = fail(STATUS_ERROR, "out of memory for a profile");
+    if (status == STATUS_OK)
+        status = output_put(text, length, path, NULL);
+    free(text);
+    return status;
+}
+
+enum status accept_files_probe(const struct job *job)
+{
+    const char *const paths[] = {job->accept.good, job->accept.bad, job->accept.junit, job->html,
+                                 job->accept.write_profile};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0] && status == STATUS_OK; i++)
+        if (paths[i])
+            status = output_probe(paths[i]);
+    return status;
+}
+
+enum status accept_files_write(const struct acceptance *acceptance)
+{
+    const struct accept_options *options = &acceptance->job->accept;
+    bool whole = !acceptance->ended_early;
+    enum status good = whole ? list_write(acceptance, HEALTH_GOOD, options->good) : STATUS_OK;
+    enum status bad = list_write(acceptance, HEALTH_BAD, options->bad);
+    enum status profile = whole ? profile_write(acceptance, options->write_profile) : STATUS_OK;
+    enum status junit = junit_write(acceptance, options->junit);
+    return status_graver(status_graver(good, bad), status_graver(profile, junit));
+}

@@ -1,0 +1,150 @@
+/*
+ * accept_table.c - prints an acceptance run for people.
+ */
+#include "cli/accept/accept_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "accept/stage.h"
+#include "accept/trials.h"
+#include "cli/accept/accept_files.h"
+
+#define FINDINGS_MOST  200 /* printed; JSON has all */
+#define JOB_HOSTS_MOST 4   /* named of a job */
+
+static const char *const state_words[] = {
+    [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left out"};
+
+void accept_table_begin(FILE *out, const struct acceptance *acceptance)
+{
+    char hosts[COUNTED_MOST], agents[COUNTED_MOST];
+    fprintf(out, "# cctest %s accept, %s on %s, bootstrap %s\n", CCTEST_VERSION,
+            counted(acceptance->roster->ranks, "agent", agents),
+            counted(acceptance->roster->host_count, "host", hosts), acceptance->bootstrap);
+    fprintf(out, "#\n# %-10s %-9s %8s  %s\n", "stage", "state", "seconds", "result");
+    fflush(out);
+}
+
+/* A job that failed: its hosts, and why. */
+static void failed_job_print(FILE *out, const struct acceptance *acceptance, const json_t *job)
+{
+    const json_t *hosts = json_object_get(job, "hosts");
+    size_t count = json_array_size(hosts);
+    fputs("#   ", out);
+    for (size_t i = 0; i < count && i < JOB_HOSTS_MOST; i++)
+        fprintf(out, "%s%s", i > 0 ? ", " : "",
+                host_label(acceptance, (int)json_integer_value(json_array_get(hosts, i))));
+    if (count > JOB_HOSTS_MOST)
+        fprintf(out, " and %zu more", count - JOB_HOSTS_MOST);
+    fprintf(out, ": %s: %s\n", json_string_value(json_object_get(job, "outcome")),
+            json_string_value(json_object_get(job, "why")));
+}
+
+static void failed_jobs_print(FILE *out, const struct acceptance *acceptance, const json_t *jobs)
+{
+    size_t index, failed = 0;
+    const json_t *job;
+    json_array_foreach(jobs, index, job)
+    {
+        const char *outcome = json_string_value(json_object_get(job, "outcome"));
+        if (strcmp(outcome, reading_outcome_names[READING_VALUE]) != 0 && failed++ < FINDINGS_MOST)
+            failed_job_print(out, acceptance, job);
+    }
+    if (failed > FINDINGS_MOST)
+        fprintf(out, "#   and %zu more jobs failed: --json has all\n", failed - FINDINGS_MOST);
+}
+
+void accept_table_stage(FILE *out, const struct acceptance *acceptance)
+{
+    const struct stage_result *result = &acceptance->stages[acceptance->stage_count - 1];
+    fprintf(out, "  %-10s %-9s %8.1f  %s%s%s\n", accept_stage_names[result->stage],
+            state_words[result->state], result->seconds, result->text,
+            result->text[0] && result->why[0] ? "; " : "", result->why);
+    if (acceptance->job->bootstrap.verbosity > 0)
+        failed_jobs_print(out, acceptance, result->jobs);
+    fflush(out);
+}
+
+void accept_table_rotation(FILE *out, const struct acceptance *acceptance, int number,
+                           double seconds)
+{
+    fprintf(out, "#   rotation %-3d %8.1f  %d findings so far\n", number, seconds,
+            acceptance->findings.count);
+    fflush(out);
+}
+
+/* In which rotations of a soak. */
+static void rotations_print(FILE *out, const struct found *found)
+{
+    if (found->rotation > 0)
+        fprintf(out, "; in rotation %d", found->rotation);
+    if (found->rotations > 0)
+        fprintf(out, "%s in %d more rotations", found->rotation > 0 ? " and" : "; also",
+                found->rotations);
+}
+
+static int gravity_compare(const void *a, const void *b)
+{
+    const struct found *const *left = a, *const *right = b;
+    int graver = findings_compare(*left, *right);
+    return graver ? graver : (*left > *right) - (*left < *right);
+}
+
+/* The gravest first. */
+static void findings_print(FILE *out, const struct acceptance *acceptance)
+{
+    const struct findings *findings = &acceptance->findings;
+    const struct found **sorted = calloc((size_t)findings->count + 1, sizeof *sorted);
+    if (findings->count > 0)
+        fprintf(out, "#\n# findings:\n");
+    for (int i = 0; i < findings->count && sorted; i++)
+        sorted[i] = &findings->of[i];
+    if (findings->count > 0 && sorted)
+        qsort(sorted, (size_t)findings->count, sizeof *sorted, gravity_compare);
+    for (int i = 0; i < findings->count && i < FINDINGS_MOST && sorted; i++) {
+        fprintf(out, "  %-8s %s",
+                sorted[i]->health == HEALTH_GOOD ? "note" : health_words[sorted[i]->health],
+                sorted[i]->text);
+        rotations_print(out, sorted[i]);
+        fputc('\n', out);
+    }
+    if (findings->count > FINDINGS_MOST)
+        fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
+    free(sorted);
+}
+
+static void hosts_print(FILE *out, const struct acceptance *acceptance, enum health health)
+{
+    char *list = accept_host_list(acceptance, health);
+    fprintf(out, "# %s: %s\n", health_words[health], !list ? "?" : list[0] ? list : "none");
+    free(list);
+}
+
+static bool any_unknown(const struct acceptance *acceptance)
+{
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        if (findings_health(&acceptance->findings, h) == HEALTH_UNKNOWN)
+            return true;
+    return false;
+}
+
+void accept_table_end(FILE *out, const struct acceptance *acceptance, enum status status)
+{
+    if (acceptance->roster) {
+        findings_print(out, acceptance);
+        fprintf(out, "#\n");
+        if (acceptance->ended_early)
+            fprintf(
+                out,
+                "# the run was ended early: hosts without a finding are not judged, and --good is "
+                "not written\n");
+        for (enum health health = acceptance->ended_early ? HEALTH_SUSPECT : HEALTH_GOOD;
+             health <= HEALTH_BAD; health++)
+            if (health != HEALTH_UNKNOWN || any_unknown(acceptance))
+                hosts_print(out, acceptance, health);
+        accept_drain_print(out, acceptance, "# ");
+        fprintf(out, "# status: %s\n", status_word(status));
+    }
+    fflush(out);
+}

@@ -1,0 +1,168 @@
+/*
+ * help.c - `--help` and `cctest help`, printed from the tables of options, algorithms and
+ * transports.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/options/lists.h"
+#include "cli/options/names.h"
+#include "cli/options/values.h"
+#include "cli/info/text.h"
+#include "cli/info/transports.h"
+
+#define HELP_COLUMN 30
+
+static void print_option(const struct option_row *row)
+{
+    char text[1024];
+    int used = row->letter ? printf("  -%c, --%s", row->letter, row->name)
+                           : printf("      --%s", row->name);
+    if (row->argument)
+        used += printf(" %s", row->argument);
+    const char *standard = row->standard ? row->standard : row->standard_note;
+    snprintf(text, sizeof text, "%s%s%s%s", row->help, standard ? " (" : "",
+             standard ? standard : "", standard ? ")" : "");
+    text_print(text, used, HELP_COLUMN);
+}
+
+static void print_options(unsigned command)
+{
+    for (int group = 0; group < GROUPS; group++) {
+        bool titled = false;
+        for (const struct option_row *row = option_table; row->name; row++) {
+            if ((int)row->group != group || !(row->commands & command))
+                continue;
+            if (!titled)
+                printf("\n%s:\n", option_group_titles[group]);
+            titled = true;
+            print_option(row);
+        }
+    }
+}
+
+/* The values of -d and -o. */
+static void print_values(void)
+{
+    const char *names[64];
+    char text[1024];
+    int count = 0;
+    for (; datatypes[count]; count++)
+        names[count] = datatypes[count]->name;
+    text_print(text_join(names, count, text, sizeof text), printf("Datatypes:"), 12);
+    for (count = 0; reductions[count]; count++)
+        names[count] = reductions[count]->name;
+    text_print(text_join(names, count, text, sizeof text), printf("Operations:"), 12);
+}
+
+static void print_collectives(void)
+{
+    const char *names[64];
+    char text[1024];
+    int count = 0;
+    for (; collectives[count]; count++)
+        names[count] = collectives[count]->name;
+    text_print(text_join(names, count, text, sizeof text), printf("Collectives:"), 13);
+}
+
+static void print_overview(void)
+{
+    puts("cctest " CCTEST_VERSION
+         ": runs collective operations, measures the speed, and checks every byte of 2 more\n"
+         "iterations of each size (-c N), or of those that it times (-c all).\n");
+    for (const struct command *command = commands; command->name; command++) {
+        int used = printf("  cctest %s", command->synopsis);
+        text_print(command->summary, used, HELP_COLUMN);
+    }
+    putchar('\n');
+    print_collectives();
+    print_values();
+    putchar('\n');
+    transports_print(HELP_COLUMN);
+    print_options(FOR_RUN);
+    puts("\nK, M, G, T are powers of 1024, as are KB and KiB. Each option can also be set in the "
+         "environment:\nCCTEST_MIN_BYTES=4K. Names of nccl-tests and OSU are known, too: "
+         "all_reduce_perf --minbytes 8.\n"
+         "Exit status: 0 success, 1 failure, 2 usage, 3 wrong data, 4 slower than --min-busbw, "
+         "5 timed out\nor a rank lost, 77 not available here, 130 interrupted. More: man cctest");
+}
+
+static void print_command(const struct command *command)
+{
+    printf("cctest %s\n  %s\n", command->synopsis, command->summary);
+    print_options(command->bit);
+}
+
+/* What every run has. */
+static void print_run(void)
+{
+    putchar('\n');
+    print_values();
+    putchar('\n');
+    transports_print(HELP_COLUMN);
+    print_options(FOR_RUN);
+}
+
+static void print_collective(const struct collective *collective)
+{
+    printf("cctest %s [options]\n  %s\n\nAlgorithms (without -a, cctest picks one for each size; "
+           "see `cctest list %s`):\n",
+           collective->name, collective->summary, collective->name);
+    for (int i = 0; algorithms[i]; i++)
+        if (algorithm_serves(algorithms[i], collective->id))
+            text_print(algorithms[i]->summary, printf("  %s", algorithms[i]->name), HELP_COLUMN);
+    print_run();
+}
+
+static enum status print_several(const char *list)
+{
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return fail(STATUS_ERROR, "out of memory");
+    enum status status = collectives_read(list, job);
+    if (status == STATUS_OK) {
+        printf("cctest %s [options]\n  %s\n\nCollectives (see `cctest help COLLECTIVE`):\n", list,
+               commands->summary);
+        for (int i = 0; job->collectives[i]; i++)
+            text_print(job->collectives[i]->summary, printf("  %s", job->collectives[i]->name),
+                       HELP_COLUMN);
+        print_run();
+    }
+    free(job);
+    return status;
+}
+
+enum status help_command(const struct command_line *line, struct job *job)
+{
+    (void)job;
+    /* `cctest help X`, `cctest X --help`, or `cctest --help`. */
+    bool asked_for = line->command && line->command->bit == FOR_HELP;
+    int index = asked_for ? 1 : 0;
+    if (index >= line->word_count) {
+        print_overview();
+        return STATUS_OK;
+    }
+    const char *word = line->words[index];
+    for (const struct command *command = commands + 1; command->name; command++) {
+        if (strcmp(word, command->name) == 0) {
+            print_command(command);
+            return STATUS_OK;
+        }
+    }
+    const struct option_row *option = option_find(word);
+    const struct collective *collective = collective_find(word);
+    if (strchr(word, ',') || strcmp(word, "all") == 0)
+        return print_several(word);
+    if (option && option->kind == &kind_command) /* version */
+        printf("cctest %s\n  %s\n", word, option->help);
+    else if (collective)
+        print_collective(collective);
+    else if (is_algorithm(word))
+        list_algorithm(word);
+    else
+        return unknown_command(word);
+    return STATUS_OK;
+}

@@ -1,0 +1,335 @@
+/*
+ * info.c - `cctest info`: what this machine has, and what cctest would use.
+ *
+ * Gathers everything into one JSON document; the text output is printed from that document.
+ */
+#include <hwloc.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+#include "base/log.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/local.h"
+#include "controlplane/bootstrap/pmix.h"
+#include "cli/commands.h"
+#include "cli/info/info_devices.h"
+#include "cli/info/info_topology.h"
+#include "base/io/output.h"
+#include "host/sysfs.h"
+#include "host/memory_limits.h"
+
+static json_t *host_facts(void)
+{
+    struct utsname names;
+    struct sysinfo memory;
+    json_t *facts = json_object();
+    if (uname(&names) == 0) {
+        json_object_set_new(facts, "name", json_string(names.nodename));
+        json_object_set_new(facts, "system",
+                            json_sprintf("%s %s %s", names.sysname, names.release, names.machine));
+    }
+    if (sysinfo(&memory) == 0) {
+        json_int_t unit = memory.mem_unit;
+        json_object_set_new(facts, "memory_bytes",
+                            json_integer((json_int_t)memory.totalram * unit));
+        json_object_set_new(facts, "free_memory_bytes",
+                            json_integer((json_int_t)memory.freeram * unit));
+    }
+    return facts;
+}
+
+static json_t *topology_facts(void)
+{
+    json_t *facts = json_object();
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) == 0) {
+        if (hwloc_topology_load(topology) == 0) {
+            static const struct {
+                const char *name;
+                hwloc_obj_type_t type;
+            } levels[] = {
+                {"sockets", HWLOC_OBJ_PACKAGE},
+                {"numa_nodes", HWLOC_OBJ_NUMANODE},
+                {"cores", HWLOC_OBJ_CORE},
+                {"hardware_threads", HWLOC_OBJ_PU},
+            };
+            for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+                json_object_set_new(
+                    facts, levels[i].name,
+                    json_integer(hwloc_get_nbobjs_by_type(topology, levels[i].type)));
+        }
+        hwloc_topology_destroy(topology);
+    }
+    cpu_set_t mask;
+    if (sched_getaffinity(0, sizeof mask, &mask) == 0)
+        json_object_set_new(facts, "usable_here", json_integer(CPU_COUNT(&mask)));
+    return facts;
+}
+
+static json_t *transport_facts(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; transports[i]; i++) {
+        const char *why = transports[i]->unavailable ? transports[i]->unavailable() : NULL;
+        json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:s?}", "name", transports[i]->name,
+                                              "summary", transports[i]->summary, "available", !why,
+                                              "why_not", why));
+    }
+    return list;
+}
+
+static json_t *memory_facts(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; memory_kinds[i]; i++) {
+        const char *why = memory_kinds[i]->unavailable ? memory_kinds[i]->unavailable() : NULL;
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:b, s:s?}", "name", memory_kinds[i]->name, "summary",
+                            memory_kinds[i]->summary, "available", !why, "why_not", why));
+    }
+    return list;
+}
+
+static json_t *vendor_facts(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; vendors[i]; i++) {
+        char text[VENDOR_WHY_MOST], version[32];
+        const char *why = vendors[i]->unavailable(text);
+        vendors[i]->version(version, sizeof version);
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:b, s:s?}", "name", vendors[i]->name, "summary",
+                            json_sprintf("%s%s%s, to compare with", vendors[i]->title,
+                                         version[0] ? " " : "", version),
+                            "available", !why, "why_not", why));
+    }
+    return list;
+}
+
+static json_t *datatype_facts(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; datatypes[i]; i++)
+        json_array_append_new(list, json_string(datatypes[i]->name));
+    return list;
+}
+
+static json_t *reduction_facts(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; reductions[i]; i++)
+        json_array_append_new(list, json_string(reductions[i]->name));
+    return list;
+}
+
+/* If no bootstrap can be used, `why` says so; the other facts are shown all the same. */
+static enum status bootstrap_facts(const struct job *job, json_t **facts)
+{
+    struct bootstrap bootstrap;
+    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
+    bool local = bootstrap.kind == BOOTSTRAP_LOCAL;
+    if (status != STATUS_OK) {
+        *facts = json_pack("{s:n, s:s, s:n}", "name", "why", log_current()->failure.text, "ranks");
+    } else {
+        int ranks = local ? local_ranks(&job->bootstrap) : bootstrap.launch.ranks;
+        *facts = json_pack("{s:s, s:s, s:i}", "name", bootstrap.name, "why", bootstrap.why, "ranks",
+                           ranks);
+    }
+    bootstrap_close(&bootstrap);
+    char text[200];
+    bool loads = pmix_library(text, sizeof text);
+    json_object_set_new(*facts, "pmix",
+                        json_pack("{s:b, s:s?, s:s?}", "available", loads, "version",
+                                  loads ? text : NULL, "why_not", loads ? NULL : text));
+    return status;
+}
+
+static json_t *limit_fact(int resource)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return json_null();
+    return json_integer((json_int_t)limit.rlim_cur);
+}
+
+/* A number in a file of /proc; null: none. */
+static json_t *file_fact(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    long long value;
+    bool known = file && fscanf(file, "%lld", &value) == 1;
+    if (file)
+        fclose(file);
+    return known ? json_integer(value) : json_null();
+}
+
+/* The memory limit of the cgroup; null: none. */
+static json_t *group_fact(void)
+{
+    size_t bytes;
+    if (!memory_group_limit(&bytes))
+        return json_string("unknown");
+    return bytes < SIZE_MAX ? json_integer((json_int_t)bytes) : json_null();
+}
+
+static json_t *limit_facts(void)
+{
+    json_t *facts = json_object();
+    json_object_set_new(facts, "open_files", limit_fact(RLIMIT_NOFILE));
+    json_object_set_new(facts, "processes", limit_fact(RLIMIT_NPROC));
+    json_object_set_new(facts, "address_space_bytes", limit_fact(RLIMIT_AS));
+    json_object_set_new(facts, "locked_memory_bytes", limit_fact(RLIMIT_MEMLOCK));
+    json_object_set_new(facts, "memory_cgroup_bytes", group_fact());
+    json_object_set_new(facts, "yama_ptrace_scope",
+                        file_fact("/proc/sys/kernel/yama/ptrace_scope"));
+    return facts;
+}
+
+/* The text. */
+
+static long long number(const json_t *facts, const char *key)
+{
+    return json_integer_value(json_object_get(facts, key));
+}
+
+static const char *word(const json_t *facts, const char *key)
+{
+    const char *text = json_string_value(json_object_get(facts, key));
+    return text ? text : "unknown";
+}
+
+/* A transport, a kind of memory, or a vendor's library. */
+static void print_available(const json_t *item)
+{
+    bool available = json_is_true(json_object_get(item, "available"));
+    printf("  %-10s %s%s\n", word(item, "name"),
+           available ? "" : "not here: ", word(item, available ? "summary" : "why_not"));
+}
+
+/* "2 cores, " */
+static void print_number(const json_t *facts, const char *key, const char *what, const char *end)
+{
+    long long value = number(facts, key);
+    printf("%lld %s%s%s", value, what, value == 1 ? "" : "s", end);
+}
+
+static void print_names(const char *title, const json_t *names)
+{
+    printf("%-12s", title);
+    for (size_t i = 0; i < json_array_size(names); i++)
+        printf("%s%s", i ? ", " : "", json_string_value(json_array_get(names, i)));
+    putchar('\n');
+}
+
+static void print_machine(const json_t *document)
+{
+    const json_t *host = json_object_get(document, "host");
+    const json_t *topology = json_object_get(document, "topology");
+    printf("cctest      %s\n", word(document, "version"));
+    printf("host        %s, %s\n", word(host, "name"), word(host, "system"));
+    printf("processors  %lld usable here, of ", number(topology, "usable_here"));
+    print_number(topology, "hardware_threads", "hardware thread", ", ");
+    print_number(topology, "cores", "core", ", ");
+    print_number(topology, "sockets", "socket", ", ");
+    print_number(topology, "numa_nodes", "NUMA node", "\n");
+    printf("memory      %.1f GiB, %.1f GiB free\n",
+           (double)number(host, "memory_bytes") / (1 << 30),
+           (double)number(host, "free_memory_bytes") / (1 << 30));
+}
+
+static void print_limit(const json_t *limits, const char *key, const char *title, const char *use)
+{
+    const json_t *value = json_object_get(limits, key);
+    char text[32] = "none";
+    if (json_is_string(value))
+        snprintf(text, sizeof text, "%s", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+    printf("  %-22s %-20s %s\n", title, text, use);
+}
+
+static void print_facts(const json_t *document)
+{
+    const json_t *bootstrap = json_object_get(document, "bootstrap");
+    const json_t *limits = json_object_get(document, "limits");
+    size_t index;
+    json_t *item;
+    print_machine(document);
+    const json_t *pmix = json_object_get(bootstrap, "pmix");
+    printf("ranks       %s", word(bootstrap, "why"));
+    if (json_is_integer(json_object_get(bootstrap, "ranks"))) {
+        printf(" (");
+        print_number(bootstrap, "ranks", "rank", ")");
+    }
+    if (json_is_true(json_object_get(pmix, "available")))
+        printf("\npmix        %s", word(pmix, "version"));
+    else
+        printf("\npmix        not here: %s", word(pmix, "why_not"));
+    puts("\ntransports");
+    json_array_foreach(json_object_get(document, "transports"), index, item) print_available(item);
+    devices_print(document);
+    puts("memory kinds");
+    json_array_foreach(json_object_get(document, "memory_kinds"), index, item)
+        print_available(item);
+    puts("vendors' libraries");
+    json_array_foreach(json_object_get(document, "vendors"), index, item) print_available(item);
+    print_names("datatypes", json_object_get(document, "datatypes"));
+    print_names("operations", json_object_get(document, "operations"));
+    puts("limits");
+    print_limit(limits, "open_files", "open files", "tcp needs one per peer, shm one per rank");
+    print_limit(limits, "processes", "processes", "one per local rank");
+    print_limit(limits, "address_space_bytes", "address space", "bytes");
+    print_limit(limits, "locked_memory_bytes", "locked memory",
+                "bytes (ulimit -l, limits.conf); RDMA pins slots and buffers");
+    print_limit(limits, "memory_cgroup_bytes", "memory of the cgroup",
+                "bytes; shared segments (memfd) count too");
+    print_limit(limits, "yama_ptrace_scope", "yama ptrace_scope",
+                "at 2 only root, at 3 no process reads private memory (shm zcopy)");
+    topology_print(document);
+}
+
+/* hwloc reads another host's files where this variable names their root (hwloc-gather-topology). */
+static const char *sysfs_of_topology(char path[SYSFS_PATH_MOST])
+{
+    const char *root = getenv("HWLOC_FSROOT");
+    snprintf(path, SYSFS_PATH_MOST, "%s/sys", root ? root : "");
+    return path;
+}
+
+enum status info_command(const struct command_line *line, struct job *job)
+{
+    (void)line;
+    char path[SYSFS_PATH_MOST];
+    json_t *bootstrap;
+    enum status found = bootstrap_facts(job, &bootstrap), status = STATUS_OK;
+    json_t *document = json_document();
+    json_object_set_new(document, "host", host_facts());
+    json_object_set_new(document, "topology", topology_facts());
+    json_object_set_new(document, "bootstrap", bootstrap);
+    json_object_set_new(document, "transports", transport_facts());
+    const struct device_sources sources = {.transports = transports,
+                                           .kinds = memory_kinds,
+                                           .sysfs = "/sys",
+                                           .patience = job->bootstrap.timeout};
+    status = devices_add(document, &sources);
+    if (job->shows_topology)
+        status = status_graver(status, topology_add(document, sysfs_of_topology(path)));
+    json_object_set_new(document, "memory_kinds", memory_facts());
+    devices_judge(document, &sources);
+    json_object_set_new(document, "vendors", vendor_facts());
+    json_object_set_new(document, "datatypes", datatype_facts());
+    json_object_set_new(document, "operations", reduction_facts());
+    json_object_set_new(document, "limits", limit_facts());
+    if (!job->json || strcmp(job->json, "-") != 0)
+        print_facts(document);
+    if (job->json)
+        status = status_graver(status, json_put(document, job->json, NULL));
+    json_decref(document);
+    return status_graver(status, found);
+}

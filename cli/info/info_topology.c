@@ -1,0 +1,277 @@
+/*
+ * info_topology.c - the parts of this machine as a tree, and a table of distances.
+ */
+#include "cli/info/info_topology.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "host/host_map.h"
+
+#define LABEL_MOST  32
+#define CELL_MOST   16
+#define INDENTATION 2
+
+/* ---- the document ---- */
+
+/* "GPU0"; a bridge is known by its address. */
+static const char *part_label(const struct map_part *part, char label[LABEL_MOST])
+{
+    const char *kind = map_kind_names[part->kind];
+    if (part->kind == MAP_HOST_BRIDGE || part->kind == MAP_BRIDGE)
+        snprintf(label, LABEL_MOST, "%s %s", kind, part->bus);
+    else
+        snprintf(label, LABEL_MOST, "%s%d", kind, part->number);
+    return label;
+}
+
+static json_t *number_or_null(long long value, bool known)
+{
+    return known ? json_integer(value) : json_null();
+}
+
+static json_t *part_object(const struct map_part *part)
+{
+    char label[LABEL_MOST];
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s?, s:s?, s:s?}", "type",
+                     map_kind_names[part->kind], "label", part_label(part, label), "above",
+                     number_or_null(part->above, part->above >= 0), "numa_node",
+                     number_or_null(part->node, part->node >= 0), "bytes",
+                     number_or_null((long long)part->bytes, part->bytes > 0), "cpus", part->cpus,
+                     "pci", part->bus[0] ? part->bus : NULL, "names", part->names);
+}
+
+/* "NV18" from "NV18 by NVSwitch, peer access", a fact of a GPU about another. False: the two have
+ * no NVLinks. */
+static bool nvlinks_between(const json_t *gpus, const char *bus, const char *other,
+                            char word[CELL_MOST])
+{
+    size_t k;
+    json_t *gpu;
+    char name[LABEL_MOST];
+    snprintf(name, sizeof name, "to %s", other);
+    json_array_foreach(gpus, k, gpu)
+    {
+        const char *own = json_string_value(json_object_get(gpu, "pci"));
+        const char *way = json_string_value(json_object_get(json_object_get(gpu, "facts"), name));
+        if (own && way && strcmp(own, bus) == 0 && strncmp(way, "NV", 2) == 0) {
+            snprintf(word, CELL_MOST, "%.*s", (int)strcspn(way, " ,"), way);
+            return true;
+        }
+    }
+    return false;
+}
+
+static json_t *distance_word(const struct host_map *map, const json_t *gpus, const char *sysfs,
+                             int a, int b)
+{
+    char word[CELL_MOST];
+    if (a != b && map->parts[a].kind == MAP_GPU && map->parts[b].kind == MAP_GPU &&
+        nvlinks_between(gpus, map->parts[a].bus, map->parts[b].bus, word))
+        return json_string(word);
+    return json_string(host_map_distance(map, sysfs, a, b));
+}
+
+/* Devices first, as nvidia-smi has them. */
+static int ends_find(const struct host_map *map, int *ends)
+{
+    static const enum map_kind kinds[] = {MAP_GPU, MAP_NIC, MAP_CACHE, MAP_NODE, MAP_PACKAGE};
+    int count = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (int i = 0; i < map->count; i++)
+            if (map->parts[i].kind == kinds[k] && host_map_is_end(map, i))
+                ends[count++] = i;
+    return count;
+}
+
+static enum status distances_add(json_t *topology, const struct host_map *map, const json_t *gpus,
+                                 const char *sysfs)
+{
+    json_t *names = json_array(), *rows = json_array();
+    int *ends = malloc(((size_t)map->count + 1) * sizeof *ends);
+    int count = ends ? ends_find(map, ends) : 0;
+    for (int i = 0; i < count; i++) {
+        char label[LABEL_MOST];
+        json_t *row = json_array();
+        json_array_append_new(names, json_string(part_label(&map->parts[ends[i]], label)));
+        for (int k = 0; k < count; k++)
+            json_array_append_new(row, distance_word(map, gpus, sysfs, ends[i], ends[k]));
+        json_array_append_new(rows, row);
+    }
+    json_object_set_new(topology, "distances",
+                        json_pack("{s:o, s:o}", "between", names, "rows", rows));
+    bool good = ends != NULL;
+    free(ends);
+    return good ? STATUS_OK : fail(STATUS_ERROR, "out of memory for distances");
+}
+
+enum status topology_add(json_t *document, const char *sysfs)
+{
+    struct host_map map;
+    json_t *topology = json_object_get(document, "topology"), *parts = json_array();
+    host_map_make(sysfs, &map);
+    for (int i = 0; i < map.count; i++)
+        map.failed |= json_array_append_new(parts, part_object(&map.parts[i])) != 0;
+    json_object_set_new(topology, "parts", parts);
+    enum status status =
+        map.failed ? fail(STATUS_ERROR, "out of memory for the topology of this machine")
+                   : distances_add(topology, &map, json_object_get(document, "gpus"), sysfs);
+    host_map_free(&map);
+    return status;
+}
+
+/* ---- the text ---- */
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static bool is_of_type(const json_t *part, enum map_kind kind)
+{
+    const char *type = string_of(part, "type");
+    return type && strcmp(type, map_kind_names[kind]) == 0;
+}
+
+static bool is_above(const json_t *part, long long above)
+{
+    const json_t *index = json_object_get(part, "above");
+    return json_is_integer(index) ? json_integer_value(index) == above : above < 0;
+}
+
+/* How many parts belong to one, cores or others. */
+static int parts_below(const json_t *parts, size_t above, bool cores, size_t *last)
+{
+    size_t i;
+    json_t *part;
+    int count = 0;
+    json_array_foreach(parts, i, part)
+    {
+        if (!is_above(part, (long long)above) || is_of_type(part, MAP_CORE) != cores)
+            continue;
+        count++;
+        *last = i;
+    }
+    return count;
+}
+
+static void words_add(struct text *text, const char *format, const char *words)
+{
+    if (words) {
+        text_add(text, "%s", text->used ? ", " : "  ");
+        text_add(text, format, words);
+    }
+}
+
+/* What is behind the label. */
+static void part_print(const json_t *parts, size_t index)
+{
+    char buffer[1024], number[64];
+    size_t last;
+    struct text text = text_in(buffer, sizeof buffer);
+    const json_t *part = json_array_get(parts, index);
+    bool is_bridge = is_of_type(part, MAP_BRIDGE) || is_of_type(part, MAP_HOST_BRIDGE);
+    long long bytes = json_integer_value(json_object_get(part, "bytes"));
+    int cores = parts_below(parts, index, true, &last);
+    if (bytes > 0) {
+        bool is_node = is_of_type(part, MAP_NODE);
+        snprintf(number, sizeof number, "%.1f %s", (double)bytes / (is_node ? 1 << 30 : 1 << 20),
+                 is_node ? "GiB" : "MiB");
+        words_add(&text, "%s", number);
+    }
+    if (cores > 0) {
+        snprintf(number, sizeof number, "%d core%s", cores, cores == 1 ? "" : "s");
+        words_add(&text, "%s", number);
+    }
+    if (cores > 0 || is_of_type(part, MAP_NODE))
+        words_add(&text, "CPUs %s", string_of(part, "cpus"));
+    if (!is_bridge) {
+        words_add(&text, "%s", string_of(part, "pci"));
+        words_add(&text, "%s", string_of(part, "names"));
+    }
+    printf("%s%s", string_of(part, "label"), buffer);
+}
+
+/* All that belongs to part `above`; -1: to none. Bridges without a branch share a line. It ends,
+ * since parts are listed behind what they belong to. */
+static void tree_print(const json_t *parts, long long above, int column)
+{
+    size_t i;
+    json_t *part;
+    json_array_foreach(parts, i, part)
+    {
+        size_t at = i, next = i;
+        if (!is_above(part, above) || is_of_type(part, MAP_CORE))
+            continue;
+        printf("%*s", column, "");
+        part_print(parts, at);
+        while (is_of_type(json_array_get(parts, at), MAP_BRIDGE) &&
+               parts_below(parts, at, false, &next) == 1 &&
+               is_of_type(json_array_get(parts, next), MAP_BRIDGE)) {
+            printf(", %s", string_of(json_array_get(parts, next), "pci"));
+            at = next;
+        }
+        putchar('\n');
+        tree_print(parts, (long long)at, column + INDENTATION);
+    }
+}
+
+static int width_of(const json_t *words, int width)
+{
+    size_t i;
+    json_t *word;
+    json_array_foreach(words, i, word)
+    {
+        int length = (int)json_string_length(word);
+        width = length > width ? length : width;
+    }
+    return width;
+}
+
+static void row_print(const char *name, const json_t *words, int first, int width)
+{
+    size_t i;
+    json_t *word;
+    printf("  %-*s", first, name);
+    json_array_foreach(words, i, word) printf("  %*s", width, json_string_value(word));
+    putchar('\n');
+}
+
+static void distances_print(const json_t *distances)
+{
+    static const char legend[] = "  X     itself; of a cache or a node, its cores\n"
+                                 "  NV#   so many NVLinks\n"
+                                 "  PIX   one PCIe switch, or one bridge\n"
+                                 "  PXB   several bridges behind one port of a host bridge\n"
+                                 "  PHB   a host bridge\n"
+                                 "  NODE  a NUMA node\n"
+                                 "  SYS   the connection between NUMA nodes\n";
+    const json_t *names = json_object_get(distances, "between");
+    const json_t *rows = json_object_get(distances, "rows");
+    size_t i;
+    json_t *row;
+    int first = width_of(names, 0), width = first;
+    json_array_foreach(rows, i, row) width = width_of(row, width);
+    puts("distances, by the way between two of them");
+    row_print("", names, first, width);
+    json_array_foreach(rows, i, row)
+        row_print(json_string_value(json_array_get(names, i)), row, first, width);
+    fputs(legend, stdout);
+}
+
+void topology_print(const json_t *document)
+{
+    const json_t *topology = json_object_get(document, "topology");
+    const json_t *parts = json_object_get(topology, "parts");
+    const json_t *distances = json_object_get(topology, "distances");
+    if (parts) {
+        puts("topology");
+        tree_print(parts, -1, INDENTATION);
+    }
+    if (json_array_size(json_object_get(distances, "between")) > 0)
+        distances_print(distances);
+}

@@ -1,0 +1,147 @@
+/*
+ * fit.c - `cctest fit`: measures what cores and links of the job's hosts cost, as a model.
+ */
+#include "predict/fit/fit.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/local.h"
+#include "cli/commands.h"
+#include "predict/model_file.h"
+#include "base/io/output.h"
+#include "cli/run/terminal_line.h"
+#include "cli/worker.h"
+#include "predict/fit/fitting.h"
+#include "base/stats/spread.h"
+
+static void fit_running(void *argument, int index, int count)
+{
+    char line[TERMINAL_LINE_MOST];
+    (void)argument;
+    if (!terminal_line_possible())
+        return;
+    snprintf(line, sizeof line, "running: measurement %d of %d", index + 1, count);
+    terminal_line_show(line);
+}
+
+/* What a measurement is of. */
+static void measurement_name(const struct fit_measurement *measurement, char *text, size_t size)
+{
+    static const char *const names[] = {[SUBJECT_ALONE] = "one rank",
+                                        [SUBJECT_BUS] = "all cores, each alone",
+                                        [SUBJECT_COMBINE] = "combining",
+                                        [SUBJECT_CROWD] = "shared cores",
+                                        [SUBJECT_SHARING] = NULL};
+    if (names[measurement->subject])
+        snprintf(text, size, "%s", names[measurement->subject]);
+    else
+        snprintf(text, size, "%s %s, %s%s%s", measurement->transports[0].transport->name,
+                 path_names[measurement->path],
+                 measurement->subject == SUBJECT_SHARING ? "shared cores"
+                                                         : distance_names[measurement->distance],
+                 measurement->rail[0] ? " " : "", measurement->rail);
+}
+
+/* The errors of a measurement's benchmarks, into JSON; the median and the largest of them, relative. */
+static enum status residuals_add(const struct fit_measurement *measurement, const struct model *model,
+                                 const char *name, json_t *residuals, double *median, double *most)
+{
+    double *errors = calloc((size_t)measurement->count + 1, sizeof *errors);
+    enum status status = errors ? STATUS_OK : fail(STATUS_ERROR, "out of memory for residuals");
+    *most = 0;
+    for (int i = 0; i < measurement->count && status == STATUS_OK; i++) {
+        const struct benchmark *it = &measurement->benchmarks[i];
+        double time = 0, first;
+        status = benchmark_predict(it, model, &time, &first);
+        if (status != STATUS_OK)
+            break;
+        errors[i] = fabs(time / it->time - 1);
+        *most = fmax(*most, errors[i]);
+        json_array_append_new(
+            residuals, json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:s, s:f, s:f, s:f}", "of", name,
+                                 "collective", it->collective->name, "algorithm",
+                                 it->algorithm->name, "window", it->window, "ranks", it->ranks,
+                                 "bytes", (json_int_t)it->bytes, "datatype", it->datatype->name,
+                                 "measured_us", it->time, "predicted_us", time, "noise",
+                                 it->noise));
+    }
+    *median = errors ? median_of(errors, (size_t)measurement->count) : 0;
+    free(errors);
+    return status;
+}
+
+static enum status fit_take(void *argument, const struct fit_measurements *measurements,
+                            const struct model *model)
+{
+    const struct job *job = argument;
+    json_t *residuals = json_array();
+    enum status status = STATUS_OK;
+    if (terminal_line_possible())
+        terminal_line_hide();
+    FILE *out = job->output && job->output[0] == '-' && !job->output[1] ? stderr : stdout;
+    fprintf(out, "# cctest %s: fit on %s (%s), %d core%s\n", CCTEST_VERSION, model->host,
+            model->processor, model->cores, model->cores == 1 ? "" : "s");
+    fprintf(out, "# %-36s %10s %14s %14s\n", "", "benchmarks", "median error", "largest error");
+    for (int i = 0; i < measurements->count && status == STATUS_OK; i++) {
+        const struct fit_measurement *it = &measurements->of[i];
+        char name[96];
+        double median = 0, most = 0;
+        if (it->subject == SUBJECT_PROBE)
+            continue;
+        measurement_name(it, name, sizeof name);
+        if (it->count == 0) {
+            fprintf(out, "  %-36s not measured: %s\n", name, it->why);
+            continue;
+        }
+        status = residuals_add(it, model, name, residuals, &median, &most);
+        fprintf(out, "  %-36s %10d %12.1f %% %12.1f %%\n", name, it->count, 100 * median,
+                100 * most);
+    }
+    char moved[MODEL_MOVED_TEXT_MOST];
+    if (model_moved_text(model, moved))
+        fprintf(out, "# %s; pin the CPUs of a virtual machine, or run fit again\n", moved);
+    if (status == STATUS_OK && job->output) {
+        json_t *document = model_json(model, residuals);
+        status = document ? json_put(document, job->output, NULL)
+                          : fail(STATUS_ERROR, "out of memory for the model");
+        json_decref(document);
+        return status;
+    }
+    json_decref(residuals);
+    return status;
+}
+
+enum status fit_command(const struct command_line *line, struct job *job)
+{
+    struct bootstrap bootstrap;
+    char *compared = malloc(COMPARED_TEXT_MOST);
+    if (!compared)
+        return fail(STATUS_ERROR, "out of memory");
+    options_compared(job, FOR_FIT, compared);
+    job->bootstrap.outlives = true;
+    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
+    if (status == STATUS_OK) {
+        struct fit_arguments arguments = {.job = job,
+                                          .options = "",
+                                          .agents = {.options = compared,
+                                                     .bootstrap = &job->bootstrap,
+                                                     .work = worker_run,
+                                                     .work_argument = job},
+                                          .progress = {.call = fit_running},
+                                          .take = fit_take,
+                                          .argument = job};
+        if (bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0)
+            command_line_warn(line);
+        signal(SIGPIPE, SIG_IGN);
+        say_verbose(1, "%s", bootstrap.why);
+        status = bootstrap_run(&job->bootstrap, &bootstrap, fit_run, &arguments);
+    }
+    bootstrap_close(&bootstrap);
+    free(compared);
+    return status;
+}

@@ -1,0 +1,498 @@
+/*
+ * json.c - prints a run as one JSON object, for scripts.
+ *
+ * A file holds a valid object at any time: first with status "running", at the end with everything.
+ * In between it is written after each line, or, when that takes long, after some.
+ * Keys may be added, never renamed.
+ */
+#include "cli/run/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/options/options.h"
+#include "cli/run/json_devices.h"
+#include "cli/run/json_fallbacks.h"
+#include "cli/run/json_groups.h"
+#include "cli/run/json_times.h"
+#include "cli/predict/load_json.h"
+
+#define PEERS_MOST  4096 /* of all ranks, in one line */
+#define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
+#define WRITE_BRIEF 0.05 /* seconds that writing may always take */
+
+#define REFUSAL_SECONDS 1.0 /* for the reader of a refusal */
+
+struct json_report {
+    struct report report;
+    const char *path;
+    struct outcome *outcome;
+    struct patience *patience;
+    json_t *document;
+    bool ended; /* the document is whole but for the status */
+    FILE *held; /* a stream, so that its reader finds no end before the document; else NULL */
+    int draft;  /* of a stream, the document so far, for the process that concludes; -1: none */
+    double due; /* clock_seconds() when it may be written again */
+};
+
+static struct json_report *json_report_of(struct report *report)
+{
+    return (struct json_report *)report;
+}
+
+static void json_deliver(struct json_report *json)
+{
+    struct log log;
+    struct log *speaker = log_current();
+    log_init(&log, speaker->rank, speaker->verbosity);
+    log_attach(&log);
+    bool good = json_put(json->document, json->path, json->patience) == STATUS_OK;
+    log_attach(speaker);
+    if (!good)
+        outcome_fail(json->outcome, "%s", log.failure.text);
+}
+
+/* What comes before the status is kept where it survives this process: in the file, or beside a
+ * stream, whose reader wants one document. */
+static void json_store(struct json_report *json)
+{
+    size_t length = 0;
+    if (!output_is_stream(json->path)) {
+        json_deliver(json);
+        return;
+    }
+    char *text = json_text(json->document, &length);
+    if (text && ftruncate(json->draft, 0) == 0 && lseek(json->draft, 0, SEEK_SET) == 0)
+        stream_write(json->draft, text, length, NULL); /* else there is no draft */
+    free(text);
+}
+
+/* What was measured stays, whatever happens next. A document that has become long is written the
+ * less often. */
+static void json_keep(struct json_report *json)
+{
+    double begin = clock_seconds();
+    if (begin < json->due)
+        return;
+    json_store(json);
+    double end = clock_seconds();
+    json->due = end - begin > WRITE_BRIEF ? end + (end - begin) / WRITE_SHARE : end;
+}
+
+/* The library of another maker that runs beside cctest's own algorithms. */
+static json_t *vendor_json(const struct job *job)
+{
+    const struct vendor *vendor = job_vendor(job);
+    char version[32];
+    if (!vendor)
+        return json_null();
+    vendor->version(version, sizeof version);
+    return json_pack("{s:s, s:s}", "name", vendor->title, "version", version);
+}
+
+/* The device that has a rank's memory. */
+static json_t *memory_device_json(const struct memory_device *device)
+{
+    if (!device)
+        return json_null();
+    return json_pack("{s:i, s:s, s:s, s:s}", "number", device->number, "bus", device->bus, "uuid",
+                     device->uuid, "name", device->name);
+}
+
+static void json_begin(struct report *report, const struct job *job,
+                       const struct participants *participants)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *ranks = json_object_get(json->document, "ranks");
+    for (int i = 0; i < participants->ranks && !participants->model; i++) {
+        const struct member *member = &participants->members[i];
+        int core = participants->bindings ? participants->bindings[i].core : -1;
+        const int *ring = participants->split->ring_place;
+        json_t *rank = json_pack(
+            "{s:i, s:s, s:I, s:i, s:i, s:o, s:o, s:o, s:n}", "rank", member->rank, "host",
+            member->host, "pid", (json_int_t)member->pid, "node", member->node, "local_rank",
+            member->local_rank, "core", core < 0 ? json_null() : json_integer(core), "ring_place",
+            ring ? json_integer(ring[i]) : json_null(), "device",
+            memory_device_json(participants->devices ? &participants->devices[i] : NULL), "gate");
+        devices_begin_rank(rank);
+        json_array_append_new(ranks, rank);
+    }
+    json_object_set_new(json->document, "groups", groups_json(job, participants));
+    json_object_set_new(json->document, "vendor", vendor_json(job));
+    if (participants->topology)
+        json_object_set_new(json->document, "network", topology_json(participants->topology));
+    json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
+    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    json_store(json);
+}
+
+static void json_connected(struct report *report, const struct job *job,
+                           const struct connectivity *connectivity)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *ranks = json_object_get(json->document, "ranks"), *links = json_array();
+    (void)job;
+    for (int i = 0; i < connectivity->class_count; i++) {
+        const struct link_class *class = &connectivity->classes[i];
+        json_t *one_way = json_null();
+        if (class->most_ns > 0)
+            one_way =
+                json_pack("{s:I, s:I, s:[i, i]}", "least", (json_int_t) class->least_ns, "most",
+                          (json_int_t) class->most_ns, "slowest", class->from, class->to);
+        json_array_append_new(links, json_pack("{s:s, s:s, s:i, s:o}", "transport",
+                                               class->transport, "treated", class->words, "count",
+                                               class->count, "one_way_ns", one_way));
+    }
+    json_object_set_new(json->document, "links", links);
+    json_object_set_new(json->document, "fallbacks", fallbacks_json(connectivity));
+    for (int r = 0; r < connectivity->ranks; r++)
+        json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
+                            json_integer(connectivity->node_barrier_of[r]));
+    devices_put(json->document, connectivity);
+    json_object_set_new(json->document, "start_note",
+                        connectivity->note[0] ? json_string(connectivity->note) : json_null());
+    json_store(json);
+}
+
+static json_t *traffic_paths(const uint64_t bytes[PATHS])
+{
+    json_t *paths = json_object();
+    for (int p = 0; p < PATHS; p++)
+        json_object_set_new(paths, path_names[p], json_integer((json_int_t)bytes[p]));
+    return paths;
+}
+
+/* Bytes received each way over all transports, and the details of each transport. */
+static void result_traffic(json_t *line, const struct result *result)
+{
+    uint64_t total[PATHS] = {0};
+    json_t *details = json_object();
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++) {
+        const struct traffic *traffic = &result->by_transport[t];
+        for (int p = 0; p < PATHS; p++)
+            total[p] += traffic->received[p];
+        json_object_set_new(details, result->transport_names[t],
+                            json_pack("{s:o, s:o, s:I, s:I}", "sent", traffic_paths(traffic->sent),
+                                      "received", traffic_paths(traffic->received),
+                                      "copied_sending", (json_int_t)traffic->copied_sending,
+                                      "copied_receiving", (json_int_t)traffic->copied_receiving));
+    }
+    json_object_set_new(line, "bytes_by_path", traffic_paths(total));
+    json_object_set_new(line, "traffic", details);
+}
+
+static json_t *result_identity(const struct job *job, const struct result *result)
+{
+    const struct candidate *candidate = &job->candidates[result->choice];
+    const struct choice *choice = &candidate->choice;
+    json_t *line = json_object();
+    json_object_set_new(line, "collective", json_string(candidate->collective->name));
+    json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
+    json_object_set_new(line, "vendor", json_boolean(choice->algorithm->vendor != NULL));
+    json_object_set_new(line, "algorithm_options", json_choice(choice));
+    json_object_set_new(line, "auto", candidate->why[0] ? json_string(candidate->why) : json_null());
+    json_object_set_new(line, "transport", json_string(result->transport));
+    json_object_set_new(line, "memory", json_string(job->memory->name));
+    json_object_set_new(line, "copy", json_string(copy_names[job->copy]));
+    json_object_set_new(line, "datatype", json_string(candidate->datatype->name));
+    json_object_set_new(
+        line, "op", candidate->reduction ? json_string(candidate->reduction->name) : json_null());
+    json_object_set_new(line, "counts",
+                        candidate->collective->counted ? json_string(job->counts_text)
+                                                       : json_null());
+    json_object_set_new(line, "root",
+                        !candidate->collective->rooted ? json_null()
+                        : result->root == ROOT_ALL     ? json_string("all")
+                                                       : json_integer(result->root));
+    return line;
+}
+
+static json_t *result_profile(const struct result *result)
+{
+    json_t *ranks = json_array();
+    for (int r = 0; r < result->ranks; r++) {
+        const double *share = result->profile[r].share;
+        json_array_append_new(
+            ranks,
+            json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "rank", r, "copying",
+                      share[PROFILE_COPY], "reducing", share[PROFILE_REDUCE], "waiting_peer",
+                      share[PROFILE_PEER], "waiting_credit", share[PROFILE_CREDIT], "bookkeeping",
+                      share[PROFILE_BOOKKEEPING], "p50_us", result->profile[r].time_us));
+    }
+    return ranks;
+}
+
+/* A rank with its host, as the document's "ranks" has it. */
+static json_t *rank_named(const struct json_report *json, int rank)
+{
+    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
+    return json_pack("{s:i, s:O}", "rank", rank, "host", json_object_get(member, "host"));
+}
+
+static int rank_node(const struct json_report *json, int rank)
+{
+    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
+    return (int)json_integer_value(json_object_get(member, "node"));
+}
+
+static json_t *result_bottleneck(const struct json_report *json, const struct result *result)
+{
+    static const struct {
+        const char *kind, *direction;
+    } words[] = {
+        [BOTTLENECK_RANK] = {"rank", NULL},   [BOTTLENECK_LINK] = {"link", "from"},
+        [BOTTLENECK_PAIR] = {"link", "both"}, [BOTTLENECK_FROM] = {"host", "from"},
+        [BOTTLENECK_TO] = {"host", "to"},     [BOTTLENECK_HOST] = {"host", "both"},
+    };
+    const struct bottleneck *bottleneck = &result->bottleneck;
+    enum bottleneck_kind kind = bottleneck->kind;
+    if (kind == BOTTLENECK_NONE)
+        return json_pack("{s:n}", "kind");
+    json_t *named = json_pack("{s:s, s:s, s:f}", "kind", words[kind].kind, "words",
+                              result->bottleneck_text, "share", bottleneck->share);
+    if (kind == BOTTLENECK_RANK) {
+        json_object_update_missing_new(named, rank_named(json, bottleneck->rank));
+        json_object_set_new(named, "late_us", json_real((double)bottleneck->late * 1e-3));
+        return named;
+    }
+    json_t *from = rank_named(json, bottleneck->from), *to = rank_named(json, bottleneck->to);
+    if (words[kind].kind[0] == 'h') {
+        bool is_to = bottleneck->node == rank_node(json, bottleneck->to);
+        json_object_set(named, "host", json_object_get(is_to ? to : from, "host"));
+    }
+    json_t *numbers =
+        json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", words[kind].direction, "from",
+                  from, "to", to, "links", bottleneck->links, "GBps", bottleneck->rate * 1e-9,
+                  "others_GBps", bottleneck->others * 1e-9);
+    json_object_update_new(named, numbers);
+    return named;
+}
+
+/* Of `most` peers at most. */
+static json_t *sample_peers(const struct rank_sample *sample, int most)
+{
+    json_t *peers = json_array();
+    for (int i = 0; i < sample->peers && i < most; i++) {
+        const struct peer_stats *stats = &sample->peer[i];
+        json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", stats->peer, "sent",
+                                 (json_int_t)stats->sent, "received", (json_int_t)stats->received);
+        if (stats->counted)
+            json_object_update_new(
+                peer, json_pack("{s:f, s:f, s:I, s:o}", "on_the_way_us", (double)stats->busy * 1e-3,
+                                "awaited_us", (double)stats->starved * 1e-3, "resent",
+                                (json_int_t)stats->resent, "GBps",
+                                stats->busy ? json_real((double)stats->sent / (double)stats->busy)
+                                            : json_null()));
+        json_array_append_new(peers, peer);
+    }
+    return peers;
+}
+
+/* Each rank's times; with -v also the statistics of its links. Empty: nothing was timed. */
+static json_t *result_samples(const struct job *job, const struct result *result)
+{
+    json_t *samples = json_array();
+    int most = result->ranks < PEERS_MOST ? PEERS_MOST / result->ranks : 1;
+    for (int r = 0; result->samples && r < result->ranks; r++) {
+        const struct rank_sample *sample = &result->samples[r];
+        json_t *it = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
+                               sample->time_us);
+        if (job->bootstrap.verbosity >= 1)
+            json_object_set_new(it, "peers", sample_peers(sample, most));
+        json_array_append_new(samples, it);
+    }
+    return samples;
+}
+
+/* When each step ends, as measured and as predicted. */
+static json_t *steps_json(const struct result *result)
+{
+    json_t *steps = json_array();
+    for (int s = 0; s < result->steps; s++)
+        json_array_append_new(steps, json_pack("{s:f, s:f}", "measured_us",
+                                               result->step_end[s].measured_us, "predicted_us",
+                                               result->step_end[s].predicted_us));
+    return steps;
+}
+
+static void json_result(struct report *report, const struct job *job, const struct result *result)
+{
+    struct json_report *json = json_report_of(report);
+    json_t *line = result_identity(job, result);
+    json_t *rest =
+        json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)result->ranks,
+                  "bytes", (json_int_t)result->bytes, "count", (json_int_t)result->count,
+                  "in_place", job->in_place, "executor", result->on_device ? "device" : "host",
+                  "iterations", (json_int_t)result->iterations, "checked",
+                  (json_int_t)result->checked, "wrong", (json_int_t)result->wrong, "start",
+                  job->start == START_BARRIER ? "barrier" : "back-to-back");
+    json_object_update(line, rest);
+    json_decref(rest);
+    json_object_set_new(line, "channels",
+                        result->channels ? json_integer(result->channels) : json_null());
+    json_object_set_new(line, "way", json_string(result->way));
+    json_object_set_new(line, "why_host",
+                        result->why_host[0] ? json_string(result->why_host) : json_null());
+    result_traffic(line, result);
+    json_object_set_new(line, "round_trip",
+                        json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
+    timing_put(line, &result->timing);
+    json_object_set_new(line, "predicted", json_boolean(result->is_predicted));
+    json_object_set_new(line, "predicted_us",
+                        result->predicted_us > 0 ? json_real(result->predicted_us) : json_null());
+    if (result->predicted_us > 0 && result->steps > 0)
+        json_object_set_new(line, "step_ends", steps_json(result));
+    json_object_set_new(line, "simulated_ranks",
+                        result->is_predicted ? json_integer(result->simulated_ranks) : json_null());
+    json_object_set_new(line, "ended", json_string(sampling_end_names[result->end]));
+    if (job->split.kind != SPLIT_NONE)
+        groups_put(line, result);
+    bool late = result->late_rank >= 0;
+    json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
+    json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
+    json_object_set_new(line, "culprit", result_bottleneck(json, result));
+    json_object_set_new(line, "samples", result_samples(job, result));
+    if (result->load)
+        json_object_set_new(line, "load", load_json(result->load));
+    if (result->profile)
+        json_object_set_new(line, "profile", result_profile(result));
+    readings_put(line, &result->devices);
+    json_array_append_new(json_object_get(json->document, "results"), line);
+    json_keep(json);
+}
+
+static void error_add(struct json_report *json, const struct job_error *error)
+{
+    json_array_append_new(json_object_get(json->document, "errors"),
+                          json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
+                                    error->host, "phase", error->phase, "message", error->message));
+}
+
+static void json_end(struct report *report, const struct job *job, const struct job_end *end)
+{
+    struct json_report *json = json_report_of(report);
+    (void)job;
+    json_object_set_new(json->document, "strangers", end->rejected < 0 ? json_null() : json_integer(end->rejected));
+    devices_end(json->document, end);
+    for (int i = 0; i < end->error_count; i++)
+        error_add(json, &end->errors[i]);
+    json->ended = true;
+    json_store(json);
+}
+
+enum status json_announce(struct report *report, const struct job *job)
+{
+    struct json_report *json = json_report_of(report);
+    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    if (strcmp(json->path, "-") == 0)
+        return STATUS_OK;
+    if (output_is_stream(json->path))
+        return output_try(json->path, &json->held);
+    return json_put(json->document, json->path, json->patience) == STATUS_OK ? STATUS_OK
+                                                                             : STATUS_USAGE;
+}
+
+/* The document that rank 0, another process, left behind; false: none that can be read. */
+static bool json_load(struct json_report *json)
+{
+    bool stream = output_is_stream(json->path);
+    if (stream && lseek(json->draft, 0, SEEK_SET) != 0)
+        return false;
+    json_t *left = stream ? json_loadfd(json->draft, 0, NULL) : json_load_file(json->path, 0, NULL);
+    if (!left || !json_is_array(json_object_get(left, "errors"))) {
+        json_decref(left);
+        return false;
+    }
+    json_decref(json->document);
+    json->document = left;
+    return true;
+}
+
+bool json_is_replaceable(struct report *report)
+{
+    return !output_is_stream(json_report_of(report)->path);
+}
+
+enum status json_conclude(struct report *report, enum status status, const struct job_error *error)
+{
+    struct json_report *json = json_report_of(report);
+    if (!json->ended && !json_load(json) && json->outcome->ended) {
+        struct rlimit file; /* the draft of a stream is one, in memory */
+        bool bounded = getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY;
+        outcome_fail(
+            json->outcome, "the results in %s are lost: what rank 0 wrote cannot be read%s",
+            json->path,
+            bounded ? ", perhaps because files may not be that large: raise that limit (ulimit -f)"
+                    : "");
+        status = status_graver(status, STATUS_ERROR);
+    }
+    json->ended = true;
+    if (error)
+        error_add(json, error);
+    json_object_set_new(json->document, "status", json_string(status_word(status)));
+    json_deliver(json);
+    return status;
+}
+
+void json_refuse(const char *path, enum status status)
+{
+    struct outcome outcome = {.failed = true}; /* one complaint is enough */
+    struct patience patience = {.seconds = REFUSAL_SECONDS};
+    struct report *report = json_open(path, &patience, &outcome);
+    struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
+    if (report) {
+        json_report_of(report)->ended = true;
+        json_conclude(report, status, &error);
+    }
+    json_close(report);
+}
+
+struct report *json_open(const char *path, struct patience *patience, struct outcome *outcome)
+{
+    struct json_report *json = calloc(1, sizeof *json);
+    json_t *document = json_document();
+    if (!json || !document) {
+        free(json);
+        fail(STATUS_ERROR, "not enough memory for the JSON report: free some");
+        return NULL;
+    }
+    json->report = (struct report){
+        .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
+    json->path = path;
+    json->patience = patience;
+    json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
+    json->outcome = outcome;
+    json->document = document;
+    json_object_set_new(document, "status", json_string("running"));
+    json_object_set_new(document, "options", json_object());
+    json_object_set_new(document, "vendor", json_null());
+    json_object_set_new(document, "bootstrap", json_null());
+    json_object_set_new(document, "ranks", json_array());
+    json_object_set_new(document, "groups", json_null());
+    json_object_set_new(document, "links", json_array());
+    json_object_set_new(document, "fallbacks", json_array());
+    devices_begin(document);
+    json_object_set_new(document, "start_note", json_null());
+    json_object_set_new(document, "strangers", json_null());
+    json_object_set_new(document, "results", json_array());
+    json_object_set_new(document, "errors", json_array());
+    return &json->report;
+}
+
+void json_close(struct report *report)
+{
+    if (!report)
+        return;
+    struct json_report *json = json_report_of(report);
+    if (json->held)
+        fclose(json->held);
+    if (json->draft >= 0)
+        close(json->draft);
+    json_decref(json->document);
+    free(json);
+}

@@ -1,0 +1,491 @@
+/*
+ * table.c - prints a run as a table for people: one line a result, as results come in.
+ *
+ * Where several algorithms run, their lines of one size are held until all of them are there, so that
+ * the fastest can be marked; at the end they are ranked. Lines that are not results begin
+ * with '#'.
+ */
+#include "cli/run/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/size.h"
+#include "controlplane/bootstrap/launcher.h"
+#include "cli/run/table_columns.h"
+#include "cli/run/table_devices.h"
+#include "cli/tune/table_guidelines.h"
+#include "cli/run/table_head.h"
+#include "cli/predict/table_prediction.h"
+#include "cli/run/table_profile.h"
+#include "cli/run/table_ranking.h"
+#include "cli/run/table_sampling.h"
+#include "cli/predict/load_text.h"
+#include "run/candidates.h"
+
+/* A line that waits for those that it is compared with. */
+struct held {
+    struct result result;
+    char *congested; /* -v; NULL: nothing was */
+};
+
+struct table {
+    struct report report;
+    struct stream stream;
+    FILE *out; /* over it */
+    bool predicted; /* nothing has run */
+    char *loads;    /* of links, as text, for the end */
+    size_t loads_length;
+    FILE *loads_out; /* over it; NULL: there are none */
+    struct outcome *outcome;
+    bool aside; /* it goes to standard error */
+    bool colour;
+    struct columns columns;
+    struct held *held; /* that compete, of one size */
+    int held_count, held_most;
+    struct ranked *cells;
+    size_t cell_count, cells_most;
+    uint64_t received[PATHS];
+    char executor[GROUP_REASON_MOST + 64];                  /* the last note about it */
+    char fallbacks[FALLBACKS_MOST + 1][FALLBACK_TEXT_MOST]; /* sentences for the foot */
+    int fallback_count;
+    bool on_host, on_device; /* some line ran there */
+};
+
+static struct table *table_of(struct report *report)
+{
+    return (struct table *)report;
+}
+
+static const char *paint(const struct table *table, const char *code)
+{
+    return table->colour ? code : "";
+}
+#define BOLD  "\033[1m"
+#define RED   "\033[31m"
+#define PLAIN "\033[0m"
+
+static void table_flush(struct table *table)
+{
+    if (table->aside)
+        fflush(table->out);
+    else
+        outcome_flush(table->outcome, table->out, "the table", true);
+}
+
+/* The head. */
+
+static void print_columns(const struct table *table, const struct job *job)
+{
+    static const char *const titles[2][9] = {
+        {"size", "count", "p50", "p99", "algbw", "busbw", "median", "fastest", "#wrong"},
+        {"bytes", "elements", "us", "us", "GB/s", "GB/s", "us", "us", ""},
+    };
+    for (int row = 0; row < 2; row++) {
+        const char *const *title = titles[row];
+        fprintf(table->out, "# %10s %11s", title[0], title[1]);
+        columns_print(table->out, &table->columns, row ? NULL : column_titles);
+        fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
+        if (job->split.kind != SPLIT_NONE)
+            fprintf(table->out, " %11s %11s", title[6], title[7]);
+        fprintf(table->out, "%s%s", row ? "" : "   ", title[8]);
+        sampling_titles_print(table->out, job, row);
+        prediction_titles_print(table->out, job, row);
+        fprintf(table->out, "%s\n", job->split.kind != SPLIT_NONE && !row ? "    slowest" : "");
+    }
+}
+
+static void table_begin(struct report *report, const struct job *job,
+                        const struct participants *participants)
+{
+    struct table *table = table_of(report);
+    columns_find(job, &table->columns);
+    head_print(table->out, job, participants, &table->columns);
+    table->predicted = participants->model != NULL;
+    if (table->predicted) {
+        fputs("#\n", table->out);
+        print_columns(table, job);
+    }
+    table_flush(table);
+}
+
+/* The links by transport and treatment: with -v all, else those that are staged. */
+static void print_links(FILE *out, const struct connectivity *connectivity, bool all)
+{
+    for (int i = 0; i < connectivity->class_count; i++) {
+        const struct link_class *class = &connectivity->classes[i];
+        if (!all && !link_class_is_staged(class))
+            continue;
+        fprintf(out, "# links: %d by %s%s%s", class->count, class->transport,
+                class->words[0] ? ", " : "", class->words);
+        if (class->most_ns > 0)
+            fprintf(out, ", %llu to %llu ns one way (most from rank %d to %d)",
+                    (unsigned long long)class->least_ns, (unsigned long long)class->most_ns,
+                    class->from, class->to);
+        fputc('\n', out);
+    }
+}
+
+/* With -v: the NICs, and the start barrier. */
+static void print_connections(const struct table *table, const struct connectivity *connectivity)
+{
+    FILE *out = table->out;
+    uses_print(out, connectivity);
+    if (connectivity->node_barriers == 1)
+        fputs("# start barrier: in shared memory\n", out);
+    else
+        fprintf(out, "# start barrier: %d groups in shared memory, links between the groups\n",
+                connectivity->node_barriers);
+    if (connectivity->note[0])
+        fprintf(out, "# start barrier: %s\n", connectivity->note);
+}
+
+static void keep_fallback(struct table *table, const struct job *job,
+                          const struct fallback *fallback, const struct member *members)
+{
+    /* That a node lacks a library or a device is no news, unless it was asked for. */
+    if (fallback->pairs > 0 &&
+        (fallback->cause != FALLBACK_ABSENT || job->bootstrap.verbosity >= 1))
+        fallback_text(fallback, members, table->fallbacks[table->fallback_count++]);
+}
+
+static void table_connected(struct report *report, const struct job *job,
+                            const struct connectivity *connectivity)
+{
+    struct table *table = table_of(report);
+    print_links(table->out, connectivity, job->bootstrap.verbosity >= 1);
+    if (job->bootstrap.verbosity >= 1)
+        print_connections(table, connectivity);
+    for (int i = 0; i < connectivity->fallbacks.count; i++)
+        keep_fallback(table, job, &connectivity->fallbacks.list[i], connectivity->members);
+    keep_fallback(table, job, &connectivity->fallbacks.further, connectivity->members);
+    differences_print(table->out, connectivity);
+    fputs("#\n", table->out);
+    print_columns(table, job);
+    table_flush(table);
+}
+
+/* The lines. */
+
+static void print_bandwidth(FILE *out, double bandwidth)
+{
+    if (bandwidth > 0)
+        fprintf(out, " %9.3f", bandwidth);
+    else
+        fprintf(out, " %9s", "-");
+}
+
+static void print_time(FILE *out, const struct result *result, double microseconds)
+{
+    if (result_is_timed(result) && !isnan(microseconds))
+        fprintf(out, " %11.2f", microseconds);
+    else
+        fprintf(out, " %11s", "-");
+}
+
+/* With -v: the way that the bytes of this line went. */
+static void print_traffic(const struct table *table, const struct result *result)
+{
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++) {
+        const struct traffic *traffic = &result->by_transport[t];
+        fprintf(table->out, "#   %s received", result->transport_names[t]);
+        for (int p = 0; p < PATHS; p++)
+            fprintf(table->out, " %s %llu,", path_names[p],
+                    (unsigned long long)traffic->received[p]);
+        fprintf(table->out, " copied to send %llu, to receive %llu bytes\n",
+                (unsigned long long)traffic->copied_sending,
+                (unsigned long long)traffic->copied_receiving);
+    }
+}
+
+static void print_line(const struct table *table, const struct job *job,
+                       const struct result *result, bool best)
+{
+    FILE *out = table->out;
+    if (best)
+        fputs(paint(table, BOLD), out);
+    const struct candidate *candidate = &job->candidates[result->choice];
+    const char *texts[COLUMNS];
+    if (candidate->collective->sized)
+        fprintf(out, "  %10zu %11zu", result->bytes, result->count);
+    else
+        fprintf(out, "  %10s %11s", "-", "-");
+    column_texts(candidate, texts);
+    columns_print(out, &table->columns, texts);
+    print_time(out, result, result->timing.time_us.p50);
+    print_time(out, result, result->timing.time_us.p99);
+    print_bandwidth(out, result->timing.algbw);
+    print_bandwidth(out, result->timing.busbw);
+    bool split = result->slowest_name[0];
+    if (split) {
+        print_time(out, result, result->median_us);
+        print_time(out, result, result->fastest_us);
+    }
+    if (result->checked == 0)
+        fprintf(out, " %8s", "-");
+    else
+        fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
+                result->wrong ? paint(table, PLAIN) : "");
+    sampling_columns_print(out, job, result);
+    prediction_columns_print(out, job, result);
+    if (split)
+        fprintf(out, "%s %s%s\n", best ? " *" : "  ", result->slowest_name,
+                best ? paint(table, PLAIN) : "");
+    else
+        fprintf(out, "%s%s\n", best ? " *" : "", best ? paint(table, PLAIN) : "");
+    bool named = job->bootstrap.verbosity >= 1 && result->bottleneck_text[0];
+    if (named)
+        fprintf(out, "#   slowest: %s\n", result->bottleneck_text);
+    if (result->late_rank >= 0 && !(named && result->bottleneck.kind == BOTTLENECK_RANK))
+        fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
+                result->late_rank, result->late_us);
+    if (job->bootstrap.verbosity >= 1) {
+        prediction_steps_print(out, result);
+        samples_remark(out, result);
+        print_traffic(table, result);
+    }
+    profile_print(out, job, result);
+}
+
+/* The fastest right one of several that were timed. */
+static int fastest_held(const struct table *table)
+{
+    int best = -1;
+    for (int i = 0; i < table->held_count; i++) {
+        const struct result *result = &table->held[i].result;
+        if (result_is_timed(result) && result->wrong == 0 &&
+            (best < 0 || result->timing.time_us.p50 < table->held[best].result.timing.time_us.p50))
+            best = i;
+    }
+    return table->held_count > 1 ? best : -1;
+}
+
+/* What ran the lines of GPUs, and why it was not the device: once for all that are alike. */
+static void executor_note(struct table *table, const struct job *job, const struct result *result)
+{
+    char text[sizeof table->executor];
+    *(result->on_device ? &table->on_device : &table->on_host) = true;
+    if (job->memory->host_reads || job->candidates[result->choice].choice.algorithm->vendor)
+        return;
+    snprintf(text, sizeof text, "# executor: %s (%s)%s%s", result->on_device ? "device" : "host",
+             result->way, result->why_host[0] ? "; not the device: " : "", result->why_host);
+    if (strcmp(text, table->executor) == 0)
+        return;
+    memcpy(table->executor, text, sizeof text);
+    fprintf(table->out, "%s\n", text);
+}
+
+static void release_held(struct table *table, const struct job *job)
+{
+    int best = fastest_held(table);
+    for (int i = 0; i < table->held_count; i++) {
+        struct held *held = &table->held[i];
+        executor_note(table, job, &held->result);
+        print_line(table, job, &held->result, i == best);
+        if (held->congested)
+            fputs(held->congested, table->out);
+        free(held->congested);
+    }
+    table->held_count = 0;
+    table_flush(table);
+}
+
+static void remember_cell(struct table *table, const struct result *result)
+{
+    if (table->cell_count == table->cells_most) {
+        size_t most = table->cells_most ? 2 * table->cells_most : 64;
+        struct ranked *cells = realloc(table->cells, most * sizeof *cells);
+        if (!cells)
+            return; /* the ranking will lack it; the line itself is printed */
+        table->cells = cells;
+        table->cells_most = most;
+    }
+    const struct timing *timing = &result->timing;
+    bool known = timing->p50_interval.coverage > 0;
+    table->cells[table->cell_count++] = (struct ranked){
+        .choice = result->choice,
+        .asked = result->asked,
+        .bytes = result->bytes,
+        .ranks = result->ranks,
+        .time = result_is_timed(result) ? timing->time_us.p50 : 0,
+        .busbw = timing->busbw,
+        .low = known ? timing->p50_interval.low : timing->time_us.min,
+        .high = known ? timing->p50_interval.high : timing->time_us.max,
+        .wrong = result->wrong > 0,
+    };
+}
+
+/* False: there is no memory to hold one more. */
+static bool held_grow(struct table *table)
+{
+    if (table->held_count < table->held_most)
+        return true;
+    int most = table->held_most ? 2 * table->held_most : 8;
+    struct held *held = realloc(table->held, (size_t)most * sizeof *held);
+    if (!held)
+        return false;
+    table->held = held;
+    table->held_most = most;
+    return true;
+}
+
+/* How many lines compete with this one, itself among them. */
+static int competitors(const struct job *job, const struct result *result)
+{
+    int first = result->choice, running = 0;
+    while (first > 0 && candidates_compete(&job->candidates[first - 1], &job->candidates[first]))
+        first--;
+    for (int c = first; c < job_contest_end(job, first); c++)
+        running += candidate_runs_at(&job->candidates[c], result->asked);
+    return running;
+}
+
+/* Does it compete with the lines that are held? */
+static bool held_with(const struct table *table, const struct job *job, const struct result *result)
+{
+    const struct result *held = &table->held[0].result;
+    return held->asked == result->asked &&
+           candidates_compete(&job->candidates[held->choice], &job->candidates[result->choice]);
+}
+
+/* The load of links stands below the table. */
+static void load_keep(struct table *table, const struct job *job, const struct result *result)
+{
+    char title[CANDIDATE_TITLE_MOST + 40], bytes[SIZE_TEXT_MOST];
+    if (!table->loads_out)
+        table->loads_out = open_memstream(&table->loads, &table->loads_length);
+    if (!table->loads_out)
+        return;
+    const struct candidate *candidate = &job->candidates[result->choice];
+    snprintf(title, sizeof title, "%s %s at %s", candidate->collective->name, candidate->text,
+             size_format(result->bytes, bytes));
+    load_print(table->loads_out, result->load, title, job->bootstrap.verbosity > 0);
+}
+
+static void loads_drop(struct table *table)
+{
+    if (table->loads_out)
+        fclose(table->loads_out);
+    free(table->loads);
+}
+
+static void loads_print(struct table *table)
+{
+    if (table->loads_out && fflush(table->loads_out) == 0)
+        fputs(table->loads, table->out);
+}
+
+static void table_result(struct report *report, const struct job *job, const struct result *result)
+{
+    struct table *table = table_of(report);
+    table->outcome->wrong += result->wrong;
+    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++)
+        for (int p = 0; p < PATHS; p++)
+            table->received[p] += result->by_transport[t].received[p];
+    if (table->held_count && !held_with(table, job, result))
+        release_held(table, job);
+    remember_cell(table, result);
+    if (result->load)
+        load_keep(table, job, result);
+    if (!held_grow(table)) { /* they are printed without a star */
+        release_held(table, job);
+        print_line(table, job, result, false);
+        return;
+    }
+    struct held *held = &table->held[table->held_count++];
+    held->congested =
+        job->bootstrap.verbosity >= 1 ? readings_text(&result->devices, COUNTER_CONGESTED) : NULL;
+    held->result = *result;
+    held->result.samples = NULL; /* they go with the line, */
+    held->result.groups = NULL;  /* and so do these */
+    held->result.devices = (struct device_readings){0};
+    if (table->held_count == competitors(job, result))
+        release_held(table, job);
+}
+
+/* By way of copying. A vendor's library shows none. */
+static void received_print(const struct table *table, const struct job *job)
+{
+    int own = 0;
+    for (int c = 0; c < job->candidate_count && !table->predicted; c++)
+        own += !job->candidates[c].choice.algorithm->vendor;
+    if (own == 0)
+        return;
+    fputs("# bytes received by way:", table->out);
+    for (int p = 0; p < PATHS; p++)
+        fprintf(table->out, "%s %s %llu", p ? "," : "", path_names[p],
+                (unsigned long long)table->received[p]);
+    fputc('\n', table->out);
+}
+
+static void table_end(struct report *report, const struct job *job, const struct job_end *end)
+{
+    struct table *table = table_of(report);
+    release_held(table, job);
+    sick_print(table->out, &end->sick);
+    if (table->cell_count == 0) {
+        table_flush(table);
+        return;
+    }
+    ranking_print(table->out, job, table->cells, table->cell_count);
+    if (job->bootstrap.verbosity >= 1)
+        guidelines_print(table->out, job, table->cells, table->cell_count);
+    fputs("#\n", table->out);
+    for (int i = 0; i < table->fallback_count && (table->on_host || !table->on_device); i++)
+        fprintf(table->out, "# %s\n", table->fallbacks[i]);
+    received_print(table, job);
+    loads_print(table);
+    table_flush(table);
+}
+
+void table_conclude(struct report *report, enum status status)
+{
+    struct table *table = table_of(report);
+    size_t wrong = table->outcome->wrong;
+    if (!table->outcome->begun)
+        return;
+    fprintf(table->out, "# status: %s", status_word(status));
+    if (wrong)
+        fprintf(table->out, ", %zu element%s wrong", wrong, wrong == 1 ? "" : "s");
+    fputc('\n', table->out);
+    table_flush(table);
+}
+
+struct report *table_open(int fd, struct patience *patience, struct outcome *outcome)
+{
+    struct table *table = calloc(1, sizeof *table);
+    if (table) {
+        table->stream = (struct stream){.fd = fd, .patience = patience};
+        table->out = stream_open(&table->stream);
+    }
+    if (!table || !table->out) {
+        free(table);
+        fail(STATUS_ERROR, "not enough memory for the table: free some");
+        return NULL;
+    }
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    table->report = (struct report){.begin = table_begin,
+                                    .connected = table_connected,
+                                    .result = table_result,
+                                    .end = table_end};
+    table->aside = fd == STDERR_FILENO;
+    table->outcome = outcome;
+    table->colour = isatty(fd) && (!no_colour || !*no_colour) && terminal &&
+                    strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();
+    return &table->report;
+}
+
+void table_close(struct report *report)
+{
+    if (!report)
+        return;
+    loads_drop(table_of(report));
+    fclose(table_of(report)->out);
+    free(table_of(report)->cells);
+    free(table_of(report)->held);
+    free(table_of(report));
+}

@@ -1,0 +1,259 @@
+/*
+ * table_head.c - the head of the table: what runs where, and all that is the same for every line.
+ */
+#include "cli/run/table_head.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rank_list.h"
+#include "base/size.h"
+#include "cli/run/table_gpus.h"
+#include "collective/formats/file_plan.h"
+#include "run/candidates.h"
+
+#define NAMES_SHOWN 8  /* collectives, or algorithms, in the first line; more are counted */
+#define RING_SHOWN  64 /* ranks */
+
+static void print_hosts(FILE *out, const struct participants *participants)
+{
+    const struct member *members = participants->members;
+    int hosts = 0, count = participants->ranks, last = 0;
+    for (int i = 0; i < count; i++)
+        if (members[i].node >= hosts) {
+            hosts = members[i].node + 1;
+            last = i;
+        }
+    fprintf(out, "%d rank%s on ", count, count == 1 ? "" : "s");
+    if (hosts <= 1)
+        fprintf(out, "%s", count ? members[0].host : "this host");
+    else
+        fprintf(out, "%d hosts, %s to %s", hosts, members[0].host, members[last].host);
+}
+
+/* How a rank is bound, and the words for it: where all are bound alike, and where they are not. */
+enum bound { BOUND_ALONE, BOUND_SHARED, BOUND_NOT, BOUNDS };
+static const char *const bound_all[BOUNDS] = {"a core for each rank", "ranks share cores",
+                                              "ranks not bound"};
+static const char *const bound_some[BOUNDS] = {"alone on a core", "on a shared core", "not bound"};
+
+static enum bound binding_bound(const struct cpu_binding *binding)
+{
+    return binding->core < 0 ? BOUND_NOT : binding->sharing > 1 ? BOUND_SHARED : BOUND_ALONE;
+}
+
+static void print_bindings(FILE *out, const struct participants *participants)
+{
+    int ranks = participants->bindings ? participants->ranks : 0;
+    bool *listed = calloc((size_t)ranks + 1, sizeof *listed);
+    for (int bound = 0; listed && ranks > 0 && bound < BOUNDS; bound++) {
+        int count = 0;
+        char list[RANK_LIST_MOST];
+        for (int r = 0; r < ranks; r++)
+            count += listed[r] = binding_bound(&participants->bindings[r]) == (enum bound)bound;
+        if (count == ranks)
+            fprintf(out, "; %s", bound_all[bound]);
+        else if (count > 0)
+            fprintf(out, "; %s %s", rank_list_text(listed, ranks, list, sizeof list),
+                    bound_some[bound]);
+    }
+    free(listed);
+}
+
+/* What auto picked, and why. */
+static void print_picks(FILE *out, const struct job *job)
+{
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct candidate *picked = &job->candidates[i];
+        bool sweeps = job_sweeps(job, picked->collective);
+        char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
+        if (!picked->why[0] || !candidate_is_first(job, i))
+            continue;
+        fprintf(out, "auto picks %s", picked->text);
+        if (job->collectives[1])
+            fprintf(out, " for %s", picked->collective->name);
+        if (sweeps && picked->least == picked->most)
+            fprintf(out, " at %s", size_format(picked->least, least));
+        else if (sweeps)
+            fprintf(out, " from %s to %s", size_format(picked->least, least),
+                    size_format(picked->most, most));
+        fprintf(out, ": %s\n# ", picked->why);
+    }
+}
+
+static void print_vendor(FILE *out, const struct candidate *candidate)
+{
+    char version[32];
+    if (!candidate->choice.algorithm->vendor)
+        return;
+    const struct vendor *vendor = vendor_find(candidate->choice.algorithm->vendor);
+    vendor->version(version, sizeof version);
+    fprintf(out, "# %s: the library %s %s, not cctest's own; it chooses its algorithm and links\n",
+            candidate->text, vendor->title, version);
+}
+
+/* What a user should know of a file with schedules. */
+static void print_file(FILE *out, const struct candidate *candidate)
+{
+    const struct file_plan *plan = candidate->choice.file;
+    if (plan && plan->note)
+        fprintf(out, "# %s: %s\n", candidate->text, plan->note);
+}
+
+/* "; float sum": what all lines have in common; "": nothing. */
+static void print_common(FILE *out, const struct job *job, const struct columns *columns)
+{
+    const char *separator = "; ";
+    for (enum work_column column = COLUMN_DATATYPE; column <= COLUMN_OPERATOR; column++) {
+        const char *texts[COLUMNS], *shared = "-";
+        for (int i = 0; i < job->candidate_count && strcmp(shared, "-") == 0; i++) {
+            column_texts(&job->candidates[i], texts);
+            shared = texts[column];
+        }
+        if (columns->widths[column] || strcmp(shared, "-") == 0)
+            continue;
+        fprintf(out, "%s%s", separator, shared);
+        separator = " ";
+    }
+}
+
+/* "allreduce ring, rhd"; "allreduce, allgather: ring, rhd, bruck". */
+static void print_names(FILE *out, const struct job *job)
+{
+    const char *shown[NAMES_SHOWN];
+    int count = 0, names = 0;
+    while (job->collectives[count])
+        count++;
+    for (int c = 0; c < count && count <= NAMES_SHOWN; c++)
+        fprintf(out, "%s%s", c ? ", " : "", job->collectives[c]->name);
+    if (count > NAMES_SHOWN)
+        fprintf(out, "%d collectives", count);
+    for (int i = 0; i < job->candidate_count; i++) {
+        bool known = !candidate_is_first(job, i);
+        for (int k = 0; k < i && count > 1 && !known; k++)
+            known = strcmp(job->candidates[k].text, job->candidates[i].text) == 0;
+        if (!known && names < NAMES_SHOWN)
+            shown[names] = job->candidates[i].text;
+        names += !known;
+    }
+    for (int n = 0; n < names && names <= NAMES_SHOWN; n++)
+        fprintf(out, "%s%s", n ? ", " : count > 1 ? ": " : " ", shown[n]);
+    if (names > NAMES_SHOWN)
+        fprintf(out, ", %d algorithms", names);
+}
+
+/* The groups that run at once. */
+static void print_split(FILE *out, const struct job *job, const struct split *split)
+{
+    const struct shape *groups = split->groups;
+    int each = shape_size(groups, 0);
+    if (job->split.kind == SPLIT_NONE)
+        return;
+    fprintf(
+        out,
+        "# %d group%s of %d rank%s at the same time (--split %s); p50 to busbw: of the slowest; "
+        "median, fastest: p50 of these\n",
+        groups->groups, groups->groups == 1 ? "" : "s", each, each == 1 ? "" : "s",
+        job->split.text);
+}
+
+/* How the lines were measured. */
+static void print_iterations(FILE *out, const struct job *job,
+                             const struct participants *participants)
+{
+    fprintf(out, "\n# %ld warm-up, ", job->warmup);
+    if (job->iterations_auto)
+        fprintf(out, "as many timed as the median needs in %g s", job->budget);
+    else
+        fprintf(out, "%ld timed", job->iterations);
+    if (job->checked == CHECKED_ALL)
+        fputs(" and checked", out);
+    else
+        fprintf(out, ", %ld checked", job->checked);
+    fprintf(out, " iterations; %s",
+            job->start == START_BARRIER ? "barrier before each iteration"
+                                        : "iterations back to back");
+    print_bindings(out, participants);
+}
+
+/* The ranks as rings with order=auto pass them. */
+static void print_ring(FILE *out, const struct participants *participants)
+{
+    const int *place = participants->split->ring_place;
+    int ranks = participants->ranks;
+    int *order = place ? malloc((size_t)ranks * sizeof *order) : NULL;
+    for (int r = 0; order && r < ranks; r++)
+        order[place[r]] = r;
+    if (order)
+        fputs("# rings with order=auto pass ranks", out);
+    for (int i = 0; order && i < ranks && i < RING_SHOWN; i++)
+        fprintf(out, " %d", order[i]);
+    if (order)
+        fputs(ranks > RING_SHOWN ? " ...\n" : "\n", out);
+    free(order);
+}
+
+/* Where the times of predicted lines come from. */
+static void print_model(FILE *out, const struct job *job, const struct participants *participants)
+{
+    const struct model *model = participants->model;
+    fprintf(out, "\n# predicted by the model %s, made on %s, %s: nothing has run", job->model,
+            model->host, model->made);
+    for (int r = 0; r < participants->ranks; r++)
+        if (participants->members[r].local_rank >= model->cores) {
+            fprintf(out, "; ranks share the %d core%s of a host, by the model", model->cores,
+                    model->cores == 1 ? "" : "s");
+            return;
+        }
+}
+
+void head_print(FILE *out, const struct job *job, const struct participants *participants,
+                const struct columns *columns)
+{
+    const struct traits any = job_traits(job);
+    fprintf(out, "# cctest %s: ", CCTEST_VERSION);
+    print_names(out, job);
+    fputs("\n# ", out);
+    print_picks(out, job);
+    print_hosts(out, participants);
+    if (participants->model)
+        fputs(" (predicted)", out);
+    else
+        fprintf(out, " (bootstrap %s%s)", participants->bootstrap,
+                job->bootstrap.ranks_as == RANKS_THREADS ? ", as threads" : "");
+    fprintf(out, "; memory %s; transport %s", job->memory->name, job->transports_text);
+    if (job->channels != CHANNELS_AUTO)
+        fprintf(out, "; channels %d", job->channels);
+    else if (job_considers_devices(job))
+        fputs("; channels auto", out);
+    print_common(out, job, columns);
+    if (any.sized)
+        fprintf(out, "; %s", job->in_place ? "in-place" : "out of place");
+    if (any.counted)
+        fprintf(out, "; counts %s", job->counts_text);
+    if (any.rooted && job->root == ROOT_ALL)
+        fputs("; every root in turn", out);
+    else if (any.rooted)
+        fprintf(out, "; root %d", job->root);
+    if (participants->model)
+        print_model(out, job, participants);
+    else
+        print_iterations(out, job, participants);
+    if (participants->topology)
+        fprintf(out, "\n# on %s; ranks placed %s", topology_words(participants->topology),
+                job->place ? job->place : "block");
+    fputs("\n", out);
+    print_split(out, job, participants->split);
+    if (job->bootstrap.verbosity >= 1)
+        print_ring(out, participants);
+    gpus_print(out, participants, job->bootstrap.verbosity >= 1);
+    for (int i = 0; i < job->candidate_count; i++) {
+        if (!candidate_is_first(job, i))
+            continue;
+        if (job->candidates[i].choice.algorithm->round_trip)
+            fprintf(out, "# %s: there and back is one iteration; half of its time is shown\n",
+                    job->candidates[i].text);
+        print_vendor(out, &job->candidates[i]);
+        print_file(out, &job->candidates[i]);
+    }
+}

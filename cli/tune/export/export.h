@@ -1,0 +1,16 @@
+/*
+ * export.h - the winners of `cctest tune` in the forms that other libraries read.
+ */
+#ifndef CCTEST_CLI_TUNE_EXPORT_EXPORT_H
+#define CCTEST_CLI_TUNE_EXPORT_EXPORT_H
+
+#include "run/job.h"
+
+/* Can the files of the job's exports be written? Fails like output_probe(). */
+enum status export_probe(const struct job *job);
+
+/* Writes the job's exports: --ompi, --mpich, --nccl. Says, on standard error, what has no counterpart
+ * there. STATUS_ERROR if a file cannot be written. */
+enum status export_write(const struct job *job, const struct tuned *tuned);
+
+#endif

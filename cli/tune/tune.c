@@ -1,0 +1,201 @@
+/*
+ * tune.c - `cctest tune`: which algorithm is the fastest, for each collective, number of ranks and size;
+ * and the winners in the form of other libraries.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/size.h"
+#include "base/text.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "cli/commands.h"
+#include "cli/tune/export/export.h"
+#include "tune/tuning_file.h"
+#include "tune/forecast.h"
+#include "cli/options/passed.h"
+#include "cli/run/json.h"
+#include "base/io/output.h"
+#include "cli/run/terminal_line.h"
+#include "cli/tune/tune_json.h"
+#include "cli/tune/tune_table.h"
+#include "cli/worker.h"
+#include "tune/tuner.h"
+
+/* Rank 0's results: the table at the end, and JSON that is replaced after each round of all races. */
+struct tune_printer {
+    struct tune_report report; /* first: the hooks get it */
+    const struct job *job;
+    const struct predictor *predictor; /* of the model, if there is one */
+    FILE *table;
+    bool on_terminal, running_shown;
+};
+
+static struct tune_printer *printer_of(struct tune_report *report)
+{
+    return (struct tune_printer *)report;
+}
+
+static void running_hide(struct tune_printer *printer)
+{
+    if (printer->running_shown && terminal_line_hide())
+        printer->running_shown = false;
+}
+
+static enum status json_keep(const struct tune_printer *printer, const struct tuner *tuner,
+                             const enum status *status)
+{
+    const char *path = printer->job->json;
+    if (!path || (!status && strcmp(path, "-") == 0))
+        return STATUS_OK;
+    json_t *document = tune_json(tuner, status);
+    enum status written = document ? json_put(document, path, NULL)
+                                   : fail(STATUS_ERROR, "out of memory for the JSON report");
+    json_decref(document);
+    return written;
+}
+
+static enum status printer_begin(struct tune_report *report, const struct tuner *tuner)
+{
+    struct tune_printer *printer = printer_of(report);
+    if (json_keep(printer, tuner, NULL) != STATUS_OK || export_probe(printer->job) != STATUS_OK)
+        return STATUS_USAGE;
+    tune_table_begin(printer->table, tuner);
+    if (tuner->forecast)
+        predictor_warn(printer->predictor, printer->job, tuner->roster->hosts[0].name);
+    return STATUS_OK;
+}
+
+static void printer_running(struct tune_report *report, const struct tuner *tuner,
+                            const struct race *race)
+{
+    struct tune_printer *printer = printer_of(report);
+    char line[TERMINAL_LINE_MOST], size[SIZE_TEXT_MOST];
+    struct text text = text_in(line, sizeof line);
+    if (!printer->on_terminal)
+        return;
+    text_add(&text, "running for %.0f of %g s: %s of %s on %d ranks, round %d, %d of %d sizes",
+             clock_seconds() - tuner->began, tuner->job->budget, race->collective->name,
+             size_format(race->asked, size), race->ranks, race->rounds + 1,
+             (int)(race - tuner->races) + 1, tuner->race_count);
+    if (terminal_line_show(line))
+        printer->running_shown = true;
+}
+
+/* A file that cannot be written now may be at the end, when it is an error. */
+static void printer_round(struct tune_report *report, const struct tuner *tuner)
+{
+    running_hide(printer_of(report));
+    json_keep(printer_of(report), tuner, NULL);
+}
+
+/* The exports are made of what --tuning would read. */
+static enum status exports_write(const struct tune_printer *printer, const struct tuner *tuner,
+                                 enum status status)
+{
+    const struct job *job = printer->job;
+    struct tuned *tuned = NULL;
+    if (!job->tune.ompi && !job->tune.mpich && !job->tune.nccl)
+        return STATUS_OK;
+    json_t *document = tune_json(tuner, &status);
+    enum status written = document ? tuning_document_read("this run", document, &tuned)
+                                   : fail(STATUS_ERROR, "out of memory for the exports");
+    if (written == STATUS_OK)
+        written = export_write(job, tuned);
+    tuned_free(tuned);
+    json_decref(document);
+    return written;
+}
+
+static enum status printer_end(struct tune_report *report, const struct tuner *tuner,
+                               enum status status)
+{
+    struct tune_printer *printer = printer_of(report);
+    enum status written = STATUS_OK;
+    bool measured = false;
+    for (int i = 0; i < tuner->race_count; i++)
+        measured |= tuner->races[i].bytes > 0;
+    running_hide(printer);
+    if (measured && status != STATUS_INTERRUPTED)
+        written = exports_write(printer, tuner, status);
+    status = written == STATUS_OK ? status : status_graver(status, STATUS_ERROR);
+    if (tuner->jobs > 0)
+        tune_table_end(printer->table, tuner, status);
+    if (ferror(printer->table) && status != STATUS_USAGE) {
+        fail(STATUS_ERROR, "cannot write the table: %s", strerror(errno));
+        status = status_graver(status, STATUS_ERROR);
+    }
+    written = json_keep(printer, tuner, &status);
+    if (written != STATUS_OK && status != STATUS_USAGE)
+        status = status_graver(status, STATUS_ERROR);
+    if (status == STATUS_ERROR)
+        log_print_failure(log_current());
+    return status;
+}
+
+static enum status tune_ranks(const struct command_line *line, struct job *job,
+                              struct bootstrap *bootstrap, const char *compared)
+{
+    char options[PASSED_TEXT_MOST];
+    struct model_forecast forecast = {0};
+    bool aside = output_is_standard(job->json) || output_is_standard(job->tune.ompi) ||
+                 output_is_standard(job->tune.mpich) || output_is_standard(job->tune.nccl);
+    bool first = bootstrap->kind == BOOTSTRAP_LOCAL || bootstrap->launch.rank == 0;
+    enum status status = job->model && first ? forecast_open(&forecast, job) : STATUS_OK;
+    if (status != STATUS_OK) {
+        if (job->json)
+            json_refuse(job->json, status);
+        return status;
+    }
+    options_pass(line, job, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS, NULL,
+                 options);
+    struct tune_printer printer = {.report = {.begin = printer_begin,
+                                              .running = printer_running,
+                                              .round = printer_round,
+                                              .end = printer_end},
+                                   .job = job,
+                                   .predictor = &forecast.predictor,
+                                   .table = aside ? stderr : stdout,
+                                   .on_terminal = terminal_line_possible()};
+    struct tuner_arguments arguments = {.job = job,
+                                        .options = options,
+                                        .forecast = job->model && first ? &forecast.forecast : NULL,
+                                        .agents = {.options = compared,
+                                                   .bootstrap = &job->bootstrap,
+                                                   .work = worker_run,
+                                                   .work_argument = job},
+                                        .report = &printer.report};
+    if (first)
+        command_line_warn(line);
+    signal(SIGPIPE, SIG_IGN);
+    say_verbose(1, "%s", bootstrap->why);
+    status = bootstrap_run(&job->bootstrap, bootstrap, tuner_run, &arguments);
+    forecast_close(&forecast);
+    return status;
+}
+
+enum status tune_command(const struct command_line *line, struct job *job)
+{
+    struct bootstrap bootstrap;
+    if (job->tuned) { /* nothing is measured: its winners are written for others */
+        enum status status = export_probe(job);
+        return status == STATUS_OK ? export_write(job, job->tuned) : status;
+    }
+    char *compared = malloc(COMPARED_TEXT_MOST);
+    if (!compared)
+        return fail(STATUS_ERROR, "out of memory");
+    options_compared(job, FOR_TUNE, compared);
+    job->bootstrap.outlives = true;
+    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
+    if (status == STATUS_OK)
+        status = tune_ranks(line, job, &bootstrap, compared);
+    else if (job->json)
+        json_refuse(job->json, status);
+    bootstrap_close(&bootstrap);
+    free(compared);
+    return status;
+}

@@ -1,0 +1,162 @@
+/*
+ * exchange.c - shares of transfers, groups that stand out, and bounds of collectives.
+ */
+#include "accept/judge/exchange.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/stats/bins.h"
+
+/* GB/s of a host in one direction; 0: it has no level. */
+static double rate_of(const struct fleet *fleet, int host, int rail, enum direction direction)
+{
+    int series = fleet_find(fleet, METRIC_BOTH, rail, direction);
+    double level = fleet_level(fleet, series, host);
+    return isfinite(level) ? fleet_value(fleet, series, level) : 0;
+}
+
+int exchange_slowest(const struct fleet *fleet, const bool *present, double *rate)
+{
+    int slowest = -1;
+    *rate = 0;
+    for (int h = 0; h < fleet_shape(fleet)->hosts; h++) {
+        double sends = 0, receives = 0;
+        for (int r = 0; r < fleet_shape(fleet)->rails; r++) {
+            sends += rate_of(fleet, h, r, DIRECTION_SEND);
+            receives += rate_of(fleet, h, r, DIRECTION_RECEIVE);
+        }
+        double least = fmin(sends, receives);
+        if (present[h] && least > 0 && (slowest < 0 || least < *rate)) {
+            slowest = h;
+            *rate = least;
+        }
+    }
+    return slowest;
+}
+
+/* 0: it has none. */
+static double share_of(const struct exchange_transfer *transfer)
+{
+    return transfer->few > 0 && transfer->many > 0 ? transfer->many / transfer->few : 0;
+}
+
+/* The groups that a transfer belongs to: those of its ends, if they differ. Returns how many. */
+static int groups_of(const struct exchange_transfer *transfer, const int *group_of, int groups[2])
+{
+    int from = group_of[transfer->from], to = group_of[transfer->to];
+    if (!(share_of(transfer) > 0) || from < 0 || to < 0 || from == to)
+        return 0;
+    groups[0] = from;
+    groups[1] = to;
+    return 2;
+}
+
+/* The transfers of each group, as numbers. */
+static bool members_fill(struct bins *members, const struct exchange_transfer *transfers,
+                         size_t count, const int *group_of)
+{
+    int groups[2];
+    for (size_t i = 0; i < count; i++)
+        for (int g = groups_of(&transfers[i], group_of, groups); g-- > 0;)
+            bins_count(members, groups[g]);
+    if (!bins_reserve(members))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        for (int g = groups_of(&transfers[i], group_of, groups); g-- > 0;)
+            bins_put(members, groups[g], (double)i);
+    return true;
+}
+
+/* A group's place in the order in which groups are looked at. */
+struct ranked_group {
+    int group;
+    double share;
+};
+
+static int ranked_compare(const void *a, const void *b)
+{
+    const struct ranked_group *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share < y->share ? -1 : 1;
+    return (x->group > y->group) - (x->group < y->group);
+}
+
+struct judging {
+    const struct exchange_transfer *transfers;
+    struct bins members;
+    bool *explained; /* of each transfer */
+    double *scratch; /* for as many shares */
+    struct ranked_group *ranked;
+};
+
+/* The median share of a group's transfers that are not explained, and how many these are. */
+static double share_left(struct judging *it, int group, size_t *left)
+{
+    const double *members = bins_of(&it->members, group);
+    *left = 0;
+    for (size_t i = 0; i < bins_size(&it->members, group); i++)
+        if (!it->explained[(size_t)members[i]])
+            it->scratch[(*left)++] = share_of(&it->transfers[(size_t)members[i]]);
+    return median_of(it->scratch, *left);
+}
+
+static void groups_judge(struct judging *it, int group_count, struct exchange_group *groups)
+{
+    size_t left;
+    for (int g = 0; g < group_count; g++) {
+        groups[g] = (struct exchange_group){.share = share_left(it, g, &left)};
+        groups[g].transfers = (int)left;
+        it->ranked[g] = (struct ranked_group){.group = g, .share = groups[g].share};
+    }
+    qsort(it->ranked, (size_t)group_count, sizeof *it->ranked, ranked_compare);
+    for (int r = 0; r < group_count; r++) {
+        int group = it->ranked[r].group;
+        const double *members = bins_of(&it->members, group);
+        double share = share_left(it, group, &left);
+        groups[group].congested = left >= TRANSFERS_LEAST && share < SHARE_LEAST;
+        for (size_t i = 0; groups[group].congested && i < bins_size(&it->members, group); i++)
+            it->explained[(size_t)members[i]] = true;
+    }
+}
+
+static void shares_judge(const struct exchange_transfer *transfers, size_t count, double *scratch,
+                         struct exchange_shares *shares)
+{
+    *shares = (struct exchange_shares){0};
+    for (size_t i = 0; i < count; i++)
+        if (share_of(&transfers[i]) > 0)
+            scratch[shares->transfers++] = share_of(&transfers[i]);
+    shares->share = median_of(scratch, (size_t)shares->transfers);
+    shares->congested = shares->transfers > 0 && shares->share < SHARE_LEAST;
+}
+
+bool exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
+                    int group_count, struct exchange_group *groups, struct exchange_shares *shares)
+{
+    struct judging it = {.transfers = transfers,
+                         .explained = calloc(count + 1, sizeof *it.explained),
+                         .scratch = calloc(count + 1, sizeof *it.scratch),
+                         .ranked = calloc((size_t)group_count + 1, sizeof *it.ranked)};
+    bool done = bins_create(&it.members, group_count) && it.explained && it.scratch && it.ranked &&
+                (group_count == 0 || members_fill(&it.members, transfers, count, group_of));
+    if (done) {
+        shares_judge(transfers, count, it.scratch, shares);
+        groups_judge(&it, group_count, groups);
+    }
+    bins_free(&it.members);
+    free(it.explained);
+    free(it.scratch);
+    free(it.ranked);
+    return done;
+}
+
+double allreduce_least_us(int hosts, double bytes, double rate)
+{
+    return 2.0 * (hosts - 1) / hosts * bytes / (rate * 1e3);
+}
+
+double alltoall_least_us(int hosts, int ranks, double bytes, double rate)
+{
+    return ranks * bytes * (hosts - 1) / hosts / (rate * 1e3);
+}

@@ -1,0 +1,353 @@
+/*
+ * fleet.c - from readings to levels, and their spreads.
+ */
+#include "accept/judge/fleet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats/bins.h"
+
+#define CLASS_LEAST  8      /* bandwidths at one distance, to have a reference of their own */
+#define HOST_SHARE   2      /* no host has more than 1 / this of them */
+#define NOISE_LEAST  3      /* readings of a cell that tell of noise */
+#define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
+#define NORMAL_MAD   1.4826 /* as in spread.h */
+
+enum distance { DISTANCE_NEAR, DISTANCE_FAR, DISTANCE_KINDS };
+
+struct fleet {
+    struct fleet_config config;
+    int series_count, cell_count;
+    struct series *series;
+    double (*reference)[DISTANCE_KINDS]; /* [metric * rails + rail] */
+    bool *apart;                         /* likewise: each distance has a reference of its own */
+    struct bins cells;                   /* [series * hosts + host] */
+    double *level;                       /* of each cell */
+    double *scratch;                     /* as many as the cells have numbers */
+};
+
+const struct fleet_config *fleet_shape(const struct fleet *fleet)
+{
+    return &fleet->config;
+}
+
+int fleet_series_count(const struct fleet *fleet)
+{
+    return fleet->series_count;
+}
+
+const struct series *fleet_series(const struct fleet *fleet, int series)
+{
+    return &fleet->series[series];
+}
+
+int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction)
+{
+    return ((int)metric * fleet->config.rails + rail) * DIRECTIONS + (int)direction;
+}
+
+int fleet_from(const struct fleet *fleet, const struct reading *reading)
+{
+    return fleet_find(fleet, reading->metric, reading->rail, DIRECTION_SEND);
+}
+
+int fleet_to(const struct fleet *fleet, const struct reading *reading)
+{
+    return fleet_find(fleet, reading->metric, reading->rail,
+                      reading->metric == METRIC_LATENCY ? DIRECTION_SEND : DIRECTION_RECEIVE);
+}
+
+bool fleet_has(const struct fleet *fleet, const struct reading *reading)
+{
+    int hosts = fleet->config.hosts;
+    return reading->from >= 0 && reading->from < hosts && reading->to >= 0 && reading->to < hosts &&
+           reading->from != reading->to && reading->rail >= 0 &&
+           reading->rail < fleet->config.rails && (unsigned)reading->metric < METRICS;
+}
+
+enum reading_outcome reading_outcome(const struct reading *reading)
+{
+    bool usable = isfinite(reading->value) && reading->value > 0;
+    return reading->outcome == READING_VALUE && !usable ? READING_ERROR : reading->outcome;
+}
+
+static int cell_of(const struct fleet *fleet, int series, int host)
+{
+    return series * fleet->config.hosts + host;
+}
+
+static int class_of(const struct fleet *fleet, const struct reading *reading)
+{
+    return (int)reading->metric * fleet->config.rails + reading->rail;
+}
+
+static enum distance distance_of(const struct fleet *fleet, const struct reading *reading)
+{
+    const int *switches = fleet->config.switches;
+    bool near = switches && switches[reading->from] >= 0 &&
+                switches[reading->from] == switches[reading->to];
+    return near ? DISTANCE_NEAR : DISTANCE_FAR;
+}
+
+double worse_by(enum metric metric, double value, double than)
+{
+    return metric == METRIC_LATENCY ? log(value / than) : log(than / value);
+}
+
+double fleet_excess(const struct fleet *fleet, const struct reading *reading)
+{
+    if (reading_outcome(reading) != READING_VALUE)
+        return INFINITY;
+    double reference = fleet->reference[class_of(fleet, reading)][distance_of(fleet, reading)];
+    return worse_by(reading->metric, reading->value, reference);
+}
+
+double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
+                             bool one_switch)
+{
+    int class = (int)metric * fleet->config.rails + rail;
+    return fleet->apart[class] ? fleet->reference[class][one_switch ? DISTANCE_NEAR : DISTANCE_FAR]
+                               : 0;
+}
+
+double fleet_value(const struct fleet *fleet, int series, double excess)
+{
+    const struct series *s = &fleet->series[series];
+    return s->reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
+}
+
+double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess)
+{
+    const struct series *s = &fleet->series[series];
+    const struct reading link = {.from = host, .to = peer, .rail = s->rail, .metric = s->metric};
+    double reference = fleet->reference[class_of(fleet, &link)][distance_of(fleet, &link)];
+    return reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
+}
+
+double fleet_median(const struct fleet *fleet, enum metric metric)
+{
+    double values[RAILS_MOST];
+    size_t known = 0;
+    for (int r = 0; r < fleet_shape(fleet)->rails; r++) {
+        int series = fleet_find(fleet, metric, r, DIRECTION_SEND);
+        const struct spread *levels = &fleet_series(fleet, series)->levels;
+        if (levels->count > 0)
+            values[known++] = fleet_value(fleet, series, levels->median);
+    }
+    return median_of(values, known);
+}
+
+double fleet_level(const struct fleet *fleet, int series, int host)
+{
+    return fleet->level[cell_of(fleet, series, host)];
+}
+
+int fleet_readings(const struct fleet *fleet, int series, int host)
+{
+    return (int)bins_size(&fleet->cells, cell_of(fleet, series, host));
+}
+
+double fleet_worst(const struct fleet *fleet, int series, int host)
+{
+    int cell = cell_of(fleet, series, host);
+    const double *excess = bins_of(&fleet->cells, cell);
+    double worst = NAN;
+    for (size_t i = 0; i < bins_size(&fleet->cells, cell); i++)
+        worst = i > 0 && worst > excess[i] ? worst : excess[i];
+    return worst;
+}
+
+/* The bin of a reading's metric, rail and distance; -1: it has no value. */
+static int bin_of(const struct fleet *fleet, const struct reading *reading)
+{
+    if (!fleet_has(fleet, reading) || reading_outcome(reading) != READING_VALUE)
+        return -1;
+    return class_of(fleet, reading) * DISTANCE_KINDS + (int)distance_of(fleet, reading);
+}
+
+static bool values_fill(const struct fleet *fleet, const struct reading *readings, size_t count,
+                        struct bins *values)
+{
+    if (!bins_create(values, METRICS * fleet->config.rails * DISTANCE_KINDS))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (bin_of(fleet, &readings[i]) >= 0)
+            bins_count(values, bin_of(fleet, &readings[i]));
+    if (!bins_reserve(values))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (bin_of(fleet, &readings[i]) >= 0)
+            bins_put(values, bin_of(fleet, &readings[i]), readings[i].value);
+    return true;
+}
+
+/* May each bin's median be a reference? Latencies always, since distance explains them. A bandwidth
+ * needs enough readings, of enough hosts. */
+static bool usable_find(const struct fleet *fleet, const struct reading *readings, size_t count,
+                        const struct bins *values, bool *usable)
+{
+    int hosts = fleet->config.hosts;
+    int *ends = calloc((size_t)values->count * (size_t)hosts, sizeof *ends);
+    if (!ends)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (bin_of(fleet, &readings[i]) >= 0) {
+            ends[bin_of(fleet, &readings[i]) * hosts + readings[i].from]++;
+            ends[bin_of(fleet, &readings[i]) * hosts + readings[i].to]++;
+        }
+    for (int b = 0; b < values->count; b++) {
+        bool latency = b / DISTANCE_KINDS / fleet->config.rails == METRIC_LATENCY;
+        usable[b] = bins_size(values, b) >= (latency ? 1 : CLASS_LEAST);
+        for (int h = 0; usable[b] && !latency && h < hosts; h++)
+            usable[b] = (size_t)ends[b * hosts + h] * HOST_SHARE <= bins_size(values, b);
+    }
+    free(ends);
+    return true;
+}
+
+/* The references of all metrics, rails and distances: medians of values. */
+static bool references_find(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    int classes = METRICS * fleet->config.rails;
+    struct bins values;
+    bool *usable = calloc((size_t)classes * DISTANCE_KINDS, sizeof *usable);
+    bool created =
+        values_fill(fleet, readings, count, &values) && usable &&
+        (!fleet->config.switches || usable_find(fleet, readings, count, &values, usable));
+    for (int c = 0; created && c < classes; c++) {
+        int near = c * DISTANCE_KINDS + DISTANCE_NEAR, far = c * DISTANCE_KINDS + DISTANCE_FAR;
+        size_t nears = bins_size(&values, near), fars = bins_size(&values, far);
+        double own[DISTANCE_KINDS] = {median_of(bins_of(&values, near), nears),
+                                      median_of(bins_of(&values, far), fars)};
+        double all = median_of(bins_of(&values, near), nears + fars); /* the two lie together */
+        fleet->apart[c] = usable[near] && usable[far];
+        fleet->reference[c][DISTANCE_NEAR] = fleet->apart[c] ? own[DISTANCE_NEAR] : all;
+        fleet->reference[c][DISTANCE_FAR] = fleet->apart[c] ? own[DISTANCE_FAR] : all;
+        for (int d = 0; d < DIRECTIONS; d++)
+            fleet->series[c * DIRECTIONS + d].reference = all;
+    }
+    bins_free(&values);
+    free(usable);
+    return created;
+}
+
+static bool cells_fill(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    if (!bins_create(&fleet->cells, fleet->cell_count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!fleet_has(fleet, r))
+            continue;
+        bins_count(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from));
+        bins_count(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to));
+    }
+    if (!bins_reserve(&fleet->cells))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!fleet_has(fleet, r))
+            continue;
+        double excess = fleet_excess(fleet, r);
+        bins_put(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from), excess);
+        bins_put(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to), excess);
+    }
+    return true;
+}
+
+static void levels_find(struct fleet *fleet)
+{
+    for (int c = 0; c < fleet->cell_count; c++) {
+        size_t size = bins_size(&fleet->cells, c);
+        fleet->level[c] =
+            size > 0 ? select_value(bins_of(&fleet->cells, c), size, (size - 1) / 2) : NAN;
+    }
+}
+
+/*
+ * What a level's spread must be at least, from the noise of single readings: the readings of a
+ * cell lie around its level as noise makes them, and the median of k readings with the deviation d
+ * has the deviation 1.2533 * d / sqrt(k). The many readings give a better estimate than the few
+ * levels of a small fleet. The reading that is the level itself says nothing, and is left out; so
+ * are cells of two readings, where one sick host of 3 would decide.
+ */
+static double levels_noise(struct fleet *fleet, int series)
+{
+    size_t count = 0, cells = 0;
+    for (int h = 0; h < fleet->config.hosts; h++) {
+        int c = cell_of(fleet, series, h);
+        size_t size = bins_size(&fleet->cells, c);
+        const double *excess = bins_of(&fleet->cells, c);
+        if (size < NOISE_LEAST || !isfinite(fleet->level[c]))
+            continue;
+        cells++;
+        for (size_t i = 0; i < size; i++)
+            if (i != (size - 1) / 2 && isfinite(excess[i]))
+                fleet->scratch[count++] = fabs(excess[i] - fleet->level[c]);
+    }
+    if (count == 0)
+        return 0;
+    double each = (double)count / (double)cells + 1; /* readings of a cell, about */
+    return MEDIAN_ERROR * NORMAL_MAD * median_of(fleet->scratch, count) / sqrt(each);
+}
+
+static void spreads_find(struct fleet *fleet)
+{
+    for (int s = 0; s < fleet->series_count; s++) {
+        fleet->series[s].noise = levels_noise(fleet, s);
+        size_t count = 0;
+        for (int h = 0; h < fleet->config.hosts; h++)
+            if (isfinite(fleet_level(fleet, s, h)))
+                fleet->scratch[count++] = fleet_level(fleet, s, h);
+        fleet->series[s].levels = spread_of(fleet->scratch, count);
+        fleet->series[s].levels.deviation =
+            fmax(fleet->series[s].levels.deviation, fleet->series[s].noise);
+    }
+}
+
+struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
+                           size_t count)
+{
+    struct fleet *fleet = calloc(1, sizeof *fleet);
+    if (!fleet)
+        return NULL;
+    int classes = METRICS * config->rails;
+    fleet->config = *config;
+    fleet->series_count = classes * DIRECTIONS;
+    fleet->cell_count = fleet->series_count * config->hosts;
+    fleet->series = calloc((size_t)fleet->series_count, sizeof *fleet->series);
+    fleet->reference = calloc((size_t)classes, sizeof *fleet->reference);
+    fleet->apart = calloc((size_t)classes, sizeof *fleet->apart);
+    fleet->level = calloc((size_t)fleet->cell_count, sizeof *fleet->level);
+    fleet->scratch = calloc(2 * count + (size_t)config->hosts, sizeof *fleet->scratch);
+    bool created =
+        fleet->series && fleet->reference && fleet->apart && fleet->level && fleet->scratch;
+    for (int s = 0; created && s < fleet->series_count; s++) {
+        fleet->series[s].metric = (enum metric)(s / DIRECTIONS / config->rails);
+        fleet->series[s].rail = s / DIRECTIONS % config->rails;
+        fleet->series[s].direction = (enum direction)(s % DIRECTIONS);
+    }
+    if (!created || !references_find(fleet, readings, count) ||
+        !cells_fill(fleet, readings, count)) {
+        fleet_free(fleet);
+        return NULL;
+    }
+    levels_find(fleet);
+    spreads_find(fleet);
+    return fleet;
+}
+
+void fleet_free(struct fleet *fleet)
+{
+    if (!fleet)
+        return;
+    free(fleet->series);
+    free(fleet->reference);
+    free(fleet->apart);
+    free(fleet->level);
+    free(fleet->scratch);
+    bins_free(&fleet->cells);
+    free(fleet);
+}

@@ -1,0 +1,381 @@
+/*
+ * limits.c - the limits of cells and readings by all yardsticks.
+ */
+#include "accept/judge/limits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVEL_ALARMS   1    /* cells that noise may make suspects */
+#define READING_ALARMS 8    /* hosts / this: pairs, likewise */
+#define RAILS_FLOOR    0.15 /* by which a rail of the whole fleet may lie below the others */
+#define NOTES_MOST     4    /* of a series */
+
+struct limits {
+    const struct fleet *fleet;
+    struct yardsticks yardsticks;
+    int hosts, rails, series_count;
+    struct excess_limit *cell;              /* [series * hosts + host] */
+    double *reading;                        /* [series]: the limit of a reading by the fleet */
+    double *deviation;                      /* [series] */
+    double *changed;                        /* [series]: of the fleet, since the earlier run */
+    double factor, reading_factor;          /* spread_factor() of levels and of readings */
+    double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
+    double *scratch;                        /* as many as hosts, rails and readings */
+    struct fleet_note *notes;
+    int note_count;
+    struct fleet *earlier;
+    struct reading *earlier_readings; /* sorted by compare_readings() */
+};
+
+struct yardsticks yardsticks_default(void)
+{
+    return (struct yardsticks){
+        .floor = {[METRIC_LATENCY] = 0.15, [METRIC_ALONE] = 0.05, [METRIC_BOTH] = 0.05},
+        .latency_floor = 0.5,
+        .earlier_floor = 0.1,
+    };
+}
+
+struct excess_limit limits_cell(const struct limits *limits, int series, int host)
+{
+    return limits->cell[series * limits->hosts + host];
+}
+
+bool limits_exceeds(const struct limits *limits, int series, int host)
+{
+    return fleet_level(limits->fleet, series, host) > limits_cell(limits, series, host).excess;
+}
+
+double limits_deviation(const struct limits *limits, int series)
+{
+    return limits->deviation[series];
+}
+
+double limits_share(const struct limits *limits)
+{
+    return (limits->beyond + 1) / (limits->healthy + 2);
+}
+
+double limits_reading_share(const struct limits *limits, int own)
+{
+    return (fmax(limits->beyond_reading - own, 0) + 1) / (limits->healthy + 2);
+}
+
+int limits_note_count(const struct limits *limits)
+{
+    return limits->note_count;
+}
+
+const struct fleet_note *limits_notes(const struct limits *limits)
+{
+    return limits->notes;
+}
+
+/* The level that is the middle of a series. */
+static double median_level(const struct limits *limits, int series)
+{
+    return fleet_series(limits->fleet, series)->levels.median;
+}
+
+static double median_value(const struct limits *limits, int series)
+{
+    return fleet_value(limits->fleet, series, median_level(limits, series));
+}
+
+/* What a level or a reading may be worse by, whatever its noise. */
+static double floor_excess(const struct limits *limits, const struct series *series)
+{
+    double share = limits->yardsticks.floor[series->metric];
+    if (series->metric != METRIC_LATENCY)
+        return -log1p(-share);
+    double least = series->reference > 0 ? limits->yardsticks.latency_floor / series->reference : 0;
+    return log1p(fmax(share, least));
+}
+
+static void note_add(struct limits *limits, enum yardstick yardstick, int series, double threshold)
+{
+    limits->notes[limits->note_count++] = (struct fleet_note){
+        .yardstick = yardstick,
+        .series = series,
+        .value = median_value(limits, series),
+        .threshold = threshold,
+    };
+}
+
+/* Takes a limit for a cell if it is stricter than what the cell has. */
+static void limit_take(struct limits *limits, int series, int host, double excess,
+                       enum yardstick yardstick)
+{
+    struct excess_limit *limit = &limits->cell[series * limits->hosts + host];
+    if (excess < limit->excess)
+        *limit = (struct excess_limit){.excess = excess, .yardstick = yardstick};
+}
+
+static void fleet_hold(struct limits *limits, int s)
+{
+    const struct series *series = fleet_series(limits->fleet, s);
+    double slack = fmax(limits->factor * series->levels.deviation, floor_excess(limits, series));
+    for (int h = 0; h < limits->hosts; h++)
+        limit_take(limits, s, h, series->levels.median + slack, YARDSTICK_FLEET);
+}
+
+/* Holds a series against a value that its hosts should reach. Where the fleet itself does not, it
+ * is noted, and no host is accused; nor is one unless the fleet reaches `fleet_least`. */
+static void value_hold(struct limits *limits, int s, enum yardstick yardstick, double value,
+                       double fleet_least)
+{
+    const struct series *series = fleet_series(limits->fleet, s);
+    double median = median_value(limits, s);
+    if (value <= 0 || series->levels.count == 0)
+        return;
+    if (worse_by(series->metric, median, value) > 0)
+        note_add(limits, yardstick, s, value);
+    else if (worse_by(series->metric, median, fleet_least) <= 0)
+        for (int h = 0; h < limits->hosts; h++)
+            limit_take(limits, s, h, worse_by(series->metric, value, series->reference), yardstick);
+}
+
+/* The excess that a value of the earlier run has among those of today. */
+static double earlier_excess(const struct limits *limits, int s, double value)
+{
+    const struct series *series = fleet_series(limits->fleet, s);
+    return worse_by(series->metric, value, series->reference);
+}
+
+static double earlier_level(const struct limits *limits, int s, int host)
+{
+    double level = fleet_level(limits->earlier, s, host);
+    return isfinite(level) ? earlier_excess(limits, s, fleet_value(limits->earlier, s, level))
+                           : NAN;
+}
+
+/* What a host may lose since an earlier run, excess: no less than it may differ from the fleet by. */
+static double earlier_floor(const struct limits *limits, enum metric metric)
+{
+    const struct yardsticks *yardsticks = &limits->yardsticks;
+    double share = fmax(yardsticks->earlier_floor, yardsticks->floor[metric]);
+    return metric == METRIC_LATENCY ? log1p(share) : -log1p(-share);
+}
+
+/*
+ * Holds hosts against an earlier run. The fleet's change is the median of its hosts' changes; one
+ * beyond the floor is a note. A host is a suspect if it changed by more than the fleet and
+ *
+ *     max(factor * sqrt(2) * deviation, floor),
+ *
+ * since the difference of two levels has sqrt(2) times the deviation of one: that of their noise,
+ * since how hosts differ is the same in both.
+ */
+static void earlier_hold(struct limits *limits, int s)
+{
+    const struct series *series = fleet_series(limits->fleet, s);
+    double floor = earlier_floor(limits, series->metric);
+    size_t count = 0;
+    for (int h = 0; h < limits->hosts; h++) {
+        double change = fleet_level(limits->fleet, s, h) - earlier_level(limits, s, h);
+        if (isfinite(change))
+            limits->scratch[count++] = change;
+    }
+    if (count == 0)
+        return;
+    double change = median_of(limits->scratch, count);
+    limits->changed[s] = change;
+    if (change > floor)
+        note_add(limits, YARDSTICK_EARLIER, s,
+                 fleet_value(limits->fleet, s, series->levels.median - change + floor));
+    double slack = fmax(limits->factor * sqrt(2) * series->noise, floor);
+    for (int h = 0; h < limits->hosts; h++) {
+        double then = earlier_level(limits, s, h);
+        if (isfinite(then))
+            limit_take(limits, s, h, then + change + slack, YARDSTICK_EARLIER);
+    }
+}
+
+/* A rail that is slower than the other rails on all hosts: a note. */
+static void rails_hold(struct limits *limits, int s)
+{
+    const struct series *series = fleet_series(limits->fleet, s);
+    size_t others = 0;
+    for (int r = 0; r < limits->rails; r++) {
+        int other = fleet_find(limits->fleet, series->metric, r, series->direction);
+        if (other != s && fleet_series(limits->fleet, other)->levels.count > 0)
+            limits->scratch[others++] = median_value(limits, other);
+    }
+    if (others == 0 || series->levels.count == 0)
+        return;
+    double median = median_of(limits->scratch, others);
+    double threshold =
+        median * (series->metric == METRIC_LATENCY ? 1 + RAILS_FLOOR : 1 - RAILS_FLOOR);
+    if (worse_by(series->metric, median_value(limits, s), threshold) > 0)
+        note_add(limits, YARDSTICK_RAILS, s, threshold);
+}
+
+static void cells_hold(struct limits *limits)
+{
+    const struct yardsticks *yardsticks = &limits->yardsticks;
+    for (int s = 0; s < limits->series_count; s++) {
+        const struct series *series = fleet_series(limits->fleet, s);
+        fleet_hold(limits, s);
+        double rate = yardsticks->rates && series->metric == METRIC_ALONE
+                          ? yardsticks->rates[series->rail]
+                          : 0;
+        value_hold(limits, s, YARDSTICK_RATE, RATE_LEAST * rate, RATE_FLEET * rate);
+        double asked = yardsticks->asked[series->metric];
+        value_hold(limits, s, YARDSTICK_PROFILE, asked, asked);
+        if (limits->earlier)
+            earlier_hold(limits, s);
+        rails_hold(limits, s);
+    }
+}
+
+/* Is it a value between two hosts that are within their limits? */
+static bool is_healthy(const struct limits *limits, const struct reading *r)
+{
+    const struct fleet *fleet = limits->fleet;
+    return fleet_has(fleet, r) && reading_outcome(r) == READING_VALUE &&
+           !limits_exceeds(limits, fleet_from(fleet, r), r->from) &&
+           !limits_exceeds(limits, fleet_to(fleet, r), r->to);
+}
+
+/* The noise of single readings, without those of suspects, and the limit that follows. A reading is
+ * in the series of its sender. */
+static void readings_hold(struct limits *limits, const struct reading *readings, size_t count)
+{
+    for (int s = 0; s < limits->series_count; s += DIRECTIONS) {
+        const struct series *series = fleet_series(limits->fleet, s);
+        size_t size = 0;
+        for (size_t i = 0; i < count; i++)
+            if (is_healthy(limits, &readings[i]) && fleet_from(limits->fleet, &readings[i]) == s)
+                limits->scratch[size++] = fleet_excess(limits->fleet, &readings[i]);
+        limits->deviation[s] = spread_of(limits->scratch, size).deviation;
+        double slack =
+            fmax(limits->reading_factor * limits->deviation[s], floor_excess(limits, series));
+        double wider = fmax(limits->factor * series->levels.deviation, slack);
+        limits->reading[s] = series->levels.median + wider;
+    }
+}
+
+static void beyond_count(struct limits *limits, const struct reading *readings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!is_healthy(limits, r))
+            continue;
+        double excess = fleet_excess(limits->fleet, r);
+        limits->healthy++;
+        limits->beyond +=
+            excess > limits_cell(limits, fleet_from(limits->fleet, r), r->from).excess;
+        limits->beyond_reading += excess > limits_reading(limits, r).excess;
+    }
+}
+
+/* By metric, rail, sender and receiver. */
+static int compare_readings(const void *a, const void *b)
+{
+    const struct reading *left = a, *right = b;
+    if (left->metric != right->metric)
+        return left->metric < right->metric ? -1 : 1;
+    if (left->rail != right->rail)
+        return left->rail < right->rail ? -1 : 1;
+    if (left->from != right->from)
+        return left->from < right->from ? -1 : 1;
+    return (left->to > right->to) - (left->to < right->to);
+}
+
+/* Takes the strictest of the fleet, the profile and the earlier reading of the same pair. */
+struct excess_limit limits_reading(const struct limits *limits, const struct reading *reading)
+{
+    int s = fleet_from(limits->fleet, reading);
+    struct excess_limit limit = {.excess = limits->reading[s], .yardstick = YARDSTICK_FLEET};
+    const struct reading *then = limits->earlier ? bsearch(reading, limits->earlier_readings,
+                                                           limits->yardsticks.earlier_count,
+                                                           sizeof *reading, compare_readings)
+                                                 : NULL;
+    if (then && reading_outcome(then) == READING_VALUE) {
+        double slack = fmax(limits->reading_factor * sqrt(2) * limits->deviation[s],
+                            earlier_floor(limits, then->metric));
+        double excess = fleet_excess(limits->fleet, then) + limits->changed[s] + slack;
+        if (excess < limit.excess)
+            limit = (struct excess_limit){.excess = excess, .yardstick = YARDSTICK_EARLIER};
+    }
+    return limit;
+}
+
+static bool earlier_take(struct limits *limits)
+{
+    const struct yardsticks *yardsticks = &limits->yardsticks;
+    if (!yardsticks->earlier)
+        return true;
+    size_t count = yardsticks->earlier_count;
+    limits->earlier = fleet_create(fleet_shape(limits->fleet), yardsticks->earlier, count);
+    limits->earlier_readings = calloc(count + 1, sizeof *limits->earlier_readings);
+    if (!limits->earlier || !limits->earlier_readings)
+        return false;
+    memcpy(limits->earlier_readings, yardsticks->earlier, count * sizeof *yardsticks->earlier);
+    qsort(limits->earlier_readings, count, sizeof *limits->earlier_readings, compare_readings);
+    return true;
+}
+
+static bool limits_allocate(struct limits *limits, size_t readings)
+{
+    size_t series = (size_t)limits->series_count, cells = series * (size_t)limits->hosts;
+    size_t scratch = readings + (size_t)limits->hosts + (size_t)limits->rails;
+    limits->cell = calloc(cells, sizeof *limits->cell);
+    limits->reading = calloc(series, sizeof *limits->reading);
+    limits->deviation = calloc(series, sizeof *limits->deviation);
+    limits->changed = calloc(series, sizeof *limits->changed);
+    limits->scratch = calloc(scratch, sizeof *limits->scratch);
+    limits->notes = calloc(series * NOTES_MOST, sizeof *limits->notes);
+    for (size_t c = 0; limits->cell && c < cells; c++)
+        limits->cell[c].excess = INFINITY;
+    return limits->cell && limits->reading && limits->deviation && limits->changed &&
+           limits->scratch && limits->notes;
+}
+
+struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
+                             const struct reading *readings, size_t count)
+{
+    struct limits *limits = calloc(1, sizeof *limits);
+    if (!limits)
+        return NULL;
+    const struct fleet_config *shape = fleet_shape(fleet);
+    *limits = (struct limits){.fleet = fleet,
+                              .yardsticks = *yardsticks,
+                              .hosts = shape->hosts,
+                              .rails = shape->rails,
+                              .series_count = fleet_series_count(fleet)};
+    if (!limits_allocate(limits, count) || !earlier_take(limits)) {
+        limits_free(limits);
+        return NULL;
+    }
+    size_t cells = 0, judged = 0;
+    for (int s = 0; s < limits->series_count; s++)
+        for (int h = 0; h < limits->hosts; h++)
+            cells += !isnan(fleet_level(fleet, s, h));
+    for (size_t i = 0; i < count; i++)
+        judged += fleet_has(fleet, &readings[i]);
+    limits->factor = spread_factor((double)cells, LEVEL_ALARMS);
+    limits->reading_factor =
+        spread_factor((double)judged, fmax(1, (double)limits->hosts / READING_ALARMS));
+    cells_hold(limits);
+    readings_hold(limits, readings, count);
+    beyond_count(limits, readings, count);
+    return limits;
+}
+
+void limits_free(struct limits *limits)
+{
+    if (!limits)
+        return;
+    free(limits->cell);
+    free(limits->reading);
+    free(limits->deviation);
+    free(limits->changed);
+    free(limits->scratch);
+    free(limits->notes);
+    fleet_free(limits->earlier);
+    free(limits->earlier_readings);
+    free(limits);
+}

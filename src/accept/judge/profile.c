@@ -1,0 +1,154 @@
+/*
+ * profile.c - what hosts are expected to have.
+ */
+#include "accept/judge/profile.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/size.h"
+
+const char *const profile_operator_names[PROFILE_OPERATORS] = {"=", "!=", ">=", "<="};
+
+static const char *blanks_skip(const char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    return text;
+}
+
+static bool operator_read(const char **text, enum profile_operator *operator)
+{
+    for (int i = 0; i < PROFILE_OPERATORS; i++) {
+        size_t length = strlen(profile_operator_names[i]);
+        if (strncmp(*text, profile_operator_names[i], length) != 0)
+            continue;
+        *operator=(enum profile_operator) i;
+        *text += length;
+        return true;
+    }
+    return false;
+}
+
+enum status profile_line_read(const char *text, const char *file, int number,
+                              struct profile_line *line)
+{
+    *line = (struct profile_line){.file = file, .number = number};
+    const char *at = blanks_skip(text);
+    if (!*at || *at == '#')
+        return STATUS_OK;
+    size_t length = strcspn(at, " \t=!<>");
+    if (length == 0 || length >= sizeof line->key)
+        return fail(STATUS_USAGE, "%s:%d: '%.60s' does not begin with a key: write KEY = VALUE",
+                    file, number, at);
+    memcpy(line->key, at, length);
+    at = blanks_skip(at + length);
+    if (!operator_read(&at, &line->operator))
+        return fail(STATUS_USAGE, "%s:%d: %s has no operator: write =, !=, >= or <= behind it",
+                    file, number, line->key);
+    at = blanks_skip(at);
+    size_t size = strlen(at);
+    while (size > 0 && isspace((unsigned char)at[size - 1]))
+        size--;
+    if (size == 0 || size >= sizeof line->value)
+        return fail(STATUS_USAGE, "%s:%d: %s has %s", file, number, line->key,
+                    size == 0 ? "no value" : "a value that is too long");
+    memcpy(line->value, at, size);
+    return STATUS_OK;
+}
+
+/* What may stand behind a number, as people write it; the first is the sentence's. */
+static const char *const unit_words[VALUE_UNITS][3] = {
+    [VALUE_COUNT] = {"", NULL, NULL},          [VALUE_BYTES] = {"bytes (64G)", NULL, NULL},
+    [VALUE_GBITS] = {"Gb/s", "Gbit/s", NULL},  [VALUE_MHZ] = {"MHz", NULL, NULL},
+    [VALUE_WATTS] = {"W", NULL, NULL},         [VALUE_TRANSFERS] = {"GT/s", NULL, NULL},
+    [VALUE_LANES] = {"lanes (x16)", "", NULL}, [VALUE_MICROSECONDS] = {"us", NULL, NULL},
+    [VALUE_GBYTES] = {"GB/s", NULL, NULL},     [VALUE_STEPS] = {"million steps/s", NULL, NULL},
+};
+
+static enum status unit_fail(const struct profile_line *line, enum value_unit unit)
+{
+    const char *word = unit_words[unit][0];
+    return fail(STATUS_USAGE, "%s:%d: %s is %s%s, not '%s'", line->file, line->number, line->key,
+                word[0] ? "given in " : "a number", word, line->value);
+}
+
+static bool is_unit(const char *text, enum value_unit unit)
+{
+    bool is = false;
+    for (int i = 0; i < 3 && unit_words[unit][i]; i++)
+        is |= strcmp(text, unit_words[unit][i]) == 0;
+    return is || (!*text && unit != VALUE_BYTES);
+}
+
+/* "1.9T", "64 GiB". It need not be a whole number of bytes, since hosts are held against it. */
+static bool size_number(const char *value, double *number)
+{
+    char text[VALUE_TEXT_MOST + 1], *end;
+    size_t unit = 0;
+    *number = isdigit((unsigned char)*value) ? strtod(value, &end) : -1;
+    if (*number >= 0)
+        snprintf(text, sizeof text, "1%s", blanks_skip(end));
+    bool read = *number >= 0 && isfinite(*number) && !size_parse(text, &unit);
+    *number *= (double)unit;
+    return read;
+}
+
+enum status profile_number(const struct profile_line *line, enum value_unit unit, double *number)
+{
+    const char *value = line->value;
+    char *end = NULL;
+    if (strcmp(value, "unlimited") == 0 && (unit == VALUE_BYTES || unit == VALUE_COUNT)) {
+        *number = INFINITY;
+        return STATUS_OK;
+    }
+    if (unit == VALUE_BYTES)
+        return size_number(value, number) ? STATUS_OK : unit_fail(line, unit);
+    value += unit == VALUE_LANES && *value == 'x';
+    *number = isdigit((unsigned char)*value) ? strtod(value, &end) : -1;
+    bool is_number = *number >= 0 && isfinite(*number) && is_unit(blanks_skip(end), unit);
+    return is_number ? STATUS_OK : unit_fail(line, unit);
+}
+
+bool profile_is_fact(const struct profile_line *line)
+{
+    return fact_rule_named(line->key) != NULL;
+}
+
+enum status expected_fact_read(const struct profile_line *line, struct expected_fact *expectation)
+{
+    *expectation = (struct expected_fact){.line = *line, .rule = fact_rule_named(line->key)};
+    if (!expectation->rule)
+        return fail(STATUS_USAGE,
+                    "%s:%d: %s is no key of a profile: see cctest(1) for those there "
+                    "are",
+                    line->file, line->number, line->key);
+    if (expectation->rule->unit != VALUE_TEXT)
+        return profile_number(line, expectation->rule->unit, &expectation->number);
+    if (line->operator!= PROFILE_EQUAL && line->operator!= PROFILE_NOT_EQUAL)
+        return fail(STATUS_USAGE, "%s:%d: %s is a text: write = or != behind it", line->file,
+                    line->number, line->key);
+    return STATUS_OK;
+}
+
+bool expected_fact_is_met(const struct expected_fact *expectation,
+                          const struct inventory_fact *fact)
+{
+    bool is_text = expectation->rule->unit == VALUE_TEXT;
+    double number = fact->number, expected = expectation->number;
+    bool equal = is_text ? strcmp(fact->text, expectation->line.value) == 0 : number == expected;
+    switch (expectation->line.operator) {
+    case PROFILE_EQUAL:
+        return equal;
+    case PROFILE_NOT_EQUAL:
+        return !equal;
+    case PROFILE_LEAST:
+        return number >= expected;
+    default:
+        return number <= expected;
+    }
+}

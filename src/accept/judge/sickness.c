@@ -1,0 +1,431 @@
+/*
+ * sickness.c - from suspects to places.
+ */
+#include "accept/judge/sickness.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Suspects of one complaint are merged. */
+enum complaint { COMPLAINT_FAILURE, COMPLAINT_BANDWIDTH, COMPLAINT_LATENCY, COMPLAINTS };
+
+/* Suspects that become one sickness, or one for each rail. */
+struct merging {
+    const struct fleet *fleet;
+    const struct suspicion *suspicion;
+    struct sicknesses *found;
+    int room;       /* of `found` */
+    int host, peer; /* peer -1: of the host itself */
+    enum complaint complaint;
+    const struct suspect **of; /* room for all suspects */
+    int count;
+    bool confirmed;
+    bool ended_early;
+    bool out_of_memory;
+};
+
+static enum complaint complaint_of(const struct merging *m, const struct suspect *suspect)
+{
+    if (suspect->outcome != READING_VALUE)
+        return COMPLAINT_FAILURE;
+    return fleet_series(m->fleet, suspect->series)->metric == METRIC_LATENCY ? COMPLAINT_LATENCY
+                                                                             : COMPLAINT_BANDWIDTH;
+}
+
+static const struct series *series_of(const struct merging *m, const struct suspect *suspect)
+{
+    return fleet_series(m->fleet, suspect->series);
+}
+
+static void gather_from(struct merging *m, int host, int peer, enum suspect_state state)
+{
+    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->of[i].next) {
+        const struct suspect *suspect = &m->suspicion->of[i];
+        if (suspect->peer == peer && suspect->state == state &&
+            complaint_of(m, suspect) == m->complaint)
+            m->of[m->count++] = suspect;
+    }
+}
+
+/* Gathers what is confirmed; else what is open. Bandwidths that are slow alone leave out those of
+ * both directions at once. */
+static void gather(struct merging *m)
+{
+    m->count = 0;
+    for (int s = 0; s < 2 && m->count == 0; s++) {
+        m->confirmed = s == 0;
+        enum suspect_state state = m->confirmed ? SUSPECT_CONFIRMED : SUSPECT_OPEN;
+        gather_from(m, m->host, m->peer, state);
+        if (m->peer >= 0)
+            gather_from(m, m->peer, m->host, state);
+    }
+    bool alone = false;
+    for (int i = 0; i < m->count; i++)
+        alone = alone || series_of(m, m->of[i])->metric == METRIC_ALONE;
+    int kept = 0;
+    for (int i = 0; i < m->count; i++)
+        if (!alone || m->complaint != COMPLAINT_BANDWIDTH ||
+            series_of(m, m->of[i])->metric == METRIC_ALONE)
+            m->of[kept++] = m->of[i];
+    m->count = kept;
+}
+
+/* How far a suspect is above the fleet, excess. */
+static double height_of(const struct merging *m, const struct suspect *suspect)
+{
+    return suspect->excess - series_of(m, suspect)->levels.median;
+}
+
+static const struct suspect *worst_of(const struct merging *m, uint64_t rails)
+{
+    const struct suspect *worst = NULL;
+    for (int i = 0; i < m->count; i++) {
+        const struct suspect *suspect = m->of[i];
+        if (!(rails >> series_of(m, suspect)->rail & 1))
+            continue;
+        if (!worst || suspect->outcome > worst->outcome ||
+            (suspect->outcome == worst->outcome && height_of(m, suspect) > height_of(m, worst)))
+            worst = suspect;
+    }
+    return worst;
+}
+
+/* Is a suspect slow in the middle of its readings? Else it is so now and then. */
+static bool is_steady(const struct merging *m, const struct suspect *suspect)
+{
+    return suspect->peer < 0 &&
+           limits_exceeds(m->suspicion->limits, suspect->series, suspect->host);
+}
+
+/* Is a cell of the host good, beside a sickness of it? Where the sickness shows now and then, the
+ * level is good, and so each reading must be. */
+static bool is_good_cell(const struct merging *m, const struct suspect *worst, enum metric metric,
+                         int rail, enum direction direction)
+{
+    int series = fleet_find(m->fleet, metric, rail, direction);
+    double level = fleet_level(m->fleet, series, m->host);
+    double median = fleet_series(m->fleet, series)->levels.median;
+    double limit = limits_cell(m->suspicion->limits, series, m->host).excess - median;
+    if (m->complaint == COMPLAINT_FAILURE)
+        return isfinite(level);
+    bool steady = is_steady(m, worst);
+    double excess = steady ? level : fleet_worst(m->fleet, series, m->host);
+    double most = steady ? fmin(limit, height_of(m, worst)) : height_of(m, worst);
+    return excess - median <= most / 2; /* false of a NAN */
+}
+
+/* Likewise in a metric; what shows now and then is looked for in both metrics of bandwidth. */
+static bool is_good_beside(const struct merging *m, const struct suspect *worst, enum metric metric,
+                           int rail, enum direction direction)
+{
+    bool steady = is_steady(m, worst);
+    if (metric == METRIC_LATENCY || steady)
+        return is_good_cell(m, worst, metric, rail, direction);
+    return is_good_cell(m, worst, METRIC_ALONE, rail, direction) &&
+           is_good_cell(m, worst, METRIC_BOTH, rail, direction);
+}
+
+static uint64_t rails_of(const struct merging *m)
+{
+    uint64_t rails = 0;
+    for (int i = 0; i < m->count; i++)
+        rails |= UINT64_C(1) << series_of(m, m->of[i])->rail;
+    return rails;
+}
+
+/* Have all rails the sickness? A host that fails on more than one fails on any. */
+static bool has_all_rails(const struct merging *m)
+{
+    uint64_t sick = rails_of(m);
+    const struct suspect *worst = worst_of(m, sick);
+    const struct series *series = series_of(m, worst);
+    if (m->complaint == COMPLAINT_FAILURE && (sick & (sick - 1)) != 0)
+        return true;
+    for (int r = 0; r < fleet_shape(m->fleet)->rails; r++)
+        if (!(sick >> r & 1) &&
+            (m->peer >= 0 || is_good_beside(m, worst, series->metric, r, series->direction)))
+            return false;
+    return true;
+}
+
+/* The direction of the host that the suspects of some rails share. */
+static enum direction direction_of(const struct merging *m, uint64_t rails)
+{
+    const struct suspect *worst = worst_of(m, rails);
+    const struct series *series = series_of(m, worst);
+    if (m->complaint == COMPLAINT_LATENCY || series->metric == METRIC_LATENCY ||
+        (m->complaint == COMPLAINT_FAILURE && worst->outcome != READING_WRONG))
+        return DIRECTION_ANY;
+    bool sick[DIRECTIONS] = {false};
+    for (int i = 0; i < m->count; i++) {
+        const struct series *s = series_of(m, m->of[i]);
+        bool forth = m->of[i]->host == m->host; /* of a link: it sends */
+        if (rails >> s->rail & 1)
+            sick[forth ? s->direction : 1 - s->direction] = true;
+    }
+    for (int d = 0; d < DIRECTIONS && m->peer < 0; d++)
+        for (int r = 0; r < fleet_shape(m->fleet)->rails; r++)
+            if ((rails >> r & 1) && !is_good_beside(m, worst, series->metric, r, (enum direction)d))
+                sick[d] = true;
+    return sick[DIRECTION_SEND] == sick[DIRECTION_RECEIVE] ? DIRECTION_ANY
+           : sick[DIRECTION_SEND]                          ? DIRECTION_SEND
+                                                           : DIRECTION_RECEIVE;
+}
+
+/* Is it slow only where both directions are in use? Of a link: no reading of one direction was. */
+static bool is_duplex(const struct merging *m, const struct suspect *worst, const struct spot *spot,
+                      uint64_t rails)
+{
+    if (series_of(m, worst)->metric != METRIC_BOTH || spot->direction != DIRECTION_ANY)
+        return false;
+    for (int r = 0; r < fleet_shape(m->fleet)->rails && m->peer < 0; r++)
+        if ((rails >> r & 1) && (!is_good_beside(m, worst, METRIC_ALONE, r, DIRECTION_SEND) ||
+                                 !is_good_beside(m, worst, METRIC_ALONE, r, DIRECTION_RECEIVE)))
+            return false;
+    return true;
+}
+
+static enum sickness_kind kind_of(const struct merging *m, const struct suspect *worst,
+                                  const struct spot *spot, uint64_t rails)
+{
+    static const enum sickness_kind failed[] = {[READING_ERROR] = SICKNESS_ERROR,
+                                                [READING_LATE] = SICKNESS_LATE,
+                                                [READING_LOST] = SICKNESS_LOST,
+                                                [READING_WRONG] = SICKNESS_WRONG};
+    if (m->complaint == COMPLAINT_FAILURE)
+        return failed[worst->outcome];
+    if (m->complaint == COMPLAINT_LATENCY)
+        return SICKNESS_LATENCY;
+    return is_duplex(m, worst, spot, rails) ? SICKNESS_DUPLEX : SICKNESS_SLOW;
+}
+
+/* The value of an excess, of a link beside those at its distance. */
+static double value_of(const struct merging *m, const struct suspect *suspect, double excess)
+{
+    return suspect->peer < 0
+               ? fleet_value(m->fleet, suspect->series, excess)
+               : fleet_link_value(m->fleet, suspect->series, suspect->host, suspect->peer, excess);
+}
+
+static struct reason reason_of(const struct merging *m, const struct suspect *worst)
+{
+    const struct series *series = series_of(m, worst);
+    struct reason reason = {.metric = series->metric, .yardstick = worst->limit.yardstick};
+    if (worst->outcome != READING_VALUE || !isfinite(worst->excess))
+        return reason;
+    double deviation = worst->peer < 0 ? series->levels.deviation
+                                       : limits_deviation(m->suspicion->limits, worst->series);
+    reason.value = value_of(m, worst, worst->excess);
+    reason.median = value_of(m, worst, series->levels.median);
+    reason.deviation = deviation * reason.median;
+    reason.threshold = value_of(m, worst, worst->limit.excess);
+    return reason;
+}
+
+/* Its place if the direction is one alone is that of the host that it names: a link's sender. */
+static struct spot spot_turned(struct spot spot)
+{
+    if (spot.kind == SPOT_HOST || spot.direction != DIRECTION_RECEIVE)
+        return spot;
+    int host = spot.host;
+    spot.host = spot.peer;
+    spot.peer = host;
+    spot.direction = DIRECTION_SEND;
+    return spot;
+}
+
+static void sickness_add(struct merging *m, enum spot_kind where, uint64_t rails, bool all_rails)
+{
+    if (m->found->count == m->room) {
+        int room = m->room * 2 + 16;
+        struct sickness *of = realloc(m->found->of, (size_t)room * sizeof *of);
+        if (!of) {
+            m->out_of_memory = true;
+            return;
+        }
+        m->found->of = of;
+        m->room = room;
+    }
+    const struct suspect *worst = worst_of(m, rails);
+    struct spot spot = {.kind = where,
+                        .host = m->host,
+                        .peer = m->peer,
+                        .rail = all_rails ? -1 : series_of(m, worst)->rail,
+                        .direction = direction_of(m, rails)};
+    struct sickness *sickness = &m->found->of[m->found->count++];
+    *sickness = (struct sickness){.kind = kind_of(m, worst, &spot, rails),
+                                  .spot = spot_turned(spot),
+                                  .reason = reason_of(m, worst),
+                                  .confirmed = m->confirmed,
+                                  .ended_early = m->ended_early,
+                                  .tries = worst->tries,
+                                  .hits = worst->hits,
+                                  .witness_count = worst->witness_count};
+    for (int w = 0; w < worst->witness_count; w++)
+        sickness->witnesses[w] = worst->witnesses[w];
+    enum health health = where == SPOT_HOST && m->confirmed ? HEALTH_BAD : HEALTH_SUSPECT;
+    enum health *host = &m->found->health[m->host];
+    *host = *host < health ? health : *host;
+    if (m->peer >= 0 && m->found->health[m->peer] < health)
+        m->found->health[m->peer] = health;
+}
+
+/* One sickness of all rails, or one for each. */
+static void sickness_add_rails(struct merging *m, enum spot_kind where)
+{
+    uint64_t rails = rails_of(m);
+    if (fleet_shape(m->fleet)->rails == 1 || has_all_rails(m)) {
+        sickness_add(m, where, rails, true);
+        return;
+    }
+    for (int r = 0; r < fleet_shape(m->fleet)->rails; r++)
+        if (rails >> r & 1)
+            sickness_add(m, where, UINT64_C(1) << r, false);
+}
+
+/* Does a failure of the host stand for a link's, too? Then the link's is told. */
+static bool is_told_with_a_link(const struct merging *m)
+{
+    if (m->complaint != COMPLAINT_FAILURE || m->confirmed)
+        return false;
+    for (int i = 0; i < m->suspicion->count; i++) {
+        const struct suspect *s = &m->suspicion->of[i];
+        if (s->peer >= 0 && s->outcome != READING_VALUE &&
+            (s->host == m->host || s->peer == m->host))
+            return true;
+    }
+    return false;
+}
+
+static void host_merge(struct merging *m)
+{
+    bool two = fleet_shape(m->fleet)->hosts == 2;
+    m->peer = -1;
+    gather(m);
+    if (m->count == 0 || is_told_with_a_link(m))
+        return;
+    if (two && m->host == 1 && m->found->count > 0)
+        return; /* told with host 0 */
+    if (two) {
+        m->peer = 1 - m->host;
+        sickness_add(m, SPOT_EITHER, rails_of(m), fleet_shape(m->fleet)->rails == 1);
+    } else
+        sickness_add_rails(m, SPOT_HOST);
+}
+
+/* The end's suspect for a link's failure, if there is one with this state. */
+static bool end_is(const struct merging *m, int host, enum suspect_state state)
+{
+    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->of[i].next) {
+        const struct suspect *s = &m->suspicion->of[i];
+        if (s->peer < 0 && s->state == state && complaint_of(m, s) == m->complaint)
+            return true;
+    }
+    return false;
+}
+
+/* A failure that was seen once, and not again with anybody, stays one of all three. */
+static void gather_passing_failure(struct merging *m)
+{
+    if (m->count > 0 || m->complaint != COMPLAINT_FAILURE)
+        return;
+    m->confirmed = false;
+    gather_from(m, m->host, m->peer, SUSPECT_CLEARED);
+    gather_from(m, m->peer, m->host, SUSPECT_CLEARED);
+}
+
+static void link_merge(struct merging *m)
+{
+    if (end_is(m, m->host, SUSPECT_CONFIRMED) || end_is(m, m->peer, SUSPECT_CONFIRMED))
+        return; /* it explains the link */
+    gather(m);
+    gather_passing_failure(m);
+    if (m->count == 0)
+        return;
+    if (!m->confirmed && m->complaint != COMPLAINT_FAILURE) {
+        m->found->untried++;
+        return;
+    }
+    bool open = end_is(m, m->host, SUSPECT_OPEN) || end_is(m, m->peer, SUSPECT_OPEN);
+    sickness_add_rails(m, m->confirmed && !open ? SPOT_LINK : SPOT_EITHER);
+}
+
+/* Merges each link once: at the first of its suspects. */
+static bool is_first_of_link(const struct suspicion *suspicion, int at)
+{
+    const struct suspect *link = &suspicion->of[at];
+    for (int end = 0; end < 2; end++) {
+        int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
+        for (int i = suspicion->first[from]; i >= 0; i = suspicion->of[i].next)
+            if (suspicion->of[i].peer == to && i < at)
+                return false;
+    }
+    return true;
+}
+
+static void merge_all(struct merging *m)
+{
+    int hosts = fleet_shape(m->fleet)->hosts;
+    for (int c = 0; c < COMPLAINTS; c++) {
+        m->complaint = (enum complaint)c;
+        for (m->host = 0; m->host < hosts; m->host++)
+            if (m->suspicion->first[m->host] >= 0)
+                host_merge(m);
+        for (int i = 0; i < m->suspicion->count; i++) {
+            const struct suspect *link = &m->suspicion->of[i];
+            m->host = link->host < link->peer ? link->host : link->peer;
+            m->peer = link->host < link->peer ? link->peer : link->host;
+            if (link->peer >= 0 && is_first_of_link(m->suspicion, i))
+                link_merge(m);
+        }
+    }
+}
+
+static int compare_sicknesses(const void *a, const void *b)
+{
+    const struct sickness *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind > right->kind ? -1 : 1;
+    if (left->spot.host != right->spot.host)
+        return left->spot.host < right->spot.host ? -1 : 1;
+    return (left->spot.rail > right->spot.rail) - (left->spot.rail < right->spot.rail);
+}
+
+struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isolation *isolation)
+{
+    const struct suspicion *suspicion = isolation_suspicion(isolation);
+    struct sicknesses *found = calloc(1, sizeof *found);
+    struct merging m = {.fleet = fleet,
+                        .suspicion = suspicion,
+                        .found = found,
+                        .ended_early = !isolation_is_done(isolation),
+                        .of = calloc((size_t)suspicion->count + 1, sizeof *m.of)};
+    if (found)
+        found->health = calloc((size_t)fleet_shape(fleet)->hosts, sizeof *found->health);
+    if (!found || !found->health || !m.of) {
+        free(m.of);
+        sicknesses_free(found);
+        return NULL;
+    }
+    merge_all(&m);
+    free(m.of);
+    for (int i = 0; i < suspicion->count; i++)
+        found->passing +=
+            suspicion->of[i].state == SUSPECT_CLEARED && suspicion->of[i].outcome == READING_VALUE;
+    if (m.out_of_memory) {
+        sicknesses_free(found);
+        return NULL;
+    }
+    if (found->count > 0)
+        qsort(found->of, (size_t)found->count, sizeof *found->of, compare_sicknesses);
+    return found;
+}
+
+void sicknesses_free(struct sicknesses *sicknesses)
+{
+    if (!sicknesses)
+        return;
+    free(sicknesses->of);
+    free(sicknesses->health);
+    free(sicknesses);
+}

@@ -1,0 +1,209 @@
+/*
+ * sickness_text.c - sentences about sicknesses.
+ */
+#include "accept/judge/sickness_text.h"
+
+#define WITNESSES_NAMED 3
+
+const char *metric_unit(enum metric metric)
+{
+    return metric == METRIC_LATENCY ? "us" : "GB/s";
+}
+
+static void put_rail(int rail, const struct fleet_names *names, struct text *text)
+{
+    if (names->rails)
+        text_add(text, "%s", names->rails[rail]);
+    else
+        text_add(text, "rail %d", rail);
+}
+
+/* Does the sentence about a host begin with what it does? */
+static bool is_deed(const struct sickness *s)
+{
+    return s->kind == SICKNESS_SLOW || s->kind == SICKNESS_DUPLEX || s->kind == SICKNESS_WRONG;
+}
+
+/* "n17: ", "n17: mlx5_2 ", "n17: mlx5_2: ", "link n3-n9 on mlx5_2: " */
+static void put_spot(const struct sickness *s, const struct fleet_names *names, struct text *text)
+{
+    const struct spot *spot = &s->spot;
+    if (spot->kind == SPOT_HOST)
+        text_add(text, "%s", names->hosts[spot->host]);
+    else if (spot->kind == SPOT_LINK)
+        text_add(text, "link %s-%s", names->hosts[spot->host], names->hosts[spot->peer]);
+    else
+        text_add(text, "%s, %s or the link between them", names->hosts[spot->host],
+                 names->hosts[spot->peer]);
+    if (spot->rail >= 0) {
+        text_add(text, spot->kind == SPOT_HOST ? ": " : " on ");
+        put_rail(spot->rail, names, text);
+    }
+    text_add(text, spot->rail >= 0 && spot->kind == SPOT_HOST && is_deed(s) ? " " : ": ");
+}
+
+const char *const threshold_words[YARDSTICKS] = {
+    [YARDSTICK_FLEET] = "threshold",
+    [YARDSTICK_RATE] = "threshold by the link's rate",
+    [YARDSTICK_EARLIER] = "threshold by the earlier run",
+    [YARDSTICK_PROFILE] = "threshold by the profile",
+    [YARDSTICK_FAILURE] = "threshold",
+    [YARDSTICK_RAILS] = "threshold by the other rails",
+};
+
+static void put_reason(const struct reason *reason, struct text *text)
+{
+    text_add(text, "%.3g %s, the fleet's median is %.3g (spread %.2g, ", reason->value,
+             metric_unit(reason->metric), reason->median, reason->deviation);
+    text_add(text, "%s %.3g)", threshold_words[reason->yardstick], reason->threshold);
+}
+
+static void put_slow(const struct sickness *s, const struct fleet_names *names, struct text *text)
+{
+    const struct spot *spot = &s->spot;
+    static const char *const host[] = {[DIRECTION_SEND] = "sends",
+                                       [DIRECTION_RECEIVE] = "receives",
+                                       [DIRECTION_ANY] = "sends and receives"};
+    static const char *const meanwhile[] = {[DIRECTION_SEND] = " while it receives",
+                                            [DIRECTION_RECEIVE] = " while it sends",
+                                            [DIRECTION_ANY] = " at once"};
+    const char *both = s->reason.metric == METRIC_BOTH ? meanwhile[spot->direction] : "";
+    if (spot->kind == SPOT_HOST)
+        text_add(text, "%s%s at ", host[spot->direction], both);
+    else if (spot->direction == DIRECTION_SEND)
+        text_add(text, "%s sends to %s%s at ", names->hosts[spot->host], names->hosts[spot->peer],
+                 both);
+    else
+        text_add(text, "each sends to the other%s at ",
+                 s->reason.metric == METRIC_BOTH ? " at the same time" : "");
+    put_reason(&s->reason, text);
+}
+
+static void put_failure(const struct sickness *s, const struct fleet_names *names,
+                        struct text *text)
+{
+    const struct spot *spot = &s->spot;
+    bool host = spot->kind == SPOT_HOST;
+    if (s->kind == SICKNESS_LOST)
+        text_add(text, "a worker was lost");
+    else if (s->kind == SICKNESS_LATE)
+        text_add(text, "a measurement did not end in its time");
+    else if (s->kind == SICKNESS_ERROR)
+        text_add(text, "a measurement failed");
+    else if (host)
+        text_add(text, "%s wrong data",
+                 spot->direction == DIRECTION_SEND      ? "sends"
+                 : spot->direction == DIRECTION_RECEIVE ? "receives"
+                                                        : "sends and receives");
+    else if (spot->direction == DIRECTION_SEND)
+        text_add(text, "%s receives wrong data from %s", names->hosts[spot->peer],
+                 names->hosts[spot->host]);
+    else
+        text_add(text, "wrong data");
+}
+
+static bool is_named_before(const struct sickness *s, int witness)
+{
+    for (int w = 0; w < witness; w++)
+        if (s->witnesses[w].partner == s->witnesses[witness].partner)
+            return true;
+    return false;
+}
+
+/* "n02", "n02 and n31", "n02, n31, n40 and others". */
+static void put_witnesses(const struct sickness *s, const struct fleet_names *names,
+                          struct text *text)
+{
+    int partners = 0, named = 0;
+    for (int w = 0; w < s->witness_count; w++)
+        partners += !is_named_before(s, w);
+    int most = partners <= WITNESSES_NAMED + 1 ? partners : WITNESSES_NAMED;
+    for (int w = 0; w < s->witness_count && named < most; w++) {
+        if (is_named_before(s, w))
+            continue;
+        const char *before = named == 0 ? "" : named == partners - 1 ? " and " : ", ";
+        text_add(text, "%s%s", before, names->hosts[s->witnesses[w].partner]);
+        named++;
+    }
+    if (partners > named)
+        text_add(text, " and others");
+}
+
+static void put_evidence(const struct sickness *s, const struct fleet_names *names,
+                         struct text *text)
+{
+    if (s->confirmed && s->spot.kind == SPOT_HOST && s->witness_count > 0) {
+        text_add(text, ": confirmed with ");
+        put_witnesses(s, names, text);
+    } else if (s->confirmed)
+        text_add(text, ": confirmed in %d of %d measurements", s->hits, s->tries);
+    else if (s->tries > 0)
+        text_add(text, ": seen again in %d of %d measurements", s->hits, s->tries);
+    else
+        text_add(text, s->ended_early ? ": not tried again"
+                                      : ": not confirmed, since no good partner is there");
+}
+
+void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
+                  struct text *text)
+{
+    put_spot(sickness, names, text);
+    if (sickness->kind >= SICKNESS_ERROR)
+        put_failure(sickness, names, text);
+    else if (sickness->kind == SICKNESS_LATENCY) {
+        text_add(text, "latency ");
+        put_reason(&sickness->reason, text);
+    } else
+        put_slow(sickness, names, text);
+    put_evidence(sickness, names, text);
+}
+
+void series_name_put(const struct fleet *fleet, int series, const struct fleet_names *names,
+                     struct text *text)
+{
+    static const char *const what[] = {[METRIC_LATENCY] = "latency",
+                                       [METRIC_ALONE] = "bandwidth one way",
+                                       [METRIC_BOTH] = "bandwidth in both directions at once"};
+    const struct series *of = fleet_series(fleet, series);
+    text_add(text, "%s", what[of->metric]);
+    if (fleet_shape(fleet)->rails > 1) {
+        text_add(text, " of ");
+        put_rail(of->rail, names, text);
+    }
+    if (of->metric != METRIC_LATENCY)
+        text_add(text, " (%s)", of->direction == DIRECTION_SEND ? "sent" : "received");
+}
+
+void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
+                    const struct fleet_names *names, struct text *text)
+{
+    const struct series *series = fleet_series(fleet, note->series);
+    static const char *const asked[YARDSTICKS] = {
+        [YARDSTICK_RATE] = "70% of the link's rate",
+        [YARDSTICK_EARLIER] = "what the earlier run had, less what a run may lose,",
+        [YARDSTICK_PROFILE] = "what the profile asks",
+        [YARDSTICK_RAILS] = "what the other rails have, worse by 15%,",
+    };
+    const char *unit = metric_unit(series->metric);
+    text_add(text, "all hosts: the median of their ");
+    series_name_put(fleet, note->series, names, text);
+    text_add(text, " is %.3g %s; %s is %.3g %s", note->value, unit,
+             asked[note->yardstick] ? asked[note->yardstick] : "the threshold", note->threshold,
+             unit);
+}
+
+const char *fleet_size_remark(int hosts)
+{
+    switch (hosts) {
+    case 1:
+        return "one host: stages between hosts are left out";
+    case 2:
+        return "2 hosts: only a link's rate, a profile or an earlier run can show that they are "
+               "slow, "
+               "and neither host can be told from the other or from the link between them";
+    case 3:
+        return "3 hosts: one sick host or link can be told from the others, two cannot";
+    default:
+        return NULL;
+    }
+}

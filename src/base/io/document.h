@@ -1,0 +1,16 @@
+/*
+ * document.h - JSON that cctest wrote, read again.
+ */
+#ifndef CCTEST_BASE_IO_DOCUMENT_H
+#define CCTEST_BASE_IO_DOCUMENT_H
+
+#include <jansson.h>
+
+#include "base/status.h"
+
+/* Reads the document of this file: JSON of this cctest's schema, with a version; what else it has is
+ * the caller's to check. The caller gives up the reference. STATUS_USAGE, with the reason, and no
+ * document. */
+enum status document_read(const char *path, json_t **document);
+
+#endif

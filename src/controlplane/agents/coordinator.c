@@ -1,0 +1,504 @@
+/*
+ * coordinator.c - rank 0's view of a fleet: hosts with their agents, and the jobs that run on them.
+ */
+#include "controlplane/agents/coordinator.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "controlplane/control/messages.h"
+#include "controlplane/agents/pulse.h"
+
+#define LOOK_SECONDS    0.25
+#define REPORT_SECONDS  8.0 /* after a worker's time, until its agent's report must be here */
+#define PARTING_SECONDS 2.0
+
+/* The place of an agent's worker in the run. */
+struct duty {
+    int job, rank; /* -1: none, or it has ended */
+};
+
+/* A job of the run. */
+struct run_job {
+    int left;       /* workers that have not ended */
+    bool cancelled; /* since an agent of it is lost */
+};
+
+struct coordinator {
+    struct agent agent; /* first: the hooks get it */
+    struct roster roster;
+    enum status refusal; /* the agents disagree */
+    double heartbeat_at;
+    struct pulse pulse; /* between runs */
+    bool parting;       /* the agents were told to end */
+    /* The run. */
+    char stage[STAGE_NAME_MOST]; /* "": none */
+    uint32_t number;
+    struct duty *duties; /* by agent */
+    const struct fleet_job *jobs;
+    struct fleet_outcome *outcomes;
+    struct run_job *run_jobs;
+    int jobs_ended;
+    double progressed_at; /* when the caller was told how far the run is */
+    double turned_at;     /* the end of the last turn, or heartbeat of the pulse, */
+    double resumed_at;    /* and when the first one behind a long stop began */
+};
+
+static struct coordinator *coordinator_of(struct agent *agent)
+{
+    return (struct coordinator *)agent;
+}
+
+static void duty_end(struct coordinator *coordinator, int rank, const struct worker_end *end)
+{
+    struct duty *duty = &coordinator->duties[rank];
+    if (duty->job < 0)
+        return;
+    coordinator->outcomes[duty->job].ends[duty->rank] = *end;
+    if (--coordinator->run_jobs[duty->job].left == 0)
+        coordinator->jobs_ended++;
+    duty->job = -1;
+}
+
+/* Others leave a rank 0 that does not turn: then their losses say nothing of them. */
+static bool was_stopped(struct coordinator *coordinator)
+{
+    double now = clock_seconds(), seconds = now - coordinator->turned_at;
+    if (coordinator->turned_at > 0 && seconds > coordinator->agent.silence) {
+        coordinator->roster.stopped = fmax(coordinator->roster.stopped, seconds);
+        coordinator->resumed_at = now;
+    }
+    if (now - coordinator->resumed_at > coordinator->agent.silence)
+        coordinator->roster.stopped = 0; /* that was another time */
+    return coordinator->roster.stopped > 0;
+}
+
+/* `silent`: nothing says that it ended; it may be the way to it. */
+static void coordinator_lose(struct coordinator *coordinator, int rank, const char *why,
+                             bool silent)
+{
+    const struct duty *duty = &coordinator->duties[rank];
+    int host = coordinator->roster.agents[rank].host;
+    silent |= was_stopped(coordinator);
+    if (silent && coordinator->roster.complete && !coordinator->roster.hosts[host].lost)
+        coordinator->roster.hosts[host].silent = true;
+    roster_lose(&coordinator->roster, rank, why, coordinator->stage,
+                duty->job >= 0 ? coordinator->jobs[duty->job].command : "");
+}
+
+static void coordinator_lose_link(struct coordinator *coordinator, int rank, enum link_end end)
+{
+    struct roster *roster = &coordinator->roster;
+    int host = roster->agents[rank].host;
+    if (end == LINK_FORGED && roster->complete && !roster->hosts[host].lost)
+        roster->hosts[host].forged = true;
+    coordinator_lose(coordinator, rank, agent_link_end(end), false);
+}
+
+/* Tells an agent to end its worker. */
+static void worker_cancel(struct coordinator *coordinator, int rank)
+{
+    struct bytes bytes = {0};
+    struct child_link *link =
+        child_links_find(&coordinator->agent.below, coordinator->roster.agents[rank].via);
+    cancel_encode(rank, coordinator->number, &bytes);
+    if (rank == 0)
+        agent_cancel(&coordinator->agent, coordinator->number);
+    else if (link && !bytes.failed)
+        child_link_send(link, 0, FRAME_CANCEL, bytes.data, bytes.size);
+    bytes_free(&bytes);
+}
+
+static void job_cancel(struct coordinator *coordinator, int number)
+{
+    const struct fleet_job *job = &coordinator->jobs[number];
+    coordinator->run_jobs[number].cancelled = true;
+    for (int r = 0; r < job->ranks; r++)
+        if (coordinator->duties[job->agents[r]].job == number)
+            worker_cancel(coordinator, job->agents[r]);
+}
+
+/* Nothing comes of the workers of agents that are lost, and nothing of their jobs: these end now,
+ * rather than when their own ranks have missed the lost one. */
+static void duties_end_lost(struct coordinator *coordinator)
+{
+    for (int rank = 0; rank < coordinator->roster.ranks; rank++) {
+        int job = coordinator->duties[rank].job;
+        if (job < 0 || coordinator->roster.agents[rank].presence != PRESENCE_LOST)
+            continue;
+        duty_end(coordinator, rank, &(struct worker_end){.fate = WORKER_LOST});
+        if (!coordinator->run_jobs[job].cancelled)
+            job_cancel(coordinator, job);
+    }
+}
+
+/* ---- joining ---- */
+
+static void dismiss(struct wire *wire, enum status status, const char *why)
+{
+    struct notice notice = {.status = status, .personal = true};
+    struct bytes bytes = {0};
+    snprintf(notice.text, sizeof notice.text, "%s", why);
+    notice_encode(&notice, &bytes);
+    if (!bytes.failed && wire_put(wire, 0, FRAME_VERDICT, bytes.data, bytes.size))
+        wire_flush(wire);
+    bytes_free(&bytes);
+    wire_close(wire);
+}
+
+static void coordinator_admit(struct agent *self, struct wire *wire,
+                              const struct join_request *request)
+{
+    struct coordinator *coordinator = coordinator_of(self);
+    struct roster *roster = &coordinator->roster;
+    char why[MESSAGE_MOST];
+    enum status status = roster_check(roster, request, why, sizeof why);
+    if (status != STATUS_OK) {
+        dismiss(wire, status, why);
+        if (!roster->complete && status != STATUS_TIMEOUT && coordinator->refusal == STATUS_OK)
+            coordinator->refusal = fail(status, "%s", why);
+        return;
+    }
+    struct redirect redirect = {.parent = roster_place(roster, request)};
+    struct child_link link = {.wire = *wire, .rank = request->rank, .heard = self->now};
+    struct bytes bytes = {0};
+    if (redirect.parent)
+        redirect.home = roster->agents[redirect.parent].request.home;
+    redirect_encode(&redirect, &bytes);
+    child_links_drop(&self->below, request->rank);
+    bool sent = !bytes.failed && wire_put(&link.wire, 0, FRAME_REDIRECT, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    if (redirect.parent && sent) {
+        wire_flush(&link.wire);
+        wire_close(&link.wire);
+        return;
+    }
+    if (!sent)
+        wire_close(&link.wire);
+    if (!sent || !child_links_add(&self->below, &link))
+        say("out of memory for the connection of rank %d", request->rank);
+}
+
+/* ---- frames ---- */
+
+static bool agent_introduced(struct coordinator *coordinator, const struct frame *frame)
+{
+    struct address_list work;
+    if (!addresses_decode(frame->data, frame->size, &work) || work.count == 0)
+        return false;
+    roster_arrive(&coordinator->roster, frame->rank, &work);
+    return true;
+}
+
+/* A worker of the run has ended. */
+static bool worker_reported(struct coordinator *coordinator, int rank, const void *data,
+                            size_t size)
+{
+    struct report_message report;
+    const struct duty *duty = &coordinator->duties[rank];
+    if (!report_message_decode(data, size, &report))
+        return false;
+    if (report.number != coordinator->number || duty->job < 0 || (int)report.job != duty->job)
+        return true; /* of an earlier run, which did not wait for it */
+    struct fleet_outcome *outcome = &coordinator->outcomes[duty->job];
+    if (duty->rank == 0 && report.size > 0 && (outcome->result = malloc(report.size + 1))) {
+        memcpy(outcome->result, report.result, report.size);
+        outcome->result[report.size] = '\0';
+        outcome->size = report.size;
+    }
+    duty_end(coordinator, rank, &report.end);
+    return true;
+}
+
+static bool agent_says_lost(struct coordinator *coordinator, int rank, const struct frame *frame)
+{
+    struct reader reader = {.at = frame->data, .left = frame->size};
+    char why[160];
+    read_text(&reader, why, sizeof why);
+    if (!reader.bad)
+        coordinator_lose(coordinator, rank, why, false);
+    return !reader.bad;
+}
+
+static bool coordinator_received(void *argument, struct child_link *child,
+                                 const struct frame *frame)
+{
+    struct coordinator *coordinator = argument;
+    if (frame->rank <= 0 || frame->rank >= coordinator->roster.ranks ||
+        coordinator->roster.agents[frame->rank].via != child->rank)
+        return false;
+    switch (frame->type) {
+    case FRAME_HEARTBEAT:
+        return true;
+    case FRAME_AGENT:
+        return agent_introduced(coordinator, frame);
+    case FRAME_REPORT:
+        return worker_reported(coordinator, frame->rank, frame->data, frame->size);
+    case FRAME_LOST:
+        return agent_says_lost(coordinator, frame->rank, frame);
+    default:
+        return false;
+    }
+}
+
+static void coordinator_lost(void *argument, struct child_link *child, enum link_end end)
+{
+    struct coordinator *coordinator = argument;
+    if (!coordinator->parting)
+        coordinator_lose_link(coordinator, child->rank, end);
+}
+
+static void coordinator_reported(struct agent *agent, const struct bytes *report)
+{
+    worker_reported(coordinator_of(agent), 0, report->data, report->size);
+}
+
+static const struct agent_ops coordinator_ops = {
+    .admit = coordinator_admit,
+    .below = {.received = coordinator_received, .lost = coordinator_lost},
+    .reported = coordinator_reported,
+};
+
+/* ---- turns ---- */
+
+static void coordinator_check_silence(struct coordinator *coordinator)
+{
+    struct agent *agent = &coordinator->agent;
+    char why[120];
+    for (int i = 0; i < agent->below.count; i++) {
+        struct child_link *child = &agent->below.list[i];
+        double silent = agent->now - child->heard;
+        if (child->wire.fd < 0 || silent < agent->silence)
+            continue;
+        snprintf(why, sizeof why,
+                 "it is silent for %.1f s: stopped, or its host is down or unreachable", silent);
+        coordinator_lose(coordinator, child->rank, why, true);
+        dismiss(&child->wire, STATUS_TIMEOUT,
+                "rank 0 has not heard of this host for too long, and goes on without it");
+    }
+}
+
+/* False: out of memory, recorded, or a signal came. */
+static enum status coordinator_turn(struct coordinator *coordinator, double seconds)
+{
+    struct agent *agent = &coordinator->agent;
+    if (!agent_turn(agent, seconds))
+        return fail(STATUS_ERROR, "out of memory for the connections of the agents");
+    if (agent->now - coordinator->heartbeat_at >= agent->heartbeat) {
+        coordinator->heartbeat_at = agent->now;
+        child_links_send(&agent->below, 0, FRAME_HEARTBEAT, NULL, 0);
+    }
+    coordinator_check_silence(coordinator);
+    duties_end_lost(coordinator);
+    coordinator->turned_at = clock_seconds();
+    if (agent->signal)
+        return fail(STATUS_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(agent->signal));
+    return coordinator->refusal;
+}
+
+/* ---- opening ---- */
+
+static enum status coordinator_assemble(struct coordinator *coordinator)
+{
+    struct agent *agent = &coordinator->agent;
+    struct roster *roster = &coordinator->roster;
+    const struct membership *membership = agent->membership;
+    double timeout = agent->config->bootstrap->timeout, until = agent->now + timeout;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && roster->present + roster->lost < roster->ranks &&
+           agent->now < until)
+        status = coordinator_turn(coordinator, LOOK_SECONDS);
+    if (status != STATUS_OK)
+        return status;
+    char why[120];
+    snprintf(why, sizeof why, "it did not call rank 0 within %.3g s (--timeout)", timeout);
+    status = roster_complete(roster, why);
+    if (status == STATUS_OK && membership->joined)
+        membership->joined(membership->joined_argument);
+    return status;
+}
+
+enum status coordinator_open(const struct membership *membership, const struct agent_config *config,
+                             struct coordinator **result)
+{
+    size_t ranks = (size_t)membership->ranks;
+    struct coordinator *coordinator = calloc(1, sizeof *coordinator);
+    struct duty *duties = malloc(ranks * sizeof *duties);
+    *result = NULL;
+    enum status status = coordinator && duties
+                             ? agent_open(&coordinator->agent, &coordinator_ops, membership, config)
+                             : fail(STATUS_ERROR, "out of memory for %zu agents", ranks);
+    if (status != STATUS_OK) {
+        free(coordinator);
+        free(duties);
+        return status;
+    }
+    coordinator->duties = duties;
+    pulse_init(&coordinator->pulse, &coordinator->agent.below, coordinator->agent.heartbeat);
+    for (size_t rank = 0; rank < ranks; rank++)
+        duties[rank] = (struct duty){.job = -1};
+    status = roster_open(&coordinator->roster, membership->ranks, &coordinator->agent.request,
+                         &coordinator->agent.work_home);
+    if (status == STATUS_OK)
+        status = coordinator_assemble(coordinator);
+    if (status == STATUS_OK) {
+        pulse_start(&coordinator->pulse);
+        *result = coordinator;
+    } else {
+        coordinator_close(coordinator, status);
+    }
+    return status;
+}
+
+const struct roster *coordinator_roster(const struct coordinator *coordinator)
+{
+    return &coordinator->roster;
+}
+
+/* ---- runs ---- */
+
+/* Sends the order for one rank of a job. */
+static enum status order_send(struct coordinator *coordinator, int number,
+                              const struct fleet_job *job, int rank, double seconds)
+{
+    int to = job->agents[rank];
+    const struct known_agent *agent = &coordinator->roster.agents[to];
+    const struct known_agent *root = &coordinator->roster.agents[job->agents[0]];
+    struct order order = {.agent = to,
+                          .number = coordinator->number,
+                          .job = (uint32_t)number,
+                          .rank = rank,
+                          .ranks = job->ranks,
+                          .root = root->work,
+                          .seconds = seconds};
+    memcpy(order.stage, coordinator->stage, sizeof order.stage);
+    memcpy(order.root_host, root->request.host.name, sizeof order.root_host);
+    snprintf(order.command, sizeof order.command, "%s", job->command);
+    if (agent->presence == PRESENCE_LOST)
+        return STATUS_OK; /* its duty ends with the first turn */
+    if (to == 0) {
+        agent_obey(&coordinator->agent, &order);
+        return STATUS_OK;
+    }
+    struct bytes bytes = {0};
+    struct child_link *link = child_links_find(&coordinator->agent.below, agent->via);
+    order_encode(&order, &bytes);
+    if (link && !bytes.failed)
+        child_link_send(link, 0, FRAME_ORDER, bytes.data, bytes.size);
+    enum status status =
+        bytes.failed ? fail(STATUS_ERROR, "out of memory for an order") : STATUS_OK;
+    bytes_free(&bytes);
+    return status;
+}
+
+/* Gives each job its outcome, and each agent its place. False: out of memory. */
+static bool run_prepare(struct coordinator *coordinator, const char *stage,
+                        const struct fleet_job *jobs, int count)
+{
+    snprintf(coordinator->stage, sizeof coordinator->stage, "%s", stage);
+    coordinator->number++;
+    coordinator->jobs = jobs;
+    coordinator->jobs_ended = 0;
+    coordinator->outcomes = calloc((size_t)count + 1, sizeof *coordinator->outcomes);
+    coordinator->run_jobs = calloc((size_t)count + 1, sizeof *coordinator->run_jobs);
+    if (!coordinator->outcomes || !coordinator->run_jobs)
+        return false;
+    for (int j = 0; j < count; j++) {
+        coordinator->outcomes[j].ends =
+            calloc((size_t)jobs[j].ranks, sizeof *coordinator->outcomes[j].ends);
+        if (!coordinator->outcomes[j].ends)
+            return false;
+        coordinator->run_jobs[j].left = jobs[j].ranks;
+    }
+    for (int j = 0; j < count; j++)
+        for (int r = 0; r < jobs[j].ranks; r++)
+            coordinator->duties[jobs[j].agents[r]] = (struct duty){.job = j, .rank = r};
+    return true;
+}
+
+/* Workers whose reports are late: their agents cannot do what they are for. */
+static void run_give_up(struct coordinator *coordinator)
+{
+    for (int rank = 1; rank < coordinator->roster.ranks; rank++)
+        if (coordinator->duties[rank].job >= 0)
+            coordinator_lose(coordinator, rank, "it did not report the end of its worker", true);
+}
+
+/* The caller writes to a terminal, which may be stopped: agents are not to miss rank 0 then. */
+static void run_tell(struct coordinator *coordinator, coordinator_progress *progress,
+                     void *argument, int count)
+{
+    if (coordinator->agent.now - coordinator->progressed_at < LOOK_SECONDS)
+        return;
+    coordinator->progressed_at = coordinator->agent.now;
+    pulse_start(&coordinator->pulse);
+    progress(argument, coordinator->jobs_ended, count);
+    pulse_stop(&coordinator->pulse);
+}
+
+enum status coordinator_run(struct coordinator *coordinator, const char *stage,
+                            const struct fleet_job *jobs, int count, double seconds,
+                            coordinator_progress *progress, void *argument,
+                            struct fleet_outcome **outcomes)
+{
+    pulse_stop(&coordinator->pulse);
+    enum status status = run_prepare(coordinator, stage, jobs, count)
+                             ? STATUS_OK
+                             : fail(STATUS_ERROR, "out of memory for %d jobs", count);
+    for (int j = 0; j < count && status == STATUS_OK; j++)
+        for (int r = 0; r < jobs[j].ranks && status == STATUS_OK; r++)
+            status = order_send(coordinator, j, &jobs[j], r, seconds);
+    double until = coordinator->agent.now + seconds + REPORT_SECONDS;
+    coordinator->turned_at = coordinator->pulse.beat;
+    while (status == STATUS_OK && coordinator->jobs_ended < count) {
+        status = coordinator_turn(coordinator, LOOK_SECONDS);
+        run_tell(coordinator, progress, argument, count);
+        if (coordinator->agent.now > until)
+            run_give_up(coordinator);
+        if (coordinator->agent.now > until + REPORT_SECONDS)
+            break; /* rank 0's own worker */
+    }
+    for (int rank = 0; rank < coordinator->roster.ranks; rank++)
+        duty_end(coordinator, rank, &(struct worker_end){.fate = WORKER_LOST});
+    *outcomes = coordinator->outcomes;
+    free(coordinator->run_jobs);
+    coordinator->run_jobs = NULL;
+    coordinator->outcomes = NULL;
+    coordinator->stage[0] = '\0';
+    pulse_start(&coordinator->pulse);
+    return status;
+}
+
+void coordinator_outcomes_free(struct fleet_outcome *outcomes, int count)
+{
+    for (int j = 0; j < count && outcomes; j++) {
+        free(outcomes[j].result);
+        free(outcomes[j].ends);
+    }
+    free(outcomes);
+}
+
+void coordinator_close(struct coordinator *coordinator, enum status status)
+{
+    struct bytes bytes = {0};
+    if (!coordinator)
+        return;
+    pulse_free(&coordinator->pulse);
+    coordinator->parting = true;
+    notice_encode(&(struct notice){.status = status}, &bytes);
+    if (!bytes.failed)
+        child_links_send(&coordinator->agent.below, 0, FRAME_VERDICT, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    double until = coordinator->agent.now + PARTING_SECONDS;
+    while (coordinator->agent.below.count > 0 && coordinator->agent.now < until &&
+           agent_turn(&coordinator->agent, LOOK_SECONDS))
+        ;
+    agent_close(&coordinator->agent);
+    roster_close(&coordinator->roster);
+    free(coordinator->duties);
+    free(coordinator);
+}

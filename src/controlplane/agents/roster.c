@@ -1,0 +1,178 @@
+/*
+ * roster.c - who belongs to a fleet, as rank 0 knows it: agents, their hosts, and which are lost.
+ */
+#include "controlplane/agents/roster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+enum status roster_open(struct roster *roster, int ranks, const struct join_request *root,
+                        const struct address_list *work)
+{
+    *roster = (struct roster){.ranks = ranks, .present = 1};
+    roster->agents = calloc((size_t)ranks, sizeof *roster->agents);
+    roster->leaders = calloc((size_t)ranks, sizeof *roster->leaders);
+    if (!roster->agents || !roster->leaders) {
+        roster_close(roster);
+        return fail(STATUS_ERROR, "out of memory for %d agents", ranks);
+    }
+    roster->agents[0] =
+        (struct known_agent){.presence = PRESENCE_PRESENT, .request = *root, .work = *work};
+    roster->leader_count = 1;
+    return STATUS_OK;
+}
+
+void roster_close(struct roster *roster)
+{
+    free(roster->agents);
+    free(roster->leaders);
+    free(roster->hosts);
+    free(roster->host_agents);
+    *roster = (struct roster){0};
+}
+
+enum status roster_check(const struct roster *roster, const struct join_request *request, char *why,
+                         size_t size)
+{
+    enum status status = join_request_check(&roster->agents[0].request, request, why, size);
+    if (status != STATUS_OK)
+        return status;
+    const struct known_agent *agent = &roster->agents[request->rank];
+    if (agent->presence == PRESENCE_LOST || roster->complete) {
+        snprintf(why, size,
+                 "rank %d called too late: rank 0 goes on without it (--timeout says how long it "
+                 "waits)",
+                 request->rank);
+        return STATUS_TIMEOUT;
+    }
+    if (agent->presence == PRESENCE_ABSENT || join_request_same(&agent->request, request))
+        return STATUS_OK;
+    snprintf(why, size, "two processes claim rank %d: pid %ld on host %s and pid %ld on host %s",
+             request->rank, agent->request.pid, agent->request.host.name, request->pid,
+             request->host.name);
+    return STATUS_USAGE;
+}
+
+/* The leader of a host; -1: it has none yet. */
+static int leader_find(const struct roster *roster, const struct host_id *host)
+{
+    for (int i = 0; i < roster->leader_count; i++) {
+        const struct known_agent *leader = &roster->agents[roster->leaders[i]];
+        if (leader->presence != PRESENCE_LOST && host_same(&leader->request.host, host))
+            return roster->leaders[i];
+    }
+    return -1;
+}
+
+int roster_place(struct roster *roster, const struct join_request *request)
+{
+    int rank = request->rank;
+    struct known_agent *agent = &roster->agents[rank];
+    int leader = request->reason == JOIN_AGAIN ? rank : leader_find(roster, &request->host);
+    if (leader < 0) {
+        leader = rank;
+        roster->leaders[roster->leader_count++] = rank;
+    }
+    roster->present -= agent->presence == PRESENCE_PRESENT;
+    agent->request = *request;
+    agent->presence = PRESENCE_CALLED;
+    agent->via = leader > 0 ? leader : rank;
+    return leader == rank ? 0 : leader;
+}
+
+void roster_arrive(struct roster *roster, int rank, const struct address_list *work)
+{
+    struct known_agent *agent = &roster->agents[rank];
+    if (agent->presence != PRESENCE_CALLED)
+        return;
+    agent->work = *work;
+    agent->presence = PRESENCE_PRESENT;
+    roster->present++;
+}
+
+/* Keeps what is known of the first loss of a host. */
+static void host_note_lost(struct roster *roster, int rank, const char *stage, const char *doing)
+{
+    const struct known_agent *agent = &roster->agents[rank];
+    struct fleet_host *host = &roster->hosts[agent->host];
+    if (host->lost)
+        return;
+    host->lost = true;
+    host->lost_agent = rank;
+    snprintf(host->why, sizeof host->why, "%s", agent->why);
+    snprintf(host->stage, sizeof host->stage, "%s", stage);
+    snprintf(host->doing, sizeof host->doing, "%s", doing);
+}
+
+void roster_lose(struct roster *roster, int rank, const char *why, const char *stage,
+                 const char *doing)
+{
+    struct known_agent *agent = &roster->agents[rank];
+    if (agent->presence == PRESENCE_LOST)
+        return;
+    roster->present -= agent->presence == PRESENCE_PRESENT;
+    roster->lost++;
+    agent->presence = PRESENCE_LOST;
+    snprintf(agent->why, sizeof agent->why, "%s", why);
+    if (roster->complete)
+        host_note_lost(roster, rank, stage, doing);
+    say_verbose(1, "rank %d on host %s is lost: %s", rank, agent->request.host.name, why);
+    for (int other = 1; other < roster->ranks; other++) {
+        const struct known_agent *behind = &roster->agents[other];
+        if (other != rank && behind->via == rank && behind->presence != PRESENCE_ABSENT)
+            roster_lose(roster, other, "the agent that leads its host is lost", stage, doing);
+    }
+}
+
+/* Numbers the hosts in the order of their first ranks. */
+static enum status hosts_find(struct roster *roster)
+{
+    size_t ranks = (size_t)roster->ranks;
+    int *first = malloc(ranks * sizeof *first), filled = 0;
+    roster->hosts = calloc(ranks, sizeof *roster->hosts);
+    roster->host_agents = malloc(ranks * sizeof *roster->host_agents);
+    if (!first || !roster->hosts || !roster->host_agents) {
+        free(first);
+        return fail(STATUS_ERROR, "out of memory for the hosts of %zu agents", ranks);
+    }
+    for (int rank = 0; rank < roster->ranks; rank++) {
+        struct known_agent *agent = &roster->agents[rank];
+        const struct host_id *id = &agent->request.host;
+        agent->host = -1;
+        for (int h = 0; h < roster->host_count && agent->host < 0 && id->name[0]; h++)
+            if (host_same(&roster->agents[first[h]].request.host, id))
+                agent->host = h;
+        if (agent->host < 0) {
+            first[roster->host_count] = rank;
+            memcpy(roster->hosts[roster->host_count].name, id->name, sizeof id->name);
+            agent->host = roster->host_count++;
+        }
+        roster->hosts[agent->host].count++;
+    }
+    for (int h = 0; h < roster->host_count; h++) {
+        roster->hosts[h].agents = roster->host_agents + filled;
+        for (int rank = first[h]; rank < roster->ranks; rank++)
+            if (roster->agents[rank].host == h)
+                roster->host_agents[filled++] = rank;
+    }
+    free(first);
+    return STATUS_OK;
+}
+
+enum status roster_complete(struct roster *roster, const char *why)
+{
+    for (int rank = 1; rank < roster->ranks; rank++)
+        if (roster->agents[rank].presence < PRESENCE_PRESENT)
+            roster_lose(roster, rank, why, "", "");
+    enum status status = hosts_find(roster);
+    if (status != STATUS_OK)
+        return status;
+    roster->complete = true;
+    for (int rank = 1; rank < roster->ranks; rank++)
+        if (roster->agents[rank].presence == PRESENCE_LOST)
+            host_note_lost(roster, rank, "", "");
+    return STATUS_OK;
+}

@@ -1,0 +1,80 @@
+/*
+ * engine.h - the engine of a GPU's memory: launches kernels and copies into streams, polls events.
+ */
+#ifndef CCTEST_DATAPLANE_MEMORY_CUDA_ENGINE_H
+#define CCTEST_DATAPLANE_MEMORY_CUDA_ENGINE_H
+
+#include <cuda_runtime_api.h>
+
+#include "dataplane/memory/cuda/work.h"
+#include "dataplane/memory/memory.h"
+
+#define CUDA_SELECTED   ((size_t)8 << 20) /* elements compared at a time to select wrong ones */
+#define CUDA_BITS_BYTES (CUDA_SELECTED / 8)
+#define CUDA_EVENTS     64 /* of a stream under way */
+#define CUDA_GRAIN_MOST ((size_t)16 << 20)
+
+/* Of the GPU's memory, for contents: bits and answers. */
+#define CUDA_ENGINE_BYTES (CUDA_BITS_BYTES + sizeof(struct cuda_answers))
+
+/* Work in a stream, up to byte `end` of a transfer. */
+struct cuda_step {
+    struct transfer *transfer;
+    size_t end;
+    cudaEvent_t event;
+};
+
+/* A stream, in which steps are done in the order in which they were begun. */
+struct cuda_queue {
+    cudaStream_t stream;
+    struct transfer *first, **end; /* posted, and not wholly begun */
+    struct cuda_step steps[CUDA_EVENTS];
+    unsigned begun, ended;
+};
+
+/* The copy engines of a GPU have a queue for each direction. */
+enum cuda_queue_use { QUEUE_KERNELS, QUEUE_TO_DEVICE, QUEUE_TO_HOST, CUDA_QUEUES };
+
+/* What the hooks for contents share with their kernels. */
+struct cuda_answers {
+    unsigned long long total, least;
+};
+
+struct cuda_engine {
+    int device; /* as CUDA numbers it in this process */
+    struct cuda_queue queues[CUDA_QUEUES];
+    enum engine_use use;
+    /* For contents; else all NULL. */
+    struct cuda_answers *answers;      /* on the device */
+    struct cuda_answers *answers_host; /* their copy, in pinned memory */
+    unsigned *bits;                    /* of wrong elements, on the device */
+    unsigned *bits_host;               /* in pinned memory */
+};
+
+/* The engine behind the name that those of all kinds have. */
+static inline struct cuda_engine *cuda_engine_of(struct engine *engine)
+{
+    return (struct cuda_engine *)(void *)engine;
+}
+
+/* Allocates memory of the thread's GPU, for cudaFree(). *memory is NULL after a failure. */
+enum status cuda_take(size_t bytes, void **memory);
+
+/* How many blocks share the work of moving or reading that many bytes. */
+size_t cuda_blocks(size_t bytes);
+
+/* Launches a kernel into a queue, in `rows` rows of `blocks` blocks, or fewer if that is more than
+ * a GPU keeps busy: each thread goes on until nothing is left. */
+enum status cuda_launch(const struct cuda_queue *queue, const void *kernel, size_t blocks,
+                        unsigned rows, struct device_work *work);
+
+/* The hooks of memory.h. The engine works on the calling thread's device. open() loads all kernels
+ * and allocates all that lasts: either may wait for a kernel that waits for another rank. */
+enum status cuda_engine_open(enum engine_use use, const struct tick *tick, struct engine **opened);
+void cuda_engine_post(struct engine *posted, struct transfer *transfer);
+enum status cuda_engine_progress(struct engine *moving);
+bool cuda_engine_busy(const struct engine *asked);
+void cuda_engine_close(struct engine *closing);
+void cuda_engine_forget(struct engine *forgotten);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * memory.c - memory of this machine: private to the process (host), or a memfd that the peers on
+ * the node can map (shared).
+ *
+ * Regions are populated step by step. Before each step the machine must still have room, because
+ * the kernel would promise more than it has, and kill a process in the middle of a run.
+ *
+ * Regions lie in huge pages where the kernel gives them, even if they do not fill one. Measured on
+ * a Zen 4 in a virtual machine: with buffers of 8 to 256 MiB copies and reductions are 5 to 40 %
+ * faster, most where results go to memory by ordinary stores. To read 128 KiB to 1 MiB of another
+ * process (process_vm_readv) is twice as fast. Private memory gets huge pages by madvise(). A memfd
+ * does not by the kernel's default, but its small pages may be collapsed into huge ones (Linux
+ * 6.1), which costs what their faults would have cost. Peers that map it see huge pages, too,
+ * because memory_place() aligns their mapping.
+ */
+#include "dataplane/memory/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "dataplane/memory/cpu_contents.h"
+#include "dataplane/memory/cpu_engine.h"
+#include "host/memory_limits.h"
+#include "dataplane/memory/reduce.h"
+
+#define PAGE          ((size_t)4096)
+#define HUGE_PAGE     ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */
+#define HUGE_LEAST    ((size_t)128 << 10) /* shorter regions lie in small pages */
+#define POPULATE_STEP ((size_t)16 << 20)  /* whole huge pages */
+#define GRAIN_LEAST   ((size_t)128 << 10) /* tests/bench/README.md, Grain */
+#define GRAIN_MOST    ((size_t)1 << 20)
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+static enum status memory_refuse(const char *kind, size_t bytes, const char *why)
+{
+    struct memory_pool pools[MEMORY_POOLS];
+    memory_look(pools);
+    const struct memory_pool *pool = memory_scarcer(pools);
+    return fail(
+        STATUS_ERROR,
+        "cannot allocate %zu MiB of %s memory on %s: %s, about %zu MiB are available; ask for "
+        "smaller sizes (-e) or run fewer ranks on it",
+        (bytes + (1 << 20) - 1) >> 20, kind, pool->where, why, pool->left >> 20);
+}
+
+/* Limits of a process that the kernel answers with these errors. */
+static const struct {
+    int error;
+    __rlimit_resource_t resource;
+    const char *of, *option;
+} process_limits[] = {
+    {ENOMEM, RLIMIT_AS, "of address space in all", "-v"},
+    {ENOMEM, RLIMIT_DATA, "of data in all", "-d"},
+    {EFBIG, RLIMIT_FSIZE, "in a file, and shared memory is one", "-f"},
+};
+
+/* The kernel refused, with `error`. If this process has a limit of its own, names the lowest. */
+static enum status memory_refuse_error(const char *kind, size_t bytes, int error)
+{
+    struct rlimit lowest = {.rlim_cur = RLIM_INFINITY}, limit;
+    size_t which = 0;
+    for (size_t i = 0; i < sizeof process_limits / sizeof *process_limits; i++)
+        if (process_limits[i].error == error &&
+            getrlimit(process_limits[i].resource, &limit) == 0 &&
+            limit.rlim_cur < lowest.rlim_cur) {
+            lowest = limit;
+            which = i;
+        }
+    if (lowest.rlim_cur == RLIM_INFINITY)
+        return memory_refuse(kind, bytes, strerror(error));
+    return fail(STATUS_ERROR,
+                "cannot allocate %zu MiB of %s memory: this process may have %zu KiB %s; raise "
+                "that limit (ulimit %s), or ask for smaller sizes (-e)",
+                (bytes + (1 << 20) - 1) >> 20, kind, (size_t)lowest.rlim_cur >> 10,
+                process_limits[which].of, process_limits[which].option);
+}
+
+size_t memory_mapped(size_t bytes)
+{
+    size_t pages = bytes == 0 ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;
+    return pages < HUGE_LEAST ? pages : (pages + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+static enum status memory_populate(const char *kind, char *base, int fd, size_t bytes,
+                                   const struct tick *tick)
+{
+    if (bytes > memory_available())
+        return memory_refuse(kind, bytes, "it has less");
+    bool collapse = fd >= 0 && bytes >= HUGE_PAGE;
+    for (size_t at = 0, step; at < bytes; at += step) {
+        step = bytes - at < POPULATE_STEP ? bytes - at : POPULATE_STEP;
+        if (at > 0 && step > memory_available())
+            return memory_refuse(kind, bytes, "other processes took it meanwhile");
+        if (fd >= 0) {
+            int error;
+            do
+                error = fallocate(fd, 0, (off_t)at, (off_t)step) ? errno : 0;
+            while (error == EINTR);
+            if (error)
+                return memory_refuse_error(kind, bytes, error);
+        }
+        if (collapse) /* until the kernel refuses: it would refuse the rest, too, and slowly */
+            collapse = madvise(base + at, step, MADV_COLLAPSE) == 0;
+        memset(base + at, 0, step);
+        if (!tick_on(tick))
+            return fail(STATUS_ERROR, "the job ended while memory was allocated");
+    }
+    return STATUS_OK;
+}
+
+static void memory_release(struct region *region)
+{
+    if (region->base)
+        memory_unplace(region->base, region->bytes);
+    if (region->fd >= 0)
+        close(region->fd);
+    *region = (struct region){.fd = -1};
+}
+
+char *memory_place(size_t bytes, int fd, int protection)
+{
+    size_t mapped = memory_mapped(bytes);
+    size_t slack = mapped < HUGE_PAGE ? 0 : HUGE_PAGE;
+    char *space =
+        mmap(NULL, mapped + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
+        return NULL;
+    size_t before = slack ? -(uintptr_t)space % HUGE_PAGE : 0;
+    char *base = space + before;
+    if (before > 0)
+        munmap(space, before);
+    if (slack > before)
+        munmap(base + mapped, slack - before);
+    int where = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    if (mmap(base, mapped, protection, where | MAP_FIXED, fd, 0) == MAP_FAILED) {
+        int error = errno;
+        munmap(base, mapped);
+        errno = error;
+        return NULL;
+    }
+    if (fd < 0 && slack > 0)
+        madvise(base, mapped, MADV_HUGEPAGE); /* if refused, it lies in small ones */
+    return base;
+}
+
+void memory_unplace(char *base, size_t bytes)
+{
+    munmap(base, memory_mapped(bytes));
+}
+
+/* A memfd gets its length at once, its pages by memory_populate(). */
+static enum status memory_map(const struct memory_kind *kind, size_t bytes, int fd,
+                              const struct tick *tick, struct region *region)
+{
+    *region = (struct region){.kind = kind, .bytes = bytes, .fd = fd};
+    enum status status;
+    size_t mapped = memory_mapped(bytes);
+    if (mapped < bytes || mapped > PTRDIFF_MAX) {
+        status = memory_refuse(kind->name, bytes, "no address space is that large");
+        goto drop;
+    }
+    if (fd >= 0 && ftruncate(fd, (off_t)mapped)) {
+        status = memory_refuse_error(kind->name, bytes, errno);
+        goto drop;
+    }
+    region->base = memory_place(mapped, fd, PROT_READ | PROT_WRITE);
+    if (!region->base) {
+        status = memory_refuse_error(kind->name, bytes, errno);
+        goto drop;
+    }
+    status = memory_populate(kind->name, region->base, fd, mapped, tick);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+drop:
+    memory_release(region);
+    return status;
+}
+
+static const struct memory_kind memory_host, memory_shared;
+
+static enum status host_allocate(size_t bytes, const struct tick *tick, struct region *region)
+{
+    return memory_map(&memory_host, bytes, -1, tick, region);
+}
+
+static enum status shared_allocate(size_t bytes, const struct tick *tick, struct region *region)
+{
+    int fd = host_create_memory("cctest");
+    if (fd < 0) {
+        *region = (struct region){.fd = -1};
+        return memory_refuse("shared", bytes, strerror(errno));
+    }
+    return memory_map(&memory_shared, bytes, fd, tick, region);
+}
+
+/* The hooks of both kinds, besides allocate(). */
+#define CPU_HOOKS                                                                                  \
+    .host_reads = true, .grain_least = GRAIN_LEAST, .grain_most = GRAIN_MOST, .look = memory_look, \
+    .release = memory_release, .engine_open = cpu_engine_open, .engine_post = cpu_engine_post,     \
+    .engine_progress = cpu_engine_progress, .engine_close = cpu_engine_close,                      \
+    .engine_now = cpu_engine_now, .fill = cpu_fill, .make = cpu_make, .compare = cpu_compare,      \
+    .select = cpu_select, .reduce = reduce_kernel, .finish = finish_kernel, .scan = cpu_scan,      \
+    .read = cpu_read, .write = cpu_write
+
+static const struct memory_kind memory_host = {
+    .name = "host",
+    .summary = "private memory of each rank",
+    .allocate = host_allocate,
+    CPU_HOOKS,
+};
+
+static const struct memory_kind memory_shared = {
+    .name = "shared",
+    .summary = "memory that the other ranks of the node can map and read in place",
+    .allocate = shared_allocate,
+    CPU_HOOKS,
+};
+
+const struct memory_kind *const memory_kinds[] = {&memory_host, &memory_shared, &memory_cuda, NULL};
+
+enum status memory_open(const struct memory_kind *kind, const struct tick *tick,
+                        struct memory *memory)
+{
+    *memory = (struct memory){.kind = kind, .tick = tick};
+    enum status status = kind->engine_open(ENGINE_CONTENTS, tick, &memory->engine);
+    if (status != STATUS_OK)
+        memory->kind = NULL;
+    return status;
+}
+
+void memory_forget(struct memory *memory)
+{
+    if (memory->kind && memory->kind->engine_forget) {
+        memory->kind->engine_forget(memory->engine);
+        *memory = (struct memory){.kind = NULL};
+    }
+    memory_close(memory);
+}
+
+void memory_close(struct memory *memory)
+{
+    if (memory->kind)
+        memory->kind->engine_close(memory->engine);
+    *memory = (struct memory){.kind = NULL};
+}
+
+const struct memory_kind *memory_find(const char *name)
+{
+    for (const struct memory_kind *const *kind = memory_kinds; *kind; kind++) {
+        if (!strcmp((*kind)->name, name))
+            return *kind;
+    }
+    return NULL;
+}

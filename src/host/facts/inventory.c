@@ -1,0 +1,159 @@
+/*
+ * inventory.c - what one host has: a flat list of facts.
+ */
+#include "host/facts/inventory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_keep(struct inventory *inventory, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    if (size == 1)
+        return "";
+    if (!inventory->arena)
+        inventory->arena = arena_create();
+    char *copy = inventory->arena ? arena_take(inventory->arena, size) : NULL;
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static void fact_add(struct inventory *inventory, const struct inventory_fact *fact)
+{
+    if (inventory_find(inventory, fact->rule->kind, fact->part, fact->rule->key))
+        return;
+    if (inventory->count == inventory->room) {
+        int room = inventory->room ? 2 * inventory->room : 128;
+        struct inventory_fact *more = realloc(inventory->facts, (size_t)room * sizeof *more);
+        inventory->failed |= !more;
+        if (!more)
+            return;
+        inventory->facts = more;
+        inventory->room = room;
+    }
+    struct inventory_fact kept = *fact;
+    kept.part = text_keep(inventory, fact->part);
+    kept.text = text_keep(inventory, fact->text);
+    if (kept.part && kept.text)
+        inventory->facts[inventory->count++] = kept;
+    else
+        inventory->failed = true;
+}
+
+void inventory_add_text(struct inventory *inventory, enum part_kind kind, const char *part,
+                        const char *key, const char *text)
+{
+    const struct inventory_fact fact = {
+        .rule = fact_rule_find(kind, key), .part = part, .text = text};
+    if (text[0])
+        fact_add(inventory, &fact);
+}
+
+void inventory_add_number(struct inventory *inventory, enum part_kind kind, const char *part,
+                          const char *key, double number, double best)
+{
+    const struct inventory_fact fact = {.rule = fact_rule_find(kind, key),
+                                        .part = part,
+                                        .text = "",
+                                        .number = number,
+                                        .best = best};
+    fact_add(inventory, &fact);
+}
+
+const struct inventory_fact *inventory_find(const struct inventory *inventory, enum part_kind kind,
+                                            const char *part, const char *key)
+{
+    for (int i = 0; i < inventory->count; i++) {
+        const struct inventory_fact *fact = &inventory->facts[i];
+        if (fact->rule->kind == kind && strcmp(fact->rule->key, key) == 0 &&
+            strcmp(fact->part, part) == 0)
+            return fact;
+    }
+    return NULL;
+}
+
+const char *fact_text(const struct inventory_fact *fact, char text[VALUE_TEXT_MOST])
+{
+    if (fact->rule->unit != VALUE_TEXT)
+        return value_text(fact->rule->unit, fact->number, text);
+    snprintf(text, VALUE_TEXT_MOST, "%s", fact->text);
+    return text;
+}
+
+void inventory_append(struct inventory *inventory, const struct inventory *from)
+{
+    for (int i = 0; i < from->count; i++)
+        fact_add(inventory, &from->facts[i]);
+    inventory->failed |= from->failed;
+}
+
+/* As IEEE 754 has it. */
+static uint64_t number_bits(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+static double read_number(struct reader *reader)
+{
+    uint64_t bits = read_u64(reader);
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    reader->bad |= !(number >= 0);
+    return reader->bad ? 0 : number;
+}
+
+/* Texts are cut off at VALUE_TEXT_MOST, as a printed value is. */
+void inventory_encode(const struct inventory *inventory, struct bytes *share)
+{
+    int count = inventory->count < INVENTORY_FACTS_MOST ? inventory->count : INVENTORY_FACTS_MOST;
+    bytes_put_u32(share, (uint32_t)count);
+    for (int i = 0; i < count; i++) {
+        const struct inventory_fact *fact = &inventory->facts[i];
+        char name[RULE_KEY_MOST], part[PART_NAME_MOST], text[VALUE_TEXT_MOST];
+        snprintf(part, sizeof part, "%s", fact->part);
+        bytes_put_text(share, fact_rule_name(fact->rule, name));
+        bytes_put_text(share, part);
+        if (fact->rule->unit == VALUE_TEXT) {
+            bytes_put_text(share, fact_text(fact, text));
+            continue;
+        }
+        bytes_put_u64(share, number_bits(fact->number));
+        bytes_put_u64(share, number_bits(fact->best));
+    }
+}
+
+bool inventory_decode(struct inventory *inventory, struct reader *reader)
+{
+    uint32_t count = read_u32(reader);
+    reader->bad |= count > INVENTORY_FACTS_MOST;
+    for (uint32_t i = 0; i < count && !reader->bad; i++) {
+        char name[RULE_KEY_MOST], part[PART_NAME_MOST], text[VALUE_TEXT_MOST] = "";
+        read_text(reader, name, sizeof name);
+        read_text(reader, part, sizeof part);
+        struct inventory_fact fact = {.rule = fact_rule_named(name), .part = part, .text = text};
+        reader->bad |= !fact.rule;
+        if (reader->bad)
+            break;
+        if (fact.rule->unit == VALUE_TEXT) {
+            read_text(reader, text, sizeof text);
+            reader->bad |= !text[0];
+        } else {
+            fact.number = read_number(reader);
+            fact.best = read_number(reader);
+            reader->bad |= isinf(fact.best);
+        }
+        if (!reader->bad)
+            fact_add(inventory, &fact);
+    }
+    return !reader->bad;
+}
+
+void inventory_free(struct inventory *inventory)
+{
+    arena_free(inventory->arena);
+    free(inventory->facts);
+    *inventory = (struct inventory){0};
+}

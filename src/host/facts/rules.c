@@ -1,0 +1,209 @@
+/*
+ * rules.c - which facts of a host there are, and what a difference in each means.
+ *
+ * bad: the host cannot do what its like do, or soon will not. suspect: it may be slower, or behave
+ * otherwise. note: an operator may want to know it.
+ */
+#include "host/facts/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const part_kind_names[PART_KINDS] = {"", "numa", "nic", "interface", "gpu", "drive"};
+const char *const severity_names[SEVERITIES] = {"note", "suspect", "bad"};
+
+/* Reserved memory differs by some MiB from host to host; a lost module is more than this share. */
+#define MEMORY_TOLERANCE 0.01
+/* Of /dev/shm, in which segments of jobs and of MPI libraries stand. */
+#define SHM_SHARE 0.1
+
+/* Rows in short: what is compared, with which severity. */
+#define ROW(kind, key, unit, comparison, severity, before, after)                                  \
+    {                                                                                              \
+        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, 0,           \
+            SEVERITY_NOTE, NULL, before, after                                                     \
+    }
+#define ABOUT(kind, key, unit, comparison, severity, tolerance, before, after)                     \
+    {                                                                                              \
+        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, tolerance, 0,   \
+            SEVERITY_NOTE, NULL, before, after                                                     \
+    }
+#define BEST(kind, key, unit, comparison, severity, share, best, before, after)                    \
+    {                                                                                              \
+        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, share,       \
+            SEVERITY_##best, NULL, before, after                                                   \
+    }
+#define RIGHT(kind, key, severity, right, before)                                                  \
+    {                                                                                              \
+        PART_##kind, key, VALUE_TEXT, COMPARE_SAME, SEVERITY_##severity, 0, 0, SEVERITY_NOTE,      \
+            right, before, ""                                                                      \
+    }
+#define MODULE(name) ROW(HOST, "module." name, TEXT, SAME, SUSPECT, "has the module " name, "")
+
+/* The speed of a GPU's link is not held against its best: an idle GPU slows its link down. A device
+ * that could do more than its slot is a note: many machines are built so. */
+#define PCIE(kind)                                                                                 \
+    BEST(kind, "pcie.width", LANES, LEAST, BAD, 1, BAD, "has a PCIe link of", ""),                 \
+        BEST(kind, "pcie.slot_speed", TRANSFERS, NOTHING, NOTE, 1, NOTE,                           \
+             "stands in a slot of PCIe", ""),                                                      \
+        BEST(kind, "pcie.slot_width", LANES, NOTHING, NOTE, 1, NOTE, "stands in a slot of PCIe",   \
+             ""),                                                                                  \
+        ROW(kind, "aer.fatal", COUNT, ZERO, SUSPECT, "has counted",                                \
+            "fatal PCIe error* since its host started"),                                           \
+        ROW(kind, "aer.nonfatal", COUNT, ZERO, NOTE, "has counted",                                \
+            "nonfatal PCIe error* since its host started"),                                        \
+        ROW(kind, "aer.correctable", COUNT, ZERO, NOTE, "has counted",                             \
+            "correctable PCIe error* since its host started")
+#define PCIE_SPEED(kind)                                                                           \
+    BEST(kind, "pcie.speed", TRANSFERS, LEAST, BAD, 1, BAD, "has a PCIe link at", "")
+
+const struct fact_rule fact_rules[] = {
+    ROW(HOST, "silent", TEXT, SILENCE, BAD, "cannot be asked:", ""),
+    ROW(HOST, "cpu.model", TEXT, SAME, SUSPECT, "has the CPU", ""),
+    ROW(HOST, "cpu.sockets", COUNT, LEAST, BAD, "has", "CPU socket*"),
+    ROW(HOST, "cpu.cores", COUNT, LEAST, BAD, "has", "core*"),
+    ROW(HOST, "cpu.threads", COUNT, LEAST, BAD, "has", "hardware thread*"),
+    ROW(HOST, "cpu.smt", TEXT, SAME, SUSPECT, "has SMT", ""),
+    ROW(HOST, "cpu.governor", TEXT, SAME, SUSPECT, "has the CPU governor", ""),
+    BEST(HOST, "cpu.clock_limit", MHZ, LEAST, SUSPECT, 1, SUSPECT, "limits its CPU clock to", ""),
+    ROW(HOST, "cpu.throttled", COUNT, ZERO, NOTE, "has throttled its CPUs",
+        "time* for heat since it started"),
+    ABOUT(HOST, "memory.bytes", BYTES, LEAST, BAD, MEMORY_TOLERANCE, "has", "of memory"),
+    ABOUT(HOST, "memory.available", BYTES, LEAST, SUSPECT, 0.5, "has", "of free memory"),
+    ROW(HOST, "memory.huge_pages", COUNT, SAME, SUSPECT, "has", "huge page*"),
+    ROW(HOST, "memory.transparent_huge_pages", TEXT, SAME, NOTE, "has transparent huge pages", ""),
+    ROW(HOST, "edac.uncorrected", COUNT, ZERO, BAD, "has counted",
+        "uncorrected memory error* since it started"),
+    ROW(HOST, "edac.corrected", COUNT, ZERO, NOTE, "has counted",
+        "corrected memory error* since it started"),
+    ABOUT(HOST, "shm.bytes", BYTES, LEAST, SUSPECT, MEMORY_TOLERANCE, "has", "of /dev/shm"),
+    BEST(HOST, "shm.free", BYTES, NOTHING, NOTE, SHM_SHARE, BAD, "has", "free in /dev/shm"),
+    ROW(HOST, "kernel", TEXT, SAME, NOTE, "runs the kernel", ""),
+    ROW(HOST, "os", TEXT, SAME, NOTE, "runs", ""),
+    ROW(HOST, "limit.memlock", BYTES, LEAST, SUSPECT, "has a limit of locked memory of", ""),
+    ROW(HOST, "limit.files", COUNT, LEAST, NOTE, "has a limit of", "open file*"),
+    ROW(HOST, "numa.count", COUNT, LEAST, BAD, "has", "NUMA node*"),
+    ROW(HOST, "nic.count", COUNT, LEAST, BAD, "has", "RDMA port*"),
+    ROW(HOST, "interface.count", COUNT, LEAST, BAD, "has", "network interface*"),
+    ROW(HOST, "gpu.count", COUNT, LEAST, BAD, "has", "GPU*"),
+    ROW(HOST, "drive.count", COUNT, LEAST, SUSPECT, "has", "NVMe drive*"),
+    MODULE("mlx5_core"),
+    MODULE("mlx5_ib"),
+    MODULE("nvidia"),
+    MODULE("gdrdrv"),
+    MODULE("nvidia_peermem"),
+    MODULE("irdma"),
+    MODULE("bnxt_re"),
+    MODULE("efa"),
+    MODULE("hns_roce_hw_v2"),
+    MODULE("ib_core"),
+
+    ABOUT(NUMA, "memory", BYTES, LEAST, BAD, MEMORY_TOLERANCE, "has", "of memory"),
+
+    RIGHT(NIC, "state", BAD, "ACTIVE", "is"),
+    ROW(NIC, "rate", GBITS, LEAST, BAD, "runs at", ""),
+    ROW(NIC, "width", TEXT, SAME, BAD, "has a link width of", ""),
+    ROW(NIC, "link_layer", TEXT, SAME, BAD, "has the link layer", ""),
+    ROW(NIC, "mtu", COUNT, SAME, BAD, "has an MTU of", ""),
+    ROW(NIC, "gids", TEXT, SAME, SUSPECT, "has GIDs of", ""),
+    ROW(NIC, "model", TEXT, SAME, SUSPECT, "is a", ""),
+    ROW(NIC, "firmware", TEXT, SAME, SUSPECT, "has firmware", ""),
+    ROW(NIC, "numa_node", COUNT, SAME, NOTE, "stands at NUMA node", ""),
+    PCIE_SPEED(NIC),
+    PCIE(NIC),
+
+    RIGHT(INTERFACE, "state", BAD, "up", "is"),
+    ROW(INTERFACE, "speed", GBITS, LEAST, BAD, "runs at", ""),
+    RIGHT(INTERFACE, "duplex", BAD, "full", "has duplex"),
+    ROW(INTERFACE, "mtu", COUNT, SAME, BAD, "has an MTU of", ""),
+    ROW(INTERFACE, "driver", TEXT, SAME, SUSPECT, "has the driver", ""),
+    ROW(INTERFACE, "firmware", TEXT, SAME, SUSPECT, "has firmware", ""),
+    PCIE_SPEED(INTERFACE),
+    PCIE(INTERFACE),
+
+    ROW(GPU, "nvml", TEXT, SAME, BAD, "has NVML", ""),
+    ROW(GPU, "product", TEXT, SAME, SUSPECT, "is a", ""),
+    ABOUT(GPU, "memory", BYTES, LEAST, BAD, MEMORY_TOLERANCE, "has", "of memory"),
+    RIGHT(GPU, "ecc", BAD, "on", "has ECC"),
+    RIGHT(GPU, "row_remapping", BAD, "none pending", "has row remapping"),
+    ROW(GPU, "nvlinks_up", TEXT, SAME, BAD, "has NVLinks up:", ""),
+    ROW(GPU, "power_limit", WATTS, LEAST, SUSPECT, "has a power limit of", ""),
+    ROW(GPU, "sm_clock_at_most", MHZ, LEAST, SUSPECT, "limits its SM clock to", ""),
+    ROW(GPU, "memory_clock_at_most", MHZ, LEAST, SUSPECT, "limits its memory clock to", ""),
+    ROW(GPU, "mig", TEXT, SAME, SUSPECT, "has MIG", ""),
+    ROW(GPU, "driver", TEXT, SAME, SUSPECT, "has the driver", ""),
+    ROW(GPU, "vbios", TEXT, SAME, SUSPECT, "has the VBIOS", ""),
+    ROW(GPU, "ecc_uncorrected", COUNT, ZERO, BAD, "has counted",
+        "uncorrected memory error* since its driver was loaded"),
+    ROW(GPU, "row_remap_failed", COUNT, ZERO, BAD, "has", "failed remapping* of rows"),
+    ROW(GPU, "nvlinks_down", COUNT, ZERO, SUSPECT, "has", "NVLink* down"),
+    ROW(GPU, "pcie.speed", TRANSFERS, NOTHING, NOTE, "has a PCIe link at", ""),
+    PCIE(GPU),
+
+    ROW(DRIVE, "model", TEXT, SAME, NOTE, "is a", ""),
+    ROW(DRIVE, "firmware", TEXT, SAME, NOTE, "has firmware", ""),
+    PCIE_SPEED(DRIVE),
+    PCIE(DRIVE),
+    {.key = NULL},
+};
+
+const struct fact_rule *fact_rule_find(enum part_kind kind, const char *key)
+{
+    for (const struct fact_rule *rule = fact_rules; rule->key; rule++)
+        if (rule->kind == kind && strcmp(rule->key, key) == 0)
+            return rule;
+    return NULL;
+}
+
+const char *fact_rule_name(const struct fact_rule *rule, char text[RULE_KEY_MOST])
+{
+    snprintf(text, RULE_KEY_MOST, "%s%s%s", part_kind_names[rule->kind],
+             rule->kind == PART_HOST ? "" : ".", rule->key);
+    return text;
+}
+
+const struct fact_rule *fact_rule_named(const char *name)
+{
+    size_t length = strcspn(name, ".");
+    for (int kind = PART_HOST + 1; kind < PART_KINDS; kind++) {
+        const struct fact_rule *rule = NULL;
+        if (strlen(part_kind_names[kind]) == length && name[length] &&
+            strncmp(part_kind_names[kind], name, length) == 0)
+            rule = fact_rule_find((enum part_kind)kind, name + length + 1);
+        if (rule)
+            return rule;
+    }
+    return fact_rule_find(PART_HOST, name); /* "nic.count", too */
+}
+
+static void bytes_text(double bytes, char text[VALUE_TEXT_MOST])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1024;
+    snprintf(text, VALUE_TEXT_MOST, "%.*f %s", unit > 0 && bytes < 100 ? 1 : 0, bytes, units[unit]);
+}
+
+const char *value_text(enum value_unit unit, double number, char text[VALUE_TEXT_MOST])
+{
+    static const char *const behind[VALUE_UNITS] = {[VALUE_TEXT] = "",
+                                                    [VALUE_COUNT] = "",
+                                                    [VALUE_GBITS] = " Gb/s",
+                                                    [VALUE_MHZ] = " MHz",
+                                                    [VALUE_WATTS] = " W",
+                                                    [VALUE_TRANSFERS] = " GT/s",
+                                                    [VALUE_MICROSECONDS] = " us",
+                                                    [VALUE_GBYTES] = " GB/s",
+                                                    [VALUE_STEPS] = " million steps/s"};
+    if (isinf(number))
+        snprintf(text, VALUE_TEXT_MOST, "unlimited");
+    else if (unit == VALUE_BYTES)
+        bytes_text(number, text);
+    else if (unit == VALUE_LANES)
+        snprintf(text, VALUE_TEXT_MOST, "x%.0f", number);
+    else
+        snprintf(text, VALUE_TEXT_MOST, "%.10g%s", number, behind[unit]);
+    return text;
+}

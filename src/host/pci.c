@@ -1,0 +1,296 @@
+/*
+ * pci.c - where a device stands in the PCI hierarchy, and how fast its link is.
+ *
+ * The kernel's path of a device names all bridges above it:
+ *
+ *     /sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0
+ *                  host bridge     root port    device
+ */
+#include "host/pci.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VENDOR_NVIDIA 0x10de
+#define CLASS_VGA     0x0300
+#define CLASS_3D      0x0302
+
+#define AER_BYTES_MOST ((size_t)1 << 14)
+
+const char *const pci_distance_names[PCI_DISTANCES] = {"same", "PIX", "PXB",    "PHB",
+                                                       "NODE", "SYS", "unknown"};
+
+/* Is this the address of a PCI function, "0000:3b:00.0"? */
+static bool bus_is_valid(const char *text, size_t length)
+{
+    unsigned domain, bus, device, function;
+    char copy[16], trailing;
+    if (length < 12 || length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    return sscanf(copy, "%4x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &trailing) == 4;
+}
+
+bool pci_of_path(const char *path, char *bus)
+{
+    char real[PATH_MAX];
+    bus[0] = 0;
+    if (!realpath(path, real))
+        return false;
+    for (char *slash; (slash = strrchr(real, '/')); *slash = 0) {
+        size_t length = strlen(slash + 1);
+        if (!bus_is_valid(slash + 1, length))
+            continue;
+        memcpy(bus, slash + 1, length + 1);
+        return true;
+    }
+    return false;
+}
+
+#define BRIDGES "/devices/pci" /* where the real paths of devices pass a host bridge */
+
+/* The real path from the host bridge on: "pci0000:3a/0000:3a:00.0/0000:3b:00.0". */
+static const char *pci_path(const char *sysfs, const char *bus, char real[PATH_MAX])
+{
+    char path[SYSFS_PATH_MOST];
+    snprintf(path, sizeof path, "%s/bus/pci/devices/%s", sysfs, bus);
+    if (!bus[0] || !realpath(path, real))
+        return NULL;
+    char *host = strstr(real, BRIDGES);
+    return host ? host + strlen(BRIDGES) - strlen("pci") : NULL;
+}
+
+int pci_numa_node(const char *sysfs, const char *bus)
+{
+    uint64_t node;
+    return sysfs_number(&node, "%s/bus/pci/devices/%s/numa_node", sysfs, bus) && node < INT_MAX
+               ? (int)node
+               : -1;
+}
+
+bool pci_cpus(const char *sysfs, const char *bus, cpu_set_t *cpus)
+{
+    char text[SYSFS_PATH_MOST], *at = text;
+    CPU_ZERO(cpus);
+    if (!sysfs_text(text, sizeof text, "%s/bus/pci/devices/%s/local_cpulist", sysfs, bus))
+        return false;
+    while (*at) { /* "0-15,32-47" */
+        char *end;
+        long first = strtol(at, &end, 10), last = first;
+        if (end == at || first < 0)
+            return false;
+        if (*end == '-')
+            last = strtol(end + 1, &end, 10);
+        for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+            CPU_SET((size_t)cpu, cpus);
+        at = *end == ',' ? end + 1 : end;
+    }
+    return CPU_COUNT(cpus) > 0;
+}
+
+int pci_chain(const char *sysfs, const char *bus, char chain[PCI_CHAIN_MOST][16])
+{
+    char real[PATH_MAX], *rest = NULL;
+    const char *path = pci_path(sysfs, bus, real);
+    if (!path)
+        return 0;
+    int count = 0;
+    for (char *part = strtok_r(real + (path - real), "/", &rest); part;
+         part = strtok_r(NULL, "/", &rest)) {
+        const char *address = count ? part : part + strlen("pci");
+        if (count == PCI_CHAIN_MOST || strlen(address) >= sizeof chain[0] ||
+            (count && !bus_is_valid(address, strlen(address))))
+            return 0;
+        memcpy(chain[count++], address, strlen(address) + 1);
+    }
+    return count;
+}
+
+uint32_t pci_number(const char *address)
+{
+    unsigned domain = 0, bus = 0, device = 0, function = 0;
+    sscanf(address, "%4x:%2x:%2x.%1x", &domain, &bus, &device, &function);
+    return domain << 16 | bus << 8 | device << 3 | function;
+}
+
+/* Above a device below a switch stand its port of the switch, and the switch's own port upwards. */
+struct host_place pci_place(const char *sysfs, const char *bus)
+{
+    char chain[PCI_CHAIN_MOST][16];
+    struct host_place place = host_place_unknown();
+    int count = pci_chain(sysfs, bus, chain), node = pci_numa_node(sysfs, bus);
+    if (count < 2)
+        return place;
+    place.at[PCI_SAME] = pci_number(chain[count - 1]);
+    place.at[PCI_PIX] = pci_number(chain[count > 4 ? count - 3 : 1]);
+    place.at[PCI_PXB] = pci_number(chain[1]);
+    place.at[PCI_PHB] = pci_number(chain[0]);
+    place.at[PCI_NODE] = node < 0 ? PLACE_UNKNOWN : (uint32_t)node;
+    return place;
+}
+
+enum pci_distance pci_distance(const char *sysfs, const char *bus, const char *other)
+{
+    struct host_place a = pci_place(sysfs, bus), b = pci_place(sysfs, other);
+    if (a.at[PCI_SAME] == PLACE_UNKNOWN || b.at[PCI_SAME] == PLACE_UNKNOWN)
+        return PCI_UNKNOWN;
+    int shared = host_place_shared(&a, &b);
+    return shared < PCI_SYS ? (enum pci_distance)shared : PCI_SYS;
+}
+
+/* Extended capabilities: a list in configuration space, from 256 on. A header has the number of the
+ * capability in its low 16 bits, and in its high 12 where the next one is. */
+#define CONFIG_BYTES    4096
+#define CONFIG_EXTENDED 256
+#define CAPABILITY_ACS  0x000d
+#define ACS_CONTROL     6 /* its offset in the capability */
+#define ACS_REDIRECT    0x0004
+
+static bool config_redirects(const unsigned char *config, size_t size)
+{
+    size_t at = CONFIG_EXTENDED;
+    for (int i = 0; i < CONFIG_BYTES / 8 && at >= CONFIG_EXTENDED && at + 8 <= size; i++) {
+        const unsigned char *head = config + at;
+        if ((head[0] | head[1] << 8) == CAPABILITY_ACS)
+            return (head[ACS_CONTROL] | head[ACS_CONTROL + 1] << 8) & ACS_REDIRECT;
+        at = (size_t)(head[2] >> 4 | head[3] << 4) & ~(size_t)3;
+    }
+    return false;
+}
+
+static bool bridge_redirects(const char *sysfs, const char *bus)
+{
+    char path[SYSFS_PATH_MOST];
+    unsigned char config[CONFIG_BYTES];
+    snprintf(path, sizeof path, "%s/bus/pci/devices/%s/config", sysfs, bus);
+    FILE *file = fopen(path, "re");
+    size_t size = file ? fread(config, 1, sizeof config, file) : 0;
+    if (file)
+        fclose(file);
+    return config_redirects(config, size);
+}
+
+bool pci_redirecting(const char *sysfs, const char *bus, char *bridge)
+{
+    char real[PATH_MAX];
+    const char *path = pci_path(sysfs, bus, real);
+    char *end = real + (path ? strlen(real) : 0), *slash;
+    while (path && (*end = 0, slash = strrchr(path, '/'))) {
+        size_t length = strlen(slash + 1);
+        bool is_bridge = strcmp(slash + 1, bus) != 0 && bus_is_valid(slash + 1, length);
+        if (is_bridge && bridge_redirects(sysfs, slash + 1)) {
+            memcpy(bridge, slash + 1, length + 1);
+            return true;
+        }
+        end = slash;
+    }
+    bridge[0] = 0;
+    return false;
+}
+
+bool pci_slot(const char *sysfs, const char *bus, char *slot)
+{
+    char real[PATH_MAX];
+    const char *path = pci_path(sysfs, bus, real);
+    char *end = path ? strrchr(path, '/') : NULL;
+    slot[0] = 0;
+    if (!end)
+        return false;
+    *end = 0;
+    const char *above = strrchr(path, '/');
+    bool found = above && bus_is_valid(above + 1, strlen(above + 1));
+    if (found)
+        memcpy(slot, above + 1, strlen(above + 1) + 1);
+    return found;
+}
+
+bool pci_link_read(const char *sysfs, const char *bus, const char *when, struct pci_link *link)
+{
+    char speed[32];
+    uint64_t width;
+    int behind = 0;
+    *link = (struct pci_link){0};
+    if (!sysfs_number(&width, "%s/bus/pci/devices/%s/%s_link_width", sysfs, bus, when) ||
+        width == 0 || width > 64 ||
+        !sysfs_text(speed, sizeof speed, "%s/bus/pci/devices/%s/%s_link_speed", sysfs, bus, when))
+        return false;
+    /* " PCIe" follows, by some kernels */
+    bool known = sscanf(speed, "%lf GT/s%n", &link->speed, &behind) == 1 && behind > 0 &&
+                 link->speed > 0 && link->speed < 10000;
+    link->width = (int)width;
+    return known;
+}
+
+bool pci_errors_read(const char *sysfs, const char *bus, struct pci_errors *errors)
+{
+    const struct {
+        const char *file, *total;
+        uint64_t *count;
+    } files[] = {{"aer_dev_correctable", "TOTAL_ERR_COR", &errors->correctable},
+                 {"aer_dev_nonfatal", "TOTAL_ERR_NONFATAL", &errors->nonfatal},
+                 {"aer_dev_fatal", "TOTAL_ERR_FATAL", &errors->fatal}};
+    bool reports = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *text =
+            sysfs_whole(AER_BYTES_MOST, "%s/bus/pci/devices/%s/%s", sysfs, bus, files[i].file);
+        *files[i].count = 0;
+        reports |= text && sysfs_number_behind(text, files[i].total, files[i].count);
+        free(text);
+    }
+    return reports;
+}
+
+/* "x16 at 32.0 GT/s"; false: unknown. */
+static bool link_text(char *text, size_t size, const char *sysfs, const char *bus, const char *when)
+{
+    struct pci_link link;
+    if (!pci_link_read(sysfs, bus, when, &link))
+        return false;
+    snprintf(text, size, "x%d at %.1f GT/s", link.width, link.speed);
+    return true;
+}
+
+void pci_describe(const char *sysfs, struct device_list *list, struct device *device)
+{
+    char text[64];
+    if (!device->bus[0])
+        return;
+    device->numa_node = pci_numa_node(sysfs, device->bus);
+    if (link_text(text, sizeof text, sysfs, device->bus, "current"))
+        device_fact(list, device, FACT_ALL, "PCIe link", "%s", text);
+    if (link_text(text, sizeof text, sysfs, device->bus, "max"))
+        device_fact(list, device, FACT_SHOWN, "PCIe link at most", "%s", text);
+}
+
+static int addresses_compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void pci_gpus(const char *sysfs, struct device_list *list)
+{
+    char **names;
+    int count = sysfs_names(&names, "%s/bus/pci/devices", sysfs);
+    if (count > 0) /* hexadecimal: 0000:22 is before 0000:2a */
+        qsort(names, (size_t)count, sizeof *names, addresses_compare);
+    for (int i = 0; i < count; i++) {
+        uint64_t vendor, class, id;
+        bool known = sysfs_number(&vendor, "%s/bus/pci/devices/%s/vendor", sysfs, names[i]) &&
+                     sysfs_number(&class, "%s/bus/pci/devices/%s/class", sysfs, names[i]);
+        if (!known || vendor != VENDOR_NVIDIA ||
+            (class >> 8 != CLASS_VGA && class >> 8 != CLASS_3D))
+            continue;
+        struct device *gpu = device_add(list, "GPU", names[i]);
+        if (!gpu)
+            break;
+        if (bus_is_valid(names[i], strlen(names[i])))
+            memcpy(gpu->bus, names[i], strlen(names[i]) + 1);
+        if (sysfs_number(&id, "%s/bus/pci/devices/%s/device", sysfs, names[i]))
+            snprintf(gpu->model, sizeof gpu->model, "10de:%04x", (unsigned)id);
+        pci_describe(sysfs, list, gpu);
+    }
+    sysfs_names_free(names, count);
+}

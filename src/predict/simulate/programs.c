@@ -1,0 +1,319 @@
+/*
+ * programs.c - the programs of all ranks, and whether one of them stands for all.
+ */
+#include "predict/simulate/programs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "collective/shape.h"
+
+int symmetry_peer(const struct programs *programs, enum symmetry symmetry, int rank, int peer)
+{
+    const struct shape *shape = programs->shape;
+    int ranks = programs->ranks;
+    switch (symmetry) {
+    case SYMMETRY_RING:
+        return (peer - rank + ranks) % ranks;
+    case SYMMETRY_XOR:
+        return peer ^ rank;
+    case SYMMETRY_GROUPS: {
+        int size = shape_size(shape, 0);
+        int group = (shape->group[peer] - shape->group[rank] + shape->groups) % shape->groups;
+        int place = (shape->local_rank[peer] - shape->local_rank[rank] + size) % size;
+        return shape_rank(shape, group, place);
+    }
+    default:
+        return peer;
+    }
+}
+
+static bool symmetry_is_possible(const struct programs *programs, enum symmetry symmetry)
+{
+    const struct shape *shape = programs->shape;
+    int ranks = programs->ranks;
+    switch (symmetry) {
+    case SYMMETRY_RING:
+        return true;
+    case SYMMETRY_XOR: /* else a flipped bit may lead out of the ranks */
+        return (ranks & (ranks - 1)) == 0;
+    case SYMMETRY_GROUPS:
+        return shape && shape->uniform && shape_rank(shape, 0, 0) == 0;
+    default:
+        return false;
+    }
+}
+
+/* Of a rank of a group. */
+static enum status program_build(const struct program_source *source, int group, int rank,
+                                 struct rank_program **program, int32_t **peers)
+{
+    struct schedule *schedule;
+    enum status status = schedule_build(source->choice, &source->problem[group], rank,
+                                        source->channels, true, &schedule);
+    if (status != STATUS_OK)
+        return status;
+    *program = schedule->count < UINT32_MAX ? rank_program_of(schedule, peers) : NULL;
+    schedule_free(schedule);
+    return *program ? STATUS_OK
+                    : fail(STATUS_ERROR, "out of memory for the programs of %d ranks: use fewer",
+                           source->problem->ranks);
+}
+
+/* Does the rank do what rank 0 does, under this symmetry? */
+static bool peers_match(const struct programs *programs, const struct program_source *source,
+                        enum symmetry symmetry, int rank, const int32_t *peers)
+{
+    const struct rank_program *program = programs->program[0];
+    const int32_t *first = programs->peers[0];
+    for (uint32_t i = 0; i < program->count; i++) {
+        if ((first[i] < 0) != (peers[i] < 0))
+            return false;
+        if (peers[i] < 0)
+            continue;
+        if (symmetry_peer(programs, symmetry, rank, peers[i]) != first[i] ||
+            (source->kind && source->kind(source->context, 0, first[i]) !=
+                                 source->kind(source->context, rank, peers[i])))
+            return false;
+    }
+    return true;
+}
+
+/* The peer of a rank that is as far from it as rank 0's peer `first` from rank 0. */
+static int peer_at(const struct programs *programs, enum symmetry symmetry, int rank, int first)
+{
+    const struct shape *shape = programs->shape;
+    switch (symmetry) {
+    case SYMMETRY_RING:
+        return (rank + first) % programs->ranks;
+    case SYMMETRY_XOR:
+        return rank ^ first;
+    case SYMMETRY_GROUPS:
+        return shape_rank(shape, (shape->group[rank] + shape->group[first]) % shape->groups,
+                          (shape->local_rank[rank] + shape->local_rank[first]) %
+                              shape_size(shape, 0));
+    default:
+        return first;
+    }
+}
+
+/* Are the peers of all ranks, at the distances of rank 0's, of the kinds of rank 0's? */
+static bool kinds_match(const struct programs *programs, const struct program_source *source,
+                        enum symmetry symmetry)
+{
+    const struct rank_program *program = programs->program[0];
+    const int32_t *first = programs->peers[0];
+    bool *met = calloc((size_t)programs->ranks, sizeof *met), match = met != NULL;
+    for (uint32_t i = 0; i < program->count && match; i++) {
+        if (first[i] < 0 || met[first[i]])
+            continue;
+        met[first[i]] = true;
+        int kind = source->kind(source->context, 0, first[i]);
+        for (int rank = 1; rank < programs->ranks && match; rank++)
+            match = source->kind(source->context, rank,
+                                 peer_at(programs, symmetry, rank, first[i])) == kind;
+    }
+    free(met);
+    return match;
+}
+
+/* The programs that are compared with rank 0's: of an algorithm that says that its ranks are alike,
+ * few of them are. */
+#define COMPARED_MOST 16
+static bool all_are_compared(const struct program_source *source)
+{
+    const struct problem *problem = source->problem;
+    return !source->choice->algorithm->alike || problem->counts || problem->ring_place ||
+           problem->ranks <= COMPARED_MOST;
+}
+
+/* The next rank that is compared, behind this one: of few, the first and the last ones, and some
+ * between them, both odd and even. */
+static int next_compared(const struct program_source *source, int rank)
+{
+    int ranks = source->problem->ranks, few = COMPARED_MOST / 4;
+    if (all_are_compared(source) || rank < few || rank >= ranks - few)
+        return rank + 1;
+    int apart = ranks / (COMPARED_MOST / 2) | 1;
+    return rank + apart < ranks - few ? rank + apart : ranks - few;
+}
+
+/* Finds a symmetry that holds for all ranks; keeps only the program of rank 0. */
+static enum status symmetry_find(const struct program_source *source, struct programs *programs)
+{
+    bool holds[SYMMETRIES];
+    int left = 0;
+    for (int s = 0; s < SYMMETRIES; s++)
+        left += holds[s] = symmetry_is_possible(programs, (enum symmetry)s);
+    for (int rank = 1; rank < programs->ranks && left > 0; rank = next_compared(source, rank)) {
+        struct rank_program *program;
+        int32_t *peers;
+        enum status status = program_build(source, 0, rank, &program, &peers);
+        if (status != STATUS_OK)
+            return status;
+        bool equal = rank_programs_equal(program, programs->program[0]);
+        for (int s = 0; s < SYMMETRIES; s++)
+            if (holds[s] &&
+                (!equal || !peers_match(programs, source, (enum symmetry)s, rank, peers))) {
+                holds[s] = false;
+                left--;
+            }
+        free(program);
+        free(peers);
+    }
+    bool few = source->kind && !all_are_compared(source);
+    for (int s = SYMMETRIES - 1; s >= 0; s--)
+        if (holds[s] && (!few || kinds_match(programs, source, (enum symmetry)s)))
+            programs->symmetry = (enum symmetry)s;
+    return STATUS_OK;
+}
+
+/* The programs of ranks that are equal are held once: a table by their hash, with open addressing. */
+struct known {
+    struct rank_program **slots;
+    size_t size; /* a power of two; at most half of it is full */
+};
+
+static uint64_t program_hash(const struct rank_program *program)
+{
+    uint64_t hash = hash_bytes(HASH_BEGIN, &program->count, sizeof program->count);
+    for (uint32_t i = 0; i < program->count; i++) { /* enough to tell most programs apart */
+        const struct program_operation *operation = &program->operations[i];
+        uint64_t word = operation->length ^ (uint64_t)operation->kind << 60 ^
+                        (uint64_t)operation->first_wait << 32;
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+/* The program that is known and equal, else this one, which is known from now on. */
+static struct rank_program *known_add(struct known *known, struct rank_program *program)
+{
+    size_t at = program_hash(program) & (known->size - 1);
+    while (known->slots[at] && !rank_programs_equal(known->slots[at], program))
+        at = (at + 1) & (known->size - 1);
+    if (!known->slots[at])
+        known->slots[at] = program;
+    return known->slots[at];
+}
+
+static enum status operations_check(const struct program_source *source, int ranks,
+                                    size_t operations)
+{
+    if (operations <= source->operations_most)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "%d rank%s %zu operations or more, and there is memory to simulate %zu: use fewer "
+                "ranks",
+                ranks, ranks == 1 ? " has" : "s have", operations, source->operations_most);
+}
+
+#define ESTIMATE_MARGIN 2 /* what comes near to the limit is counted while the programs are written */
+
+/* Before all programs are written: by the fewest operations of some ranks. Rank 0, as a root, may have
+ * many more than others. */
+static enum status operations_estimate(const struct program_source *source,
+                                       const struct programs *programs)
+{
+    size_t fewest = programs->program[0]->count, ranks = (size_t)programs->ranks;
+    int last = source->problem->ranks - 1;
+    for (int i = 1; i <= 3 && fewest * ranks > source->operations_most; i++) {
+        struct rank_program *program;
+        int32_t *peers;
+        enum status status = program_build(source, 0, (int)((long)i * last / 3), &program, &peers);
+        if (status != STATUS_OK)
+            return status;
+        fewest = program->count < fewest ? program->count : fewest;
+        free(program);
+        free(peers);
+    }
+    return operations_check(source, programs->ranks, fewest * ranks / ESTIMATE_MARGIN);
+}
+
+/* Of the ranks of a group, each at its place among the job's. */
+static enum status group_hold(const struct program_source *source, int group, struct known *known,
+                              struct programs *programs)
+{
+    const struct problem *problem = &source->problem[group];
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++) {
+        int member = problem_member(problem, rank);
+        struct rank_program *program;
+        if (programs->program[member]) /* rank 0's */
+            continue;
+        status = program_build(source, group, rank, &program, &programs->peers[member]);
+        if (status != STATUS_OK)
+            break;
+        programs->program[member] = known_add(known, program);
+        if (programs->program[member] == program)
+            programs->distinct[programs->distinct_count++] = program;
+        else
+            free(program);
+        programs->held++;
+        programs->operations += programs->program[member]->count;
+        status = operations_check(source, programs->ranks, programs->operations);
+    }
+    return status;
+}
+
+static enum status programs_hold(const struct program_source *source, struct programs *programs)
+{
+    struct known known = {.size = 4};
+    while (known.size < 2 * (size_t)programs->ranks)
+        known.size *= 2;
+    known.slots = calloc(known.size, sizeof *known.slots);
+    if (!known.slots)
+        return fail(STATUS_ERROR, "out of memory for the programs of %d ranks", programs->ranks);
+    enum status status = STATUS_OK;
+    known_add(&known, programs->program[0]);
+    for (int group = 0; group < source->groups && status == STATUS_OK; group++)
+        status = group_hold(source, group, &known, programs);
+    free(known.slots);
+    return status;
+}
+
+enum status programs_open(const struct program_source *source, struct programs *programs)
+{
+    size_t ranks = (size_t)source->problem->ranks * (size_t)source->groups;
+    *programs = (struct programs){.ranks = (int)ranks,
+                                  .program = calloc(ranks, sizeof *programs->program),
+                                  .peers = calloc(ranks, sizeof *programs->peers),
+                                  .distinct = calloc(ranks, sizeof *programs->distinct),
+                                  .shape = source->problem->shape};
+    enum status status = STATUS_OK;
+    if (!programs->program || !programs->peers || !programs->distinct)
+        status = fail(STATUS_ERROR, "out of memory for the programs of %zu ranks", ranks);
+    if (status == STATUS_OK) /* the groups are in the order of their first ranks */
+        status = program_build(source, 0, 0, &programs->program[0], &programs->peers[0]);
+    if (status == STATUS_OK) {
+        programs->distinct[programs->distinct_count++] = programs->program[0];
+        programs->held = 1;
+        programs->operations = programs->program[0]->count;
+        if (source->symmetric && ranks > 1 && source->groups == 1)
+            status = symmetry_find(source, programs);
+    }
+    if (status == STATUS_OK)
+        status = programs->symmetry == SYMMETRY_NONE
+                     ? operations_estimate(source, programs)
+                     : operations_check(source, 1, programs->operations);
+    if (status == STATUS_OK && programs->symmetry == SYMMETRY_NONE)
+        status = programs_hold(source, programs);
+    if (status != STATUS_OK)
+        programs_close(programs);
+    return status;
+}
+
+void programs_close(struct programs *programs)
+{
+    for (int i = 0; programs->distinct && i < programs->distinct_count; i++)
+        free(programs->distinct[i]);
+    for (int i = 0; programs->peers && i < programs->ranks; i++)
+        free(programs->peers[i]);
+    free(programs->distinct);
+    free(programs->program);
+    free(programs->peers);
+    *programs = (struct programs){0};
+}

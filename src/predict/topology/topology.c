@@ -1,0 +1,272 @@
+/*
+ * topology.c - a topology by its specification: which family it is of, and the questions to it.
+ */
+#include "predict/topology/topology.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/name_match.h"
+#include "base/text_file.h"
+#include "predict/topology/clos.h"
+#include "predict/topology/dragonfly.h"
+#include "predict/topology/grid.h"
+#include "predict/topology/hwloc_file.h"
+#include "predict/topology/nccl_file.h"
+#include "predict/topology/rail.h"
+#include "predict/topology/slurm.h"
+
+#define RANKS_MOST 1024 /* of a host */
+
+static const struct topology_family *const families[] = {
+    &family_fat_tree, &family_leaf_spine, &family_rail,      &family_torus,
+    &family_mesh,     &family_ring,       &family_dragonfly, NULL,
+};
+
+/* Those of files. */
+static const struct topology_family *const file_families[] = {&family_slurm, &family_hwloc,
+                                                              &family_nccl, NULL};
+
+static const struct spec_key common_keys[] = {
+    {.name = "ranks", .least = 1, .most = RANKS_MOST, .standard = 1, .help = "places of a host"},
+    {.name = "rate",
+     .least = 1e-3,
+     .most = 1e6,
+     .standard = 1,
+     .is_real = true,
+     .help = "what a port carries, in multiples of what one rank sends"},
+    {.name = "latency",
+     .most = 1e6,
+     .is_real = true,
+     .help = "us that a link between switches adds"},
+    {0},
+};
+
+/* ---- reading ---- */
+
+static const struct topology_family *family_find(const char *name)
+{
+    for (int f = 0; families[f]; f++)
+        if (name_equal(families[f]->name, name))
+            return families[f];
+    return NULL;
+}
+
+static enum status name_refuse(const struct spec *spec)
+{
+    const char *names[sizeof families / sizeof *families] = {NULL};
+    char list[200];
+    struct text text = text_in(list, sizeof list);
+    for (int f = 0; families[f]; f++) {
+        names[f] = families[f]->name;
+        text_add(&text, "%s, ", names[f]);
+    }
+    const char *nearest = name_nearest(spec->name, names);
+    return fail(STATUS_USAGE,
+                "topology '%.200s': '%.100s' is no topology, and there is no such file%s%s%s: give "
+                "%sor a file",
+                spec->text, spec->name, nearest ? " (did you mean " : "", nearest ? nearest : "",
+                nearest ? "?)" : "", list);
+}
+
+/* What a file is, by its beginning: XML of hwloc, whose root is <topology>, or of NCCL, <system>; else
+ * Slurm's lines. */
+static const struct topology_family *file_family(const char *content)
+{
+    content += strspn(content, " \t\r\n");
+    if (*content != '<')
+        return &family_slurm;
+    const char *hwloc = strstr(content, "<topology"), *nccl = strstr(content, "<system");
+    return hwloc && (!nccl || hwloc < nccl) ? &family_hwloc : &family_nccl;
+}
+
+/* Splits the text: a family, or a path, which may contain colons; and what stands behind. */
+static const char *name_take(struct spec *spec, const struct topology_family **family)
+{
+    size_t length = strcspn(spec->text, ":");
+    snprintf(spec->name, sizeof spec->name, "%.*s", (int)length, spec->text);
+    *family = family_find(spec->name);
+    if (!*family && access(spec->text, F_OK) == 0) {
+        length = strlen(spec->text);
+        strcpy(spec->name, spec->text);
+    }
+    return spec->text + length;
+}
+
+bool topology_reads(const char *text, char *path, size_t size)
+{
+    struct spec spec = {.text = text};
+    const struct topology_family *family;
+    if (strlen(text) >= sizeof spec.name)
+        return false;
+    name_take(&spec, &family);
+    snprintf(path, size, "%s", spec.name);
+    return !family;
+}
+
+static enum status topology_read(struct topology *t, struct spec *spec)
+{
+    if (strlen(spec->text) >= sizeof spec->name)
+        return fail(STATUS_USAGE, "a topology of more than %zu bytes", sizeof spec->name - 1);
+    const char *parts = name_take(spec, &t->family);
+    if (!t->family) {
+        if (access(spec->name, F_OK) != 0)
+            return name_refuse(spec);
+        enum status status = text_file_read(spec->name, &spec->content);
+        if (status != STATUS_OK)
+            return status;
+        t->family = file_family(spec->content);
+    }
+    enum status status = spec_read(spec, parts, t->family->keys, common_keys);
+    if (status != STATUS_OK)
+        return status;
+    if (spec->shape && !t->family->shape)
+        return spec_refuse(spec, "'%.60s' has no '=': give KEY=VALUE", spec->shape);
+    t->ranks = (int)spec_value(spec, "ranks");
+    t->rate = spec_value(spec, "rate");
+    t->latency_us = spec_value(spec, "latency");
+    status = t->family->make(t, spec);
+    if (status == STATUS_OK && (double)t->hosts * t->ranks > ENDS_MOST)
+        return spec_refuse(spec, "it has places for %.0f ranks, and %d are the most",
+                           (double)t->hosts * t->ranks, ENDS_MOST);
+    return status;
+}
+
+enum status topology_parse(const char *text, struct topology **made)
+{
+    struct spec *spec = calloc(1, sizeof *spec);
+    *made = calloc(1, sizeof **made);
+    enum status status = STATUS_OK;
+    if (spec && *made) {
+        spec->text = text;
+        status = topology_read(*made, spec);
+    } else {
+        status = fail(STATUS_ERROR, "out of memory for a topology");
+    }
+    if (status != STATUS_OK) {
+        topology_free(*made);
+        *made = NULL;
+    }
+    if (spec)
+        free(spec->content);
+    free(spec);
+    return status;
+}
+
+void topology_free(struct topology *topology)
+{
+    if (!topology)
+        return;
+    if (topology->shape && topology->family->release)
+        topology->family->release(topology->shape);
+    else
+        free(topology->shape);
+    free(topology);
+}
+
+/* ---- questions ---- */
+
+const char *topology_words(const struct topology *topology)
+{
+    return topology->words;
+}
+
+int topology_hosts(const struct topology *topology)
+{
+    return topology->hosts;
+}
+
+int topology_ends(const struct topology *topology)
+{
+    return topology->hosts * topology->ranks;
+}
+
+int topology_host(const struct topology *topology, int end)
+{
+    return end / topology->ranks;
+}
+
+void topology_end_name(const struct topology *topology, int end, char name[LINK_NAME_MOST])
+{
+    struct text text = text_in(name, LINK_NAME_MOST);
+    if (topology->family->name_end)
+        topology->family->name_end(topology, end, &text);
+    else if (topology->ranks == 1)
+        text_add(&text, "host %d", end);
+    else
+        text_add(&text, "host %d rank %d", end / topology->ranks, end % topology->ranks);
+}
+
+uint32_t topology_links(const struct topology *topology)
+{
+    return topology->links;
+}
+
+double topology_capacity(const struct topology *topology, uint32_t link)
+{
+    return topology->family->capacity(topology, link);
+}
+
+void topology_link_get(const struct topology *topology, uint32_t link, struct topology_link *got)
+{
+    struct text name = text_in(got->name, sizeof got->name);
+    topology->family->name_link(topology, link, &name);
+    got->capacity = topology->family->capacity(topology, link);
+    got->latency_us = topology->family->latency(topology, link);
+}
+
+size_t topology_route(const struct topology *topology, int from, int to, uint32_t *links,
+                      size_t most)
+{
+    struct topology_way route = {links, most, 0};
+    if (from != to)
+        topology->family->route(topology, from, to, &route);
+    return route.count;
+}
+
+#define LINKS_AT_ONCE 64
+uint32_t topology_distance(const struct topology *topology, int from, int to)
+{
+    uint32_t few[LINKS_AT_ONCE];
+    size_t count = topology_route(topology, from, to, few, LINKS_AT_ONCE);
+    double distance = 0;
+    for (size_t l = 0; l < count; l++) /* of a longer way, all links are like the first ones */
+        distance += 1000 / topology_capacity(topology, few[l < LINKS_AT_ONCE ? l : 0]);
+    return distance < (double)UINT32_MAX ? (uint32_t)distance : UINT32_MAX;
+}
+
+size_t topology_route_most(const struct topology *topology)
+{
+    return topology->route_most;
+}
+
+/* ---- help ---- */
+
+static void keys_add(const struct spec_key *keys, void (*line)(void *argument, const char *text),
+                     void *argument)
+{
+    for (; keys->name; keys++) {
+        char text[200];
+        snprintf(text, sizeof text, "  :%s=  %s", keys->name, keys->help);
+        line(argument, text);
+    }
+}
+
+void topology_help(void (*line)(void *argument, const char *text), void *argument)
+{
+    const struct topology_family *const *const lists[] = {families, file_families};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (int f = 0; lists[l][f]; f++) {
+            const struct topology_family *family = lists[l][f];
+            char text[200];
+            snprintf(text, sizeof text, "%s%s%s: %s", family->name, family->shape ? ":" : "",
+                     family->shape ? family->shape : "", family->help);
+            line(argument, text);
+            keys_add(family->keys, line, argument);
+        }
+    line(argument, "all of them:");
+    keys_add(common_keys, line, argument);
+}

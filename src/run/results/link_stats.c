@@ -1,0 +1,109 @@
+/*
+ * link_stats.c - bytes and waiting times per peer: bytes from the schedules, times from the
+ * transports.
+ */
+#include "run/results/link_stats.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "run/runner.h"
+#include "run/test_case.h"
+
+enum status link_stats_create(const struct test_case *test_case, const struct runner *runner,
+                              struct link_stats **made)
+{
+    struct link_stats *stats = calloc(1, sizeof *stats);
+    uint64_t element = test_case->candidate->datatype->size;
+    size_t channels = 0;
+    *made = stats;
+    if (stats)
+        stats->peers = calloc((size_t)runner->ranks, sizeof *stats->peers);
+    for (int r = 0; stats && stats->peers && r < runner->ranks; r++) {
+        const struct peer_use *use = &test_case->peers[r];
+        int lanes = test_case->way.on_device ? 0 : use->lanes; /* of a transport */
+        if (use->lanes == 0)
+            continue;
+        stats->peers[stats->count++] = (struct peer_stats){
+            .peer = r, .lanes = lanes, .counted = use->shortest * element >= WAIT_STATS_LEAST};
+        channels += 2 * (size_t)lanes;
+    }
+    if (stats)
+        stats->before = calloc(channels + 1, sizeof *stats->before);
+    return stats && stats->peers && stats->before
+               ? STATUS_OK
+               : fail(STATUS_ERROR, "out of memory for the link statistics of %d peers",
+                      runner->ranks);
+}
+
+void link_stats_free(struct link_stats *stats)
+{
+    if (!stats)
+        return;
+    free(stats->peers);
+    free(stats->before);
+    free(stats);
+}
+
+void link_stats_note_bytes(struct link_stats *stats, const struct test_case *test_case)
+{
+    uint64_t element = test_case->candidate->datatype->size;
+    for (int i = 0; stats && i < stats->count; i++) {
+        const struct peer_use *use = &test_case->peers[stats->peers[i].peer];
+        stats->peers[i].sent = use->sent * element;
+        stats->peers[i].received = use->received * element;
+    }
+}
+
+static void channel_read(struct links *links, int peer, int lane, bool sends,
+                         struct wait_stats *wait_stats)
+{
+    const struct channel *channel = links_channel(links, peer, lane, sends);
+    *wait_stats = (struct wait_stats){0};
+    if (channel && channel->endpoint->transport->wait_stats)
+        channel->endpoint->transport->wait_stats(channel, wait_stats);
+}
+
+static uint64_t longer(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int compare_peers(const void *a, const void *b)
+{
+    const struct peer_stats *x = a, *y = b;
+    uint64_t left = longer(x->busy, x->starved), right = longer(y->busy, y->starved);
+    return left != right ? (left < right) - (left > right) : x->peer - y->peer;
+}
+
+int link_stats_sort(struct link_stats *stats)
+{
+    if (!stats)
+        return 0;
+    qsort(stats->peers, (size_t)stats->count, sizeof *stats->peers, compare_peers);
+    return stats->count < LINK_STATS_MOST ? stats->count : LINK_STATS_MOST;
+}
+
+void link_stats_count(struct link_stats *stats, struct links *links, int sign)
+{
+    if (!stats)
+        return;
+    struct wait_stats *before = stats->before;
+    for (int i = 0; i < stats->count; i++) {
+        struct peer_stats *peer = &stats->peers[i];
+        peer->counted &= links_transport(links, peer->peer)->wait_stats != NULL;
+        for (int lane = 0; lane < peer->lanes; lane++, before += 2) {
+            struct wait_stats out, in;
+            channel_read(links, peer->peer, lane, true, &out);
+            channel_read(links, peer->peer, lane, false, &in);
+            if (sign < 0) {
+                before[0] = out;
+                before[1] = in;
+                continue;
+            }
+            peer->busy = longer(peer->busy, out.busy - before[0].busy);
+            peer->resent += out.resent - before[0].resent;
+            peer->starved = longer(peer->starved, in.starved - before[1].starved);
+        }
+    }
+}

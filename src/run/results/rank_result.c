@@ -1,0 +1,213 @@
+/*
+ * rank_result.c - one rank's samples, finding and traffic of a line.
+ */
+#include "run/results/rank_result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "collective/schedule/provenance.h"
+
+/* The transports that carry the line. What devices move counts as one transport's, whatever links
+ * the ranks have besides. */
+static void rank_result_carriers(struct rank_result *rank_result, struct runner *runner,
+                                 const struct peer_use *peers)
+{
+    struct endpoint *endpoint;
+    bool on_device = rank_result->way->on_device;
+    if (on_device)
+        rank_result->transport[rank_result->transports++] = runner->devices.config.transport;
+    for (int i = 0; !on_device && (endpoint = links_endpoint(runner->links, i)); i++)
+        rank_result->transport[rank_result->transports++] = endpoint->transport->name;
+    for (int peer = 0; peer < runner->ranks; peer++)
+        for (int i = 0; peers[peer].lanes > 0 && i < rank_result->transports; i++)
+            rank_result->used[i] |= on_device || links_endpoint(runner->links, i)->transport ==
+                                                     links_transport(runner->links, peer);
+}
+
+size_t rank_result_bytes(const struct job *job)
+{
+    const size_t arrays = 2, sorted = 1; /* qsort() may copy the one that it sorts */
+    size_t steps = job->compares && job->bootstrap.verbosity >= 1 ? STEP_TIMES_BYTES : 0;
+    return (size_t)job->iterations * (arrays + sorted) * sizeof(uint64_t) + steps;
+}
+
+enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
+                               size_t bytes, struct runner *runner, struct rank_result **made)
+{
+    struct rank_result *rank_result = calloc(1, sizeof *rank_result);
+    *made = rank_result;
+    if (!rank_result)
+        return fail(STATUS_ERROR, "out of memory for the result of a line");
+    rank_result->choice = choice;
+    rank_result->bytes = bytes;
+    rank_result->problem = test_case->sized.problem;
+    rank_result->channels =
+        test_case->candidate->choice.algorithm->vendor ? 0 : test_case->channels;
+    rank_result->way = &test_case->way;
+    rank_result_carriers(rank_result, runner, test_case->peers);
+    for (int peer = 0; peer < runner->ranks; peer++) {
+        bool is_used = test_case->peers[peer].lanes > 0;
+        rank_result->stages |= is_used && links_stages(runner->links, peer);
+        rank_result->direct |= is_used && !links_stages(runner->links, peer);
+    }
+    enum status status = step_times_create(&test_case->clock, &rank_result->steps);
+    if (status == STATUS_OK && job->watches)
+        status = link_stats_create(test_case, runner, &rank_result->links);
+    return status;
+}
+
+/* False: out of memory. */
+static bool samples_grow(uint64_t **samples, size_t count)
+{
+    uint64_t *more = realloc(*samples, count * sizeof *more);
+    if (more)
+        *samples = more;
+    return more != NULL;
+}
+
+enum status rank_result_reserve(struct rank_result *rank_result, long more)
+{
+    size_t count = (size_t)(rank_result->iterations + more) + 1; /* not 0 */
+    if (samples_grow(&rank_result->samples, count) && samples_grow(&rank_result->late, count) &&
+        (!rank_result->way->on_device || samples_grow(&rank_result->device_samples, count)))
+        return STATUS_OK;
+    return fail(STATUS_ERROR, "out of memory for %zu samples: ask for fewer iterations (-n)",
+                count - 1);
+}
+
+void rank_result_free(struct rank_result *rank_result)
+{
+    if (!rank_result)
+        return;
+    free(rank_result->samples);
+    free(rank_result->late);
+    free(rank_result->device_samples);
+    link_stats_free(rank_result->links);
+    step_times_free(rank_result->steps);
+    device_changes_free(&rank_result->changes);
+    free(rank_result);
+}
+
+/* Findings. */
+
+/* An element came to this rank by `arrival`, and is wrong. If the result of the rank that sent
+ * it is right, was it right when it was sent? Only if that result holds the element too, or the
+ * element is the sender's own. */
+static bool sender_holds_element(const struct schedule *schedule, const struct operation *arrival,
+                                 size_t element)
+{
+    struct expectation expectation;
+    if (arrival->kind != OPERATION_RECV)
+        return false;
+    if (collective_is_uniform(schedule->problem.collective))
+        return true;
+    for (int i = 0; collective_expects(&schedule->problem, schedule->rank, i, &expectation); i++)
+        if (element - expectation.at < expectation.length)
+            return expectation.rank == problem_rank(&schedule->problem, arrival->peer);
+    return false;
+}
+
+static void rank_result_note(struct rank_result *rank_result, const struct finding *finding)
+{
+    if (rank_result->finding.kind == FINDING_NONE)
+        rank_result->finding = *finding;
+    rank_result->wrong += finding->wrong;
+}
+
+void rank_result_note_finding(struct rank_result *rank_result, const struct finding *finding,
+                              const struct schedule *schedule)
+{
+    if (finding->kind == FINDING_NONE)
+        return;
+    struct finding noted = *finding;
+    int arrival = provenance_of(schedule, finding->first.at);
+    if (arrival >= 0 &&
+        sender_holds_element(schedule, &schedule->operations[arrival], finding->first.at)) {
+        noted.hop_peer = problem_rank(&schedule->problem, schedule->operations[arrival].peer);
+        noted.hop_step = schedule->operations[arrival].step;
+    }
+    rank_result_note(rank_result, &noted);
+}
+
+void rank_result_note_source(struct rank_result *rank_result, size_t changed, uint64_t iteration)
+{
+    if (changed > 0)
+        rank_result_note(rank_result, &(struct finding){.kind = FINDING_SOURCE,
+                                                        .iteration = iteration,
+                                                        .wrong = changed,
+                                                        .hop_peer = -1});
+}
+
+void rank_result_note_overrun(struct rank_result *rank_result, const struct overrun *overrun,
+                              uint64_t iteration)
+{
+    rank_result_note(rank_result, &(struct finding){.kind = FINDING_OVERRUN,
+                                                    .iteration = iteration,
+                                                    .wrong = 1,
+                                                    .overrun = *overrun,
+                                                    .hop_peer = -1});
+}
+
+void rank_result_note_times(struct rank_result *rank_result, const struct iteration_times *times)
+{
+    long i = rank_result->iterations++;
+    rank_result->late[i] = times->late;
+    rank_result->samples[i] = times->duration;
+    step_times_note(rank_result->steps, times->released);
+    if (rank_result->device_samples)
+        rank_result->device_samples[i] = times->device;
+}
+
+/* Traffic. */
+
+static void rank_result_traffic_add(struct rank_result *rank_result, const struct runner *runner,
+                                    int sign)
+{
+    struct endpoint *endpoint;
+    if (rank_result->way->on_device) {
+        traffic_add(&rank_result->traffic[0], &runner->devices.traffic, sign);
+        return;
+    }
+    for (int i = 0; (endpoint = links_endpoint(runner->links, i)); i++) {
+        traffic_add(&rank_result->traffic[i], &endpoint->traffic, sign);
+        traffic_add(&rank_result->traffic[i], &runner->start_traffic[i], -sign);
+    }
+}
+
+void rank_result_begin(struct rank_result *rank_result, struct runner *runner)
+{
+    runner->profile = (struct profile){0};
+    link_stats_count(rank_result->links, runner->links, -1);
+    rank_result_traffic_add(rank_result, runner, -1);
+}
+
+void rank_result_end(struct rank_result *rank_result, const struct runner *runner)
+{
+    rank_result_traffic_add(rank_result, runner, +1);
+    link_stats_count(rank_result->links, runner->links, +1);
+    for (int a = 0; a < ACTIVITIES; a++)
+        rank_result->shares[a] += runner->profile.shares[a];
+}
+
+enum status rank_result_check_copy(const struct rank_result *rank_result, const struct job *job)
+{
+    static const enum path only[] = {
+        [COPY_BCOPY] = PATH_BCOPY, [COPY_ZCOPY] = PATH_ZCOPY, [COPY_LL] = PATH_LL};
+    uint64_t bytes[PATHS] = {0}, other = 0;
+    for (int i = 0; i < rank_result->transports; i++)
+        for (int path = 0; path < PATHS; path++)
+            bytes[path] +=
+                rank_result->traffic[i].received[path] + rank_result->traffic[i].sent[path];
+    for (int path = 0; path < PATHS && job->copy != COPY_AUTO; path++)
+        other += path == (int)only[job->copy] ? 0 : bytes[path];
+    if (other == 0)
+        return STATUS_OK;
+    return fail(STATUS_ERROR,
+                "--copy %s was asked for, but %llu bytes went another way (line %llu, bcopy %llu, "
+                "zcopy %llu, ll %llu)",
+                copy_names[job->copy], (unsigned long long)other,
+                (unsigned long long)bytes[PATH_LINE], (unsigned long long)bytes[PATH_BCOPY],
+                (unsigned long long)bytes[PATH_ZCOPY], (unsigned long long)bytes[PATH_LL]);
+}

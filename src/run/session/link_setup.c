@@ -1,0 +1,186 @@
+/*
+ * link_setup.c - opens a rank's links, and connects them to its peers.
+ */
+#include "run/session/link_setup.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "controlplane/control/exchange.h"
+#include "run/session/ring_setup.h"
+
+static enum status session_exchange_peers(void *session, const int *peers, int count,
+                                          const void *mine, size_t each, void *theirs)
+{
+    return exchange_with_peers(((struct session *)session)->control, peers, count, mine, each,
+                               theirs, "link");
+}
+
+static bool session_peer_lost(void *session, int peer)
+{
+    return control_lost(((struct session *)session)->control, peer);
+}
+
+/* Lists all memory that transfers will name. Returns how many regions it is. */
+static int session_list_regions(struct session *session)
+{
+    const struct region *barrier = &session->runner.start_barrier.region;
+    int count = 0;
+    for (int i = 0; i < session->checker.set_count; i++)
+        session->regions[count++] = session->checker.sets[i].region;
+    if (barrier->kind)
+        session->regions[count++] = *barrier;
+    count += session_plan_rings(session, &session->regions[count]);
+    return count;
+}
+
+static enum status session_open_links(struct session *session)
+{
+    const struct job *job = &session->job;
+    struct runner *runner = &session->runner;
+    session->exchange = (struct peer_exchange){.call = session_exchange_peers, .argument = session};
+    session->witness = (struct peer_witness){.lost = session_peer_lost, .argument = session};
+    struct transport_config config = {
+        .rank = runner->rank,
+        .ranks = runner->ranks,
+        .local_ranks = runner->node.count,
+        .local_rank = runner->node.place,
+        .process_ranks = job->bootstrap.ranks_as == RANKS_THREADS ? runner->node.count : 1,
+        .has_core = session->has_core,
+        .is_bound = session->bindings[runner->rank].core >= 0,
+        .copy = job->copy,
+        .combines = job_traits(job).reduces,
+        .slots = job->slots,
+        .slot_bytes = job->slot_bytes,
+        .regions = session->regions,
+        .region_count = session_list_regions(session),
+        .memory_bus = session->device.bus,
+        .interface = job->bootstrap.interface,
+        .maps_only = job->executor == EXECUTOR_DEVICE,
+        .stages = !job->memory->host_reads,
+        .watches = job->watches,
+        .secret = session->membership->secret,
+        .timeout = job->bootstrap.timeout,
+        .tick = &runner->tick,
+        .exchange = &session->exchange,
+        .witness = &session->witness,
+    };
+    return links_open(job->transports, &config, &runner->links);
+}
+
+static bool offers_decode(void *argument, int rank, struct reader *reader)
+{
+    struct session *session = argument;
+    const struct member *members = control_members(session->control);
+    int own = session->runner.rank;
+    bool precedes = rank < own && members[rank].node == members[own].node;
+    return links_decode_offers(session->runner.links, rank, reader) &&
+           device_watch_decode(&session->watch, precedes, reader);
+}
+
+static enum status session_open_watch(struct session *session)
+{
+    const struct watch_config config = {
+        .links = session->runner.links,
+        .memory = session->job.memory,
+        .device = &session->device,
+        .host = control_members(session->control)[session->runner.rank].host,
+        .tick = &session->runner.tick,
+    };
+    return device_watch_open(&session->watch, &config);
+}
+
+/* As for links_wish(); NULL: out of memory. Where the report shows what the links wait
+ * for, the start barrier has a lane of its own: the collective's waits are reported, not the
+ * barrier's. */
+static unsigned char *session_wishes(const struct session *session)
+{
+    const struct runner *runner = &session->runner;
+    const struct schedule *start = runner->start_barrier.schedule;
+    unsigned char *wishes = calloc((size_t)runner->ranks, 1);
+    for (int r = 0; wishes && r < runner->ranks; r++)
+        wishes[r] = session->needs.peers[r].lanes > 0 ? LINKS_WISHED : 0;
+    for (size_t i = 0; wishes && start && i < start->count; i++)
+        if (start->operations[i].peer >= 0)
+            wishes[start->operations[i].peer] |=
+                session->job.watches ? LINKS_ONE_MORE : LINKS_WISHED;
+    return wishes;
+}
+
+/* Tells the links what this rank needs of its peers. */
+static enum status session_wish(struct session *session)
+{
+    unsigned char *wishes = session_wishes(session);
+    if (!wishes)
+        return fail(STATUS_ERROR, "out of memory for %d peers", session->runner.ranks);
+    links_wish(session->runner.links, wishes, session->needs.lanes);
+    free(wishes);
+    return STATUS_OK;
+}
+
+enum status session_exchange_offers(struct session *session)
+{
+    struct bytes share = {0};
+    control_enter(session->control, PHASE_CONNECT);
+    enum status status = session_open_links(session);
+    if (status == STATUS_OK)
+        status = session_wish(session);
+    if (status == STATUS_OK)
+        status = session_open_watch(session);
+    if (status != STATUS_OK)
+        return status;
+    links_encode_offers(session->runner.links, &share);
+    device_watch_encode(&session->watch, &share);
+    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
+                             session);
+    return status == STATUS_OK ? links_check_offers(session->runner.links) : status;
+}
+
+static enum status session_watch(void *links)
+{
+    return links_check(links);
+}
+
+/* Tells each peer that this rank wishes for by which transports it can be reached, and learns the
+ * same of it. */
+static enum status session_exchange_reach(struct session *session)
+{
+    size_t ranks = (size_t)session->runner.ranks;
+    struct links *links = session->runner.links;
+    int *peers = malloc(ranks * sizeof *peers);
+    unsigned char *here = malloc(ranks), *back = malloc(ranks);
+    enum status status = STATUS_ERROR;
+    links_attach(links);
+    if (peers && here && back) {
+        int count = links_encode_reach(links, peers, here);
+        status = session_exchange_peers(session, peers, count, here, 1, back);
+        if (status == STATUS_OK)
+            links_decode_reach(links, peers, count, back);
+    } else {
+        status = fail(STATUS_ERROR, "out of memory for %zu peers", ranks);
+    }
+    free(peers);
+    free(here);
+    free(back);
+    return status;
+}
+
+enum status session_connect(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    enum status status = session_exchange_reach(session);
+    if (status == STATUS_OK)
+        status = links_choose(runner->links, control_members(session->control));
+    if (status == STATUS_OK)
+        status = session_open_rings(session);
+    if (status == STATUS_OK)
+        status = links_connect(runner->links, control_members(session->control));
+    if (status != STATUS_OK)
+        return status;
+    runner_await(runner, -1);
+    /* A rank that has ended its part waits for the others in an exchange. What it has sent may fail
+     * meanwhile. */
+    control_watch(session->control, session_watch, runner->links);
+    struct executor_config shared = runner_executor_config(runner);
+    return start_barrier_link(&runner->start_barrier, &shared);
+}

@@ -1,0 +1,237 @@
+/*
+ * session.c - one rank's run of a job.
+ *
+ * Every rank goes through the same stages at the same time: join; set up (setup.c); for each size
+ * and algorithm warm up, check, time, and send the result to rank 0 (sweep.c); close the links;
+ * finish; free the memory.
+ */
+#include "run/session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "run/candidates.h"
+#include "run/session/setup.h"
+#include "run/session/sweep.h"
+#include "run/session/vendor_setup.h"
+
+/* Gives up the memory of peers, and the links to them. */
+static void session_unlink(struct session *session)
+{
+    device_group_unmap(&session->runner.devices);
+    links_close(session->runner.links);
+    session->runner.links = NULL;
+}
+
+/* The end of a rank that has not failed. No rank closes its links while another moves data: the
+ * sweep ends with a gather, which returns on each rank when all ranks have moved all of theirs. No
+ * rank frees its buffers while another has its links: control_finish() returns when all ranks have
+ * closed them. */
+static enum status session_finish(struct session *session)
+{
+    control_enter(session->control, PHASE_END);
+    control_watch(session->control, NULL, NULL);
+    if (device_group_stop(&session->runner.devices)) /* else a GPU that hangs may use them */
+        session_unlink(session);
+    return control_finish(session->control, results_status(&session->results, &session->job));
+}
+
+/* Fails if messages were dropped, and no result is wrong. Each rank has found its faults by then:
+ * one that has not fails before this exchange, and its reason is the job's. */
+static enum status session_check_drops(struct session *session)
+{
+    const struct job *job = &session->job;
+    struct bytes none = {0};
+    struct blobs blobs = {0};
+    if (!injections_drop(job->injections, job->injection_count))
+        return STATUS_OK;
+    enum status status =
+        control_exchange(session->control, EXCHANGE_GATHER, &none, "injected fault", &blobs);
+    blobs_free(&blobs);
+    if (status == STATUS_OK && session->report && session->results.wrong == 0)
+        return fail(STATUS_ERROR,
+                    "--inject: a message was dropped, and no result is wrong: other messages bring "
+                    "what it brings, or the inputs of that iteration do not show it; choose "
+                    "another rank or iteration");
+    return status;
+}
+
+/* After a bad end, other ranks may be in the middle of a message: a transport may still map, read
+ * or write the regions, also in another thread of this process, or from another host. So the
+ * regions stay until the process ends. It ends soon, as does one whose ranks are threads, when they
+ * all have returned. */
+static void session_keep_regions(struct session *session)
+{
+    session->runner.start_barrier.region = (struct region){.fd = -1};
+    staging_area_forget(&session->runner.staging);
+    session->checker.set_count = 0;
+}
+
+/* `whole`: all ranks have closed their links, and no device works any more. */
+static void session_close(struct session *session, bool whole)
+{
+    bool rests = device_group_stop(&session->runner.devices);
+    session_close_vendor(session);
+    if (session->watch.state != WATCH_LOST && rests) /* else a driver or a GPU may use them */
+        session_unlink(session);                     /* first: it may hold transfers of executors */
+    if (!whole)
+        session_keep_regions(session);
+    start_barrier_close(&session->runner.start_barrier);
+    staging_area_close(&session->runner.staging);
+    device_group_close(&session->runner.devices, whole);
+    if (whole)
+        memory_close(&session->runner.memory);
+    else
+        memory_forget(&session->runner.memory);
+    checker_close(&session->checker);
+    postmortem_free(&session->postmortem);
+    results_free(&session->results);
+    connectivity_free(&session->connectivity);
+    device_watch_close(&session->watch);
+    needs_free(&session->needs);
+    free(session->bindings);
+    free(session->devices);
+    node_ranks_free(&session->runner.node);
+    split_free(&session->runner.split);
+    free(session->job.candidates);
+    control_close(session->control);
+}
+
+static enum status session_report(struct session *session, enum status status)
+{
+    if (!session->report)
+        return status;
+    const struct job_error *errors = NULL;
+    int count = session->control ? control_errors(session->control, &errors) : 0;
+    results_add_errors(&session->results, errors, count);
+    struct job_end end = {.status = status,
+                          .errors = session->results.errors,
+                          .error_count = session->results.error_count,
+                          .rejected = (long long)session->connectivity.rejected};
+    if (session->control)
+        end.rejected += (long long)control_rejected(session->control);
+    if (end.rejected > 0)
+        say_verbose(1, "rejected %lld connections that did not belong to this job", end.rejected);
+    end.unfinished = session->postmortem.readings;
+    device_sums_of_class(&session->results.devices, COUNTER_SICK, &end.sick); /* best effort */
+    session->report->end(session->report, &session->job, &end);
+    device_readings_free(&end.sick);
+    return session->membership->started_here ? status
+                                             : session->report->conclude(session->report, status);
+}
+
+/* Without a secret, a rank takes whoever reaches its port for a rank of the job. Between hosts that
+ * is their whole network for the whole job, so rank 0 says it once. The network reaches ranks of
+ * one host only while they meet: a warning in each such run would teach users to overlook it. */
+static void session_say_protection(const struct session *session)
+{
+    const struct member *members = control_members(session->control);
+    bool one_host = true;
+    for (int r = 1; r < session->membership->ranks; r++)
+        one_host &= members[r].node == members[0].node;
+    if (session->membership->rank == 0 && !session->membership->has_secret)
+        say_verbose(one_host ? 1 : 0,
+                    "CCTEST_SECRET is not set: the job is protected against accidents, not against "
+                    "attackers; set it to the same text for all ranks");
+}
+
+static void session_running(void *argument, const struct progress_snapshot *now)
+{
+    struct report *report = argument;
+    if (report->running)
+        report->running(report, now);
+}
+
+static bool session_conclude(void *argument, enum status *status)
+{
+    struct report *report = argument;
+    return report->conclude_instead(report, status);
+}
+
+/* Is the status of the job written by this process, if need be by the helper of any of its ranks? Of
+ * ranks that are processes of a parent, it is written by that. */
+static bool session_concludes(const struct membership *membership, const struct report *report)
+{
+    return report && report->conclude_instead &&
+           (!membership->own_process || (membership->rank == 0 && !membership->started_here));
+}
+
+/* This rank failed before it could join, so no other can say why: it does, and rank 0 reports it. */
+static enum status session_cannot_begin(const struct membership *membership,
+                                        const struct session_arguments *arguments)
+{
+    struct failure failure;
+    log_failure(log_current(), &failure);
+    log_print_failure(log_current());
+    if (membership->rank > 0 || !arguments->report)
+        return failure.status;
+    struct job_error error = job_error_own();
+    struct job_end end = {.status = failure.status, .errors = &error, .error_count = 1};
+    arguments->report->end(arguments->report, arguments->job, &end);
+    return failure.status;
+}
+
+/* Sets up, runs all lines, and judges what can be judged only then. */
+static enum status session_measure(struct session *session)
+{
+    enum status status = session_set_up(session);
+    if (status == STATUS_OK)
+        status = session_sweep(session);
+    if (status == STATUS_OK)
+        status = checker_check_injections(&session->checker);
+    if (status == STATUS_OK)
+        status = session_check_drops(session);
+    return status == STATUS_OK ? report_check_whole(session->report) : status;
+}
+
+enum status session_run(const struct membership *membership, void *argument)
+{
+    const struct session_arguments *arguments = argument;
+    const struct job *job = arguments->job;
+    struct session *session = calloc(1, sizeof *session);
+    if (!session || job_copy(job, &session->job) != STATUS_OK) {
+        if (session)
+            free(session->job.candidates);
+        else
+            fail(STATUS_ERROR, "out of memory");
+        free(session);
+        return session_cannot_begin(membership, arguments);
+    }
+    session->membership = membership;
+    session->report = membership->rank == 0 ? arguments->report : NULL;
+    struct control_config config = {.timeout = job->bootstrap.timeout,
+                                    .options = arguments->options,
+                                    .refusal = arguments->refusal,
+                                    .writing = session->report ? &session->report->writing : NULL,
+                                    .awaits_reader =
+                                        session->report ? session->report->awaits_reader : NULL,
+                                    .writes = session->report ? session->report->writes : NULL,
+                                    .running = session->report ? session_running : NULL,
+                                    .running_argument = session->report,
+                                    .hurries = session->report ? session->report->hurries : NULL,
+                                    .conclude_argument = arguments->report};
+    if (session_concludes(membership, arguments->report))
+        config.conclude = session_conclude;
+    bool whole = false;
+    enum status status = control_join(membership, &config, &session->control);
+    if (status == STATUS_OK) {
+        if (membership->joined)
+            membership->joined(membership->joined_argument);
+        session_say_protection(session);
+        status = session_measure(session);
+        if (status == STATUS_OK) {
+            status = session_finish(session);
+            whole = status_is_whole(status) && device_group_stop(&session->runner.devices);
+        } else {
+            status = control_fail(session->control, status);
+            postmortem_make(session->control, &session->watch,
+                            session->job.watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
+                            &session->results.devices, &session->postmortem);
+        }
+    }
+    status = session_report(session, status);
+    session_close(session, whole);
+    free(session);
+    return status;
+}

@@ -1,0 +1,379 @@
+/*
+ * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
+ *
+ * The ranks exchange five times, twice more if no CPU reads their buffers, and once or twice before
+ * if a ring has order=auto (ring_places.c). Each exchange needs what followed from the one before it:
+ *
+ * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
+ *    the barrier of its host, which the host's first rank makes. Then each rank binds itself to a
+ *    core and maps the barrier's memory.
+ * 2. places: where a rank is bound, the device that has its memory, and whether it maps the
+ *    barrier's memory. Then the report begins: it names each rank's core and GPU even if the job
+ *    fails in the next step. That step checks that a host has memory for all of its ranks, writes
+ *    the schedule of the barrier between hosts, and allocates the buffers.
+ * 3. offers (link_setup.c): the addresses of a rank's transports. They name its buffers, so they
+ *    cannot travel before. With them go the names of its devices (NICs, a GPU): one rank of a host
+ *    reads a device's counters. Then each rank tries to reach its peers.
+ * 4. reach, with each peer that is to be connected: which transports reach it. Then it is known
+ *    which links need rings: ranks whose buffers no CPU reads exchange what those take of the host's
+ *    memory (ring_setup.c). Then all ranks connect; a transport may exchange parcels with its peers
+ *    in it. At last, ranks whose devices may run schedules tell what these can do (device_setup.c).
+ * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
+ *    the report.
+ */
+#include "run/session/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "controlplane/control/exchange.h"
+#include "run/results/connectivity.h"
+#include "run/results/sample_rows.h"
+#include "run/results/slowest.h"
+#include "run/candidates.h"
+#include "run/session/device_setup.h"
+#include "run/session/link_setup.h"
+#include "run/session/ring_places.h"
+#include "run/session/vendor_setup.h"
+
+#define RANK_BYTES   ((size_t)1 << 20)  /* a process, its stacks and its connections, as measured */
+#define SPINS_ALONE  300                /* a core for each rank, if no other program uses it */
+#define SPINS_SHARED 1                  /* ranks share a core: spinning delays the others */
+#define CACHE_USUAL  ((size_t)32 << 20) /* third level, where its size is not known */
+
+/* 1. Needs. */
+
+struct rank_needs {
+    cpu_set_t cpus;
+    struct memory_request memory;
+    struct barrier_offer barrier;
+    bool watches; /* rank 0: it reports what the links wait for, */
+    bool samples; /* and all samples */
+};
+
+static void rank_needs_encode(const struct rank_needs *needs, struct bytes *share)
+{
+    cpu_set_encode(&needs->cpus, share);
+    memory_request_encode(&needs->memory, share);
+    barrier_offer_encode(&needs->barrier, share);
+    bytes_put_u32(share, needs->watches);
+    bytes_put_u32(share, needs->samples);
+}
+
+static bool rank_needs_decode(struct rank_needs *needs, struct reader *reader)
+{
+    bool good = cpu_set_decode(&needs->cpus, reader);
+    memory_request_decode(&needs->memory, reader);
+    good &= barrier_offer_decode(&needs->barrier, reader);
+    uint32_t watches = read_u32(reader), samples = read_u32(reader);
+    needs->watches = watches != 0;
+    needs->samples = samples != 0;
+    return good && watches <= 1 && samples <= 1;
+}
+
+/* The needs of this host's ranks, in their order. */
+struct host_needs {
+    struct session *session;
+    int count;
+    cpu_set_t *cpus;
+    struct memory_request *memory;
+    struct barrier_offer barrier;           /* of the first */
+    struct memory_pool pools[MEMORY_POOLS]; /* seen before any rank of the host allocated */
+};
+
+static bool host_needs_decode(void *argument, int rank, struct reader *reader)
+{
+    struct host_needs *host = argument;
+    const struct node_ranks *node = &host->session->runner.node;
+    struct rank_needs needs;
+    if (!rank_needs_decode(&needs, reader))
+        return false;
+    if (rank == 0) {
+        host->session->job.watches = needs.watches;
+        host->session->job.gathers_samples = needs.samples;
+    }
+    if (host->count < node->count && node->ranks[host->count] == rank) {
+        if (host->count == 0)
+            host->barrier = needs.barrier;
+        host->cpus[host->count] = needs.cpus;
+        host->memory[host->count++] = needs.memory;
+    }
+    return true;
+}
+
+/* Assigns the cores of this host to its ranks. Does this one have a core, or a hardware thread of
+ * one, for itself? */
+static void session_bind(struct session *session, const cpu_set_t *cpus)
+{
+    struct runner *runner = &session->runner;
+    struct cpu_binding *binding = &session->bindings[runner->rank];
+    int count = runner->node.count;
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int i = 0; i < count; i++)
+        CPU_OR(&all, &all, &cpus[i]);
+    cpu_binding_find(cpus, count, runner->node.place, session->job.bind == BIND_CORE, binding);
+    session->has_core =
+        binding->core >= 0 ? binding->sharing <= binding->threads : count <= CPU_COUNT(&all);
+    runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
+}
+
+/* What a rank takes of its host beside its buffers. Links are opened before the samples are
+ * allocated, and take up to a quarter of what is left then (transports/shm/geometry.c). */
+static size_t session_own_bytes(const struct session *session)
+{
+    const struct job *job = &session->job;
+    size_t bytes = RANK_BYTES + rank_result_bytes(job) +
+                   slowest_bytes(job, &session->runner.split, session->runner.rank);
+    if (job->samples && session->runner.rank == 0)
+        bytes += sample_rows_bytes(job, session->runner.ranks);
+    return bytes + bytes / 3;
+}
+
+/* Memory that no CPU reads is another pool than that of the samples. */
+static size_t session_bytes(struct session *session)
+{
+    const struct job *job = &session->job;
+    size_t buffers = checker_bytes(job, &session->needs), all;
+    if (!job->memory->host_reads)
+        return buffers;
+    size_t own = session_own_bytes(session);
+    session->takes = own > buffers ? MEMORY_SAMPLES : MEMORY_BUFFERS;
+    return __builtin_add_overflow(buffers, own, &all) ? SIZE_MAX : all;
+}
+
+static enum status session_exchange_needs(struct session *session, struct host_needs *host)
+{
+    struct runner *runner = &session->runner;
+    const struct job *job = &session->job;
+    struct bytes share = {0};
+    job->memory->look(host->pools); /* no rank allocates before all have looked */
+    start_barrier_open(&runner->start_barrier, &runner->node);
+    struct rank_needs needs = {.memory =
+                                   memory_request_make(job->memory, session_bytes(session),
+                                                       session_wire_bytes(session), host->pools),
+                               .barrier = runner->start_barrier.offer,
+                               .watches = job->bootstrap.verbosity >= 1 || job->json,
+                               .samples = job->samples};
+    if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
+        CPU_ZERO(&needs.cpus);
+    rank_needs_encode(&needs, &share);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up",
+                                         host_needs_decode, host);
+    if (status != STATUS_OK)
+        return status;
+    session_bind(session, host->cpus);
+    start_barrier_join(&runner->start_barrier, &runner->node, &host->barrier);
+    return STATUS_OK;
+}
+
+/* 2. Places. */
+
+struct places {
+    struct session *session;
+    bool *shares; /* by rank: does it map the memory of its host's barrier? */
+};
+
+static bool places_decode(void *argument, int rank, struct reader *reader)
+{
+    const struct places *places = argument;
+    const struct runner *runner = &places->session->runner;
+    struct cpu_binding binding;
+    struct memory_device device;
+    bool good = cpu_binding_decode(&binding, reader);
+    good &= memory_device_decode(&device, reader);
+    uint32_t shares = read_u32(reader);
+    places->shares[rank] = shares == 1;
+    if (places->session->devices)
+        places->session->devices[rank] = device;
+    if (rank != runner->rank)
+        places->session->bindings[rank] = binding;
+    else
+        places->shares[rank] = runner->start_barrier.shared != NULL;
+    return good && shares <= 1;
+}
+
+/* `bound`: it is known where each rank is bound. */
+static void session_begin_report(struct session *session, bool bound)
+{
+    const struct participants participants = {.ranks = session->runner.ranks,
+                                              .members = control_members(session->control),
+                                              .split = &session->runner.split,
+                                              .bindings = bound ? session->bindings : NULL,
+                                              .devices = bound ? session->devices : NULL,
+                                              .bootstrap = session->membership->bootstrap};
+    if (session->report)
+        session->report->begin(session->report, &session->job, &participants);
+}
+
+/* `shares`: room for each rank's answer in struct places. */
+static enum status session_exchange_places(struct session *session, bool *shares)
+{
+    struct bytes share = {0};
+    struct places places = {.session = session, .shares = shares};
+    cpu_binding_encode(&session->bindings[session->runner.rank], &share);
+    memory_device_encode(&session->device, &share);
+    bytes_put_u32(&share, session->runner.start_barrier.shared != NULL);
+    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place", places_decode,
+                           &places);
+}
+
+/* Buffers share the third-level cache with the buffers of the other ranks below it, and with all
+ * else. What is larger than their part goes past the cache. */
+static void session_divide_cache(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    const struct cpu_binding *mine = &session->bindings[runner->rank];
+    int sharing = 1;
+    for (int i = 0; i < runner->node.count; i++) {
+        const struct cpu_binding *other = &session->bindings[runner->node.ranks[i]];
+        sharing +=
+            other != mine && (mine->cache == other->cache || mine->cache < 0 || other->cache < 0);
+    }
+    size_t bytes = mine->cache_bytes > 0 ? mine->cache_bytes : CACHE_USUAL;
+    runner->nontemporal_least = bytes / 2 / (size_t)sharing;
+}
+
+/* Takes what this rank needs. */
+static enum status session_take(struct session *session, const struct host_needs *host,
+                                const bool *shares)
+{
+    struct runner *runner = &session->runner;
+    const struct job *job = &session->job;
+    const struct barrier_ranks all = {.ranks = runner->ranks,
+                                      .rank = runner->rank,
+                                      .members = control_members(session->control),
+                                      .shares = shares};
+    session_divide_cache(session);
+    enum status status = memory_check_host(job->memory, session->takes, host->pools, host->memory,
+                                           runner->node.count);
+    if (status == STATUS_OK)
+        status = start_barrier_arrange(&runner->start_barrier, &all,
+                                       job->watches ? session->needs.lanes : 0);
+    if (status == STATUS_OK)
+        status = checker_open(&session->checker, runner, &session->needs);
+    if (status == STATUS_OK)
+        status = session_open_devices(
+            session, memory_has_spare(host->pools, host->memory, runner->node.count));
+    return status == STATUS_OK ? memory_open(job->memory, &runner->tick, &runner->memory) : status;
+}
+
+/* Finds out what the ranks need, begins the report, and takes what this rank needs. */
+static enum status session_place(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    size_t count = (size_t)runner->node.count;
+    struct host_needs host = {.session = session,
+                              .cpus = calloc(count, sizeof *host.cpus),
+                              .memory = calloc(count, sizeof *host.memory)};
+    bool *shares = calloc((size_t)runner->ranks, sizeof *shares);
+    enum status status = host.cpus && host.memory && shares
+                             ? survey(runner, &session->needs)
+                             : fail(STATUS_ERROR, "out of memory for %d ranks", runner->ranks);
+    if (status == STATUS_OK)
+        status = session_exchange_needs(session, &host);
+    if (status == STATUS_OK)
+        status = session_exchange_places(session, shares);
+    session_begin_report(session, status == STATUS_OK);
+    if (status == STATUS_OK)
+        status = session_take(session, &host, shares);
+    free(host.cpus);
+    free(host.memory);
+    free(shares);
+    return status;
+}
+
+/* 5. Links. (3 and 4: link_setup.c) */
+
+static enum status session_connected(struct session *session)
+{
+    struct connectivity *connectivity = &session->connectivity;
+    enum status status =
+        connectivity_gather(session->control, session->runner.links, &session->watch,
+                            &session->runner.start_barrier, connectivity);
+    if (status == STATUS_OK && session->report && session->report->connected)
+        session->report->connected(session->report, &session->job, connectivity);
+    if (status == STATUS_OK)
+        status = report_check_read(session->report); /* the table has its head */
+    if (status == STATUS_OK && session->report)
+        status = results_open(&session->results, &connectivity->devices, &session->runner.tick);
+    return status == STATUS_OK ? device_watch_begin(&session->watch) : status;
+}
+
+/* All together. */
+
+/* Which ranks belong together, and whether the job can run on them. */
+static enum status session_split(struct session *session)
+{
+    const struct member *members = control_members(session->control);
+    struct runner *runner = &session->runner;
+    int ranks = runner->ranks;
+    int *node = malloc((size_t)ranks * sizeof *node);
+    if (!node)
+        return fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", ranks);
+    for (int r = 0; r < ranks; r++)
+        node[r] = members[r].node;
+    enum status status = job_split(&session->job, ranks, node, &runner->split);
+    free(node);
+    if (status != STATUS_OK)
+        return status;
+    runner->group = split_group(&runner->split, runner->split.groups->group[runner->rank]);
+    runner->group_rank = runner->split.groups->local_rank[runner->rank];
+    return job_check_ranks(&session->job, ranks, &runner->split);
+}
+
+static enum status session_prepare(struct session *session)
+{
+    struct job *job = &session->job;
+    struct runner *runner = &session->runner;
+    runner->job = job;
+    runner->control = session->control;
+    runner->progress = control_progress(session->control);
+    runner->rank = control_rank(session->control);
+    runner->ranks = control_ranks(session->control);
+    runner->chunk = job->chunk;
+    runner_tick_open(runner);
+    session->bindings = calloc((size_t)runner->ranks, sizeof *session->bindings);
+    bool has_devices = job->memory->settle;
+    if (has_devices)
+        session->devices = calloc((size_t)runner->ranks, sizeof *session->devices);
+    if (!session->bindings || (has_devices && !session->devices))
+        return fail(STATUS_ERROR, "out of memory for the places of %d ranks", runner->ranks);
+    enum status status = node_ranks_find(control_members(session->control), runner->ranks,
+                                         runner->rank, &runner->node);
+    if (status == STATUS_OK)
+        node_ranks_compare(&runner->node, session->membership,
+                           control_members(session->control)[runner->rank].host);
+    control_enter(session->control, PHASE_SETUP);
+    if (status == STATUS_OK)
+        status = session_split(session);
+    session->device.number = -1;
+    if (status == STATUS_OK && job->memory->settle)
+        status =
+            job->memory->settle(job->devices, runner->node.place, &runner->tick, &session->device);
+    return status == STATUS_OK ? session_find_ring(session) : status;
+}
+
+enum status session_set_up(struct session *session)
+{
+    struct job *job = &session->job;
+    enum status status = session_prepare(session);
+    if (status != STATUS_OK)
+        return status;
+    for (int c = 0; c < job->candidate_count; c++) {
+        char title[CANDIDATE_TITLE_MOST];
+        candidate_title(job, &job->candidates[c], title);
+        control_name_algorithm(session->control, c, title);
+    }
+    status = session_place(session);
+    if (status == STATUS_OK)
+        status = session_exchange_offers(session);
+    if (status == STATUS_OK)
+        status = session_connect(session);
+    if (status == STATUS_OK)
+        status = session_settle_devices(session);
+    if (status == STATUS_OK)
+        status = session_open_vendor(session);
+    return status == STATUS_OK ? session_connected(session) : status;
+}

@@ -1,0 +1,95 @@
+/*
+ * forecast.c - what a model says of the algorithms that `cctest tune` is to measure.
+ */
+#include "tune/forecast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/options/choices.h"
+#include "run/candidates.h"
+
+/* The ranks of a race, and a job of all its algorithms on them. */
+struct race_ranks {
+    int *node;
+    struct split split;
+    struct job job; /* with candidates of its own */
+};
+
+static void race_ranks_free(struct race_ranks *ranks)
+{
+    free(ranks->node);
+    split_free(&ranks->split);
+    free(ranks->job.candidates);
+}
+
+static enum status race_ranks_place(const struct race *race, const struct known_agent *agents,
+                                    struct race_ranks *ranks)
+{
+    int *host = calloc((size_t)race->ranks, sizeof *host);
+    for (int r = 0; host && r < race->ranks; r++)
+        host[r] = agents[r].host;
+    ranks->node = host ? hosts_number(host, race->ranks) : NULL;
+    free(host);
+    return ranks->node ? job_split(&ranks->job, race->ranks, ranks->node, &ranks->split)
+                       : fail(STATUS_ERROR, "out of memory for %d ranks", race->ranks);
+}
+
+/* As the small job of the race has them. */
+static enum status race_ranks_make(const struct job *job, const struct race *race,
+                                   const struct known_agent *agents, struct race_ranks *ranks)
+{
+    *ranks = (struct race_ranks){.job = *job};
+    ranks->job.candidates = NULL;
+    ranks->job.candidate_count = 0;
+    ranks->job.choices_all = true;
+    enum status status = choices_all(&ranks->job, race->collective);
+    if (status == STATUS_OK)
+        status = job_cross(&ranks->job);
+    if (status == STATUS_OK)
+        status = race_ranks_place(race, agents, ranks);
+    return status == STATUS_OK ? job_check_ranks(&ranks->job, race->ranks, &ranks->split) : status;
+}
+
+static enum status forecast_predict(struct forecast *of, const struct race *race,
+                                    const struct known_agent *agents, double until,
+                                    struct entrant entrants[RACERS_MOST], int *count)
+{
+    struct model_forecast *forecast = (struct model_forecast *)of;
+    struct race_ranks ranks;
+    struct failure failure;
+    struct log own, *log = log_current();
+    log_init(&own, -1, 0); /* the small job itself will say why it cannot run on these ranks */
+    log_attach(&own);
+    enum status status = race_ranks_make(forecast->job, race, agents, &ranks);
+    log_attach(log);
+    *count = 0;
+    for (int c = 0; status == STATUS_OK && c < ranks.job.candidate_count && c < RACERS_MOST; c++) {
+        const struct prediction_setting setting = {.node = ranks.node};
+        struct entrant *entrant = &entrants[(*count)++];
+        *entrant = (struct entrant){.predicted = 0};
+        snprintf(entrant->text, sizeof entrant->text, "%s", ranks.job.candidates[c].text);
+        if (clock_seconds() < until)
+            entrant->predicted =
+                predictor_time(&forecast->predictor, &ranks.job, &ranks.job.candidates[c],
+                               race->asked, &ranks.split, setting);
+    }
+    race_ranks_free(&ranks);
+    if (status == STATUS_OK || status == STATUS_USAGE)
+        return STATUS_OK;
+    return fail(status, "%s", log_failure(&own, &failure) ? failure.text : "out of memory");
+}
+
+enum status forecast_open(struct model_forecast *forecast, const struct job *job)
+{
+    *forecast = (struct model_forecast){.forecast = {.predict = forecast_predict}, .job = job};
+    enum status status = prediction_check(job);
+    return status == STATUS_OK ? predictor_open(&forecast->predictor, job) : status;
+}
+
+void forecast_close(struct model_forecast *forecast)
+{
+    predictor_close(&forecast->predictor);
+}

@@ -1,0 +1,25 @@
+/*
+ * names.h - which algorithms a round of a race has, as a small job takes them.
+ *
+ * The first round of a size has all of them, but for two kinds: those that the trend of the two next
+ * smaller sizes leaves far behind, and, where that trend is not known, those that a model predicts to be
+ * far behind. Measurements count for more than predictions.
+ */
+#ifndef CCTEST_TUNE_NAMES_H
+#define CCTEST_TUNE_NAMES_H
+
+#include "tune/state.h"
+
+#define NAMES_MOST 2048 /* of the list of a job, which has to fit its command */
+
+/* The race of the `by`th smaller size; NULL: there is none. */
+const struct race *race_before(const struct tuner *tuner, const struct race *race, int by);
+
+/* Of the first round. Keeps in the race what a model prunes. Error: out of memory. */
+enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES_MOST]);
+
+/* Of a later round: the racers that are left. The order changes from round to round, so that none
+ * always follows the same one. */
+void names_left(const struct race *race, char names[NAMES_MOST]);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * tuning_file.c - the JSON of `cctest tune`, as what auto picks by.
+ *
+ * The file may be cut off or edited by hand, so everything is checked before its use.
+ */
+#include "tune/tuning_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/report/parts.h"
+#include "base/io/document.h"
+#include "cli/options/choices.h"
+#include "run/job.h"
+
+#define EXCERPT    60 /* bytes of a word of the file in a sentence */
+#define CELLS_MOST 20000
+
+/* A cell that is being read. */
+struct cell_reader {
+    const char *path;
+    struct tuned *tuned;
+    size_t number; /* from 1, for sentences */
+    const json_t *json;
+    struct tuned_cell *cell;
+};
+
+static enum status memory_refuse(const char *path)
+{
+    return fail(STATUS_ERROR, "out of memory for the measurements of %.200s", path);
+}
+
+static enum status cell_refuse(const struct cell_reader *reader, const char *what)
+{
+    return fail(STATUS_USAGE, "%.200s, cell %zu (%.*s): %s: make the file again with cctest tune",
+                reader->path, reader->number, EXCERPT, word_of(reader->json, "collective"), what);
+}
+
+/* Reads an algorithm that stands in a file. A refusal begins with `place`, such as "t.json, cell 2". */
+static enum status choice_read(const char *place, const struct collective *collective,
+                               const char *text, struct choice *choice)
+{
+    struct failure *failure = &log_current()->failure;
+    char why[MESSAGE_MOST];
+    if (strlen(text) >= CANDIDATE_TEXT_MOST)
+        return fail(STATUS_USAGE, "%s: the name of an algorithm is too long: '%.*s...'", place,
+                    EXCERPT, text);
+    if (choice_parse(collective, text, choice) == STATUS_OK)
+        return STATUS_OK;
+    snprintf(why, sizeof why, "%.300s: algorithm '%.*s': %.600s", place, EXCERPT, text,
+             failure->text);
+    snprintf(failure->text, sizeof failure->text, "%s", why);
+    return STATUS_USAGE;
+}
+
+static enum status algorithm_read(const struct cell_reader *reader, const json_t *json,
+                                  struct tuned_algorithm *algorithm)
+{
+    const char *text = word_of(json, "algorithm");
+    char place[300];
+    double low = number_of(json, "low_us"), high = number_of(json, "high_us");
+    algorithm->time = number_of(json, "time_us");
+    if (!(algorithm->time > 0))
+        return cell_refuse(reader, "an algorithm has no time_us above 0");
+    algorithm->low = low > 0 && low < algorithm->time ? low : algorithm->time;
+    algorithm->high = high > algorithm->time ? high : algorithm->time;
+    snprintf(place, sizeof place, "%.200s, cell %zu (%s, %d ranks)", reader->path, reader->number,
+             reader->cell->collective->name, reader->cell->ranks);
+    enum status status = choice_read(place, reader->cell->collective, text, &algorithm->choice);
+    if (status != STATUS_OK)
+        return status;
+    char *copy = arena_take(reader->tuned->arena, strlen(text) + 1);
+    if (!copy)
+        return memory_refuse(reader->path);
+    algorithm->text = strcpy(copy, text);
+    return STATUS_OK;
+}
+
+static int time_compare(const void *a, const void *b)
+{
+    const struct tuned_algorithm *x = a, *y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+static enum status algorithms_read(const struct cell_reader *reader)
+{
+    const json_t *list = json_object_get(reader->json, "algorithms"), *it;
+    struct tuned_cell *cell = reader->cell;
+    size_t count = json_array_size(list), index;
+    if (count == 0 || count > TUNED_MOST)
+        return cell_refuse(reader, "it has no algorithms, or too many");
+    cell->algorithms = arena_take(reader->tuned->arena, count * sizeof *cell->algorithms);
+    if (!cell->algorithms)
+        return memory_refuse(reader->path);
+    enum status status = STATUS_OK;
+    json_array_foreach(list, index, it)
+    {
+        status = algorithm_read(reader, it, &cell->algorithms[index]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    cell->count = (int)count;
+    qsort(cell->algorithms, count, sizeof *cell->algorithms, time_compare);
+    return STATUS_OK;
+}
+
+static enum status cell_read(const struct cell_reader *reader)
+{
+    double ranks = number_of(reader->json, "ranks"), bytes = number_of(reader->json, "bytes");
+    double nodes = number_of(reader->json, "nodes");
+    struct tuned_cell *cell = reader->cell;
+    *cell = (struct tuned_cell){.collective = collective_find(word_of(reader->json, "collective"))};
+    if (!cell->collective)
+        return cell_refuse(reader, "it has no collective of this cctest");
+    if (!(ranks >= 1 && ranks <= JOB_RANKS_MOST) || ranks != floor(ranks))
+        return cell_refuse(reader, "its ranks are no whole number from 1");
+    if (!(bytes >= 0 && bytes < 0x1p60) || bytes != floor(bytes))
+        return cell_refuse(reader, "its bytes are no whole number from 0");
+    cell->ranks = (int)ranks;
+    cell->nodes = nodes >= 1 && nodes <= ranks ? (int)nodes : 1;
+    cell->bytes = (size_t)bytes;
+    return algorithms_read(reader);
+}
+
+/* What the measurements hold for. */
+static void machine_read(const json_t *document, struct tuned *tuned)
+{
+    const json_t *machine = json_object_get(document, "machine");
+    const json_t *options = json_object_get(document, "options");
+    double threads = number_of(machine, "threads");
+    snprintf(tuned->cpu, sizeof tuned->cpu, "%s", word_of(machine, "cpu"));
+    snprintf(tuned->memory, sizeof tuned->memory, "%s", word_of(options, "memory"));
+    snprintf(tuned->transport, sizeof tuned->transport, "%s", word_of(options, "transport"));
+    snprintf(tuned->protocol, sizeof tuned->protocol, "%s", word_of(options, "protocol"));
+    const char *type = json_string_value(json_array_get(json_object_get(options, "datatype"), 0));
+    snprintf(tuned->datatype, sizeof tuned->datatype, "%s",
+             type ? type : word_of(options, "datatype"));
+    tuned->threads = threads >= 1 && threads < 1 << 20 ? (int)threads : 0;
+}
+
+static enum status cells_read(const char *path, const json_t *document, struct tuned *tuned)
+{
+    const json_t *cells = json_object_get(document, "cells");
+    size_t count = json_array_size(cells);
+    if (count > CELLS_MOST)
+        return fail(STATUS_USAGE, "%.200s has %zu cells, and %d are read at most: tune fewer sizes",
+                    path, count, CELLS_MOST);
+    tuned->path = path;
+    tuned->arena = arena_create();
+    tuned->cells = tuned->arena ? arena_take(tuned->arena, count * sizeof *tuned->cells) : NULL;
+    if (!tuned->cells)
+        return memory_refuse(path);
+    for (size_t c = 0; c < count; c++) {
+        const struct cell_reader reader = {.path = path,
+                                           .tuned = tuned,
+                                           .number = c + 1,
+                                           .json = json_array_get(cells, c),
+                                           .cell = &tuned->cells[c]};
+        enum status status = cell_read(&reader);
+        if (status != STATUS_OK)
+            return status;
+    }
+    tuned->count = count;
+    machine_read(document, tuned);
+    tuned_seal(tuned);
+    return STATUS_OK;
+}
+
+enum status tuning_document_read(const char *path, const json_t *document, struct tuned **tuned)
+{
+    *tuned = NULL;
+    if (strcmp(word_of(document, "command"), "tune") != 0)
+        return fail(STATUS_USAGE,
+                    "%.200s is not of cctest tune: give a file that cctest tune --json "
+                    "wrote",
+                    path);
+    if (json_array_size(json_object_get(document, "cells")) == 0)
+        return fail(STATUS_USAGE, "%.200s has no measurements: make it again with cctest tune",
+                    path);
+    *tuned = calloc(1, sizeof **tuned);
+    enum status status = *tuned ? cells_read(path, document, *tuned) : memory_refuse(path);
+    if (status != STATUS_OK) {
+        tuned_free(*tuned);
+        *tuned = NULL;
+    }
+    return status;
+}
+
+enum status tuning_file_read(const char *path, struct tuned **tuned)
+{
+    json_t *document;
+    *tuned = NULL;
+    enum status status = document_read(path, &document);
+    if (status == STATUS_OK)
+        status = tuning_document_read(path, document, tuned);
+    json_decref(document);
+    return status;
+}
