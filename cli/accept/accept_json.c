@@ -10,6 +10,7 @@
 #include "cli/run/json_devices.h"
 #include "base/io/output.h"
 #include "accept/judge/sickness_text.h"
+#include "cli/options/options.h"
 
 /* What a host has; null: that is not known. */
 static json_t *inventory_json(const struct acceptance *acceptance, int host)

@@ -18,6 +18,7 @@
 #include "cli/options/transports.h"
 #include "cli/options/tuning.h"
 #include "cli/options/values.h"
+#include "collective/formats/choice_text.h"
 #include "host/sysfs.h"
 
 #define FILES_TOO ":files"

@@ -13,6 +13,7 @@
 #include "cli/options/values.h"
 #include "cli/info/text.h"
 #include "cli/info/transports.h"
+#include "collective/formats/choice_text.h"
 
 #define HELP_COLUMN 30
 

@@ -15,6 +15,7 @@
 #include "base/io/output.h"
 #include "cli/info/text.h"
 #include "cli/info/transports.h"
+#include "collective/formats/choice_text.h"
 #include "collective/shape.h"
 
 #define PROBED_MOST 128

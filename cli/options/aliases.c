@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/name_match.h"
+#include "base/parse.h"
 
 #define ONE_GPU "ranks are processes: write --np N, one for each GPU, and -m cuda for their memory"
 #define HOSTS                                                                                      \

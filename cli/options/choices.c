@@ -7,32 +7,17 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "collective/formats/choice_text.h"
 #include "cli/options/names.h"
-#include "cli/options/parameters.h"
 #include "cli/options/schedule_files.h"
 #include "cli/options/values.h"
 #include "run/candidates.h"
 
-#define GROUP_MOST 65536 /* ranks of a group */
-
 /* Algorithms: name[:key=value]... */
-
-static enum status choice_add(struct job *job, const struct collective *collective,
-                              const struct choice *choice, const char *text)
-{
-    if (strlen(text) >= CANDIDATE_TEXT_MOST)
-        return fail(STATUS_USAGE,
-                    "'%.60s...' is longer than %d characters: leave out defaults, give --shape "
-                    "instead of groups=, or give a file a shorter path",
-                    text, CANDIDATE_TEXT_MOST - 1);
-    struct candidate candidate = {.collective = collective, .choice = *choice, .most = SIZE_MAX};
-    snprintf(candidate.text, sizeof candidate.text, "%s", text);
-    return job_add_candidate(job, &candidate);
-}
 
 static enum status choice_default(struct job *job, const struct collective *collective)
 {
-    return choice_add(job, collective, &(struct choice){.algorithm = NULL}, "auto");
+    return job_add_choice(job, collective, &(struct choice){.algorithm = NULL}, "auto");
 }
 
 enum status choices_default(struct job *job)
@@ -43,170 +28,13 @@ enum status choices_default(struct job *job)
     return status;
 }
 
-/* An option of an algorithm as the user wrote it. */
-static struct parameter parameter_of(const struct algorithm *algorithm, const char *key,
-                                     const char *value)
-{
-    return (struct parameter){
-        .kind = "algorithm", .owner = algorithm->name, .key = key, .value = value};
-}
-
-static enum status option_unknown(const struct algorithm *algorithm, const char *key)
-{
-    const struct parameter parameter = parameter_of(algorithm, key, NULL);
-    const char *names[ALGORITHM_OPTIONS_MOST + 1] = {NULL};
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        names[i] = algorithm->options[i].name;
-    return parameter_unknown(&parameter, names);
-}
-
-static enum status part_read(const struct choice *choice, const struct algorithm_option *option,
-                             const char *text, struct part *part)
-{
-    *part = part_of(option, text);
-    return part->algorithm ? STATUS_OK : unknown_part(text, choice->algorithm, option);
-}
-
-/* "4": the size of all groups; "2+3": of each. */
-static enum status groups_read(const char *text, struct choice *choice)
-{
-    const char *rest = text;
-    char item[ITEM_MOST];
-    while (list_next(&rest, '+', item)) {
-        long long value;
-        const char *why = whole_parse(item, 1, GROUP_MOST, &value);
-        if (!why && choice->group_count == CHOICE_GROUPS_MOST)
-            why = "is one group too many";
-        if (why)
-            return fail(STATUS_USAGE,
-                        "groups=%s of algorithm %s: '%s' %s: give ranks per group, such as 4, or "
-                        "the size of each, such as 2+3",
-                        text, choice->algorithm->name, item, why);
-        choice->groups[choice->group_count++] = (int)value;
-    }
-    return STATUS_OK;
-}
-
-int choice_option_index(const struct algorithm *algorithm, const char *name, size_t length)
-{
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        if (strlen(algorithm->options[i].name) == length &&
-            strncmp(algorithm->options[i].name, name, length) == 0)
-            return i;
-    return -1;
-}
-
-/* A choice whose options are being read. */
-struct choice_reader {
-    struct choice choice;
-    unsigned seen, part_seen[ALGORITHM_OPTIONS_MOST]; /* bits of the options that were given */
-};
-
-/* "inter.radix=4": an option of a part's algorithm. */
-static enum status part_option_read(struct choice_reader *reader, const char *key,
-                                    const char *value)
-{
-    struct choice *choice = &reader->choice;
-    size_t length = strcspn(key, ".");
-    int part_index = choice_option_index(choice->algorithm, key, length);
-    if (part_index < 0 || choice->algorithm->options[part_index].kind != OPTION_PART)
-        return option_unknown(choice->algorithm, key);
-    struct part *part = &choice->parts[part_index];
-    const char *name = key + length + 1;
-    int index = choice_option_index(part->algorithm, name, strlen(name));
-    if (index < 0)
-        return option_unknown(part->algorithm, name);
-    struct parameter parameter = parameter_of(choice->algorithm, key, value);
-    enum status status = parameter_once(&parameter, &reader->part_seen[part_index], index);
-    if (status != STATUS_OK)
-        return status;
-    const struct algorithm_option *option = &part->algorithm->options[index];
-    parameter = parameter_of(part->algorithm, name, value);
-    if (option->kind == OPTION_WORD)
-        return parameter_word(&parameter, option->words, &part->options[index]);
-    return parameter_number(&parameter, option->least, option->most, &part->options[index]);
-}
-
-static enum status own_option_read(struct choice_reader *reader, const char *key, const char *value)
-{
-    struct choice *choice = &reader->choice;
-    const struct algorithm *algorithm = choice->algorithm;
-    int i = choice_option_index(algorithm, key, strlen(key));
-    if (i < 0)
-        return option_unknown(algorithm, key);
-    const struct parameter parameter = parameter_of(algorithm, key, value);
-    enum status status = parameter_once(&parameter, &reader->seen, i);
-    if (status != STATUS_OK)
-        return status;
-    const struct algorithm_option *option = &algorithm->options[i];
-    switch (option->kind) {
-    case OPTION_NUMBER:
-        return parameter_number(&parameter, option->least, option->most, &choice->options[i]);
-    case OPTION_WORD:
-        return parameter_word(&parameter, option->words, &choice->options[i]);
-    case OPTION_PART:
-        return part_read(choice, option, value, &choice->parts[i]);
-    case OPTION_GROUPS:
-        return groups_read(value, choice);
-    }
-    return STATUS_ERROR;
-}
-
-/* "radix=4:groups=2". Options of parts are read last, wherever they stand, since they depend on the
- * part's algorithm. */
-static enum status options_read(struct choice_reader *reader, const char *text)
-{
-    const struct algorithm *algorithm = reader->choice.algorithm;
-    for (int of_parts = 0; of_parts <= 1; of_parts++) {
-        const char *rest = text;
-        char key[ITEM_MOST];
-        while (list_next(&rest, ':', key)) {
-            char *equals = strchr(key, '=');
-            if (!equals) {
-                const struct parameter parameter = parameter_of(algorithm, key, NULL);
-                bool known = choice_option_index(algorithm, key, strlen(key)) >= 0;
-                return parameter_incomplete(&parameter, known ? key : algorithm->options[0].name);
-            }
-            *equals = '\0';
-            if ((strchr(key, '.') != NULL) != of_parts)
-                continue;
-            enum status status = of_parts ? part_option_read(reader, key, equals + 1)
-                                          : own_option_read(reader, key, equals + 1);
-            if (status != STATUS_OK)
-                return status;
-        }
-    }
-    return STATUS_OK;
-}
-
 static enum status choice_read_file(struct job *job, const struct collective *collective,
                                     const char *item)
 {
     struct choice choice;
     enum status status = file_item_read(job, collective, file_item_path(item), &choice);
-    return status == STATUS_OK && choice.algorithm ? choice_add(job, collective, &choice, item)
+    return status == STATUS_OK && choice.algorithm ? job_add_choice(job, collective, &choice, item)
                                                    : status;
-}
-
-/* "bruck:radix=4", of an algorithm that the collective has. */
-static enum status choice_read_item(const struct algorithm *algorithm, const char *item,
-                                    struct choice *choice)
-{
-    const char *colon = strchr(item, ':');
-    struct choice_reader reader = {.choice = choice_of(algorithm)};
-    enum status status = colon ? options_read(&reader, colon + 1) : STATUS_OK;
-    *choice = reader.choice;
-    return status;
-}
-
-enum status choice_parse(const struct collective *collective, const char *text,
-                         struct choice *choice)
-{
-    const struct collective *served[] = {collective, NULL};
-    char name[ITEM_MOST];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-    const struct algorithm *algorithm = algorithm_find(collective->id, name);
-    return algorithm ? choice_read_item(algorithm, text, choice) : unknown_algorithm(name, served);
 }
 
 /* Adds an item of the list for one collective. It may have no such algorithm. */
@@ -223,8 +51,8 @@ static enum status choice_read(struct job *job, const struct collective *collect
         return strcmp(item, "auto") == 0 ? choice_default(job, collective) : STATUS_OK;
     struct choice choice;
     snprintf(shown, sizeof shown, "%s%s", algorithm->name, colon ? colon : "");
-    enum status status = choice_read_item(algorithm, item, &choice);
-    return status == STATUS_OK ? choice_add(job, collective, &choice, shown) : status;
+    enum status status = choice_text_read(algorithm, item, &choice);
+    return status == STATUS_OK ? job_add_choice(job, collective, &choice, shown) : status;
 }
 
 /* Refuses an item that none of the collectives has. */
@@ -267,17 +95,6 @@ static enum status list_check(const struct job *job, const char *list)
     return status;
 }
 
-enum status choices_all(struct job *job, const struct collective *collective)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
-        struct choice choice = choice_of(algorithms[i]);
-        if (algorithm_serves(algorithms[i], collective->id) && !algorithms[i]->vendor)
-            status = choice_add(job, collective, &choice, algorithms[i]->name);
-    }
-    return status;
-}
-
 /* Those of the list that a collective has. */
 static enum status choices_read(struct job *job, const struct collective *collective,
                                 const char *list)
@@ -298,7 +115,7 @@ static enum status algorithm_read(const struct argument *argument, struct job *j
     for (int c = 0; job->collectives[c] && status == STATUS_OK; c++) {
         const struct collective *collective = job->collectives[c];
         int before = job->candidate_count;
-        status = job->choices_all ? choices_all(job, collective)
+        status = job->choices_all ? job_add_all(job, collective)
                                   : choices_read(job, collective, argument->text);
         if (status != STATUS_OK || job->candidate_count > before)
             job->collectives[kept++] = collective;
@@ -387,8 +204,8 @@ static enum status shape_parse(const struct argument *argument, struct job *job)
     char groups[32];
     long long number[2];
     snprintf(groups, sizeof groups, "%.*s", (int)strcspn(argument->text, "x"), argument->text);
-    if (!cross || whole_parse(groups, 1, GROUP_MOST, &number[0]) ||
-        whole_parse(cross + 1, 1, GROUP_MOST, &number[1]))
+    if (!cross || whole_parse(groups, 1, CHOICE_GROUP_MOST, &number[0]) ||
+        whole_parse(cross + 1, 1, CHOICE_GROUP_MOST, &number[1]))
         return argument_refuse(argument, "is not NODESxRANKS",
                                "give both from 1 to 65536, such as 2x4");
     job->shape_groups = (int)number[0];

@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/name_match.h"
+#include "base/parse.h"
 #include "cli/options/aliases.h"
 #include "cli/options/inject.h"
 #include "cli/options/names.h"
 #include "cli/options/values.h"
+#include "collective/formats/choice_text.h"
 
 const struct command commands[] = {
     {.name = "COLLECTIVE",

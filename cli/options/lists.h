@@ -6,6 +6,8 @@
 
 #include "cli/options/names.h"
 
+#define COLLECTIVES_TEXT_MOST (COLLECTIVES * 17) /* the names of all of them */
+
 extern const struct option_kind kind_datatype, kind_reduction;
 
 /* Reads "allreduce,allgather" or "all" into job->collectives. */

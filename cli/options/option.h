@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "base/parse.h"
 #include "run/job.h"
 
 enum option_group {
@@ -80,7 +81,5 @@ struct option_row {
     const char *const *words; /* for kind_words: the values 0, 1, ...; ended by NULL */
     bool per_rank;            /* each rank may have a value of its own; else all must agree */
 };
-
-#define ITEM_MOST 300 /* bytes of a word of the user that sentences quote */
 
 #endif

@@ -409,3 +409,12 @@ void options_compared(const struct job *job, unsigned command, char to[COMPARED_
         if ((row->commands & command) && !row->per_rank && row->kind->show)
             text_add_option(&text, row, job);
 }
+
+json_t *json_options(const struct job *job, unsigned command)
+{
+    json_t *options = json_object();
+    for (const struct option_row *row = option_table; row->name; row++)
+        if (row->kind->show && (row->commands & command))
+            json_object_set_new(options, row->name, row->kind->show(row, job));
+    return options;
+}

@@ -22,4 +22,7 @@ const struct option_row *option_of(const char *name, unsigned commands);
 #define COMPARED_TEXT_MOST (ALGORITHMS_MOST * CANDIDATE_TEXT_MOST + 2048)
 void options_compared(const struct job *job, unsigned command, char text[COMPARED_TEXT_MOST]);
 
+/* The options of a command as resolved, by long name; a new reference. */
+json_t *json_options(const struct job *job, unsigned command);
+
 #endif

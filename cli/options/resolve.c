@@ -15,6 +15,7 @@
 #include "cli/options/outputs.h"
 #include "cli/options/schedule_files.h"
 #include "cli/options/transports.h"
+#include "collective/formats/choice_text.h"
 #include "dataplane/memory/reduce.h"
 #include "run/candidates.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/name_match.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/options/values.h"
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/options/names.h"
-#include "cli/options/parameters.h"
+#include "base/parse.h"
 #include "cli/options/values.h"
 
 /* The options of `transport`, ended by a NULL name. */

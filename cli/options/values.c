@@ -41,42 +41,7 @@ enum status argument_refuse(const struct argument *argument, const char *why, co
     return fail(STATUS_USAGE, "%s %s: %s", argument_label(argument, label), why, advice);
 }
 
-bool list_next(const char **list, char separator, char item[ITEM_MOST])
-{
-    if (!*list)
-        return false;
-    const char *end = strchrnul(*list, separator);
-    snprintf(item, ITEM_MOST, "%.*s", (int)(end - *list), *list);
-    *list = *end ? end + 1 : NULL;
-    return true;
-}
-
 /* Numbers. */
-
-const char *whole_parse(const char *text, long long least, long long most, long long *value)
-{
-    if (*text == '\0')
-        return "is empty";
-    bool negative = *text == '-';
-    const char *digits = text + negative;
-    if (!isdigit((unsigned char)*digits))
-        return "is not a number";
-    char *end;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    if (*end == '.')
-        return "has a fraction";
-    if (*end != '\0')
-        return "has trailing junk";
-    if (negative && least >= 0)
-        return "is negative";
-    if (errno == ERANGE || number > most)
-        return "is too large";
-    if (number < least)
-        return "is too small";
-    *value = number;
-    return NULL;
-}
 
 static void field_store(const struct option_row *option, struct job *job, long long value)
 {

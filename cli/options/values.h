@@ -17,11 +17,4 @@ const char *argument_label(const struct argument *argument, char text[LABEL_MOST
 /* Fails with "<label> <why>: <advice>". */
 enum status argument_refuse(const struct argument *argument, const char *why, const char *advice);
 
-/* Reads a whole number strictly. NULL, or why not ("is negative"). */
-const char *whole_parse(const char *text, long long least, long long most, long long *value);
-
-/* Cuts the next item off a list: copies it into `item` and moves *list behind it. False at the end
- * of the list. An item that does not fit is cut off; then no name matches it. */
-bool list_next(const char **list, char separator, char item[ITEM_MOST]);
-
 #endif

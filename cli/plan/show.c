@@ -7,6 +7,7 @@
 
 #include "base/io/output.h"
 #include "collective/counts.h"
+#include "collective/formats/choice_text.h"
 
 /* Text. */
 
@@ -232,7 +233,7 @@ json_t *plan_head_json(const struct choice *choice, const struct problem *proble
     json_t *plan =
         json_pack("{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
                   problem->collective->name, "algorithm", choice->algorithm->name,
-                  "algorithm_options", json_choice(choice), "ranks", problem->ranks, "count",
+                  "algorithm_options", choice_json(choice), "ranks", problem->ranks, "count",
                   (json_int_t)problem->count, "bytes",
                   (json_int_t)collective_bytes(problem, datatype->size), "datatype", datatype->name,
                   "root", problem->root, "in_place", problem->in_place, "channels", channels,

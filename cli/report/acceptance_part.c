@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/host_list.h"
+#include "base/io/document.h"
 #include "cli/report/distribution.h"
 #include "cli/report/evidence.h"
 #include "cli/report/heat_map.h"

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/io/document.h"
+
 #define ROWS_MOST 200 /* of the evidence of a finding */
 
 /* Is it a measurement of the host; with a peer, one between both? */

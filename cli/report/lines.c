@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io/document.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/report/parts.h"

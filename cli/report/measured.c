@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "accept/findings.h"
+#include "base/io/document.h"
 #include "cli/report/parts.h"
 #include "base/stats/spread.h"
 

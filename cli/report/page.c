@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io/document.h"
 #include "base/log.h"
 #include "cli/report/acceptance_part.h"
 #include "cli/report/changes.h"

@@ -10,7 +10,6 @@
 
 #include "base/io/markup.h"
 
-#define NUMBER_MOST 1e18 /* so that no arithmetic of pictures overflows */
 
 static void text_put_list(FILE *out, const char *format, va_list arguments)
 {
@@ -146,17 +145,4 @@ const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST])
 const char *plural_end(size_t count)
 {
     return count == 1 ? "" : "s";
-}
-
-double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    double number = json_is_number(value) ? json_number_value(value) : NAN;
-    return fabs(number) <= NUMBER_MOST ? number : NAN;
-}
-
-const char *word_of(const json_t *object, const char *key)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-    return word ? word : "";
 }

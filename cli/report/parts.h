@@ -1,6 +1,5 @@
 /*
- * parts.h - pieces of an HTML page: sections with their links, tables, numbers, and what a JSON
- * document has, whose values may be of any type.
+ * parts.h - pieces of an HTML page: sections with their links, tables, numbers.
  *
  * Everything is escaped; a page needs no other file and no script.
  */
@@ -54,10 +53,5 @@ const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST]);
 
 /* "s", or "" for 1. */
 const char *plural_end(size_t count);
-
-/* A number up to 10^18, above what anything measures; NAN where there is none. */
-double number_of(const json_t *object, const char *key);
-/* Text; "" where there is none. */
-const char *word_of(const json_t *object, const char *key);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io/document.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/report/parts.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io/document.h"
 #include "cli/report/contest.h"
 #include "cli/report/lines.h"
 

@@ -21,6 +21,7 @@
 #include "cli/run/json_groups.h"
 #include "cli/run/json_times.h"
 #include "cli/predict/load_json.h"
+#include "collective/formats/choice_text.h"
 
 #define PEERS_MOST  4096 /* of all ranks, in one line */
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
@@ -194,7 +195,7 @@ static json_t *result_identity(const struct job *job, const struct result *resul
     json_object_set_new(line, "collective", json_string(candidate->collective->name));
     json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
     json_object_set_new(line, "vendor", json_boolean(choice->algorithm->vendor != NULL));
-    json_object_set_new(line, "algorithm_options", json_choice(choice));
+    json_object_set_new(line, "algorithm_options", choice_json(choice));
     json_object_set_new(line, "auto", candidate->why[0] ? json_string(candidate->why) : json_null());
     json_object_set_new(line, "transport", json_string(result->transport));
     json_object_set_new(line, "memory", json_string(job->memory->name));

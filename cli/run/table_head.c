@@ -10,6 +10,8 @@
 #include "base/size.h"
 #include "cli/run/table_gpus.h"
 #include "collective/formats/file_plan.h"
+#include "predict/simulate/model.h"
+#include "predict/topology/topology.h"
 #include "run/candidates.h"
 
 #define NAMES_SHOWN 8  /* collectives, or algorithms, in the first line; more are counted */

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/options/option.h"
 #include "base/io/output.h"
+#include "cli/options/options.h"
 #include "host/facts/host_facts.h"
 
 /* What the measurements hold for. Other hosts are taken to have what rank 0's has. */

@@ -9,6 +9,7 @@
 #include "host/rdma_port.h"
 
 #define NIC_INTERFACES_MOST 64
+#define RAILS_MOST          64 /* ports of a host that the jobs of a fleet use, each by itself */
 
 struct nic {
     char name[RDMA_NIC_MOST];             /* "mlx5_0", or that of an interface: "eth0" */

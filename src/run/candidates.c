@@ -420,3 +420,27 @@ enum status job_check_ranks(struct job *job, int ranks, const struct split *spli
         status = check_counts(job, &group);
     return status == STATUS_OK ? check_files(job, &group) : status;
 }
+
+enum status job_add_choice(struct job *job, const struct collective *collective,
+                           const struct choice *choice, const char *text)
+{
+    if (strlen(text) >= CANDIDATE_TEXT_MOST)
+        return fail(STATUS_USAGE,
+                    "'%.60s...' is longer than %d characters: leave out defaults, give --shape "
+                    "instead of groups=, or give a file a shorter path",
+                    text, CANDIDATE_TEXT_MOST - 1);
+    struct candidate candidate = {.collective = collective, .choice = *choice, .most = SIZE_MAX};
+    snprintf(candidate.text, sizeof candidate.text, "%s", text);
+    return job_add_candidate(job, &candidate);
+}
+
+enum status job_add_all(struct job *job, const struct collective *collective)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
+        struct choice choice = choice_of(algorithms[i]);
+        if (algorithm_serves(algorithms[i], collective->id) && !algorithms[i]->vendor)
+            status = job_add_choice(job, collective, &choice, algorithms[i]->name);
+    }
+    return status;
+}

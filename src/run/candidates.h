@@ -57,4 +57,11 @@ long candidate_checks(const struct job *job, const struct candidate *candidate, 
  * the reason. */
 enum status job_check_ranks(struct job *job, int ranks, const struct split *split);
 
+/* Adds an algorithm of a collective, `text` as shown. STATUS_USAGE if that is too long. */
+enum status job_add_choice(struct job *job, const struct collective *collective,
+                           const struct choice *choice, const char *text);
+
+/* Adds all algorithms of a collective but those of other libraries, as `-a all` does. */
+enum status job_add_all(struct job *job, const struct collective *collective);
+
 #endif

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/options/choices.h"
 #include "run/candidates.h"
 
 /* The ranks of a race, and a job of all its algorithms on them. */
@@ -45,7 +44,7 @@ static enum status race_ranks_make(const struct job *job, const struct race *rac
     ranks->job.candidates = NULL;
     ranks->job.candidate_count = 0;
     ranks->job.choices_all = true;
-    enum status status = choices_all(&ranks->job, race->collective);
+    enum status status = job_add_all(&ranks->job, race->collective);
     if (status == STATUS_OK)
         status = job_cross(&ranks->job);
     if (status == STATUS_OK)

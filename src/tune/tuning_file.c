@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/report/parts.h"
 #include "base/io/document.h"
-#include "cli/options/choices.h"
+#include "collective/formats/choice_text.h"
 #include "run/job.h"
 
 #define EXCERPT    60 /* bytes of a word of the file in a sentence */

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "base/name_match.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "host/rdma_port.h"
 #include "host/sysfs.h"

@@ -37,8 +37,7 @@
 
 #include "accept/judge/reading.h"
 #include "base/stats/spread.h"
-
-#define RAILS_MOST 64
+#include "host/nics.h"
 
 struct fleet_config {
     int hosts, rails;    /* at least 1; rails at most RAILS_MOST */

@@ -3,6 +3,7 @@
  */
 #include "base/io/document.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #define SCHEMA     1                   /* the number that documents of this version begin with */
 #define BYTES_MOST ((size_t)256 << 20) /* of a file: its document takes ten times as much memory */
+#define NUMBER_MOST 1e18              /* so that no arithmetic of pictures overflows */
 #define EXCERPT    60                  /* bytes of a word of the file in a sentence */
 
 /* A file that is no JSON. */
@@ -63,4 +65,17 @@ enum status document_read(const char *path, json_t **document)
         *document = NULL;
     }
     return status;
+}
+
+double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    return fabs(number) <= NUMBER_MOST ? number : NAN;
+}
+
+const char *word_of(const json_t *object, const char *key)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+    return word ? word : "";
 }

@@ -17,7 +17,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/options/options.h"
 
 #define READER_SECONDS 1.0 /* for the reader of a FIFO, started just before, to open it */
 
@@ -278,53 +277,4 @@ json_t *json_strings(const char *const *strings, int most)
     for (int i = 0; i < most && strings[i]; i++)
         json_array_append_new(list, json_string(strings[i]));
     return list;
-}
-
-static json_t *groups_json(const struct choice *choice)
-{
-    json_t *sizes = json_array();
-    for (int i = 0; i < choice->group_count; i++)
-        json_array_append_new(sizes, json_integer(choice->groups[i]));
-    return sizes;
-}
-
-/* Parts have numbers and words only. */
-static json_t *option_json(const struct algorithm_option *option, long value)
-{
-    return option->kind == OPTION_WORD ? json_string(option->words[value]) : json_integer(value);
-}
-
-static json_t *part_json(const struct part *part)
-{
-    const struct algorithm *algorithm = part->algorithm;
-    json_t *options = json_object();
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && algorithm->options[i].name; i++)
-        json_object_set_new(options, algorithm->options[i].name,
-                            option_json(&algorithm->options[i], part->options[i]));
-    return json_pack("{s:s, s:o}", "algorithm", part->name, "options", options);
-}
-
-json_t *json_choice(const struct choice *choice)
-{
-    json_t *options = json_object();
-    if (choice->file)
-        json_object_set_new(options, "path", json_string(choice->file->path));
-    for (int i = 0; i < ALGORITHM_OPTIONS_MOST && choice->algorithm->options[i].name; i++) {
-        const struct algorithm_option *option = &choice->algorithm->options[i];
-        json_t *value = option->kind == OPTION_PART     ? part_json(&choice->parts[i])
-                        : option->kind != OPTION_GROUPS ? option_json(option, choice->options[i])
-                        : choice->group_count           ? groups_json(choice)
-                                                        : json_null();
-        json_object_set_new(options, option->name, value);
-    }
-    return options;
-}
-
-json_t *json_options(const struct job *job, unsigned command)
-{
-    json_t *options = json_object();
-    for (const struct option_row *row = option_table; row->name; row++)
-        if (row->kind->show && (row->commands & command))
-            json_object_set_new(options, row->name, row->kind->show(row, job));
-    return options;
 }

@@ -11,8 +11,6 @@
 #include "base/failure.h"
 #include "base/io/stream.h"
 
-#include "run/job.h"
-
 /* Writes `length` bytes to `path`: "-" is standard output; a regular file, or one that is not there
  * yet, is replaced at once by rename; anything else (a device, a FIFO) is written to, with
  * `patience` for its reader (stream_write()). STATUS_ERROR, with the reason, if that fails. */
@@ -45,13 +43,6 @@ json_t *json_document(void);
 
 /* The strings of a NULL-ended list of at most `most`. */
 json_t *json_strings(const char *const *strings, int most);
-
-/* The options of an algorithm as chosen: numbers, words, the groups' sizes (null: not given), and
- * for a part {"algorithm", "options"}. */
-json_t *json_choice(const struct choice *choice);
-
-/* The options as resolved, by long name. */
-json_t *json_options(const struct job *job, unsigned command);
 
 /* How printing went, for the process that started the printers. It may be another one: a local
  * rank 0 is a child. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/name_match.h"
+#include "base/parse.h"
 #include "collective/counts.h"
 #include "collective/shape.h"
 #include "collective/schedule/builder_internal.h"

@@ -5,7 +5,7 @@
 #define CCTEST_CONTROLPLANE_AGENTS_NIC_PORTS_H
 
 #include "host/facts/inventory.h"
-#include "accept/judge/fleet.h"
+#include "host/nics.h"
 #include "dataplane/transport/transport.h"
 
 /* The one of a job's transports (ended by a NULL transport) that goes through NIC ports: verbs. NULL: it

@@ -11,7 +11,7 @@
 
 #include "base/failure.h"
 #include "base/log.h"
-#include "base/name_match.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 enum status spec_refuse(const struct spec *spec, const char *format, ...)

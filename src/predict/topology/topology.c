@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/name_match.h"
+#include "base/parse.h"
 #include "base/text_file.h"
 #include "predict/topology/clos.h"
 #include "predict/topology/dragonfly.h"

@@ -18,9 +18,10 @@
 #include "run/cpu_binding.h"
 #include "run/job.h"
 #include "run/split.h"
-#include "predict/simulate/model.h"
-#include "predict/topology/link_load.h"
 #include "base/rank_state.h"
+
+struct link_load; /* predict/topology/link_load.h */
+struct model;     /* predict/simulate/model.h */
 
 /* Where one rank's time went in the timed iterations of a line. */
 struct rank_profile {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/name_match.h"
+#include "base/parse.h"
 #include "base/size.h"
 
 static void sizes_are_read(void **state)

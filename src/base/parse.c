@@ -1,0 +1,214 @@
+/*
+ * parse.c - names, numbers and lists that a user wrote.
+ *
+ * A swap of two neighbouring letters of a name, the commonest slip, counts as one edit.
+ */
+#include "base/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+#define NAME_MOST 64
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int letter(const char *text, int place)
+{
+    int c = tolower((unsigned char)text[place]);
+    return c == '_' ? '-' : c;
+}
+
+bool name_equal(const char *name, const char *other)
+{
+    int i = 0;
+    while (name[i] && letter(name, i) == letter(other, i))
+        i++;
+    return letter(name, i) == letter(other, i);
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that turn one into the other. */
+static int name_distance(const char *a, int a_length, const char *b, int b_length)
+{
+    unsigned char distance[NAME_MOST + 1][NAME_MOST + 1];
+    for (int i = 0; i <= a_length; i++)
+        distance[i][0] = (unsigned char)i;
+    for (int j = 0; j <= b_length; j++)
+        distance[0][j] = (unsigned char)j;
+    for (int i = 1; i <= a_length; i++) {
+        for (int j = 1; j <= b_length; j++) {
+            int differs = letter(a, i - 1) != letter(b, j - 1);
+            int best = smaller(distance[i - 1][j] + 1, distance[i][j - 1] + 1);
+            best = smaller(best, distance[i - 1][j - 1] + differs);
+            if (i > 1 && j > 1 && letter(a, i - 1) == letter(b, j - 2) &&
+                letter(a, i - 2) == letter(b, j - 1))
+                best = smaller(best, distance[i - 2][j - 2] + 1);
+            distance[i][j] = (unsigned char)best;
+        }
+    }
+    return distance[a_length][b_length];
+}
+
+const char *name_nearest(const char *name, const char *const *candidates)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length > NAME_MOST)
+        return NULL;
+    const char *nearest = NULL;
+    int least = NAME_MOST;
+    for (; *candidates; candidates++) {
+        size_t other = strlen(*candidates);
+        if (other > NAME_MOST)
+            continue;
+        int distance = name_distance(name, (int)length, *candidates, (int)other);
+        int longer = (int)(length > other ? length : other);
+        if (distance < least && 3 * distance <= longer) {
+            least = distance;
+            nearest = *candidates;
+        }
+    }
+    return nearest;
+}
+
+void names_add_more(struct names *names, const char *const *more, int most)
+{
+    for (int i = 0; i < most && more[i]; i++)
+        if (names->alias_count < NAMED_MOST)
+            names->aliases[names->alias_count++] = more[i];
+}
+
+void names_add(struct names *names, const char *name, const char *const *aliases, int most)
+{
+    if (names->valid_count < NAMED_MOST)
+        names->valid[names->valid_count++] = name;
+    if (aliases)
+        names_add_more(names, aliases, most);
+}
+
+bool names_have(const struct names *names, const char *name)
+{
+    for (int i = 0; i < names->valid_count; i++)
+        if (strcmp(names->valid[i], name) == 0)
+            return true;
+    return false;
+}
+
+enum status unknown_name(const char *subject, const char *what, const char *const *valid,
+                         const char *const *more)
+{
+    const char *candidates[2 * NAMED_MOST + 1];
+    int count = 0;
+    for (int i = 0; valid[i] && count < NAMED_MOST; i++)
+        candidates[count++] = valid[i];
+    for (int i = 0; more && more[i] && count < 2 * NAMED_MOST; i++)
+        candidates[count++] = more[i];
+    candidates[count] = NULL;
+
+    const char *article = strchr("aeiou", what[0]) ? "an" : "a";
+    const char *nearest = name_nearest(subject, candidates);
+    char guess[128] = "", list[768];
+    if (nearest)
+        snprintf(guess, sizeof guess, "did you mean '%s'? ", nearest);
+    struct text text = text_in(list, sizeof list);
+    for (int i = 0; valid[i]; i++)
+        text_add(&text, "%s%s", i ? ", " : "", valid[i]);
+    return fail(STATUS_USAGE, "'%.*s' is not %s %s: %svalid are %s", ITEM_MOST / 2, subject,
+                article, what, guess, list);
+}
+
+enum status names_refuse(const char *subject, const char *what, const struct names *names)
+{
+    return unknown_name(subject, what, names->valid, names->aliases);
+}
+
+bool list_next(const char **list, char separator, char item[ITEM_MOST])
+{
+    if (!*list)
+        return false;
+    const char *end = strchrnul(*list, separator);
+    snprintf(item, ITEM_MOST, "%.*s", (int)(end - *list), *list);
+    *list = *end ? end + 1 : NULL;
+    return true;
+}
+
+const char *whole_parse(const char *text, long long least, long long most, long long *value)
+{
+    if (*text == '\0')
+        return "is empty";
+    bool negative = *text == '-';
+    const char *digits = text + negative;
+    if (!isdigit((unsigned char)*digits))
+        return "is not a number";
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (*end == '.')
+        return "has a fraction";
+    if (*end != '\0')
+        return "has trailing junk";
+    if (negative && least >= 0)
+        return "is negative";
+    if (errno == ERANGE || number > most)
+        return "is too large";
+    if (number < least)
+        return "is too small";
+    *value = number;
+    return NULL;
+}
+
+enum status parameter_number(const struct parameter *parameter, long least, long most, long *to)
+{
+    long long value;
+    const char *why = whole_parse(parameter->value, least, most, &value);
+    if (why)
+        return fail(STATUS_USAGE, "%s '%s' of %s %s %s: give a whole number from %ld to %ld",
+                    parameter->key, parameter->value, parameter->kind, parameter->owner, why, least,
+                    most);
+    *to = (long)value;
+    return STATUS_OK;
+}
+
+enum status parameter_word(const struct parameter *parameter, const char *const *words, long *to)
+{
+    for (*to = 0; words[*to]; ++*to)
+        if (strcmp(words[*to], parameter->value) == 0)
+            return STATUS_OK;
+    char what[96];
+    snprintf(what, sizeof what, "value of %s of %s %s", parameter->key, parameter->kind,
+             parameter->owner);
+    return unknown_name(parameter->value, what, words, NULL);
+}
+
+enum status parameter_once(const struct parameter *parameter, unsigned *seen, int index)
+{
+    if (*seen >> index & 1)
+        return fail(STATUS_USAGE, "option %s of %s %s is given twice: give it once", parameter->key,
+                    parameter->kind, parameter->owner);
+    *seen |= 1u << index;
+    return STATUS_OK;
+}
+
+enum status parameter_unknown(const struct parameter *parameter, const char *const *names)
+{
+    if (!names[0])
+        return fail(STATUS_USAGE, "%s %s has no option '%s': it takes none, leave it out",
+                    parameter->kind, parameter->owner, parameter->key);
+    char what[96];
+    snprintf(what, sizeof what, "option of %s %s", parameter->kind, parameter->owner);
+    return unknown_name(parameter->key, what, names, NULL);
+}
+
+enum status parameter_incomplete(const struct parameter *parameter, const char *example)
+{
+    return fail(STATUS_USAGE, "'%s' behind %s %s is not KEY=VALUE: write %s:%s=VALUE",
+                parameter->key, parameter->kind, parameter->owner, parameter->owner,
+                example ? example : "key");
+}
