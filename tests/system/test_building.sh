@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: night; load: cpu1
-# How cctest is built: what make says of a compiler that does not run, which CUDA toolkit scripts/find-cuda takes, what
+# How cctest is built: what make says of a compiler that does not run, what it keeps from one make to the next, which CUDA toolkit scripts/find-cuda takes, what
 # scripts/setup --cuda says of a driver that is too old for it, and that no test program stays that a build leaves out.
 # Compilers, toolkits, drivers and packages are scripts that this writes.
 # shellcheck source=tests/system/lib.sh
@@ -112,14 +112,41 @@ compilers() {
     check_says "cannot run the compiler '$scratch/bin/broken': status 3: broken: no license; "
     run make -n -C "$repository" "CC=env gcc" CUDA=no BUILD="$scratch/build"
     check_status 0 "make with a compiler of two words"
-    script "$scratch/bin/no_hwloc" '! grep -q hwloc || exit 1'
+    # shellcheck disable=SC2016 # the script's
+    script "$scratch/bin/no_hwloc" 'text=$(cat)' 'case $text in *hwloc*) exit 1 ;; esac' 'header=${text#*<}' 'echo "-: /include/${header%>*}"'
     run make -n -C "$repository" "CC=$scratch/bin/no_hwloc"
     check_status 2 "make without a header"
     check_says 'cannot find hwloc\.h: run scripts/setup'
 }
 
+# What scripts/configure found is kept: a second make asks no compiler. A header that comes is seen.
+kept() {
+    local include=$scratch/include log=$scratch/asked
+    local words=(-n -C "$repository" "CC=$scratch/bin/asked" PMIX=no CUDA=no "BUILD=$scratch/kept")
+    mkdir -p "$include/infiniband" "$include/rdma"
+    touch "$include"/{hwloc,jansson,sodium,expat,rdma/rdma_cma}.h
+    # shellcheck disable=SC2016 # the script's
+    script "$scratch/bin/asked" "include=$include" "echo \"\$*\" >>$log" 'case " $* " in *" -v "*)' \
+        'printf "#include <...> search starts here:\n %s\nEnd of search list.\n" $include >&2; exit ;; esac' \
+        'text=$(cat)' 'header=${text#*<}' 'header=${header%>*}' '[ ! -e "$include/$header" ] || echo "-: $include/$header"'
+    run make "${words[@]}"
+    check_status 0 "make without verbs.h"
+    check_says '^the verbs transport is left out: ' "$out"
+    check "the compiler was asked" test -s "$log"
+    : >"$log"
+    run make "${words[@]}"
+    check_says '^the verbs transport is left out: ' "$out"
+    check_says 'cli/main\.c' "$out"
+    check "a second make asks the compiler: $(cat "$log")" test ! -s "$log"
+    touch "$include/infiniband/verbs.h"
+    run make "${words[@]}"
+    check_status 0 "make with verbs.h"
+    check_silent '^the verbs transport is left out' "$out"
+}
+
 finding
 drivers
+kept
 compilers
 left_out
 finish
