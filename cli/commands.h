@@ -7,17 +7,17 @@
 
 #include "cli/options/command_line.h"
 
-enum status run_command(const struct command_line *line, struct job *job);
-enum status list_command(const struct command_line *line, struct job *job);
-enum status info_command(const struct command_line *line, struct job *job);
-enum status plan_command(const struct command_line *line, struct job *job);
-enum status accept_command(const struct command_line *line, struct job *job);
-enum status report_command(const struct command_line *line, struct job *job);
-enum status fit_command(const struct command_line *line, struct job *job);
-enum status predict_command(const struct command_line *line, struct job *job);
-enum status tune_command(const struct command_line *line, struct job *job);
-enum status guidelines_command(const struct command_line *line, struct job *job);
-enum status help_command(const struct command_line *line, struct job *job);
+enum status run_command(const struct command_line *line, struct request *request);
+enum status list_command(const struct command_line *line, struct request *request);
+enum status info_command(const struct command_line *line, struct request *request);
+enum status plan_command(const struct command_line *line, struct request *request);
+enum status accept_command(const struct command_line *line, struct request *request);
+enum status report_command(const struct command_line *line, struct request *request);
+enum status fit_command(const struct command_line *line, struct request *request);
+enum status predict_command(const struct command_line *line, struct request *request);
+enum status tune_command(const struct command_line *line, struct request *request);
+enum status guidelines_command(const struct command_line *line, struct request *request);
+enum status help_command(const struct command_line *line, struct request *request);
 
 /* Describes the algorithms of this name or alias, of every collective that has one. */
 void list_algorithm(const char *name);

@@ -24,37 +24,9 @@
 /* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of them. */
 #define STACK_LEAST ((size_t)64 << 10)
 
-static enum status dispatch(const struct command_line *line, struct job *job)
-{
-    switch (line->command->bit) {
-    case FOR_LIST:
-        return list_command(line, job);
-    case FOR_INFO:
-        return info_command(line, job);
-    case FOR_PLAN:
-        return plan_command(line, job);
-    case FOR_ACCEPT:
-        return accept_command(line, job);
-    case FOR_REPORT:
-        return report_command(line, job);
-    case FOR_FIT:
-        return fit_command(line, job);
-    case FOR_PREDICT:
-        return predict_command(line, job);
-    case FOR_TUNE:
-        return tune_command(line, job);
-    case FOR_GUIDELINES:
-        return guidelines_command(line, job);
-    case FOR_HELP:
-        return help_command(line, job);
-    default:
-        return run_command(line, job);
-    }
-}
-
 /* Writes JSON for scripts that wait for it, even if nothing could be started. A variable names a file
  * of results, and a request for help or for the version has none. */
-static enum status refuse(const struct command_line *line, struct job *unused, enum status status)
+static enum status refuse(const struct command_line *line, struct request *unused, enum status status)
 {
     const struct argument *json = command_line_argument(line, "json");
     bool has_results = !line->help && !line->version;
@@ -82,12 +54,12 @@ static void name_variables(const struct command_line *line, struct log *log)
     }
 }
 
-static enum status start(int argc, char **argv, struct job *job, struct log *log)
+static enum status start(int argc, char **argv, struct request *request, struct log *log)
 {
     struct command_line line;
     enum status status = command_line_read(argc, argv, environ, &line);
     if (status != STATUS_OK)
-        return refuse(&line, job, status);
+        return refuse(&line, request, status);
     if (line.version) {
         puts("cctest " CCTEST_VERSION);
         return STATUS_OK;
@@ -95,22 +67,22 @@ static enum status start(int argc, char **argv, struct job *job, struct log *log
     if (line.help)
         return help_command(&line, NULL);
     if (!line.command)
-        return refuse(&line, job,
+        return refuse(&line, request,
                       fail(STATUS_USAGE,
                            "which collective? Write `cctest alltoall` to run one, `cctest list` to "
                            "see them, `cctest help` for everything"));
-    status = command_line_resolve(&line, job);
+    status = command_line_resolve(&line, request);
     if (status != STATUS_OK) {
-        refuse(&line, job, status);
+        refuse(&line, request, status);
     } else {
-        log->verbosity = job->bootstrap.verbosity;
+        log->verbosity = request->job.bootstrap.verbosity;
         if (line.command->bit != FOR_RUN) /* a run has many processes, of which one warns */
             command_line_warn(&line);
-        status = dispatch(&line, job);
+        status = line.command->run(&line, request);
         if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT | FOR_TUNE))) /* they report it */
-            refuse(&line, job, status);
+            refuse(&line, request, status);
     }
-    job_release(job);
+    job_release(&request->job);
     name_variables(&line, log);
     return status;
 }
@@ -126,12 +98,12 @@ static void *refused_write(void *argument)
 {
     struct refused *refused = argument;
     struct command_line line;
-    struct job *job = calloc(1, sizeof *job);
+    struct request *request = calloc(1, sizeof *request);
     log_attach(refused->log);
     command_line_read(refused->argc, refused->argv, environ, &line);
-    if (job)
-        refuse(&line, job, refused->log->failure.status);
-    free(job);
+    if (request)
+        refuse(&line, request, refused->log->failure.status);
+    free(request);
     return NULL;
 }
 
@@ -150,7 +122,7 @@ static enum status refuse_apart(int argc, char **argv, struct log *log, enum sta
     return status;
 }
 
-/* The job is too large for a small stack. A limit below STACK_LEAST would end in a crash somewhere:
+/* The request is too large for a small stack. A limit below STACK_LEAST would end in a crash somewhere:
  * it is also what the threads of the program get. */
 static enum status start_on_stack(int argc, char **argv, struct log *log)
 {
@@ -161,11 +133,11 @@ static enum status start_on_stack(int argc, char **argv, struct log *log)
                                  "a thread may have %zu KiB of stack, and cctest needs %zu KiB: "
                                  "raise that limit (ulimit -s 8192)",
                                  (size_t)stack.rlim_cur >> 10, STACK_LEAST >> 10));
-    struct job *job = calloc(1, sizeof *job);
-    if (!job)
+    struct request *request = calloc(1, sizeof *request);
+    if (!request)
         return fail(STATUS_ERROR, "out of memory");
-    enum status status = start(argc, argv, job, log);
-    free(job);
+    enum status status = start(argc, argv, request, log);
+    free(request);
     return status;
 }
 

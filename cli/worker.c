@@ -21,7 +21,7 @@
 
 /* Reads the command as the command line of a job. What each host has of its own is the agent's; the other texts
  * of the job belong to `words`, and the environment, which the agent has read, does not count again. */
-static enum status worker_read(char *words, const struct job *agent, struct job *job)
+static enum status worker_read(char *words, const struct request *agent, struct request *request)
 {
     char program[] = "cctest", *argv[WORKER_WORDS_MOST + 1] = {program}, *place;
     int argc = 1;
@@ -31,26 +31,26 @@ static enum status worker_read(char *words, const struct job *agent, struct job 
         argv[argc++] = word;
     enum status status = command_line_read(argc, argv, NULL, &line);
     if (status == STATUS_OK)
-        status = command_line_resolve(&line, job);
-    job->devices = agent->devices;
-    job->bootstrap.interface = agent->bootstrap.interface;
+        status = command_line_resolve(&line, request);
+    request->job.devices = agent->job.devices;
+    request->job.bootstrap.interface = agent->job.bootstrap.interface;
     return status;
 }
 
 /* A rank of a job; rank 0 writes its result. A rank_main, whose argument is the job. */
 static enum status worker_measure(const struct membership *membership, void *argument)
 {
-    const struct job *job = argument;
+    const struct request *request = argument;
     struct printers printers;
     bool reports = membership->rank == 0;
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
-    options_compared(job, FOR_RUN, compared);
-    enum status status = printers_open(&printers, job, PRINT_FILES, reports);
+    options_compared(request, FOR_RUN, compared);
+    enum status status = printers_open(&printers, request, PRINT_FILES, reports);
     if (status == STATUS_OK) {
         struct session_arguments arguments = {
-            .job = job, .options = compared, .report = &printers.report};
+            .job = &request->job, .options = compared, .report = &printers.report};
         status = printers_finish(&printers, reports, session_run(membership, &arguments));
     } else {
         printers_close(&printers);
@@ -60,22 +60,24 @@ static enum status worker_measure(const struct membership *membership, void *arg
 }
 
 /* The job's ranks are the workers of its agents; or, with --np, ranks that this worker starts. */
-static enum status worker_start_job(const struct membership *membership, struct job *job,
+static enum status worker_start_job(const struct membership *membership, struct request *request,
                                     int result)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", result);
-    job->json = path;
+    struct job *job = &request->job;
+    request->files.json = path;
+    job->watches = true;
     if (job->memory->prepare)
         job->memory->prepare();
-    return job->bootstrap.np > 0 ? bootstrap_run_local(&job->bootstrap, worker_measure, job)
-                                 : worker_measure(membership, job);
+    return job->bootstrap.np > 0 ? bootstrap_run_local(&job->bootstrap, worker_measure, request)
+                                 : worker_measure(membership, request);
 }
 
 enum status worker_run(const struct membership *membership, const char *command, int result,
                        void *argument)
 {
-    struct job *job = calloc(1, sizeof *job);
+    struct request *request = calloc(1, sizeof *request);
     char *words = strdup(command);
     enum status status = STATUS_OK;
     signal(SIGPIPE, SIG_IGN);
@@ -83,13 +85,13 @@ enum status worker_run(const struct membership *membership, const char *command,
         status = host_work_run(command, result);
     } else {
         status =
-            job && words ? worker_read(words, argument, job) : fail(STATUS_ERROR, "out of memory");
+            request && words ? worker_read(words, argument, request) : fail(STATUS_ERROR, "out of memory");
         if (status == STATUS_OK)
-            status = worker_start_job(membership, job, result);
-        if (job)
-            job_release(job);
+            status = worker_start_job(membership, request, result);
+        if (request)
+            job_release(&request->job);
     }
     free(words);
-    free(job);
+    free(request);
     return status;
 }

@@ -32,7 +32,7 @@
  */
 struct accept_printer {
     struct accept_report report; /* first: the hooks get it */
-    const struct job *job;
+    const struct request *request;
     FILE *table;
     bool on_terminal, running_shown;
     bool json_failed;   /* it cannot be written, and is not tried again */
@@ -53,11 +53,11 @@ static void running_hide(struct accept_printer *printer)
 static void json_keep(struct accept_printer *printer, const struct acceptance *acceptance,
                       const enum status *status)
 {
-    const char *path = printer->job->json;
+    const char *path = printer->request->files.json;
     bool last = status != NULL;
     if (!path || (!last && strcmp(path, "-") == 0) || printer->json_failed)
         return;
-    json_t *document = accept_json(acceptance, status);
+    json_t *document = accept_json(acceptance, printer->request, status);
     enum status written = document ? json_put(document, path, NULL)
                                    : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
@@ -68,10 +68,10 @@ static void json_keep(struct accept_printer *printer, const struct acceptance *a
 static enum status html_write(const struct accept_printer *printer,
                               const struct acceptance *acceptance, enum status status)
 {
-    const char *path = printer->job->html, *name = "of this allocation";
+    const char *path = printer->request->files.html, *name = "of this allocation";
     if (!path)
         return STATUS_OK;
-    json_t *document = accept_json(acceptance, &status);
+    json_t *document = accept_json(acceptance, printer->request, &status);
     enum status written = document ? page_write(&document, &name, 1, path)
                                    : fail(STATUS_ERROR, "out of memory for the page %s", path);
     json_decref(document);
@@ -94,7 +94,7 @@ static enum status printer_begin(struct accept_report *report, const struct acce
     json_keep(printer, acceptance, NULL);
     if (printer->json_failed)
         return STATUS_USAGE;
-    enum status status = accept_files_probe(printer->job);
+    enum status status = accept_files_probe(printer->request);
     if (status == STATUS_OK)
         accept_table_begin(printer->table, acceptance);
     table_check(printer);
@@ -144,7 +144,7 @@ static void printer_rotation(struct accept_report *report, const struct acceptan
 {
     struct accept_printer *printer = printer_of(report);
     running_hide(printer);
-    if (printer->job->bootstrap.verbosity > 0)
+    if (printer->request->job.bootstrap.verbosity > 0)
         accept_table_rotation(printer->table, acceptance, number, seconds);
     json_keep(printer, acceptance, NULL);
 }
@@ -173,19 +173,20 @@ static enum status printer_end(struct accept_report *report, const struct accept
     return status;
 }
 
-enum status accept_command(const struct command_line *line, struct job *job)
+enum status accept_command(const struct command_line *line, struct request *request)
 {
+    struct job *job = &request->job;
     struct bootstrap bootstrap;
     char options[PASSED_TEXT_MOST], *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
-    options_compared(job, FOR_ACCEPT, compared);
+    options_compared(request, FOR_ACCEPT, compared);
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
-    options_pass(line, job, 1u << GROUP_LINKS, &kind_transport, options); /* a job may have its own */
+    options_pass(line, request, 1u << GROUP_LINKS, &kind_transport, options); /* a job may have its own */
     if (status == STATUS_OK) {
-        const struct accept_options *accept = &job->accept;
-        bool aside = output_is_standard(job->json) || output_is_standard(job->html) ||
+        const struct accept_options *accept = &request->accept;
+        bool aside = output_is_standard(request->files.json) || output_is_standard(request->files.html) ||
                      output_is_standard(accept->good) || output_is_standard(accept->bad) ||
                      output_is_standard(accept->junit) || output_is_standard(accept->write_profile);
         struct accept_printer printer = {.report = {.begin = printer_begin,
@@ -193,23 +194,24 @@ enum status accept_command(const struct command_line *line, struct job *job)
                                                     .stage = printer_stage,
                                                     .rotation = printer_rotation,
                                                     .end = printer_end},
-                                         .job = job,
+                                         .request = request,
                                          .table = aside ? stderr : stdout,
                                          .on_terminal = terminal_line_possible()};
         struct accept_arguments arguments = {.job = job,
+                                             .asked = accept,
                                              .options = options,
                                              .agents = {.options = compared,
                                                         .bootstrap = &job->bootstrap,
                                                         .work = worker_run,
-                                                        .work_argument = job},
+                                                        .work_argument = request},
                                              .report = &printer.report};
         if (bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0)
             command_line_warn(line);
         signal(SIGPIPE, SIG_IGN);
         say_verbose(1, "%s", bootstrap.why);
         status = bootstrap_run(&job->bootstrap, &bootstrap, accept_run, &arguments);
-    } else if (job->json) {
-        json_refuse(job->json, status);
+    } else if (request->files.json) {
+        json_refuse(request->files.json, status);
     }
     bootstrap_close(&bootstrap);
     free(compared);

@@ -224,10 +224,10 @@ static enum status profile_write(const struct acceptance *acceptance, const char
     return status;
 }
 
-enum status accept_files_probe(const struct job *job)
+enum status accept_files_probe(const struct request *request)
 {
-    const char *const paths[] = {job->accept.good, job->accept.bad, job->accept.junit, job->html,
-                                 job->accept.write_profile};
+    const char *const paths[] = {request->accept.good, request->accept.bad, request->accept.junit, request->files.html,
+                                 request->accept.write_profile};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0] && status == STATUS_OK; i++)
         if (paths[i])
@@ -237,7 +237,7 @@ enum status accept_files_probe(const struct job *job)
 
 enum status accept_files_write(const struct acceptance *acceptance)
 {
-    const struct accept_options *options = &acceptance->job->accept;
+    const struct accept_options *options = acceptance->asked;
     bool whole = !acceptance->ended_early;
     enum status good = whole ? list_write(acceptance, HEALTH_GOOD, options->good) : STATUS_OK;
     enum status bad = list_write(acceptance, HEALTH_BAD, options->bad);

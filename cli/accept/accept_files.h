@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "accept/acceptance.h"
+#include "cli/options/request.h"
 
 /* The hosts of one health, as Slurm writes lists: "n[1-16,18]"; "" where there is none. The caller
  * frees it. NULL: out of memory. */
@@ -18,7 +19,7 @@ void accept_drain_print(FILE *out, const struct acceptance *acceptance, const ch
 
 /* Before the first stage: can the files be written that the options name, and the page? STATUS_USAGE
  * or STATUS_ERROR, after fail(). */
-enum status accept_files_probe(const struct job *job);
+enum status accept_files_probe(const struct request *request);
 /* Writes these files, each of them also where another fails. */
 enum status accept_files_write(const struct acceptance *acceptance);
 

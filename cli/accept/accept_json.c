@@ -168,7 +168,7 @@ static json_t *errors_json(void)
     return errors;
 }
 
-json_t *accept_json(const struct acceptance *acceptance, const enum status *status)
+json_t *accept_json(const struct acceptance *acceptance, const struct request *request, const enum status *status)
 {
     json_t *document = json_document();
     if (!document)
@@ -176,7 +176,7 @@ json_t *accept_json(const struct acceptance *acceptance, const enum status *stat
     json_object_set_new(document, "command", json_string("accept"));
     json_object_set_new(document, "status", json_string(status ? status_word(*status) : "running"));
     json_object_set_new(document, "bootstrap", json_string(acceptance->bootstrap));
-    json_object_set_new(document, "options", json_options(acceptance->job, FOR_ACCEPT));
+    json_object_set_new(document, "options", json_options(request, FOR_ACCEPT));
     json_object_set_new(document, "hosts", hosts_json(acceptance));
     json_object_set_new(document, "stages", stages_json(acceptance));
     json_object_set_new(document, "counters", counters_json(acceptance));

@@ -7,8 +7,9 @@
 #include <jansson.h>
 
 #include "accept/acceptance.h"
+#include "cli/options/request.h"
 
 /* All that is known: with `status` NULL the run goes on. A new reference; NULL: out of memory. */
-json_t *accept_json(const struct acceptance *acceptance, const enum status *status);
+json_t *accept_json(const struct acceptance *acceptance, const struct request *request, const enum status *status);
 
 #endif

@@ -120,25 +120,25 @@ static void print_collective(const struct collective *collective)
 
 static enum status print_several(const char *list)
 {
-    struct job *job = calloc(1, sizeof *job);
-    if (!job)
+    struct request *request = calloc(1, sizeof *request);
+    if (!request)
         return fail(STATUS_ERROR, "out of memory");
-    enum status status = collectives_read(list, job);
+    enum status status = collectives_read(list, request);
     if (status == STATUS_OK) {
         printf("cctest %s [options]\n  %s\n\nCollectives (see `cctest help COLLECTIVE`):\n", list,
                commands->summary);
-        for (int i = 0; job->collectives[i]; i++)
-            text_print(job->collectives[i]->summary, printf("  %s", job->collectives[i]->name),
+        for (int i = 0; request->job.collectives[i]; i++)
+            text_print(request->job.collectives[i]->summary, printf("  %s", request->job.collectives[i]->name),
                        HELP_COLUMN);
         print_run();
     }
-    free(job);
+    free(request);
     return status;
 }
 
-enum status help_command(const struct command_line *line, struct job *job)
+enum status help_command(const struct command_line *line, struct request *request)
 {
-    (void)job;
+    (void)request;
     /* `cctest help X`, `cctest X --help`, or `cctest --help`. */
     bool asked_for = line->command && line->command->bit == FOR_HELP;
     int index = asked_for ? 1 : 0;

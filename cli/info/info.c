@@ -302,12 +302,12 @@ static const char *sysfs_of_topology(char path[SYSFS_PATH_MOST])
     return path;
 }
 
-enum status info_command(const struct command_line *line, struct job *job)
+enum status info_command(const struct command_line *line, struct request *request)
 {
     (void)line;
     char path[SYSFS_PATH_MOST];
     json_t *bootstrap;
-    enum status found = bootstrap_facts(job, &bootstrap), status = STATUS_OK;
+    enum status found = bootstrap_facts(&request->job, &bootstrap), status = STATUS_OK;
     json_t *document = json_document();
     json_object_set_new(document, "host", host_facts());
     json_object_set_new(document, "topology", topology_facts());
@@ -316,9 +316,9 @@ enum status info_command(const struct command_line *line, struct job *job)
     const struct device_sources sources = {.transports = transports,
                                            .kinds = memory_kinds,
                                            .sysfs = "/sys",
-                                           .patience = job->bootstrap.timeout};
+                                           .patience = request->job.bootstrap.timeout};
     status = devices_add(document, &sources);
-    if (job->shows_topology)
+    if (request->predict.shows_topology)
         status = status_graver(status, topology_add(document, sysfs_of_topology(path)));
     json_object_set_new(document, "memory_kinds", memory_facts());
     devices_judge(document, &sources);
@@ -326,10 +326,10 @@ enum status info_command(const struct command_line *line, struct job *job)
     json_object_set_new(document, "datatypes", datatype_facts());
     json_object_set_new(document, "operations", reduction_facts());
     json_object_set_new(document, "limits", limit_facts());
-    if (!job->json || strcmp(job->json, "-") != 0)
+    if (!request->files.json || strcmp(request->files.json, "-") != 0)
         print_facts(document);
-    if (job->json)
-        status = status_graver(status, json_put(document, job->json, NULL));
+    if (request->files.json)
+        status = status_graver(status, json_put(document, request->files.json, NULL));
     json_decref(document);
     return status_graver(status, found);
 }

@@ -366,8 +366,9 @@ void list_algorithm(const char *name)
     print_asked((const struct collective *const[]){NULL}, name);
 }
 
-enum status list_command(const struct command_line *line, struct job *job)
+enum status list_command(const struct command_line *line, struct request *request)
 {
+    struct job *job = &request->job;
     /* `list COLLECTIVE [ALGORITHM]` or `list ALGORITHM` */
     int index = job->collectives[0] ? 2 : 1;
     const char *name = index < line->word_count ? line->words[index] : NULL;
@@ -380,19 +381,19 @@ enum status list_command(const struct command_line *line, struct job *job)
     if (name && job->collectives[0] && have == 0)
         return unknown_algorithm(name, job->collectives);
     bool overview = !job->collectives[0] && !name;
-    if (!job->json || strcmp(job->json, "-") != 0) {
+    if (!request->files.json || strcmp(request->files.json, "-") != 0) {
         if (overview)
             print_overview();
         else
             print_asked(job->collectives, name);
     }
-    if (!job->json)
+    if (!request->files.json)
         return STATUS_OK;
     json_t *document = json_document();
     json_object_set_new(document, "collectives", asked_json(job->collectives, name));
     if (overview)
         json_object_set_new(document, "transports", transports_json());
-    enum status status = json_put(document, job->json, NULL);
+    enum status status = json_put(document, request->files.json, NULL);
     json_decref(document);
     return status;
 }

@@ -15,48 +15,48 @@
 
 /* Algorithms: name[:key=value]... */
 
-static enum status choice_default(struct job *job, const struct collective *collective)
+static enum status choice_default(struct request *request, const struct collective *collective)
 {
-    return job_add_choice(job, collective, &(struct choice){.algorithm = NULL}, "auto");
+    return job_add_choice(&request->job, collective, &(struct choice){.algorithm = NULL}, "auto");
 }
 
-enum status choices_default(struct job *job)
+enum status choices_default(struct request *request)
 {
     enum status status = STATUS_OK;
-    for (int c = 0; job->collectives[c] && status == STATUS_OK; c++)
-        status = choice_default(job, job->collectives[c]);
+    for (int c = 0; request->job.collectives[c] && status == STATUS_OK; c++)
+        status = choice_default(request, request->job.collectives[c]);
     return status;
 }
 
-static enum status choice_read_file(struct job *job, const struct collective *collective,
+static enum status choice_read_file(struct request *request, const struct collective *collective,
                                     const char *item)
 {
     struct choice choice;
-    enum status status = file_item_read(job, collective, file_item_path(item), &choice);
-    return status == STATUS_OK && choice.algorithm ? job_add_choice(job, collective, &choice, item)
+    enum status status = file_item_read(request, collective, file_item_path(item), &choice);
+    return status == STATUS_OK && choice.algorithm ? job_add_choice(&request->job, collective, &choice, item)
                                                    : status;
 }
 
 /* Adds an item of the list for one collective. It may have no such algorithm. */
-static enum status choice_read(struct job *job, const struct collective *collective,
+static enum status choice_read(struct request *request, const struct collective *collective,
                                const char *item)
 {
     char name[ITEM_MOST], shown[ITEM_MOST];
     if (file_item_path(item))
-        return choice_read_file(job, collective, item);
+        return choice_read_file(request, collective, item);
     const char *colon = strchr(item, ':');
     snprintf(name, sizeof name, "%.*s", (int)strcspn(item, ":"), item);
     const struct algorithm *algorithm = algorithm_find(collective->id, name);
     if (!algorithm)
-        return strcmp(item, "auto") == 0 ? choice_default(job, collective) : STATUS_OK;
+        return strcmp(item, "auto") == 0 ? choice_default(request, collective) : STATUS_OK;
     struct choice choice;
     snprintf(shown, sizeof shown, "%s%s", algorithm->name, colon ? colon : "");
     enum status status = choice_text_read(algorithm, item, &choice);
-    return status == STATUS_OK ? job_add_choice(job, collective, &choice, shown) : status;
+    return status == STATUS_OK ? job_add_choice(&request->job, collective, &choice, shown) : status;
 }
 
 /* Refuses an item that none of the collectives has. */
-static enum status item_check(const struct job *job, const char *item)
+static enum status item_check(const struct request *request, const char *item)
 {
     char name[ITEM_MOST];
     const char *colon = strchr(item, ':'), *path = file_item_path(item);
@@ -66,8 +66,8 @@ static enum status item_check(const struct job *job, const char *item)
     if (path || strcmp(name, "file") == 0)
         return fail(STATUS_USAGE, "'%s' of --algorithm names no file with schedules: give file:PATH",
                     item);
-    for (int c = 0; job->collectives[c]; c++)
-        if (algorithm_find(job->collectives[c]->id, name))
+    for (int c = 0; request->job.collectives[c]; c++)
+        if (algorithm_find(request->job.collectives[c]->id, name))
             return STATUS_OK;
     if (strcmp(name, "auto") == 0)
         return colon ? fail(STATUS_USAGE,
@@ -78,10 +78,10 @@ static enum status item_check(const struct job *job, const char *item)
     if (strcmp(name, "all") == 0)
         return fail(STATUS_USAGE, "'all' of --algorithm stands for all algorithms: write it "
                                   "alone, without options");
-    return unknown_algorithm(name, job->collectives);
+    return unknown_algorithm(name, request->job.collectives);
 }
 
-static enum status list_check(const struct job *job, const char *list)
+static enum status list_check(const struct request *request, const char *list)
 {
     char item[ITEM_MOST];
     enum status status = STATUS_OK;
@@ -90,43 +90,43 @@ static enum status list_check(const struct job *job, const char *list)
             return fail(STATUS_USAGE,
                         "--algorithm names more than %d algorithms: compare fewer at once",
                         ALGORITHMS_MOST);
-        status = item_check(job, item);
+        status = item_check(request, item);
     }
     return status;
 }
 
 /* Those of the list that a collective has. */
-static enum status choices_read(struct job *job, const struct collective *collective,
+static enum status choices_read(struct request *request, const struct collective *collective,
                                 const char *list)
 {
     char item[ITEM_MOST];
     enum status status = STATUS_OK;
     while (status == STATUS_OK && list_next(&list, ',', item))
-        status = choice_read(job, collective, item);
+        status = choice_read(request, collective, item);
     return status;
 }
 
 /* A collective that none of the algorithms serves is left out of `cctest all`. */
-static enum status algorithm_read(const struct argument *argument, struct job *job)
+static enum status algorithm_read(const struct argument *argument, struct request *request)
 {
     int kept = 0;
-    job->choices_all = strcmp(argument->text, "all") == 0;
-    enum status status = job->choices_all ? STATUS_OK : list_check(job, argument->text);
-    for (int c = 0; job->collectives[c] && status == STATUS_OK; c++) {
-        const struct collective *collective = job->collectives[c];
-        int before = job->candidate_count;
-        status = job->choices_all ? job_add_all(job, collective)
-                                  : choices_read(job, collective, argument->text);
-        if (status != STATUS_OK || job->candidate_count > before)
-            job->collectives[kept++] = collective;
-        else if (!job->collectives_all)
+    request->job.choices_all = strcmp(argument->text, "all") == 0;
+    enum status status = request->job.choices_all ? STATUS_OK : list_check(request, argument->text);
+    for (int c = 0; request->job.collectives[c] && status == STATUS_OK; c++) {
+        const struct collective *collective = request->job.collectives[c];
+        int before = request->job.candidate_count;
+        status = request->job.choices_all ? job_add_all(&request->job, collective)
+                                  : choices_read(request, collective, argument->text);
+        if (status != STATUS_OK || request->job.candidate_count > before)
+            request->job.collectives[kept++] = collective;
+        else if (!request->job.collectives_all)
             return fail(STATUS_USAGE,
                         "%s has no algorithm of --algorithm %s: add one of its own, or 'auto', or "
                         "leave %s out",
                         collective->name, argument->text, collective->name);
     }
     if (status == STATUS_OK)
-        job->collectives[kept] = NULL;
+        request->job.collectives[kept] = NULL;
     return status;
 }
 
@@ -142,15 +142,15 @@ static const char *name_compared(const struct candidate *candidate, char text[CA
 }
 
 /* The algorithms of each collective. `once`: a name that several collectives have, only once. */
-static json_t *algorithm_names(const struct job *job, bool once)
+static json_t *algorithm_names(const struct request *request, bool once)
 {
     json_t *names = json_array(), *seen = json_object();
-    for (int c = 0; c < job->candidate_count; c++) {
+    for (int c = 0; c < request->job.candidate_count; c++) {
         char compared[CANDIDATE_TEXT_MOST];
         const char *text =
-            once ? job->candidates[c].text : name_compared(&job->candidates[c], compared);
-        const struct collective *collective = job->candidates[c].collective;
-        if (!candidate_is_first(job, c))
+            once ? request->job.candidates[c].text : name_compared(&request->job.candidates[c], compared);
+        const struct collective *collective = request->job.candidates[c].collective;
+        if (!candidate_is_first(&request->job, c))
             continue;
         json_t *first = json_object_get(seen, text);
         if (!first)
@@ -162,43 +162,43 @@ static json_t *algorithm_names(const struct job *job, bool once)
     return names;
 }
 
-static json_t *algorithm_show(const struct option_row *option, const struct job *job)
+static json_t *algorithm_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    return algorithm_names(job, true);
+    return algorithm_names(request, true);
 }
 
 /* Ranks with other lists are told apart, whichever algorithms the collectives have in common. */
-static json_t *algorithm_compare(const struct option_row *option, const struct job *job)
+static json_t *algorithm_compare(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    return algorithm_names(job, false);
+    return algorithm_names(request, false);
 }
 
 /* Counts and groups. */
 
-static enum status counts_parse(const struct argument *argument, struct job *job)
+static enum status counts_parse(const struct argument *argument, struct request *request)
 {
-    job->counts_text = argument->text;
-    return counts_read(argument->text, &job->counts);
+    request->job.counts_text = argument->text;
+    return counts_read(argument->text, &request->job.counts);
 }
 
-static json_t *counts_show(const struct option_row *option, const struct job *job)
+static json_t *counts_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    return job_traits(job).counted ? json_string(job->counts_text) : json_null();
+    return job_traits(&request->job).counted ? json_string(request->job.counts_text) : json_null();
 }
 
 /* Hosts may have the file at different paths, so its numbers are compared. */
-static json_t *counts_compare(const struct option_row *option, const struct job *job)
+static json_t *counts_compare(const struct option_row *option, const struct request *request)
 {
-    if (!job_traits(job).counted || !job->counts.numbers)
-        return counts_show(option, job);
+    if (!job_traits(&request->job).counted || !request->job.counts.numbers)
+        return counts_show(option, request);
     return json_sprintf("FILE (numbers %016llx)",
-                        (unsigned long long)counts_fingerprint(&job->counts));
+                        (unsigned long long)counts_fingerprint(&request->job.counts));
 }
 
-static enum status shape_parse(const struct argument *argument, struct job *job)
+static enum status shape_parse(const struct argument *argument, struct request *request)
 {
     const char *cross = strchr(argument->text, 'x');
     char groups[32];
@@ -208,37 +208,37 @@ static enum status shape_parse(const struct argument *argument, struct job *job)
         whole_parse(cross + 1, 1, CHOICE_GROUP_MOST, &number[1]))
         return argument_refuse(argument, "is not NODESxRANKS",
                                "give both from 1 to 65536, such as 2x4");
-    job->shape_groups = (int)number[0];
-    job->shape_ranks = (int)number[1];
+    request->job.shape_groups = (int)number[0];
+    request->job.shape_ranks = (int)number[1];
     return STATUS_OK;
 }
 
-static json_t *shape_show(const struct option_row *option, const struct job *job)
+static json_t *shape_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    if (job->shape_groups == 0)
+    if (request->job.shape_groups == 0)
         return json_null();
-    return json_sprintf("%dx%d", job->shape_groups, job->shape_ranks);
+    return json_sprintf("%dx%d", request->job.shape_groups, request->job.shape_ranks);
 }
 
-static enum status split_parse(const struct argument *argument, struct job *job)
+static enum status split_parse(const struct argument *argument, struct request *request)
 {
-    return split_read(argument->text, &job->split);
+    return split_read(argument->text, &request->job.split);
 }
 
-static json_t *split_show(const struct option_row *option, const struct job *job)
+static json_t *split_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    return job->split.text ? json_string(job->split.text) : json_null();
+    return request->job.split.text ? json_string(request->job.split.text) : json_null();
 }
 
 /* As for a file of counts. */
-static json_t *split_compare(const struct option_row *option, const struct job *job)
+static json_t *split_compare(const struct option_row *option, const struct request *request)
 {
-    if (job->split.kind != SPLIT_FILE)
-        return split_show(option, job);
+    if (request->job.split.kind != SPLIT_FILE)
+        return split_show(option, request);
     return json_sprintf("FILE (groups %016llx)",
-                        (unsigned long long)split_fingerprint(&job->split));
+                        (unsigned long long)split_fingerprint(&request->job.split));
 }
 
 const struct option_kind kind_counts = {

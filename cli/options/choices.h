@@ -9,6 +9,6 @@
 extern const struct option_kind kind_algorithm, kind_counts, kind_shape, kind_split;
 
 /* Adds "auto", which picks an algorithm for each size once the ranks are known. */
-enum status choices_default(struct job *job);
+enum status choices_default(struct request *request);
 
 #endif

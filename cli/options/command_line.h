@@ -10,15 +10,18 @@
 
 #include "cli/options/options.h"
 
+struct command_line;
+
 struct command {
     const char *name; /* the first word; for FOR_RUN the name of a collective */
     unsigned bit;     /* FOR_RUN ... */
+    enum status (*run)(const struct command_line *line, struct request *request);
     int words_most;   /* with the name */
     const char *synopsis;
     const char *summary;
 };
 
-/* Ended by a NULL name; the first is FOR_RUN. */
+/* Ended by a NULL name; the first is FOR_RUN. Defined in cli/commands.c. */
 extern const struct command commands[];
 
 #define WORDS_MOST 17

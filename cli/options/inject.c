@@ -103,28 +103,28 @@ static enum status injection_read(char *text, struct injection *injection)
     return status;
 }
 
-static enum status inject_read(const struct argument *argument, struct job *job)
+static enum status inject_read(const struct argument *argument, struct request *request)
 {
     const char *list = argument->text;
     char item[ITEM_MOST];
     while (list_next(&list, ',', item)) {
-        if (job->injection_count == INJECTIONS_MOST)
+        if (request->job.injection_count == INJECTIONS_MOST)
             return argument_refuse(argument, "has too many faults", "inject at most 8 at once");
         struct injection injection = {.kind = INJECT_CORRUPT};
         enum status status = injection_read(item, &injection);
         if (status != STATUS_OK)
             return status;
-        job->injections[job->injection_count++] = injection;
+        request->job.injections[request->job.injection_count++] = injection;
     }
     return STATUS_OK;
 }
 
-static json_t *inject_show(const struct option_row *option, const struct job *job)
+static json_t *inject_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
     json_t *list = json_array();
-    for (int i = 0; i < job->injection_count; i++) {
-        const struct injection *injection = &job->injections[i];
+    for (int i = 0; i < request->job.injection_count; i++) {
+        const struct injection *injection = &request->job.injections[i];
         json_t *item = json_object();
         json_object_set_new(item, "fault", json_string(faults[injection->kind].name));
         json_object_set_new(item, "rank", json_integer(injection->rank));

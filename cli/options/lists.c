@@ -43,21 +43,21 @@ static const struct name_table collective_table = {"collective",
                                                    collectives,
                                                    COLLECTIVES,
                                                    offsetof(struct collective, name),
-                                                   offsetof(struct job, collectives)},
+                                                   offsetof(struct request, job.collectives)},
                                datatype_table = {"datatype",
                                                  datatype_entry,
                                                  unknown_datatype,
                                                  datatypes,
                                                  DATATYPES,
                                                  offsetof(struct datatype, name),
-                                                 offsetof(struct job, datatypes)},
+                                                 offsetof(struct request, job.datatypes)},
                                reduction_table = {"operation",
                                                   reduction_entry,
                                                   unknown_reduction,
                                                   reductions,
                                                   REDUCTIONS,
                                                   offsetof(struct reduction, name),
-                                                  offsetof(struct job, reductions)};
+                                                  offsetof(struct request, job.reductions)};
 
 /* Pointer i of an array of pointers to entries. */
 static const void *entry_at(const void *array, int i)
@@ -75,9 +75,9 @@ static const char *entry_name(const struct name_table *table, const void *entry)
 }
 
 /* One more of the list; false: it is there already. */
-static bool entry_choose(const struct name_table *table, struct job *job, const void *entry)
+static bool entry_choose(const struct name_table *table, struct request *request, const void *entry)
 {
-    char *chosen = (char *)job + table->chosen;
+    char *chosen = (char *)request + table->chosen;
     int i = 0;
     for (const void *earlier; (earlier = entry_at(chosen, i)) != NULL; i++)
         if (earlier == entry)
@@ -87,35 +87,35 @@ static bool entry_choose(const struct name_table *table, struct job *job, const 
 }
 
 /* *all: the list is 'all'. */
-static enum status list_read(const struct name_table *table, const char *text, struct job *job,
+static enum status list_read(const struct name_table *table, const char *text, struct request *request,
                              bool *all)
 {
     char item[ITEM_MOST];
     *all = strcmp(text, "all") == 0;
     for (int i = 0; *all && i < table->count; i++)
-        entry_choose(table, job, entry_at(table->entries, i));
+        entry_choose(table, request, entry_at(table->entries, i));
     while (!*all && list_next(&text, ',', item)) {
         const void *entry = table->find(item);
         if (!entry && strcmp(item, "all") == 0)
             return fail(STATUS_USAGE, "'all' stands for every %s: write it alone", table->what);
         if (!entry)
             return table->unknown(item);
-        if (!entry_choose(table, job, entry))
+        if (!entry_choose(table, request, entry))
             return fail(STATUS_USAGE, "%s '%s' is named twice: name it once", table->what, item);
     }
     return STATUS_OK;
 }
 
-enum status collectives_read(const char *text, struct job *job)
+enum status collectives_read(const char *text, struct request *request)
 {
-    return list_read(&collective_table, text, job, &job->collectives_all);
+    return list_read(&collective_table, text, request, &request->job.collectives_all);
 }
 
-const char *collectives_text(const struct job *job, char text[COLLECTIVES_TEXT_MOST])
+const char *collectives_text(const struct request *request, char text[COLLECTIVES_TEXT_MOST])
 {
     struct text names = text_in(text, COLLECTIVES_TEXT_MOST);
-    for (int i = 0; job->collectives[i]; i++)
-        text_add(&names, "%s%s", i ? "," : "", job->collectives[i]->name);
+    for (int i = 0; request->job.collectives[i]; i++)
+        text_add(&names, "%s%s", i ? "," : "", request->job.collectives[i]->name);
     return text;
 }
 
@@ -124,19 +124,19 @@ static const struct name_table *table_of(const struct option_row *option)
     return option->kind == &kind_datatype ? &datatype_table : &reduction_table;
 }
 
-static enum status types_read(const struct argument *argument, struct job *job)
+static enum status types_read(const struct argument *argument, struct request *request)
 {
     bool all;
-    enum status status = list_read(table_of(argument->option), argument->text, job, &all);
-    job->types_all |= all;
+    enum status status = list_read(table_of(argument->option), argument->text, request, &all);
+    request->job.types_all |= all;
     return status;
 }
 
 /* One name, or a list of several; null: none. */
-static json_t *types_show(const struct option_row *option, const struct job *job)
+static json_t *types_show(const struct option_row *option, const struct request *request)
 {
     const struct name_table *table = table_of(option);
-    const char *chosen = (const char *)job + table->chosen;
+    const char *chosen = (const char *)request + table->chosen;
     json_t *list = json_array();
     for (int i = 0; entry_at(chosen, i); i++)
         json_array_append_new(list, json_string(entry_name(table, entry_at(chosen, i))));

@@ -10,10 +10,10 @@
 
 extern const struct option_kind kind_datatype, kind_reduction;
 
-/* Reads "allreduce,allgather" or "all" into job->collectives. */
-enum status collectives_read(const char *text, struct job *job);
+/* Reads "allreduce,allgather" or "all" into request->job.collectives. */
+enum status collectives_read(const char *text, struct request *request);
 
 /* "allreduce,allgather". Returns `text`. */
-const char *collectives_text(const struct job *job, char text[COLLECTIVES_TEXT_MOST]);
+const char *collectives_text(const struct request *request, char text[COLLECTIVES_TEXT_MOST]);
 
 #endif

@@ -70,16 +70,16 @@ enum status unknown_reduction(const char *subject)
     return names_refuse(subject, "operation", &names);
 }
 
-static enum status memory_read(const struct argument *argument, struct job *job)
+static enum status memory_read(const struct argument *argument, struct request *request)
 {
-    job->memory = memory_find(argument->text);
-    return job->memory ? STATUS_OK : unknown_memory(argument->text);
+    request->job.memory = memory_find(argument->text);
+    return request->job.memory ? STATUS_OK : unknown_memory(argument->text);
 }
 
-static json_t *memory_show(const struct option_row *option, const struct job *job)
+static json_t *memory_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    return json_string(job->memory->name);
+    return json_string(request->job.memory->name);
 }
 
 const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};

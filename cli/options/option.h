@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "base/parse.h"
-#include "run/job.h"
+#include "cli/options/request.h"
 
 enum option_group {
     GROUP_WHAT,
@@ -59,11 +59,11 @@ struct argument {
 /* How the values of an option are read, and shown once they are resolved. */
 struct option_kind {
     /* Stores the value in the job. STATUS_USAGE, with the reason, if it is invalid. */
-    enum status (*parse)(const struct argument *argument, struct job *job);
+    enum status (*parse)(const struct argument *argument, struct request *request);
     /* The resolved value, for JSON: a new reference. NULL: not an option of the job. */
-    json_t *(*show)(const struct option_row *option, const struct job *job);
+    json_t *(*show)(const struct option_row *option, const struct request *request);
     /* The value that ranks compare, where it differs from `show`; NULL: it does not. */
-    json_t *(*compare)(const struct option_row *option, const struct job *job);
+    json_t *(*compare)(const struct option_row *option, const struct request *request);
 };
 
 struct option_row {

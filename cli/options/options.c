@@ -34,7 +34,7 @@ const char *const option_group_titles[GROUPS] = {
 #define SLOT_MOST  (64 << 20) /* a transport refuses more than all its lanes can have */
 
 /* clang-format off */
-#define FIELD(name) .field = offsetof(struct job, name), .width = sizeof(((struct job *)0)->name)
+#define FIELD(name) .field = offsetof(struct request, name), .width = sizeof(((struct request *)0)->name)
 
 static const char *const start_words[] = {"barrier", "back-to-back", NULL};
 static const char *const executor_words[] = {"auto", "host", "device", NULL};
@@ -62,7 +62,7 @@ const struct option_row option_table[] = {
      .most = JOB_RANKS_MOST - 1,
      .help = "root of a rooted collective; 'all': the next rank in each iteration"},
     {.name = "in-place", .group = GROUP_WHAT, .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE,
-     .kind = &kind_switch, FIELD(in_place),
+     .kind = &kind_switch, FIELD(job.in_place),
      .help = "source and destination share memory"},
 
     {.name = "counts", .argument = "SPEC", .group = GROUP_WHAT,
@@ -79,46 +79,46 @@ const struct option_row option_table[] = {
              "file with a line for each group"},
 
     {.name = "min-bytes", .letter = 'b', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_size, FIELD(smallest), .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_size, FIELD(job.smallest), .most = SIZE_MOST,
      .standard = "1K", .help = "smallest size: bytes of the larger buffer of a rank"},
     {.name = "max-bytes", .letter = 'e', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_size, FIELD(largest), .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_size, FIELD(job.largest), .most = SIZE_MOST,
      .standard = "16M", .help = "largest size"},
     {.name = "step-factor", .letter = 'f', .argument = "FACTOR", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_whole, FIELD(factor), .least = 2, .most = 1 << 20,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_whole, FIELD(job.factor), .least = 2, .most = 1 << 20,
      .standard = "4", .help = "factor from one size to the next"},
     {.name = "step-bytes", .letter = 'i', .argument = "SIZE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_size, FIELD(increment), .least = 1, .most = SIZE_MOST,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_size, FIELD(job.increment), .least = 1, .most = SIZE_MOST,
      .help = "bytes from one size to the next, instead of a factor"},
     {.name = "iterations", .letter = 'n', .argument = "N", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_iterations, FIELD(iterations), .most = COUNT_MOST,
+     .commands = FOR_RUN, .kind = &kind_iterations, FIELD(job.iterations), .most = COUNT_MOST,
      .standard = "20",
      .help = "timed iterations of each size; 'auto': until the 95% confidence interval of the median "
              "is within 2% of it, or --budget is spent"},
     {.name = "budget", .argument = "SECONDS", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_real, FIELD(budget), .most = 86400,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_real, FIELD(job.budget), .most = 86400,
      .standard_note = "5; tune: 300",
      .help = "time for the iterations of a line that -n auto times; tune: for all measurements"},
     {.name = "warmup", .letter = 'w', .argument = "N", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_whole, FIELD(warmup), .most = COUNT_MOST,
+     .commands = FOR_RUN, .kind = &kind_whole, FIELD(job.warmup), .most = COUNT_MOST,
      .standard = "5", .help = "untimed iterations before the timed ones"},
     {.name = "check", .letter = 'c', .argument = "N", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_check, FIELD(checked), .most = COUNT_MOST,
+     .commands = FOR_RUN, .kind = &kind_check, FIELD(job.checked), .most = COUNT_MOST,
      .standard = "2",
      .help = "more iterations, in which every element is checked; 'all': the timed ones"},
     {.name = "start", .argument = "MODE", .group = GROUP_SWEEP,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(start), .words = start_words,
+     .commands = FOR_RUN, .kind = &kind_words, FIELD(job.start), .words = start_words,
      .standard = "barrier",
      .help = "how iterations begin: after a 'barrier', or 'back-to-back'"},
     {.name = "seed", .argument = "N", .group = GROUP_SWEEP,
-     .commands = FOR_RUN | FOR_ACCEPT | FOR_TUNE, .kind = &kind_whole, FIELD(seed), .most = INT64_MAX,
+     .commands = FOR_RUN | FOR_ACCEPT | FOR_TUNE, .kind = &kind_whole, FIELD(job.seed), .most = INT64_MAX,
      .standard = "1", .help = "seed of the random inputs"},
 
     {.name = "memory", .letter = 'm', .argument = "KIND", .group = GROUP_LINKS,
      .commands = FOR_RUN | FOR_PREDICT | FOR_ACCEPT | FOR_TUNE, .kind = &kind_memory, .standard = "host",
      .help = "memory of the buffers: 'host' (private), 'shared' (peers read it in place), or 'cuda'"},
     {.name = "device", .argument = "GPU[,GPU...]", .group = GROUP_LINKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_ACCEPT | FOR_TUNE, .kind = &kind_memory_devices, FIELD(devices),
+     .commands = FOR_RUN | FOR_ACCEPT | FOR_TUNE, .kind = &kind_memory_devices, FIELD(job.devices),
      .standard_note = "all, in turn",
      .help = "GPUs that the ranks of this host take in turn, by CUDA's number or by PCI address"},
     {.name = "transport", .letter = 'x', .argument = "X[,Y...]", .group = GROUP_LINKS,
@@ -126,72 +126,72 @@ const struct option_row option_table[] = {
      .help = "transports to use, each with its options; each pair of ranks takes the first that "
              "connects it; 'auto': any"},
     {.name = "executor", .argument = "WHAT", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(executor), .words = executor_words,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(job.executor), .words = executor_words,
      .standard = "auto",
      .help = "what runs the schedules: the 'host', which posts each operation; the 'device' (GPU) "
              "that has the buffers, by one kernel for each iteration; 'auto': the device where it can"},
     {.name = "protocol", .argument = "WHAT", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(protocol), .words = protocol_words,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(job.protocol), .words = protocol_words,
      .standard = "auto",
      .help = "how messages of the device executor pass that no device copies from buffer to buffer: "
              "'simple' (data, then a count), 'll' (all messages: data and flag in one word), 'auto' "
              "(short ones by ll)"},
-    {.name = "graph", .group = GROUP_LINKS, .commands = FOR_RUN | FOR_TUNE, .kind = &kind_switch, FIELD(graph),
+    {.name = "graph", .group = GROUP_LINKS, .commands = FOR_RUN | FOR_TUNE, .kind = &kind_switch, FIELD(job.graph),
      .help = "capture the launch of a schedule's kernel once, as a CUDA graph, and replay it"},
     {.name = "copy", .argument = "WAY", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_words, FIELD(copy), .words = copy_names,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_words, FIELD(job.copy), .words = copy_names,
      .standard = "auto",
      .help = "how messages travel: 'bcopy' (through slots), 'zcopy' (directly to the destination), "
              "'ll' (shm: data and flag in one word), 'auto' (by length, memory and cores)"},
     {.name = "chunk", .argument = "SIZE", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_chunk, FIELD(chunk), .most = SIZE_MOST, .standard = "auto",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_chunk, FIELD(job.chunk), .most = SIZE_MOST, .standard = "auto",
      .help = "grain of pipelining, in bytes; 'auto': a quarter of the message, 128K to 1M; 0: no "
              "pipelining"},
     {.name = "channels", .argument = "N", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_channels, FIELD(channels), .least = 1,
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_channels, FIELD(job.channels), .least = 1,
      .most = CHANNELS_MOST, .standard = "auto",
      .help = "lanes for each pair of ranks; each carries a slice of every block; 'auto': 1; where "
              "devices run the schedules, 1 to 64 by size"},
     {.name = "slots", .argument = "N", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_whole, FIELD(slots), .least = 1, .most = SLOTS_MOST,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_whole, FIELD(job.slots), .least = 1, .most = SLOTS_MOST,
      .standard_note = "the transport's choice",
      .help = "slots of a lane, for messages that travel by bcopy over shm or verbs"},
     {.name = "slot-size", .argument = "SIZE", .group = GROUP_LINKS,
-     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_size, FIELD(slot_bytes), .least = SLOT_LEAST,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_size, FIELD(job.slot_bytes), .least = SLOT_LEAST,
      .most = SLOT_MOST, .standard_note = "the transport's choice",
      .help = "payload bytes of a slot, for messages that travel by bcopy; over tcp also for "
              "messages that are combined"},
     {.name = "interface", .argument = "ADDRESS|DEVICE", .group = GROUP_LINKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_device, FIELD(bootstrap.interface),
+     .commands = FOR_RUN | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_device, FIELD(job.bootstrap.interface),
      .standard_note = "any; loopback if all ranks are on one host",
      .help = "network address or device to listen on: for tcp, and at rank 0 for joining ranks"},
 
     {.name = "np", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(bootstrap.np),
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(job.bootstrap.np),
      .least = 1, .most = JOB_RANKS_MOST, .standard_note = "one per core, 2 to 8; plan: 4",
      .help = "number of ranks to start on this machine; plan: number of ranks"},
     {.name = "ranks-as", .argument = "WHAT", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN, .kind = &kind_words, FIELD(bootstrap.ranks_as), .words = ranks_as_words,
+     .commands = FOR_RUN, .kind = &kind_words, FIELD(job.bootstrap.ranks_as), .words = ranks_as_words,
      .standard = "auto",
      .help = "local ranks are 'processes', or 'threads' of one process; 'auto': threads where "
              "several ranks share a GPU"},
     {.name = "bind", .argument = "WHAT", .group = GROUP_RANKS,
-     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(bind), .words = bind_words,
+     .commands = FOR_RUN | FOR_TUNE, .kind = &kind_words, FIELD(job.bind), .words = bind_words,
      .standard = "core",
      .help = "bind each rank to a 'core', of its own if the host has enough, or to 'none'"},
     {.name = "rendezvous", .argument = "HOST:PORT", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_address, FIELD(bootstrap.rendezvous),
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_address, FIELD(job.bootstrap.rendezvous),
      .help = "join the job whose rank 0 listens there; needs --rank (but in an Indexed Job of Kubernetes) "
              "and --world"},
     {.name = "rank", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(bootstrap.rank),
+     .commands = FOR_RUN | FOR_PLAN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(job.bootstrap.rank),
      .most = JOB_RANKS_MOST - 1,
      .help = "this process's rank at the rendezvous; plan: show only this rank"},
     {.name = "world", .argument = "N", .group = GROUP_RANKS, .per_rank = true,
-     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(bootstrap.world), .least = 1,
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_whole, FIELD(job.bootstrap.world), .least = 1,
      .most = JOB_RANKS_MOST, .help = "number of ranks that meet at the rendezvous"},
     {.name = "timeout", .argument = "SECONDS", .group = GROUP_RANKS,
-     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_real, FIELD(bootstrap.timeout), .most = 86400,
+     .commands = FOR_RUN | FOR_INFO | FOR_ACCEPT | FOR_FIT | FOR_TUNE, .kind = &kind_real, FIELD(job.bootstrap.timeout), .most = 86400,
      .standard = "30",
      .help = "end the job if no rank makes progress for so long; info: give up a driver that does "
              "not answer"},
@@ -235,20 +235,20 @@ const struct option_row option_table[] = {
      .help = "hold hosts against an earlier run, whose JSON this is"},
 
     {.name = "model", .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_file, FIELD(model),
+     .commands = FOR_RUN | FOR_PREDICT | FOR_TUNE, .kind = &kind_file, FIELD(job.model),
      .help = "the costs of cores and links, as cctest fit writes them, from which times are predicted; a "
              "run shows them beside its own; tune leaves out what is predicted to be slow"},
     {.name = "topology", .argument = "SPEC|FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(topology),
+     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(predict.topology),
      .help = "the network that the ranks share: fat-tree:k=8, leaf-spine:radix=32:oversubscription=2, "
              "rail:hosts=16:rails=8, torus:8x8x8, mesh:4x4, ring:16, dragonfly:a=4:h=2:p=2, Slurm's "
              "topology.conf, or the XML of a node by hwloc or NCCL; shows the load of its links"},
     {.name = "place", .argument = "WAY|FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(place), .standard_note = "block",
+     .commands = FOR_PREDICT, .kind = &kind_file, FIELD(predict.place), .standard_note = "block",
      .help = "which rank sits where on the topology: block, cyclic, random:SEED, or a file with a line "
              "for each rank: a place's number, or a host"},
     {.name = "output", .letter = 'o', .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_FIT, .kind = &kind_file, FIELD(output),
+     .commands = FOR_FIT, .kind = &kind_file, FIELD(files.output),
      .help = "write the model; '-': to standard output"},
 
     {.name = "rank-counts", .argument = "N[,N...]", .group = GROUP_TUNE, .commands = FOR_TUNE,
@@ -269,45 +269,45 @@ const struct option_row option_table[] = {
      .help = "write them as the CSV of NCCL's tuner plugin (NCCL_TUNER_CONFIG_FILE)"},
 
     {.name = "topology", .group = GROUP_RESULTS, .commands = FOR_INFO, .kind = &kind_switch,
-     FIELD(shows_topology),
+     FIELD(predict.shows_topology),
      .help = "show the parts of this machine (packages, NUMA nodes, caches, PCIe bridges, GPUs, NICs), and "
              "how far they are apart"},
     {.name = "json", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_ACCEPT | FOR_GUIDELINES |
                  FOR_TUNE,
-     .kind = &kind_file, FIELD(json),
+     .kind = &kind_file, FIELD(files.json),
      .help = "write JSON; '-': to standard output, then the table goes to standard error"},
     {.name = "csv", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_file, FIELD(csv),
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_file, FIELD(files.csv),
      .help = "write a CSV table; '-': to standard output"},
     {.name = "samples", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_RUN, .kind = &kind_file, FIELD(samples),
+     .commands = FOR_RUN, .kind = &kind_file, FIELD(files.samples),
      .help = "write each rank's time of each timed iteration, as CSV; '-': to standard output"},
     {.name = "svg", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_PLAN | FOR_PREDICT, .kind = &kind_file, FIELD(svg),
+     .commands = FOR_PLAN | FOR_PREDICT, .kind = &kind_file, FIELD(files.svg),
      .help = "draw the plan, or with --topology the load of links; '-': to standard output, without "
              "the text"},
     {.name = "goal", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_PLAN, .kind = &kind_file, FIELD(goal),
+     .commands = FOR_PLAN, .kind = &kind_file, FIELD(plan.goal),
      .help = "write the plan of all ranks in GOAL, for the simulator LogGOPSim; '-': to standard output, "
              "without the text"},
     {.name = "calc", .argument = "NS", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_PLAN, .kind = &kind_real, FIELD(calc), .most = 1000000,
+     .commands = FOR_PLAN, .kind = &kind_real, FIELD(plan.calc), .most = 1000000,
      .standard_note = "0", .help = "nanoseconds that a byte of a copy or a reduction takes there"},
     {.name = "msccl", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_PLAN, .kind = &kind_file, FIELD(msccl),
+     .commands = FOR_PLAN, .kind = &kind_file, FIELD(plan.msccl),
      .help = "write the plan of all ranks in MSCCL's XML; '-': to standard output, without the text"},
     {.name = "html", .argument = "FILE", .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_ACCEPT | FOR_REPORT, .kind = &kind_file, FIELD(html),
+     .commands = FOR_ACCEPT | FOR_REPORT, .kind = &kind_file, FIELD(files.html),
      .help = "write a page that a browser shows without network; '-': to standard output"},
     {.name = "min-busbw", .argument = "GB/S", .group = GROUP_RESULTS,
-     .commands = FOR_RUN, .kind = &kind_real, FIELD(min_busbw), .most = 1000000,
+     .commands = FOR_RUN, .kind = &kind_real, FIELD(job.min_busbw), .most = 1000000,
      .help = "exit with status 4 if the best algorithm is slower than this at the largest size"},
     {.name = "profile", .group = GROUP_RESULTS, .commands = FOR_RUN,
-     .kind = &kind_switch, FIELD(profile),
+     .kind = &kind_switch, FIELD(job.profile),
      .help = "show where each rank's time goes: copying, reducing, waiting, other"},
     {.name = "verbose", .letter = 'v', .group = GROUP_RESULTS, .per_rank = true,
-     .commands = FOR_ALL, .kind = &kind_whole, FIELD(bootstrap.verbosity), .most = 2,
+     .commands = FOR_ALL, .kind = &kind_whole, FIELD(job.bootstrap.verbosity), .most = 2,
      .help = "print more; twice: print everything"},
     {.name = "version", .group = GROUP_RESULTS, .commands = FOR_ALL, .kind = &kind_command,
      .help = "print the version"},
@@ -385,9 +385,9 @@ static bool has_value(const json_t *value)
            !(json_is_array(value) && json_array_size(value) == 0);
 }
 
-static void text_add_option(struct text *text, const struct option_row *row, const struct job *job)
+static void text_add_option(struct text *text, const struct option_row *row, const struct request *request)
 {
-    json_t *value = (row->kind->compare ? row->kind->compare : row->kind->show)(row, job);
+    json_t *value = (row->kind->compare ? row->kind->compare : row->kind->show)(row, request);
     if (has_value(value)) {
         if (row->letter)
             text_add(text, " -%c", row->letter);
@@ -399,22 +399,22 @@ static void text_add_option(struct text *text, const struct option_row *row, con
     json_decref(value);
 }
 
-void options_compared(const struct job *job, unsigned command, char to[COMPARED_TEXT_MOST])
+void options_compared(const struct request *request, unsigned command, char to[COMPARED_TEXT_MOST])
 {
     struct text text = text_in(to, COMPARED_TEXT_MOST);
     char names[COLLECTIVES_TEXT_MOST];
     text_add(&text, "%s%s", command == FOR_ACCEPT ? "accept" : command == FOR_TUNE ? "tune " : "",
-             collectives_text(job, names));
+             collectives_text(request, names));
     for (const struct option_row *row = option_table; row->name; row++)
         if ((row->commands & command) && !row->per_rank && row->kind->show)
-            text_add_option(&text, row, job);
+            text_add_option(&text, row, request);
 }
 
-json_t *json_options(const struct job *job, unsigned command)
+json_t *json_options(const struct request *request, unsigned command)
 {
     json_t *options = json_object();
     for (const struct option_row *row = option_table; row->name; row++)
         if (row->kind->show && (row->commands & command))
-            json_object_set_new(options, row->name, row->kind->show(row, job));
+            json_object_set_new(options, row->name, row->kind->show(row, request));
     return options;
 }

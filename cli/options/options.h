@@ -20,9 +20,9 @@ const struct option_row *option_of(const char *name, unsigned commands);
  * the collective, and every option of that command that is not per_rank. If two ranks differ, a difference of their texts is what
  * the user has to look for. A text that does not fit is cut off. */
 #define COMPARED_TEXT_MOST (ALGORITHMS_MOST * CANDIDATE_TEXT_MOST + 2048)
-void options_compared(const struct job *job, unsigned command, char text[COMPARED_TEXT_MOST]);
+void options_compared(const struct request *request, unsigned command, char text[COMPARED_TEXT_MOST]);
 
 /* The options of a command as resolved, by long name; a new reference. */
-json_t *json_options(const struct job *job, unsigned command);
+json_t *json_options(const struct request *request, unsigned command);
 
 #endif

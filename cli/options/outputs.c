@@ -111,34 +111,34 @@ bool command_line_reads(const struct command_line *line, const char *path)
     return reads || files_named(command_line_argument(line, "algorithm")->text, path, outputs_are_one);
 }
 
-enum status outputs_settle(const struct command_line *line, const struct job *job)
+enum status outputs_settle(const struct command_line *line, const struct request *request)
 {
-    const struct accept_options *accept = &job->accept;
-    const struct split_spec *split = &job->split;
+    const struct accept_options *accept = &request->accept;
+    const struct split_spec *split = &request->job.split;
     char file[PATH_MAX];
-    const struct output outputs[] = {{"json", job->json},
-                                     {"csv", job->csv},
-                                     {"samples", job->samples},
-                                     {"svg", job->svg},
+    const struct output outputs[] = {{"json", request->files.json},
+                                     {"csv", request->files.csv},
+                                     {"samples", request->files.samples},
+                                     {"svg", request->files.svg},
                                      {"good", accept->good},
                                      {"bad", accept->bad},
                                      {"junit", accept->junit},
-                                     {"html", job->html},
+                                     {"html", request->files.html},
                                      {"write-profile", accept->write_profile},
-                                     {"ompi", job->tune.ompi},
-                                     {"mpich", job->tune.mpich},
-                                     {"nccl", job->tune.nccl},
-                                     {"goal", job->goal},
-                                     {"msccl", job->msccl},
-                                     {"output", job->output}};
+                                     {"ompi", request->tune.ompi},
+                                     {"mpich", request->tune.mpich},
+                                     {"nccl", request->tune.nccl},
+                                     {"goal", request->plan.goal},
+                                     {"msccl", request->plan.msccl},
+                                     {"output", request->files.output}};
     const struct output inputs[] = {{"profile", accept->profile},
                                     {"baseline", accept->baseline},
                                     {"switches", accept->switches},
-                                    {"counts", job->counts_text},
-                                    {"tuning", job->tuned ? job->tuned->path : NULL},
-                                    {"model", job->model},
-                                    {"topology", topology_file(job->topology, file)},
-                                    {"place", job->place},
+                                    {"counts", request->job.counts_text},
+                                    {"tuning", request->job.tuned ? request->job.tuned->path : NULL},
+                                    {"model", request->job.model},
+                                    {"topology", topology_file(request->predict.topology, file)},
+                                    {"place", request->predict.place},
                                     {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const char *list = command_line_argument(line, "algorithm")->text;
     const int count = sizeof outputs / sizeof outputs[0];

@@ -13,6 +13,6 @@ bool outputs_are_one(const char *one, const char *other);
 bool command_line_reads(const struct command_line *line, const char *path);
 
 /* Refuses two outputs to the same place, and one to that of an input. STATUS_USAGE. */
-enum status outputs_settle(const struct command_line *line, const struct job *job);
+enum status outputs_settle(const struct command_line *line, const struct request *request);
 
 #endif

@@ -11,7 +11,7 @@
 /* Writes the options that the user gave and that both the command and a run have, of these groups (bits
  * of enum option_group) and without those that each rank has for itself, each behind a blank. `but`: one
  * that is left out; NULL. */
-void options_pass(const struct command_line *line, const struct job *job, unsigned groups,
+void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
                   const struct option_kind *but, char text[PASSED_TEXT_MOST]);
 
 #endif

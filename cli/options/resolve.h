@@ -8,6 +8,6 @@
 
 /* Reads the texts in the order of the option table, checks them against each other and fills the
  * job. STATUS_USAGE with the reason; STATUS_UNAVAILABLE for a transport that the host lacks. */
-enum status command_line_resolve(const struct command_line *line, struct job *job);
+enum status command_line_resolve(const struct command_line *line, struct request *request);
 
 #endif

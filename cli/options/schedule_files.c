@@ -18,13 +18,13 @@ const char *file_item_path(const char *item)
     return strncmp(item, FILE_PREFIX, length) == 0 ? item + length : NULL;
 }
 
-enum status file_item_read(struct job *job, const struct collective *collective, const char *path,
+enum status file_item_read(struct request *request, const struct collective *collective, const char *path,
                            struct choice *choice)
 {
     const struct schedule_file *file;
     struct file_plan *plan = NULL;
     *choice = (struct choice){.algorithm = NULL};
-    enum status status = schedule_file_read(path, &job->files, &file);
+    enum status status = schedule_file_read(path, &request->job.files, &file);
     if (status == STATUS_OK)
         status = schedule_file_plan(file, collective, &plan);
     if (plan)
@@ -32,19 +32,19 @@ enum status file_item_read(struct job *job, const struct collective *collective,
     return status;
 }
 
-enum status files_settle(struct job *job)
+enum status files_settle(struct request *request)
 {
     enum status status = STATUS_OK;
-    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
-        const struct candidate *candidate = &job->candidates[i];
+    for (int i = 0; i < request->job.candidate_count && status == STATUS_OK; i++) {
+        const struct candidate *candidate = &request->job.candidates[i];
         struct file_plan *plan = candidate->choice.file;
         if (!plan)
             continue;
-        if (candidate->collective->rooted && job->root == ROOT_ALL)
+        if (candidate->collective->rooted && request->job.root == ROOT_ALL)
             return fail(STATUS_USAGE,
                         "%.200s is written for root %d: give --root %d instead of all", plan->path,
                         plan->problem.root, plan->problem.root);
-        status = file_plan_prove(plan, job->in_place);
+        status = file_plan_prove(plan, request->job.in_place);
     }
     return status;
 }

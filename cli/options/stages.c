@@ -32,11 +32,11 @@ static bool seconds_read(const char *text, double *seconds)
     return *seconds >= 0 && *end == '\0' && *seconds <= SECONDS_MOST;
 }
 
-static enum status stages_read(const struct argument *argument, struct job *job)
+static enum status stages_read(const struct argument *argument, struct request *request)
 {
     const char *list = argument->text;
     char item[ITEM_MOST];
-    job->accept.stages = 1u << STAGE_START;
+    request->accept.stages = 1u << STAGE_START;
     while (list_next(&list, ',', item)) {
         char *colon = strchr(item, ':');
         int stage = 0;
@@ -50,28 +50,28 @@ static enum status stages_read(const struct argument *argument, struct job *job)
             return fail(STATUS_USAGE,
                         "soak is no stage to choose: --duration TIME repeats those that "
                         "are chosen for so long");
-        job->accept.stages |= 1u << stage;
-        if (colon && !seconds_read(colon + 1, &job->accept.seconds[stage]))
+        request->accept.stages |= 1u << stage;
+        if (colon && !seconds_read(colon + 1, &request->accept.seconds[stage]))
             return fail(
                 STATUS_USAGE,
                 "'%s:%s' in --stages: write the seconds that the stage may take, up to a day", item,
                 colon + 1);
-        if (colon && job->accept.seconds[stage] < stage_times[stage].least)
+        if (colon && request->accept.seconds[stage] < stage_times[stage].least)
             return fail(STATUS_USAGE, "'%s:%s' in --stages is too short: %s needs %g s", item,
                         colon + 1, item, stage_times[stage].least);
     }
     return STATUS_OK;
 }
 
-static json_t *stages_show(const struct option_row *option, const struct job *job)
+static json_t *stages_show(const struct option_row *option, const struct request *request)
 {
     json_t *names = json_array();
     (void)option;
     for (int i = 0; i < ACCEPT_STAGES; i++)
-        if (job->accept.stages & (1u << i))
+        if (request->accept.stages & (1u << i))
             json_array_append_new(
-                names, job->accept.seconds[i] > 0
-                           ? json_sprintf("%s:%g", accept_stage_names[i], job->accept.seconds[i])
+                names, request->accept.seconds[i] > 0
+                           ? json_sprintf("%s:%g", accept_stage_names[i], request->accept.seconds[i])
                            : json_string(accept_stage_names[i]));
     return names;
 }

@@ -109,10 +109,10 @@ static enum status settings_read(struct transport_choice *choice, char *text)
 }
 
 /* "verbs:gid=3". */
-static enum status transport_add(const struct argument *argument, struct job *job, char *text,
+static enum status transport_add(const struct argument *argument, struct request *request, char *text,
                                  int count)
 {
-    struct transport_choice *choice = &job->transports[count];
+    struct transport_choice *choice = &request->job.transports[count];
     char *settings = part_cut(text);
     *choice = (struct transport_choice){.transport = transport_find(text), .named = true};
     if (strcmp(text, "auto") == 0)
@@ -121,33 +121,33 @@ static enum status transport_add(const struct argument *argument, struct job *jo
     if (!choice->transport)
         return unknown_transport(text);
     for (int i = 0; i < count; i++)
-        if (job->transports[i].transport == choice->transport)
+        if (request->job.transports[i].transport == choice->transport)
             return argument_refuse(argument, "names a transport twice", "name each once");
     return settings ? settings_read(choice, settings) : STATUS_OK;
 }
 
-static enum status transport_read(const struct argument *argument, struct job *job)
+static enum status transport_read(const struct argument *argument, struct request *request)
 {
     int count = 0;
-    job->transports_text = argument->text;
-    memset(job->transports, 0, sizeof job->transports);
+    request->job.transports_text = argument->text;
+    memset(request->job.transports, 0, sizeof request->job.transports);
     if (strcmp(argument->text, "auto") == 0) {
         for (; transports[count] && count < TRANSPORTS_MOST; count++)
-            job->transports[count].transport = transports[count];
+            request->job.transports[count].transport = transports[count];
         return STATUS_OK;
     }
-    if (strlen(argument->text) >= sizeof job->transport_values)
+    if (strlen(argument->text) >= sizeof request->job.transport_values)
         return fail(STATUS_USAGE,
                     "--transport '%.60s...' is longer than %zu characters: shorten it",
-                    argument->text, sizeof job->transport_values - 1);
-    snprintf(job->transport_values, sizeof job->transport_values, "%s", argument->text);
-    for (char *item = job->transport_values, *next; item; item = next) {
+                    argument->text, sizeof request->job.transport_values - 1);
+    snprintf(request->job.transport_values, sizeof request->job.transport_values, "%s", argument->text);
+    for (char *item = request->job.transport_values, *next; item; item = next) {
         next = strchr(item, ',');
         if (next)
             *next++ = '\0';
         if (count == TRANSPORTS_MOST)
             return argument_refuse(argument, "is too long", "name fewer");
-        enum status status = transport_add(argument, job, item, count++);
+        enum status status = transport_add(argument, request, item, count++);
         if (status != STATUS_OK)
             return status;
     }
@@ -155,38 +155,38 @@ static enum status transport_read(const struct argument *argument, struct job *j
 }
 
 /* Leaves out transports that are not made for the job's memory. */
-static enum status transports_suit(struct job *job)
+static enum status transports_suit(struct request *request)
 {
     int count = 0;
-    for (int i = 0; job->transports[i].transport; i++) {
-        const struct transport_choice *choice = &job->transports[i];
+    for (int i = 0; request->job.transports[i].transport; i++) {
+        const struct transport_choice *choice = &request->job.transports[i];
         const struct transport *transport = choice->transport;
-        bool suits = !transport->carries || transport->carries(job->memory);
+        bool suits = !transport->carries || transport->carries(request->job.memory);
         if (!suits && choice->named)
             return fail(STATUS_USAGE,
                         "transport %s does not move %s memory: ask for memory of a GPU (-m cuda), "
                         "or leave %s out of -x",
-                        transport->name, job->memory->name, transport->name);
+                        transport->name, request->job.memory->name, transport->name);
         if (suits && count++ != i)
-            job->transports[count - 1] = *choice;
+            request->job.transports[count - 1] = *choice;
     }
-    job->transports[count].transport = NULL;
+    request->job.transports[count].transport = NULL;
     return STATUS_OK;
 }
 
-enum status transports_settle(struct job *job)
+enum status transports_settle(struct request *request)
 {
     char reason[TRANSPORT_REASON_MOST];
-    enum status status = transports_suit(job);
+    enum status status = transports_suit(request);
     if (status != STATUS_OK)
         return status;
-    for (const struct transport_choice *choice = job->transports; choice->transport; choice++) {
+    for (const struct transport_choice *choice = request->job.transports; choice->transport; choice++) {
         const struct transport *transport = choice->transport;
         if (transport->accepts &&
-            !transport->accepts(choice->settings, job->bootstrap.timeout, reason))
+            !transport->accepts(choice->settings, request->job.bootstrap.timeout, reason))
             return fail(STATUS_USAGE, "transport %s: %s", transport->name, reason);
     }
-    for (const struct transport_choice *choice = job->transports; choice->transport; choice++) {
+    for (const struct transport_choice *choice = request->job.transports; choice->transport; choice++) {
         const struct transport *transport = choice->transport;
         const char *why = choice->named && transport->unavailable ? transport->unavailable() : NULL;
         if (why)
@@ -202,27 +202,27 @@ static bool option_is_common(const struct transport_option *option)
 }
 
 /* `auto` allows the same as a list of all transports, so these are compared. */
-static json_t *transport_compare(const struct option_row *option, const struct job *job)
+static json_t *transport_compare(const struct option_row *option, const struct request *request)
 {
     (void)option;
     json_t *items = json_array();
-    for (int i = 0; job->transports[i].transport; i++) {
+    for (int i = 0; request->job.transports[i].transport; i++) {
         char item[TRANSPORT_LIST_MOST + 64];
         struct text text = text_in(item, sizeof item);
-        text_add(&text, "%s", job->transports[i].transport->name);
-        transport_settings_put(&job->transports[i], option_is_common, &text); /* all must agree */
+        text_add(&text, "%s", request->job.transports[i].transport->name);
+        transport_settings_put(&request->job.transports[i], option_is_common, &text); /* all must agree */
         json_array_append_new(items, json_string(item));
     }
     return items;
 }
 
-static json_t *transport_show(const struct option_row *option, const struct job *job)
+static json_t *transport_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    if (strcmp(job->transports_text, "auto") == 0)
+    if (strcmp(request->job.transports_text, "auto") == 0)
         return json_string("auto");
     json_t *items = json_array();
-    for (const char *item = job->transports_text; *item; item += *item == ',') {
+    for (const char *item = request->job.transports_text; *item; item += *item == ',') {
         size_t length = strcspn(item, ",");
         json_array_append_new(items, json_stringn(item, length));
         item += length;

@@ -14,6 +14,6 @@ int transport_option_index(const struct transport *transport, const char *name, 
 /* What a transport says of its settings together, and of this machine. STATUS_USAGE: no machine
  * may run with them. STATUS_UNAVAILABLE: the settings hold, but this machine cannot use a
  * transport that the user names. */
-enum status transports_settle(struct job *job);
+enum status transports_settle(struct request *request);
 
 #endif

@@ -15,23 +15,23 @@
 
 /* A file of `cctest tune`. */
 
-static enum status tuning_read(const struct argument *argument, struct job *job)
+static enum status tuning_read(const struct argument *argument, struct request *request)
 {
-    return tuning_file_read(argument->text, &job->tuned);
+    return tuning_file_read(argument->text, &request->job.tuned);
 }
 
-static json_t *tuning_show(const struct option_row *option, const struct job *job)
+static json_t *tuning_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    return job->tuned ? json_string(job->tuned->path) : json_null();
+    return request->job.tuned ? json_string(request->job.tuned->path) : json_null();
 }
 
 /* Hosts may have the file at different paths, so its numbers are compared. */
-static json_t *tuning_compare(const struct option_row *option, const struct job *job)
+static json_t *tuning_compare(const struct option_row *option, const struct request *request)
 {
-    if (!job->tuned)
-        return tuning_show(option, job);
-    return json_sprintf("FILE (numbers %016llx)", (unsigned long long)job->tuned->fingerprint);
+    if (!request->job.tuned)
+        return tuning_show(option, request);
+    return json_sprintf("FILE (numbers %016llx)", (unsigned long long)request->job.tuned->fingerprint);
 }
 
 static void difference_add(struct text *text, const char *what, const char *there, const char *here)
@@ -40,14 +40,14 @@ static void difference_add(struct text *text, const char *what, const char *ther
         text_add(text, "%s%s %s, and here it is %s", text->used > 0 ? "; " : "", what, there, here);
 }
 
-void tuning_warn(const struct job *job)
+void tuning_warn(const struct request *request)
 {
-    const struct tuned *tuned = job->tuned;
+    const struct tuned *tuned = request->job.tuned;
     char model[VALUE_TEXT_MOST], differences[400] = "";
     struct text text = text_in(differences, sizeof differences);
     bool picks = false;
-    for (int c = 0; c < job->candidate_count; c++)
-        picks |= !job->candidates[c].choice.algorithm || job->candidates[c].why[0];
+    for (int c = 0; c < request->job.candidate_count; c++)
+        picks |= !request->job.candidates[c].choice.algorithm || request->job.candidates[c].why[0];
     if (!tuned || !picks)
         return;
     int threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -56,8 +56,8 @@ void tuning_warn(const struct job *job)
     if (tuned->threads > 0 && tuned->threads != threads)
         text_add(&text, "%sof %d CPUs a host, and here there are %d", text.used > 0 ? "; " : "",
                  tuned->threads, threads);
-    difference_add(&text, "with memory", tuned->memory, job->memory->name);
-    difference_add(&text, "with transport", tuned->transport, job->transports_text);
+    difference_add(&text, "with memory", tuned->memory, request->job.memory->name);
+    difference_add(&text, "with transport", tuned->transport, request->job.transports_text);
     if (text.used > 0)
         say("%.200s was measured %s: what auto picks may not be the fastest; cctest tune makes "
             "another",
@@ -71,11 +71,11 @@ static int whole_compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-static enum status rank_counts_read(const struct argument *argument, struct job *job)
+static enum status rank_counts_read(const struct argument *argument, struct request *request)
 {
     const char *list = argument->text;
     char item[ITEM_MOST];
-    struct tune_options *tune = &job->tune;
+    struct tune_options *tune = &request->tune;
     int kept = 0;
     tune->rank_count = 0;
     while (list_next(&list, ',', item)) {
@@ -95,13 +95,13 @@ static enum status rank_counts_read(const struct argument *argument, struct job 
     return STATUS_OK;
 }
 
-static json_t *rank_counts_show(const struct option_row *option, const struct job *job)
+static json_t *rank_counts_show(const struct option_row *option, const struct request *request)
 {
     json_t *list = json_array();
     (void)option;
-    for (int i = 0; i < job->tune.rank_count; i++)
-        json_array_append_new(list, json_integer(job->tune.ranks[i]));
-    if (job->tune.rank_count > 0)
+    for (int i = 0; i < request->tune.rank_count; i++)
+        json_array_append_new(list, json_integer(request->tune.ranks[i]));
+    if (request->tune.rank_count > 0)
         return list;
     json_decref(list);
     return json_null();

@@ -10,6 +10,6 @@ extern const struct option_kind kind_tuning, kind_rank_counts;
 
 /* Says how this job differs from what the measurements of --tuning hold for: another machine, memory,
  * transports or type. The job goes on. */
-void tuning_warn(const struct job *job);
+void tuning_warn(const struct request *request);
 
 #endif

@@ -43,9 +43,9 @@ enum status argument_refuse(const struct argument *argument, const char *why, co
 
 /* Numbers. */
 
-static void field_store(const struct option_row *option, struct job *job, long long value)
+static void field_store(const struct option_row *option, struct request *request, long long value)
 {
-    char *field = (char *)job + option->field;
+    char *field = (char *)request + option->field;
     bool yes = value != 0;
     int number = (int)value;
     const void *from = option->width == sizeof yes      ? (const void *)&yes
@@ -54,9 +54,9 @@ static void field_store(const struct option_row *option, struct job *job, long l
     memcpy(field, from, option->width);
 }
 
-static long long field_load(const struct option_row *option, const struct job *job)
+static long long field_load(const struct option_row *option, const struct request *request)
 {
-    const char *field = (const char *)job + option->field;
+    const char *field = (const char *)request + option->field;
     if (option->width == sizeof(bool))
         return *(const bool *)field;
     if (option->width == sizeof(int)) {
@@ -69,7 +69,7 @@ static long long field_load(const struct option_row *option, const struct job *j
     return value;
 }
 
-static enum status whole_read(const struct argument *argument, struct job *job)
+static enum status whole_read(const struct argument *argument, struct request *request)
 {
     const struct option_row *option = argument->option;
     long long value;
@@ -84,14 +84,14 @@ static enum status whole_read(const struct argument *argument, struct job *job)
                                                     : "");
         return argument_refuse(argument, why, advice);
     }
-    field_store(option, job, value);
+    field_store(option, request, value);
     return STATUS_OK;
 }
 
 /* A value that no user could have given: the option was not given. */
-static json_t *whole_show(const struct option_row *option, const struct job *job)
+static json_t *whole_show(const struct option_row *option, const struct request *request)
 {
-    long long value = field_load(option, job);
+    long long value = field_load(option, request);
     return value < option->least ? json_null() : json_integer(value);
 }
 
@@ -112,12 +112,12 @@ static enum status size_read_into(const struct argument *argument, size_t *bytes
     return argument_refuse(argument, why, advice);
 }
 
-static enum status size_read(const struct argument *argument, struct job *job)
+static enum status size_read(const struct argument *argument, struct request *request)
 {
     size_t bytes;
     enum status status = size_read_into(argument, &bytes);
     if (status == STATUS_OK)
-        field_store(argument->option, job, (long long)bytes);
+        field_store(argument->option, request, (long long)bytes);
     return status;
 }
 
@@ -142,7 +142,7 @@ static const char *real_bounds(const struct argument *argument, double value)
     return value > (double)argument->option->most ? "is too large" : NULL;
 }
 
-static enum status duration_read(const struct argument *argument, struct job *job)
+static enum status duration_read(const struct argument *argument, struct request *request)
 {
     static const char units[] = "smhd";
     static const double seconds[] = {1, 60, 3600, 86400};
@@ -159,11 +159,11 @@ static enum status duration_read(const struct argument *argument, struct job *jo
                  argument->option->most / 86400);
         return argument_refuse(argument, why, advice);
     }
-    memcpy((char *)job + argument->option->field, &value, sizeof value);
+    memcpy((char *)request + argument->option->field, &value, sizeof value);
     return STATUS_OK;
 }
 
-static enum status real_read(const struct argument *argument, struct job *job)
+static enum status real_read(const struct argument *argument, struct request *request)
 {
     double value;
     char *end;
@@ -177,42 +177,42 @@ static enum status real_read(const struct argument *argument, struct job *job)
                  argument->option->most);
         return argument_refuse(argument, why, advice);
     }
-    memcpy((char *)job + argument->option->field, &value, sizeof value);
+    memcpy((char *)request + argument->option->field, &value, sizeof value);
     return STATUS_OK;
 }
 
-static json_t *real_show(const struct option_row *option, const struct job *job)
+static json_t *real_show(const struct option_row *option, const struct request *request)
 {
     double value;
-    memcpy(&value, (const char *)job + option->field, sizeof value);
+    memcpy(&value, (const char *)request + option->field, sizeof value);
     return value > 0 ? json_real(value) : json_null();
 }
 
 /* Words. */
 
-static enum status switch_read(const struct argument *argument, struct job *job)
+static enum status switch_read(const struct argument *argument, struct request *request)
 {
     static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true", NULL};
     for (int i = 0; words[i]; i++) {
         if (strcasecmp(argument->text, words[i]) == 0) {
-            field_store(argument->option, job, i % 2);
+            field_store(argument->option, request, i % 2);
             return STATUS_OK;
         }
     }
     return argument_refuse(argument, "is neither yes nor no", "give 1 or 0");
 }
 
-static json_t *switch_show(const struct option_row *option, const struct job *job)
+static json_t *switch_show(const struct option_row *option, const struct request *request)
 {
-    return json_boolean(field_load(option, job) != 0);
+    return json_boolean(field_load(option, request) != 0);
 }
 
-static enum status words_read(const struct argument *argument, struct job *job)
+static enum status words_read(const struct argument *argument, struct request *request)
 {
     const struct option_row *option = argument->option;
     for (int i = 0; option->words[i]; i++) {
         if (strcmp(argument->text, option->words[i]) == 0) {
-            field_store(option, job, i);
+            field_store(option, request, i);
             return STATUS_OK;
         }
     }
@@ -221,12 +221,12 @@ static enum status words_read(const struct argument *argument, struct job *job)
     return unknown_name(argument->text, what, option->words, NULL);
 }
 
-static json_t *words_show(const struct option_row *option, const struct job *job)
+static json_t *words_show(const struct option_row *option, const struct request *request)
 {
-    return json_string(option->words[field_load(option, job)]);
+    return json_string(option->words[field_load(option, request)]);
 }
 
-static enum status root_read(const struct argument *argument, struct job *job)
+static enum status root_read(const struct argument *argument, struct request *request)
 {
     long long root = ROOT_ALL;
     const char *why = NULL;
@@ -234,79 +234,79 @@ static enum status root_read(const struct argument *argument, struct job *job)
         why = whole_parse(argument->text, 0, argument->option->most, &root);
     if (why)
         return argument_refuse(argument, why, "give a rank's number, counted from 0, or 'all'");
-    job->root = (int)root;
+    request->job.root = (int)root;
     return STATUS_OK;
 }
 
-static json_t *root_show(const struct option_row *option, const struct job *job)
+static json_t *root_show(const struct option_row *option, const struct request *request)
 {
     (void)option;
-    return job->root == ROOT_ALL ? json_string("all") : json_integer(job->root);
+    return request->job.root == ROOT_ALL ? json_string("all") : json_integer(request->job.root);
 }
 
-static enum status chunk_read(const struct argument *argument, struct job *job)
+static enum status chunk_read(const struct argument *argument, struct request *request)
 {
-    job->chunk = GRAIN_AUTO;
-    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : size_read_into(argument, &job->chunk);
+    request->job.chunk = GRAIN_AUTO;
+    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : size_read_into(argument, &request->job.chunk);
 }
 
-static json_t *chunk_show(const struct option_row *option, const struct job *job)
+static json_t *chunk_show(const struct option_row *option, const struct request *request)
 {
-    return job->chunk == GRAIN_AUTO ? json_string("auto") : whole_show(option, job);
+    return request->job.chunk == GRAIN_AUTO ? json_string("auto") : whole_show(option, request);
 }
 
-static enum status channels_read(const struct argument *argument, struct job *job)
+static enum status channels_read(const struct argument *argument, struct request *request)
 {
-    job->channels = CHANNELS_AUTO;
-    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : whole_read(argument, job);
+    request->job.channels = CHANNELS_AUTO;
+    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : whole_read(argument, request);
 }
 
-static json_t *channels_show(const struct option_row *option, const struct job *job)
+static json_t *channels_show(const struct option_row *option, const struct request *request)
 {
-    return job->channels == CHANNELS_AUTO ? json_string("auto") : whole_show(option, job);
+    return request->job.channels == CHANNELS_AUTO ? json_string("auto") : whole_show(option, request);
 }
 
-static enum status iterations_read(const struct argument *argument, struct job *job)
+static enum status iterations_read(const struct argument *argument, struct request *request)
 {
-    job->iterations = ITERATIONS_AUTO_MOST;
-    job->iterations_auto = strcmp(argument->text, "auto") == 0;
-    return job->iterations_auto ? STATUS_OK : whole_read(argument, job);
+    request->job.iterations = ITERATIONS_AUTO_MOST;
+    request->job.iterations_auto = strcmp(argument->text, "auto") == 0;
+    return request->job.iterations_auto ? STATUS_OK : whole_read(argument, request);
 }
 
-static json_t *iterations_show(const struct option_row *option, const struct job *job)
+static json_t *iterations_show(const struct option_row *option, const struct request *request)
 {
-    return job->iterations_auto ? json_string("auto") : whole_show(option, job);
+    return request->job.iterations_auto ? json_string("auto") : whole_show(option, request);
 }
 
-static enum status check_read(const struct argument *argument, struct job *job)
+static enum status check_read(const struct argument *argument, struct request *request)
 {
-    job->checked = CHECKED_ALL;
-    return strcmp(argument->text, "all") == 0 ? STATUS_OK : whole_read(argument, job);
+    request->job.checked = CHECKED_ALL;
+    return strcmp(argument->text, "all") == 0 ? STATUS_OK : whole_read(argument, request);
 }
 
-static json_t *check_show(const struct option_row *option, const struct job *job)
+static json_t *check_show(const struct option_row *option, const struct request *request)
 {
-    return job->checked == CHECKED_ALL ? json_string("all") : whole_show(option, job);
+    return request->job.checked == CHECKED_ALL ? json_string("all") : whole_show(option, request);
 }
 
 /* Text. */
 
-static enum status text_read(const struct argument *argument, struct job *job)
+static enum status text_read(const struct argument *argument, struct request *request)
 {
     if (*argument->text == '\0')
         return argument_refuse(argument, "is empty", "leave it out, or give a value");
-    memcpy((char *)job + argument->option->field, &argument->text, sizeof argument->text);
+    memcpy((char *)request + argument->option->field, &argument->text, sizeof argument->text);
     return STATUS_OK;
 }
 
-static json_t *text_show(const struct option_row *option, const struct job *job)
+static json_t *text_show(const struct option_row *option, const struct request *request)
 {
     const char *text;
-    memcpy(&text, (const char *)job + option->field, sizeof text);
+    memcpy(&text, (const char *)request + option->field, sizeof text);
     return text ? json_string(text) : json_null();
 }
 
-static enum status file_read(const struct argument *argument, struct job *job)
+static enum status file_read(const struct argument *argument, struct request *request)
 {
     const char *text = argument->text;
     if (*text == '\0')
@@ -325,10 +325,10 @@ static enum status file_read(const struct argument *argument, struct job *job)
     if ((sscanf(text, "/dev/fd/%d", &fd) == 1 || sscanf(text, "/proc/self/fd/%d", &fd) == 1) &&
         fcntl(fd, F_GETFD) < 0)
         return argument_refuse(argument, "is not open", "open it in the shell, as by 3>FILE");
-    return text_read(&stdout_argument, job);
+    return text_read(&stdout_argument, request);
 }
 
-static enum status address_read(const struct argument *argument, struct job *job)
+static enum status address_read(const struct argument *argument, struct request *request)
 {
     const char *colon = strrchr(argument->text, ':');
     long long port;
@@ -336,23 +336,23 @@ static enum status address_read(const struct argument *argument, struct job *job
         return argument_refuse(argument, "is not HOST:PORT", "give both, such as node1:7777");
     if (whole_parse(colon + 1, 1, 65535, &port))
         return argument_refuse(argument, "has no valid port", "give one from 1 to 65535");
-    return text_read(argument, job);
+    return text_read(argument, request);
 }
 
-static enum status memory_devices_read(const struct argument *argument, struct job *job)
+static enum status memory_devices_read(const struct argument *argument, struct request *request)
 {
     struct device_choice choice;
     if (!device_choice_at(argument->text, 0, &choice))
         return argument_refuse(argument, "is no list of GPUs",
                                "give numbers or PCI addresses, such as 1,0 or 0000:3b:00.0 "
                                "(UUIDs: CUDA_VISIBLE_DEVICES takes them)");
-    return text_read(argument, job);
+    return text_read(argument, request);
 }
 
-static enum status nothing_read(const struct argument *argument, struct job *job)
+static enum status nothing_read(const struct argument *argument, struct request *request)
 {
     (void)argument;
-    (void)job;
+    (void)request;
     return STATUS_OK;
 }
 

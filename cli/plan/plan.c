@@ -35,16 +35,17 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
     return plan ? collective_bytes(&plan->problem, element) : (size_t)ranks * element;
 }
 
-static enum status plan_check(struct job *job, int ranks, const struct split *split)
+static enum status plan_check(struct request *request, int ranks, const struct split *split)
 {
-    const char *one = job->svg     ? "--svg draws"
-                      : job->goal  ? "--goal writes"
-                      : job->msccl ? "--msccl writes"
+    struct job *job = &request->job;
+    const char *one = request->files.svg    ? "--svg draws"
+                      : request->plan.goal  ? "--goal writes"
+                      : request->plan.msccl ? "--msccl writes"
                                    : NULL;
     if (one && job->candidate_count > 1)
         return fail(STATUS_USAGE, "%s one algorithm, and these are %d: name one with -a", one,
                     job->candidate_count);
-    if (job->svg && ranks > PICTURE_RANKS_MOST)
+    if (request->files.svg && ranks > PICTURE_RANKS_MOST)
         return fail(STATUS_USAGE, "a picture of %d ranks is unreadable: give --np of at most %d",
                     ranks, PICTURE_RANKS_MOST);
     if (job_vendor(job))
@@ -139,7 +140,8 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
 }
 
 /* The picture needs all ranks, also when it shows one: a message may carry data of other ranks. */
-static enum status plan_picture(const struct job *job, const struct problem *problem)
+static enum status plan_picture(const struct job *job, const struct problem *problem,
+                                const char *path)
 {
     char head[HEAD_MOST];
     struct schedule *schedules[PICTURE_RANKS_MOST] = {NULL};
@@ -150,7 +152,7 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
     head_write(&job->candidates[0], problem, head);
     if (status == STATUS_OK)
         status = plan_draw((const struct schedule *const *)schedules, problem, job->bootstrap.rank,
-                           head, job->candidates[0].choice.algorithm->summary, job->svg);
+                           head, job->candidates[0].choice.algorithm->summary, path);
     for (int rank = 0; rank < problem->ranks; rank++)
         schedule_free(schedules[rank]);
     return status;
@@ -159,6 +161,7 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
 /* The schedules of all ranks in one text, which a writer makes of each of them or of all at once. */
 struct plan_text {
     const struct job *job;
+    double calc; /* as of struct plan_options */
     const struct problem *problem;
     FILE *out;
 };
@@ -175,7 +178,7 @@ static enum status text_goal(const struct plan_text *text)
         status = schedule_build(&job->candidates[0].choice, text->problem, rank,
                                 channel_count_host(job), true, &schedule);
         if (status == STATUS_OK)
-            status = goal_rank(text->out, schedule, job->candidates[0].datatype->size, job->calc);
+            status = goal_rank(text->out, schedule, job->candidates[0].datatype->size, text->calc);
         schedule_free(schedule);
     }
     return status;
@@ -205,7 +208,7 @@ static enum status text_msccl(const struct plan_text *text)
 }
 
 /* `path`: NULL: it is not wanted. */
-static enum status plan_text_put(const struct job *job, const struct problem *problem,
+static enum status plan_text_put(const struct request *request, const struct problem *problem,
                                  enum status (*write)(const struct plan_text *text),
                                  const char *path)
 {
@@ -216,7 +219,7 @@ static enum status plan_text_put(const struct job *job, const struct problem *pr
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
-    enum status status = write(&(struct plan_text){job, problem, out});
+    enum status status = write(&(struct plan_text){&request->job, request->plan.calc, problem, out});
     if (fclose(out) != 0 && status == STATUS_OK)
         status = fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
     if (status == STATUS_OK)
@@ -230,8 +233,9 @@ static bool is_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-enum status plan_command(const struct command_line *line, struct job *job)
+enum status plan_command(const struct command_line *line, struct request *request)
 {
+    struct job *job = &request->job;
     const struct file_plan *file = job->candidates[0].choice.file;
     int standard = file ? file->problem.ranks : RANKS_STANDARD;
     int ranks = job->bootstrap.np ? job->bootstrap.np : standard;
@@ -243,15 +247,15 @@ enum status plan_command(const struct command_line *line, struct job *job)
     enum status status = job_split(job, ranks, here, &split);
     free(here);
     if (status == STATUS_OK)
-        status = plan_check(job, ranks, &split);
+        status = plan_check(request, ranks, &split);
     if (status != STATUS_OK) {
         split_free(&split);
         return status;
     }
     const struct rank_group all = split_group(&split, 0);
-    bool text = !is_stdout(job->json) && !is_stdout(job->svg) && !is_stdout(job->goal) &&
-                !is_stdout(job->msccl);
-    json_t *document = job->json ? json_document() : NULL;
+    bool text = !is_stdout(request->files.json) && !is_stdout(request->files.svg) && !is_stdout(request->plan.goal) &&
+                !is_stdout(request->plan.msccl);
+    json_t *document = request->files.json ? json_document() : NULL;
     json_t *plans = document ? json_array() : NULL;
     if (document)
         json_object_set_new(document, "plans", plans);
@@ -261,17 +265,17 @@ enum status plan_command(const struct command_line *line, struct job *job)
         status = job_problem(job, &job->candidates[i], bytes, &all, &sized);
         if (status == STATUS_OK)
             status = plan_choice(job, &sized.problem, i, text, plans);
-        if (status == STATUS_OK && job->svg)
-            status = plan_picture(job, &sized.problem);
+        if (status == STATUS_OK && request->files.svg)
+            status = plan_picture(job, &sized.problem, request->files.svg);
         if (status == STATUS_OK)
-            status = plan_text_put(job, &sized.problem, text_goal, job->goal);
+            status = plan_text_put(request, &sized.problem, text_goal, request->plan.goal);
         if (status == STATUS_OK)
-            status = plan_text_put(job, &sized.problem, text_msccl, job->msccl);
+            status = plan_text_put(request, &sized.problem, text_msccl, request->plan.msccl);
         counts_free(sized.counts);
     }
     split_free(&split);
     if (document && status == STATUS_OK)
-        status = json_put(document, job->json, NULL);
+        status = json_put(document, request->files.json, NULL);
     json_decref(document);
     return status;
 }

@@ -78,12 +78,13 @@ static enum status residuals_add(const struct fit_measurement *measurement, cons
 static enum status fit_take(void *argument, const struct fit_measurements *measurements,
                             const struct model *model)
 {
-    const struct job *job = argument;
+    const struct request *request = argument;
+    const char *output = request->files.output;
     json_t *residuals = json_array();
     enum status status = STATUS_OK;
     if (terminal_line_possible())
         terminal_line_hide();
-    FILE *out = job->output && job->output[0] == '-' && !job->output[1] ? stderr : stdout;
+    FILE *out = output_is_standard(output) ? stderr : stdout;
     fprintf(out, "# cctest %s: fit on %s (%s), %d core%s\n", CCTEST_VERSION, model->host,
             model->processor, model->cores, model->cores == 1 ? "" : "s");
     fprintf(out, "# %-36s %10s %14s %14s\n", "", "benchmarks", "median error", "largest error");
@@ -105,9 +106,9 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
     char moved[MODEL_MOVED_TEXT_MOST];
     if (model_moved_text(model, moved))
         fprintf(out, "# %s; pin the CPUs of a virtual machine, or run fit again\n", moved);
-    if (status == STATUS_OK && job->output) {
+    if (status == STATUS_OK && output) {
         json_t *document = model_json(model, residuals);
-        status = document ? json_put(document, job->output, NULL)
+        status = document ? json_put(document, output, NULL)
                           : fail(STATUS_ERROR, "out of memory for the model");
         json_decref(document);
         return status;
@@ -116,13 +117,14 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
     return status;
 }
 
-enum status fit_command(const struct command_line *line, struct job *job)
+enum status fit_command(const struct command_line *line, struct request *request)
 {
+    struct job *job = &request->job;
     struct bootstrap bootstrap;
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
-    options_compared(job, FOR_FIT, compared);
+    options_compared(request, FOR_FIT, compared);
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     if (status == STATUS_OK) {
@@ -131,10 +133,10 @@ enum status fit_command(const struct command_line *line, struct job *job)
                                           .agents = {.options = compared,
                                                      .bootstrap = &job->bootstrap,
                                                      .work = worker_run,
-                                                     .work_argument = job},
+                                                     .work_argument = request},
                                           .progress = {.call = fit_running},
                                           .take = fit_take,
-                                          .argument = job};
+                                          .argument = request};
         if (bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0)
             command_line_warn(line);
         signal(SIGPIPE, SIG_IGN);

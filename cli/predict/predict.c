@@ -37,8 +37,9 @@ static void absent_ranks_free(struct absent_ranks *absent)
 }
 
 /* The host of each rank, by the topology; else each has as many ranks as --shape says, or all. */
-static enum status absent_ranks_place(const struct job *job, struct absent_ranks *absent)
+static enum status absent_ranks_place(const struct request *request, struct absent_ranks *absent)
 {
+    const struct job *job = &request->job;
     enum status status =
         job_check_shape(job, absent->ranks,
                         job->split.kind == SPLIT_NONE ? "" : ", the ranks of all groups together");
@@ -47,9 +48,9 @@ static enum status absent_ranks_place(const struct job *job, struct absent_ranks
     int each = job->shape_ranks > 0 ? job->shape_ranks : absent->ranks;
     for (int r = 0; r < absent->ranks; r++)
         absent->node[r] = r / each;
-    if (!job->topology)
+    if (!request->predict.topology)
         return STATUS_OK;
-    status = placed_ranks_make(job->topology, job->place, absent->ranks, &absent->placed);
+    status = placed_ranks_make(request->predict.topology, request->predict.place, absent->ranks, &absent->placed);
     if (status != STATUS_OK)
         return status;
     free(absent->node);
@@ -81,24 +82,26 @@ static enum status absent_ranks_split(const struct job *job, struct absent_ranks
     return job_split(&unshaped, absent->ranks, absent->node, &absent->split);
 }
 
-static enum status absent_ranks_make(const struct job *job, struct absent_ranks *absent)
+static enum status absent_ranks_make(const struct request *request, struct absent_ranks *absent)
 {
+    const struct job *job = &request->job;
     int ranks = job->bootstrap.np;
     *absent = (struct absent_ranks){.ranks = ranks,
                                     .node = calloc((size_t)ranks, sizeof *absent->node),
                                     .members = calloc((size_t)ranks, sizeof *absent->members)};
     if (!absent->node || !absent->members)
         return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
-    enum status status = absent_ranks_place(job, absent);
+    enum status status = absent_ranks_place(request, absent);
     if (status == STATUS_OK)
         status = members_name(absent);
     return status == STATUS_OK ? absent_ranks_split(job, absent) : status;
 }
 
 /* After the candidates are checked, among which are the picks of auto then. */
-static enum status absent_ranks_ring(const struct job *job, struct absent_ranks *absent)
+static enum status absent_ranks_ring(const struct request *request, struct absent_ranks *absent)
 {
-    if (!job->topology || !job_orders_rings(job))
+    const struct job *job = &request->job;
+    if (!request->predict.topology || !job_orders_rings(job))
         return STATUS_OK;
     return placed_ranks_ring(&absent->placed, &absent->split.ring_place);
 }
@@ -117,13 +120,14 @@ static enum status group_load_add(const struct job *job, const struct candidate 
 }
 
 /* At the largest size, with a topology: the load of its links by all groups, which is drawn with --svg. */
-static enum status load_make(const struct job *job, int choice, size_t bytes,
+static enum status load_make(const struct request *request, int choice, size_t bytes,
                              const struct absent_ranks *absent, struct link_load **load)
 {
+    const struct job *job = &request->job;
     const struct candidate *candidate = &job->candidates[choice];
     const struct placed_ranks *placed = &absent->placed;
     *load = NULL;
-    if (!job->topology || job_next_size(job, candidate, bytes) > 0)
+    if (!request->predict.topology || job_next_size(job, candidate, bytes) > 0)
         return STATUS_OK;
     enum status status = link_load_create(placed->topology, placed->end, placed->ranks, load);
     for (int g = 0; g < absent->split.groups->groups && status == STATUS_OK; g++) {
@@ -132,7 +136,7 @@ static enum status load_make(const struct job *job, int choice, size_t bytes,
     }
     if (status == STATUS_OK)
         status = link_load_finish(*load);
-    if (status == STATUS_OK && job->svg) {
+    if (status == STATUS_OK && request->files.svg) {
         char title[CANDIDATE_TITLE_MOST + 80], words[400];
         char groups[40] = "";
         if (job->split.kind != SPLIT_NONE)
@@ -141,7 +145,7 @@ static enum status load_make(const struct job *job, int choice, size_t bytes,
                  candidate->text, absent->ranks, groups, bytes);
         snprintf(words, sizeof words, "%s; ranks placed %.100s", topology_words(placed->topology),
                  placed->place);
-        status = load_draw(*load, title, words, job->svg);
+        status = load_draw(*load, title, words, request->files.svg);
     }
     return status;
 }
@@ -208,14 +212,15 @@ static void symmetry_say(const struct job *job, int choice, size_t bytes,
 }
 
 /* The load comes first: one that is too large is refused at once. */
-static enum status line_predict(const struct job *job, int choice, size_t bytes,
+static enum status line_predict(const struct request *request, int choice, size_t bytes,
                                 const struct prediction_setting *setting,
                                 const struct model *model, const struct absent_ranks *absent,
                                 struct report *report)
 {
+    const struct job *job = &request->job;
     struct prediction prediction;
     struct link_load *load;
-    enum status status = load_make(job, choice, bytes, absent, &load);
+    enum status status = load_make(request, choice, bytes, absent, &load);
     if (status == STATUS_OK)
         status = prediction_make(job, &job->candidates[choice], bytes, &absent->split, setting, model,
                                  &prediction);
@@ -228,9 +233,10 @@ static enum status line_predict(const struct job *job, int choice, size_t bytes,
     return status;
 }
 
-static enum status lines_predict(const struct job *job, const struct model *model,
+static enum status lines_predict(const struct request *request, const struct model *model,
                                  const struct absent_ranks *absent, struct report *report)
 {
+    const struct job *job = &request->job;
     double *group_time = calloc((size_t)absent->split.groups->groups, sizeof *group_time);
     const struct prediction_setting setting = {.node = absent->node,
                                                .topology = absent->placed.topology,
@@ -245,7 +251,7 @@ static enum status lines_predict(const struct job *job, const struct model *mode
              bytes = next) {
             for (int c = first; c < end && status == STATUS_OK; c++)
                 if (candidate_runs_at(&job->candidates[c], bytes))
-                    status = line_predict(job, c, bytes, &setting, model, absent, report);
+                    status = line_predict(request, c, bytes, &setting, model, absent, report);
             next = job_next_size(job, longest, bytes);
         }
     }
@@ -253,24 +259,25 @@ static enum status lines_predict(const struct job *job, const struct model *mode
     return status;
 }
 
-enum status predict_command(const struct command_line *line, struct job *job)
+enum status predict_command(const struct command_line *line, struct request *request)
 {
+    struct job *job = &request->job;
     struct absent_ranks absent = {0};
     struct printers printers;
     (void)line;
     enum status status = prediction_check(job);
     if (status == STATUS_OK)
-        status = absent_ranks_make(job, &absent);
+        status = absent_ranks_make(request, &absent);
     if (status == STATUS_OK)
         status = job_check_ranks(job, absent.ranks, &absent.split);
     if (status == STATUS_OK)
-        status = absent_ranks_ring(job, &absent);
+        status = absent_ranks_ring(request, &absent);
     if (status != STATUS_OK) {
         absent_ranks_free(&absent);
         return status;
     }
     signal(SIGPIPE, SIG_IGN);
-    status = printers_open(&printers, job, PRINT_TABLE, true);
+    status = printers_open(&printers, request, PRINT_TABLE, true);
     if (status == STATUS_OK) {
         const struct model *model = printers.predictor.model;
         const struct participants participants = {.ranks = absent.ranks,
@@ -278,10 +285,11 @@ enum status predict_command(const struct command_line *line, struct job *job)
                                                   .split = &absent.split,
                                                   .bootstrap = "none",
                                                   .topology = absent.placed.topology,
+                                                  .place = request->predict.place,
                                                   .model = model};
         const struct job_end end = {.rejected = -1};
         printers.report.begin(&printers.report, job, &participants);
-        status = lines_predict(job, model, &absent, &printers.report);
+        status = lines_predict(request, model, &absent, &printers.report);
         printers.report.end(&printers.report, job, &end);
         status = printers_finish(&printers, true, status);
     } else {

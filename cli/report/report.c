@@ -39,24 +39,24 @@ static enum status places_check(const char *const *paths, int count, const char 
     return STATUS_OK;
 }
 
-enum status report_command(const struct command_line *line, struct job *job)
+enum status report_command(const struct command_line *line, struct request *request)
 {
     json_t *documents[PAGE_DOCUMENTS_MOST] = {NULL};
     const char *const *paths = line->words + 1;
     int count = line->word_count - 1;
-    if (count == 0 || !job->html)
+    if (count == 0 || !request->files.html)
         return fail(STATUS_USAGE, "%s: write cctest %s",
                     count == 0 ? "a page is made of files that --json wrote"
                                : "--html says where the page goes",
                     line->command->synopsis);
-    enum status status = places_check(paths, count, job->html);
+    enum status status = places_check(paths, count, request->files.html);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         status = document_read(paths[i], &documents[i]);
         if (status == STATUS_OK)
             status = document_check(paths[i], documents[i]);
     }
     if (status == STATUS_OK)
-        status = page_write(documents, paths, count, job->html);
+        status = page_write(documents, paths, count, request->files.html);
     for (int i = 0; i < count; i++)
         json_decref(documents[i]);
     return status;

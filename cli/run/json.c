@@ -32,6 +32,7 @@
 struct json_report {
     struct report report;
     const char *path;
+    const struct request *request; /* NULL: no job has begun */
     struct outcome *outcome;
     struct patience *patience;
     json_t *document;
@@ -110,6 +111,8 @@ static void json_begin(struct report *report, const struct job *job,
 {
     struct json_report *json = json_report_of(report);
     json_t *ranks = json_object_get(json->document, "ranks");
+    struct request shown = *json->request;
+    shown.job = *job; /* with the picks of auto */
     for (int i = 0; i < participants->ranks && !participants->model; i++) {
         const struct member *member = &participants->members[i];
         int core = participants->bindings ? participants->bindings[i].core : -1;
@@ -128,7 +131,7 @@ static void json_begin(struct report *report, const struct job *job,
     if (participants->topology)
         json_object_set_new(json->document, "network", topology_json(participants->topology));
     json_object_set_new(json->document, "bootstrap", json_string(participants->bootstrap));
-    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    json_object_set_new(json->document, "options", json_options(&shown, FOR_RUN));
     json_store(json);
 }
 
@@ -386,10 +389,10 @@ static void json_end(struct report *report, const struct job *job, const struct 
     json_store(json);
 }
 
-enum status json_announce(struct report *report, const struct job *job)
+enum status json_announce(struct report *report)
 {
     struct json_report *json = json_report_of(report);
-    json_object_set_new(json->document, "options", json_options(job, FOR_RUN));
+    json_object_set_new(json->document, "options", json_options(json->request, FOR_RUN));
     if (strcmp(json->path, "-") == 0)
         return STATUS_OK;
     if (output_is_stream(json->path))
@@ -444,7 +447,7 @@ void json_refuse(const char *path, enum status status)
 {
     struct outcome outcome = {.failed = true}; /* one complaint is enough */
     struct patience patience = {.seconds = REFUSAL_SECONDS};
-    struct report *report = json_open(path, &patience, &outcome);
+    struct report *report = json_open(path, NULL, &patience, &outcome);
     struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
     if (report) {
         json_report_of(report)->ended = true;
@@ -453,7 +456,7 @@ void json_refuse(const char *path, enum status status)
     json_close(report);
 }
 
-struct report *json_open(const char *path, struct patience *patience, struct outcome *outcome)
+struct report *json_open(const char *path, const struct request *request, struct patience *patience, struct outcome *outcome)
 {
     struct json_report *json = calloc(1, sizeof *json);
     json_t *document = json_document();
@@ -465,6 +468,7 @@ struct report *json_open(const char *path, struct patience *patience, struct out
     json->report = (struct report){
         .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
     json->path = path;
+    json->request = request;
     json->patience = patience;
     json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
     json->outcome = outcome;

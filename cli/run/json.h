@@ -5,15 +5,16 @@
 #define CCTEST_CLI_RUN_JSON_H
 
 #include "base/io/output.h"
+#include "cli/options/request.h"
 #include "run/results/report.h"
 
 /* NULL: out of memory, which is recorded. The caller frees it with json_close(). */
-struct report *json_open(const char *path, struct patience *patience, struct outcome *outcome);
+struct report *json_open(const char *path, const struct request *request, struct patience *patience, struct outcome *outcome);
 void json_close(struct report *report);
 
 /* Before there are ranks, in the process that owns the report: writes the document with status
  * "running". So a path that cannot be written is found at once. */
-enum status json_announce(struct report *report, const struct job *job);
+enum status json_announce(struct report *report);
 
 /* No job was started: writes a document with the recorded failure. Best effort. */
 void json_refuse(const char *path, enum status status);

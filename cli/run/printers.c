@@ -269,22 +269,23 @@ static const char *destination_name(const char *path)
 
 /* From here on a JSON file says that the job runs, so one must say how it ends. A file system that
  * does not answer is given up; no signal ends the process any more. */
-static enum status json_begin(struct printers *printers, const struct job *job)
+static enum status json_begin(struct printers *printers)
 {
     struct watchdog watchdog;
     signals_hold();
     watchdog_start(&watchdog, &printers->report, &printers->said, STATUS_ERROR);
-    enum status status = json_announce(printers_turn(printers, PRINTER_JSON), job);
+    enum status status = json_announce(printers_turn(printers, PRINTER_JSON));
     atomic_store(&printers->report.writing, NULL);
     watchdog_stop(&watchdog);
     return status;
 }
 
-enum status printers_open(struct printers *printers, const struct job *job, enum printed printed,
+enum status printers_open(struct printers *printers, const struct request *request, enum printed printed,
                           bool announces)
 {
-    bool aside = is_stdout(job->json) || is_stdout(job->csv) || is_stdout(job->samples) ||
-                 is_stdout(job->svg);
+    const struct output_files *files = &request->files;
+    bool aside = is_stdout(files->json) || is_stdout(files->csv) || is_stdout(files->samples) ||
+                 is_stdout(files->svg);
     *printers = (struct printers){
         .report = {.begin = printers_begin,
                    .connected = printers_connected,
@@ -302,13 +303,13 @@ enum status printers_open(struct printers *printers, const struct job *job, enum
         .said = -1,
         .patience = {.writing = &printers->report.writing},
         .destination = {[PRINTER_TABLE] = aside ? "its standard error" : destination_name("-"),
-                        [PRINTER_CSV] = destination_name(job->csv),
-                        [PRINTER_SAMPLES] = destination_name(job->samples),
-                        [PRINTER_JSON] = destination_name(job->json)},
+                        [PRINTER_CSV] = destination_name(files->csv),
+                        [PRINTER_SAMPLES] = destination_name(files->samples),
+                        [PRINTER_JSON] = destination_name(files->json)},
         .is_stdout = {[PRINTER_TABLE] = !aside,
-                      [PRINTER_CSV] = is_stdout(job->csv),
-                      [PRINTER_SAMPLES] = is_stdout(job->samples),
-                      [PRINTER_JSON] = is_stdout(job->json)}};
+                      [PRINTER_CSV] = is_stdout(files->csv),
+                      [PRINTER_SAMPLES] = is_stdout(files->samples),
+                      [PRINTER_JSON] = is_stdout(files->json)}};
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
@@ -320,20 +321,20 @@ enum status printers_open(struct printers *printers, const struct job *job, enum
         !(each[PRINTER_TABLE] =
               table_open(aside ? STDERR_FILENO : STDOUT_FILENO, &printers->patience, outcome)))
         return STATUS_ERROR;
-    if (job->csv && !(each[PRINTER_CSV] = csv_open(job->csv, &printers->patience, outcome)))
+    if (files->csv && !(each[PRINTER_CSV] = csv_open(files->csv, &printers->patience, outcome)))
         return STATUS_ERROR;
-    if (job->samples &&
-        !(each[PRINTER_SAMPLES] = csv_open_samples(job->samples, &printers->patience, outcome)))
+    if (files->samples &&
+        !(each[PRINTER_SAMPLES] = csv_open_samples(files->samples, &printers->patience, outcome)))
         return STATUS_ERROR;
-    if (job->json && !(each[PRINTER_JSON] = json_open(job->json, &printers->patience, outcome)))
+    if (files->json && !(each[PRINTER_JSON] = json_open(files->json, request, &printers->patience, outcome)))
         return STATUS_ERROR;
-    enum status status = announces ? predictor_open(&printers->predictor, job) : STATUS_OK;
+    enum status status = announces ? predictor_open(&printers->predictor, request->job.model) : STATUS_OK;
     if (announces && each[PRINTER_CSV] && status == STATUS_OK)
         status = csv_announce(each[PRINTER_CSV]);
     if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)
         status = csv_announce(each[PRINTER_SAMPLES]);
     if (announces && each[PRINTER_JSON] && status == STATUS_OK)
-        status = json_begin(printers, job);
+        status = json_begin(printers);
     return status;
 }
 

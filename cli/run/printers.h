@@ -12,6 +12,7 @@
 
 #include "predict/predictor.h"
 #include "base/io/output.h"
+#include "cli/options/request.h"
 #include "cli/run/running.h"
 #include "run/results/report.h"
 
@@ -38,7 +39,7 @@ enum printed { PRINT_TABLE, PRINT_FILES };
 
 /* `announces`: this process or its child is rank 0, so it tests the paths now. The caller frees the
  * printers with printers_close(), also after a failure, which is recorded. */
-enum status printers_open(struct printers *printers, const struct job *job, enum printed printed,
+enum status printers_open(struct printers *printers, const struct request *request, enum printed printed,
                           bool announces);
 void printers_close(struct printers *printers);
 /* When the ranks have ended: writes the status, if `reports`, and closes the printers. Returns the

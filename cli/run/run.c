@@ -105,15 +105,16 @@ static enum status ranks_run(struct job *job, struct bootstrap *bootstrap, const
 }
 
 /* Rank 0 cannot take results. Ranks that others have started wait for it, so it tells them. */
-static enum status ranks_refuse(struct job *job, struct bootstrap *bootstrap, const char *compared,
+static enum status ranks_refuse(struct request *request, struct bootstrap *bootstrap, const char *compared,
                                 enum status status)
 {
+    struct job *job = &request->job;
     struct failure failure;
     bool awaited = bootstrap->kind != BOOTSTRAP_LOCAL && log_failure(log_current(), &failure);
     struct session_arguments arguments = {.job = job, .options = compared, .refusal = &failure};
     log_print_failure(log_current()); /* at once */
-    if (job->json)
-        json_refuse(job->json, status);
+    if (request->files.json)
+        json_refuse(request->files.json, status);
     /* What was recorded is an error; all ranks end with the job's status. */
     failure.status = status;
     if (awaited)
@@ -121,36 +122,37 @@ static enum status ranks_refuse(struct job *job, struct bootstrap *bootstrap, co
     return status;
 }
 
-enum status run_command(const struct command_line *line, struct job *job)
+enum status run_command(const struct command_line *line, struct request *request)
 {
+    struct job *job = &request->job;
     struct bootstrap bootstrap;
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
-    options_compared(job, FOR_RUN, compared); /* as the user gave them, before the ranks settle `auto` */
+    options_compared(request, FOR_RUN, compared); /* as the user gave them, before the ranks settle `auto` */
     enum status status = find_ranks(job, &bootstrap);
     if (status != STATUS_OK) {
         bootstrap_close(&bootstrap);
         free(compared);
-        if (job->json)
-            json_refuse(job->json, status);
+        if (request->files.json)
+            json_refuse(request->files.json, status);
         return status;
     }
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;
     if (reports) {
         command_line_warn(line);
-        tuning_warn(job);
+        tuning_warn(request);
         say_lines(job);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */
     struct printers printers;
-    status = printers_open(&printers, job, PRINT_TABLE, reports);
+    status = printers_open(&printers, request, PRINT_TABLE, reports);
     if (status == STATUS_OK) {
         status = ranks_run(job, &bootstrap, compared, &printers, reports);
     } else {
         printers_close(&printers);
         if (reports)
-            status = ranks_refuse(job, &bootstrap, compared, status);
+            status = ranks_refuse(request, &bootstrap, compared, status);
     }
     bootstrap_close(&bootstrap);
     free(compared);

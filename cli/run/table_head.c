@@ -243,7 +243,7 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
         print_iterations(out, job, participants);
     if (participants->topology)
         fprintf(out, "\n# on %s; ranks placed %s", topology_words(participants->topology),
-                job->place ? job->place : "block");
+                participants->place ? participants->place : "block");
     fputs("\n", out);
     print_split(out, job, participants->split);
     if (job->bootstrap.verbosity >= 1)

@@ -96,7 +96,7 @@ static json_t *violation_json(const struct timed_line *lines, const struct viola
     return json;
 }
 
-static enum status violations_write(const struct job *job, const struct timed_lines *lines,
+static enum status violations_write(const char *path, const struct timed_lines *lines,
                                     const struct violation *violations, size_t count,
                                     enum status status)
 {
@@ -112,7 +112,7 @@ static enum status violations_write(const struct job *job, const struct timed_li
                            json_pack("{s:s, s:s, s:f, s:I, s:o}", "command", "guidelines", "status",
                                      status_word(status), "margin", GUIDELINE_MARGIN, "compared",
                                      (json_int_t)lines->count, "violations", list));
-    enum status written = json_put(document, job->json, NULL);
+    enum status written = json_put(document, path, NULL);
     json_decref(document);
     return written;
 }
@@ -136,33 +136,33 @@ static void violations_print(FILE *out, const struct timed_lines *lines, int fil
 }
 
 /* The report must not replace what it is made of. */
-static enum status output_check(const struct job *job, const char *const *paths, int count)
+static enum status output_check(const char *json, const char *const *paths, int count)
 {
-    for (int i = 0; i < count && job->json; i++)
-        if (outputs_are_one(job->json, paths[i]))
+    for (int i = 0; i < count && json; i++)
+        if (outputs_are_one(json, paths[i]))
             return fail(STATUS_USAGE, "--json names %.200s, which is read: give it another file",
                         paths[i]);
     return STATUS_OK;
 }
 
-static enum status lines_judge(const struct job *job, const struct timed_lines *lines, int files)
+static enum status lines_judge(const char *json, const struct timed_lines *lines, int files)
 {
     struct violation *violations;
     size_t count;
     enum status status = guidelines_check(lines->lines, lines->count, &violations, &count);
     if (status == STATUS_OK) {
         enum status found = count > 0 ? STATUS_SLOW : STATUS_OK;
-        violations_print(output_is_standard(job->json) ? stderr : stdout, lines, files, violations,
+        violations_print(output_is_standard(json) ? stderr : stdout, lines, files, violations,
                          count);
-        if (job->json)
-            status = violations_write(job, lines, violations, count, found);
+        if (json)
+            status = violations_write(json, lines, violations, count, found);
         status = status == STATUS_OK ? found : status;
     }
     free(violations);
     return status;
 }
 
-enum status guidelines_command(const struct command_line *line, struct job *job)
+enum status guidelines_command(const struct command_line *line, struct request *request)
 {
     const char *const *paths = line->words + 1;
     int count = line->word_count - 1;
@@ -171,14 +171,14 @@ enum status guidelines_command(const struct command_line *line, struct job *job)
     if (count == 0)
         return fail(STATUS_USAGE, "what is compared are files that --json wrote: write cctest %s",
                     line->command->synopsis);
-    enum status status = output_check(job, paths, count);
+    enum status status = output_check(request->files.json, paths, count);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = file_add(paths[i], first_host, &lines);
     if (status == STATUS_OK && lines.count == 0)
         status = fail(STATUS_USAGE, "nothing was compared: give the JSON of runs that measured or predicted "
                                     "something");
     if (status == STATUS_OK)
-        status = lines_judge(job, &lines, count);
+        status = lines_judge(request->files.json, &lines, count);
     timed_lines_free(&lines);
     return status;
 }

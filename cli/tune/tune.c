@@ -29,7 +29,7 @@
 /* Rank 0's results: the table at the end, and JSON that is replaced after each round of all races. */
 struct tune_printer {
     struct tune_report report; /* first: the hooks get it */
-    const struct job *job;
+    const struct request *request;
     const struct predictor *predictor; /* of the model, if there is one */
     FILE *table;
     bool on_terminal, running_shown;
@@ -49,10 +49,10 @@ static void running_hide(struct tune_printer *printer)
 static enum status json_keep(const struct tune_printer *printer, const struct tuner *tuner,
                              const enum status *status)
 {
-    const char *path = printer->job->json;
+    const char *path = printer->request->files.json;
     if (!path || (!status && strcmp(path, "-") == 0))
         return STATUS_OK;
-    json_t *document = tune_json(tuner, status);
+    json_t *document = tune_json(tuner, printer->request, status);
     enum status written = document ? json_put(document, path, NULL)
                                    : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
@@ -62,11 +62,11 @@ static enum status json_keep(const struct tune_printer *printer, const struct tu
 static enum status printer_begin(struct tune_report *report, const struct tuner *tuner)
 {
     struct tune_printer *printer = printer_of(report);
-    if (json_keep(printer, tuner, NULL) != STATUS_OK || export_probe(printer->job) != STATUS_OK)
+    if (json_keep(printer, tuner, NULL) != STATUS_OK || export_probe(&printer->request->tune) != STATUS_OK)
         return STATUS_USAGE;
     tune_table_begin(printer->table, tuner);
     if (tuner->forecast)
-        predictor_warn(printer->predictor, printer->job, tuner->roster->hosts[0].name);
+        predictor_warn(printer->predictor, &printer->request->job, tuner->roster->hosts[0].name);
     return STATUS_OK;
 }
 
@@ -97,15 +97,15 @@ static void printer_round(struct tune_report *report, const struct tuner *tuner)
 static enum status exports_write(const struct tune_printer *printer, const struct tuner *tuner,
                                  enum status status)
 {
-    const struct job *job = printer->job;
+    const struct tune_options *tune = &printer->request->tune;
     struct tuned *tuned = NULL;
-    if (!job->tune.ompi && !job->tune.mpich && !job->tune.nccl)
+    if (!tune->ompi && !tune->mpich && !tune->nccl)
         return STATUS_OK;
-    json_t *document = tune_json(tuner, &status);
+    json_t *document = tune_json(tuner, printer->request, &status);
     enum status written = document ? tuning_document_read("this run", document, &tuned)
                                    : fail(STATUS_ERROR, "out of memory for the exports");
     if (written == STATUS_OK)
-        written = export_write(job, tuned);
+        written = export_write(tune, tuned);
     tuned_free(tuned);
     json_decref(document);
     return written;
@@ -137,37 +137,40 @@ static enum status printer_end(struct tune_report *report, const struct tuner *t
     return status;
 }
 
-static enum status tune_ranks(const struct command_line *line, struct job *job,
+static enum status tune_ranks(const struct command_line *line, struct request *request,
                               struct bootstrap *bootstrap, const char *compared)
 {
+    struct job *job = &request->job;
+    const struct tune_options *tune = &request->tune;
     char options[PASSED_TEXT_MOST];
     struct model_forecast forecast = {0};
-    bool aside = output_is_standard(job->json) || output_is_standard(job->tune.ompi) ||
-                 output_is_standard(job->tune.mpich) || output_is_standard(job->tune.nccl);
+    bool aside = output_is_standard(request->files.json) || output_is_standard(tune->ompi) ||
+                 output_is_standard(tune->mpich) || output_is_standard(tune->nccl);
     bool first = bootstrap->kind == BOOTSTRAP_LOCAL || bootstrap->launch.rank == 0;
     enum status status = job->model && first ? forecast_open(&forecast, job) : STATUS_OK;
     if (status != STATUS_OK) {
-        if (job->json)
-            json_refuse(job->json, status);
+        if (request->files.json)
+            json_refuse(request->files.json, status);
         return status;
     }
-    options_pass(line, job, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS, NULL,
+    options_pass(line, request, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS, NULL,
                  options);
     struct tune_printer printer = {.report = {.begin = printer_begin,
                                               .running = printer_running,
                                               .round = printer_round,
                                               .end = printer_end},
-                                   .job = job,
+                                   .request = request,
                                    .predictor = &forecast.predictor,
                                    .table = aside ? stderr : stdout,
                                    .on_terminal = terminal_line_possible()};
     struct tuner_arguments arguments = {.job = job,
+                                        .asked = tune,
                                         .options = options,
                                         .forecast = job->model && first ? &forecast.forecast : NULL,
                                         .agents = {.options = compared,
                                                    .bootstrap = &job->bootstrap,
                                                    .work = worker_run,
-                                                   .work_argument = job},
+                                                   .work_argument = request},
                                         .report = &printer.report};
     if (first)
         command_line_warn(line);
@@ -178,23 +181,24 @@ static enum status tune_ranks(const struct command_line *line, struct job *job,
     return status;
 }
 
-enum status tune_command(const struct command_line *line, struct job *job)
+enum status tune_command(const struct command_line *line, struct request *request)
 {
+    struct job *job = &request->job;
     struct bootstrap bootstrap;
     if (job->tuned) { /* nothing is measured: its winners are written for others */
-        enum status status = export_probe(job);
-        return status == STATUS_OK ? export_write(job, job->tuned) : status;
+        enum status status = export_probe(&request->tune);
+        return status == STATUS_OK ? export_write(&request->tune, job->tuned) : status;
     }
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
-    options_compared(job, FOR_TUNE, compared);
+    options_compared(request, FOR_TUNE, compared);
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
     if (status == STATUS_OK)
-        status = tune_ranks(line, job, &bootstrap, compared);
-    else if (job->json)
-        json_refuse(job->json, status);
+        status = tune_ranks(line, request, &bootstrap, compared);
+    else if (request->files.json)
+        json_refuse(request->files.json, status);
     bootstrap_close(&bootstrap);
     free(compared);
     return status;

@@ -81,7 +81,7 @@ static json_t *errors_json(const struct tuner *tuner)
     return errors;
 }
 
-json_t *tune_json(const struct tuner *tuner, const enum status *status)
+json_t *tune_json(const struct tuner *tuner, const struct request *request, const enum status *status)
 {
     json_t *document = json_document(), *cells = json_array();
     if (!document || !cells)
@@ -97,7 +97,7 @@ json_t *tune_json(const struct tuner *tuner, const enum status *status)
     json_object_set_new(document, "command", json_string("tune"));
     json_object_set_new(document, "status", json_string(status ? status_word(*status) : "running"));
     json_object_set_new(document, "bootstrap", json_string(tuner->bootstrap));
-    json_object_set_new(document, "options", json_options(tuner->job, FOR_TUNE));
+    json_object_set_new(document, "options", json_options(request, FOR_TUNE));
     json_object_set_new(document, "machine", machine_json(tuner));
     json_object_set_new(document, "seconds",
                         json_real(tuner->began > 0 ? clock_seconds() - tuner->began : 0));

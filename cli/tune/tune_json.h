@@ -6,9 +6,10 @@
 
 #include <jansson.h>
 
+#include "cli/options/request.h"
 #include "tune/state.h"
 
 /* `status` NULL: it runs. NULL: out of memory. */
-json_t *tune_json(const struct tuner *tuner, const enum status *status);
+json_t *tune_json(const struct tuner *tuner, const struct request *request, const enum status *status);
 
 #endif

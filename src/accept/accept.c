@@ -71,7 +71,7 @@ static enum status rotation_stage(struct acceptance *acceptance, struct stage_re
 static enum status pairs_run(struct acceptance *acceptance, struct stage_result *result)
 {
     enum status status = pairs_stage_run(acceptance, result);
-    bool alone = !(acceptance->job->accept.stages & (1u << STAGE_ISOLATE));
+    bool alone = !(acceptance->asked->stages & (1u << STAGE_ISOLATE));
     return status == STATUS_OK && alone ? isolate_stage_miss(acceptance, result) : status;
 }
 
@@ -104,7 +104,7 @@ static double later_seconds(const struct acceptance *acceptance, enum accept_sta
 {
     double seconds = 0;
     for (int s = (int)stage + 1; s < STAGE_SOAK; s++)
-        if (acceptance->job->accept.stages & (1u << s))
+        if (acceptance->asked->stages & (1u << s))
             seconds += QUICK_KEPT * stage_times[s].quick;
     return seconds;
 }
@@ -112,7 +112,7 @@ static double later_seconds(const struct acceptance *acceptance, enum accept_sta
 /* When the stage's time is over. */
 static double stage_end(const struct acceptance *acceptance, enum accept_stage stage)
 {
-    const struct accept_options *options = &acceptance->job->accept;
+    const struct accept_options *options = acceptance->asked;
     const struct stage_time *time = &stage_times[stage];
     double asked = options->seconds[stage];
     double end = clock_seconds() + (asked > 0 ? asked : options->quick ? time->quick : time->usual);
@@ -151,12 +151,12 @@ static enum status stage_miss(struct acceptance *acceptance, struct stage_result
 static enum status stages_run(struct acceptance *acceptance)
 {
     enum status status = STATUS_OK;
-    const struct accept_options *options = &acceptance->job->accept;
+    const struct accept_options *options = acceptance->asked;
     bool ends = options->quick && options->duration <= 0;
     acceptance->began = clock_seconds();
     acceptance->end = ends ? acceptance->began + QUICK_SECONDS : INFINITY;
     for (int s = 0; s < ACCEPT_STAGES && status == STATUS_OK; s++) {
-        if (!(acceptance->job->accept.stages & (1u << s)))
+        if (!(acceptance->asked->stages & (1u << s)))
             continue;
         struct stage_result *result = &acceptance->stages[acceptance->stage_count];
         double began = clock_seconds();
@@ -249,7 +249,7 @@ static enum status hosts_check(const struct acceptance *acceptance)
 /* What hosts are held against besides each other. */
 static enum status yardsticks_read(struct acceptance *acceptance)
 {
-    const struct accept_options *options = &acceptance->job->accept;
+    const struct accept_options *options = acceptance->asked;
     struct baseline *baseline = &acceptance->baseline;
     int hosts = acceptance->roster->host_count;
     enum status status = STATUS_OK;
@@ -267,7 +267,7 @@ static enum status yardsticks_read(struct acceptance *acceptance)
 /* Names of hosts as the file has them: none of a host that never called. */
 static enum status switches_find(struct acceptance *acceptance)
 {
-    const char *path = acceptance->job->accept.switches;
+    const char *path = acceptance->asked->switches;
     const struct roster *roster = acceptance->roster;
     if (!path)
         return STATUS_OK;
@@ -301,7 +301,7 @@ static enum status switches_judge(struct acceptance *acceptance)
     if (common < 0)
         return STATUS_OK;
     for (int s = 0; s < STAGE_SOAK; s++)
-        if (acceptance->job->accept.stages & (1u << s))
+        if (acceptance->asked->stages & (1u << s))
             last = s;
     return stage_finds(acceptance, (enum accept_stage)last, -1, -1, HEALTH_GOOD, STATUS_OK,
                        "all: all %d hosts that are bad or suspect are behind switch %.64s", count,
@@ -335,7 +335,7 @@ static enum status profile_judge(struct acceptance *acceptance)
         return STATUS_OK;
     return stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_SLOW,
                        "all: %s asks for %s, which no stage of this run has measured",
-                       acceptance->job->accept.profile, keys);
+                       acceptance->asked->profile, keys);
 }
 
 static void acceptance_close(struct acceptance *acceptance)
@@ -368,6 +368,7 @@ static enum status coordinate(const struct membership *membership,
 {
     struct accept_report *report = arguments->report;
     struct acceptance acceptance = {.job = arguments->job,
+                                    .asked = arguments->asked,
                                     .options = arguments->options,
                                     .seed = arguments->job->seed,
                                     .bootstrap = membership->bootstrap,

@@ -11,6 +11,7 @@
 
 struct accept_arguments {
     const struct job *job;
+    const struct accept_options *asked;
     const char *options; /* of every small job, but --transport, each behind a blank */
     struct agent_config agents;
     struct accept_report *report; /* rank 0 */

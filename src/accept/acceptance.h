@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "accept/accept_options.h"
 #include "accept/baseline.h"
 #include "accept/findings.h"
 #include "accept/host_profile.h"
@@ -79,6 +80,7 @@ struct accept_report {
 
 struct acceptance {
     const struct job *job;
+    const struct accept_options *asked;
     const char *options; /* of every small job, but --transport, each behind a blank */
     const char *bootstrap;
     struct accept_report *report;

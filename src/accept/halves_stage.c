@@ -155,7 +155,7 @@ static enum status pairs_exchange(struct halving *it, const struct host_pair *pa
         &trials, it->agents, 2 * count,
         "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c 1 --timeout 15",
         acceptance->message_bytes, acceptance->message_bytes,
-        acceptance->job->accept.quick ? LINE_QUICK : LINE_SECONDS);
+        acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS);
     if (status == STATUS_OK)
         status = trials_run(&trials, JOB_SECONDS);
     *known = status == STATUS_OK && trials.of[0].outcome == READING_VALUE;

@@ -452,7 +452,7 @@ static void stage_explain(const struct look_run *runs, int looks, int left, int 
 {
     const struct acceptance *acceptance = runs[0].acceptance;
     char text[COUNTED_MOST];
-    bool held = acceptance->job->accept.profile || acceptance->job->accept.baseline;
+    bool held = acceptance->asked->profile || acceptance->asked->baseline;
     if (count < left)
         stage_lacks(result, STAGE_PARTLY, "%s with one agent", counted(left - count, "host", text));
     else if (count < HOSTS_COMPARED)

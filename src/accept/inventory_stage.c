@@ -106,7 +106,7 @@ enum status inventory_stage_run(struct acceptance *acceptance, struct stage_resu
     if (taken == 1)
         stage_lacks(result, STAGE_PARTLY,
                     "one host: it is compared with nothing but its own best%s",
-                    acceptance->job->accept.profile ? " and the profile" : "");
+                    acceptance->asked->profile ? " and the profile" : "");
     if (status == STATUS_OK)
         status = inventories_judge(acceptance, taken, result);
     free(hosts);

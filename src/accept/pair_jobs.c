@@ -27,7 +27,7 @@
 
 struct pair_jobs pair_jobs_open(struct acceptance *acceptance)
 {
-    bool quick = acceptance->job->accept.quick;
+    bool quick = acceptance->asked->quick;
     return (struct pair_jobs){.acceptance = acceptance,
                               .seconds = quick ? ROUND_QUICK : ROUND_SECONDS,
                               .budget = quick ? LINE_QUICK : LINE_SECONDS};

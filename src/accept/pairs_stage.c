@@ -48,7 +48,7 @@ static int rails_in_round(const struct pairing *it)
 {
     int rails = it->acceptance->rails.count;
     int enough = (QUICK_READINGS * rails + it->rounds - 1) / it->rounds;
-    return it->acceptance->job->accept.quick && enough < rails ? enough : rails;
+    return it->acceptance->asked->quick && enough < rails ? enough : rails;
 }
 
 /* They take turns. */
@@ -230,8 +230,7 @@ static bool rails_know(struct acceptance *acceptance)
 enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
     int hosts = acceptance->roster->host_count;
-    const struct job *job = acceptance->job;
-    int rounds = job->accept.all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
+    int rounds = acceptance->asked->all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
     struct pairing it = {
         .acceptance = acceptance,
         .plan = rounds_plan(hosts, rounds, acceptance->seed),

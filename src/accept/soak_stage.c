@@ -164,7 +164,7 @@ static enum status rotation_stages(struct soak *soak, json_t *stages)
     struct acceptance *acceptance = soak->acceptance;
     enum status status = STATUS_OK;
     for (int s = STAGE_SELF; s < STAGE_SOAK && status == STATUS_OK; s++) {
-        if (!(acceptance->job->accept.stages & (1u << s)))
+        if (!(acceptance->asked->stages & (1u << s)))
             continue;
         struct stage_result result = {.stage = (enum accept_stage)s, .jobs = json_array()};
         double began = clock_seconds();
@@ -276,7 +276,7 @@ static enum status soak_judge(struct soak *soak)
 enum status soak_stage_run(struct acceptance *acceptance, struct stage_result *result,
                            rotation_stage_run *stage_run)
 {
-    const struct accept_options *options = &acceptance->job->accept;
+    const struct accept_options *options = acceptance->asked;
     const unsigned repeated = ((1u << STAGE_SOAK) - 1) & ~((1u << STAGE_SELF) - 1);
     struct soak *soak = calloc(1, sizeof *soak);
     double end = acceptance->began + options->duration;

@@ -14,10 +14,10 @@
 #define RANKS_MOST  256
 #define EVENTS_MOST 2000000
 
-enum status predictor_open(struct predictor *predictor, const struct job *job)
+enum status predictor_open(struct predictor *predictor, const char *path)
 {
     *predictor = (struct predictor){0};
-    return job->model ? model_read(job->model, &predictor->model) : STATUS_OK;
+    return path ? model_read(path, &predictor->model) : STATUS_OK;
 }
 
 void predictor_close(struct predictor *predictor)

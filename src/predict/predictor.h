@@ -15,8 +15,8 @@ struct predictor {
     bool silent; /* a line could not be predicted, which has been said */
 };
 
-/* Reads the model of the job, if it has one. Errors as of model_read(). */
-enum status predictor_open(struct predictor *predictor, const struct job *job);
+/* Reads the model in this file; NULL: there is none. Errors as of model_read(). */
+enum status predictor_open(struct predictor *predictor, const char *path);
 void predictor_close(struct predictor *predictor); /* zeroed is allowed */
 
 /* The ranks are known. Says if the model was made elsewhere. */

@@ -17,8 +17,6 @@
 #include "collective/schedule/algorithm.h"
 #include "dataplane/transport/transport.h"
 #include "collective/schedule/tuned.h"
-#include "accept/accept_options.h"
-#include "tune/tune_options.h"
 #include "run/reference/reference.h"
 
 enum start_mode {
@@ -147,17 +145,8 @@ struct job {
     int injection_count;
     enum bind_mode bind;
     struct bootstrap_options bootstrap;
-    struct accept_options accept;
-    struct tune_options tune;
-    /* Where results go. */
-    const char *json, *csv, *samples, *svg, *html; /* file, "-" for stdout, or NULL */
-    const char *output; /* --output */
     bool compares;     /* a run with --model: predictions stand beside its lines */
-    const char *topology, *place; /* --topology, --place; NULL: not given */
-    bool shows_topology;          /* info --topology */
     const char *model; /* --model, a file that rank 0 reads; NULL: none */
-    const char *goal, *msccl;                      /* likewise: schedules for other tools */
-    double calc;                                   /* --calc: nanoseconds a byte */
     bool profile;                                  /* results say where each rank's time goes */
     bool watches;         /* rank 0 reports the links' waiting times: -v or --json */
     bool gathers_samples; /* rank 0 reports the samples of all ranks: --samples */

@@ -85,7 +85,7 @@ enum status forecast_open(struct model_forecast *forecast, const struct job *job
 {
     *forecast = (struct model_forecast){.forecast = {.predict = forecast_predict}, .job = job};
     enum status status = prediction_check(job);
-    return status == STATUS_OK ? predictor_open(&forecast->predictor, job) : status;
+    return status == STATUS_OK ? predictor_open(&forecast->predictor, job->model) : status;
 }
 
 void forecast_close(struct model_forecast *forecast)

@@ -7,6 +7,7 @@
 #include "controlplane/agents/coordinator.h"
 #include "run/job.h"
 #include "tune/race.h"
+#include "tune/tune_options.h"
 
 struct tune_report;
 struct tuner;
@@ -23,6 +24,7 @@ struct forecast {
 
 struct tuner {
     const struct job *job;
+    const struct tune_options *asked;
     const char *options; /* of every small job, each behind a blank */
     const char *bootstrap;
     struct tune_report *report;

@@ -65,7 +65,7 @@ static int ranks_default(int all, int ranks[TUNE_RANKS_MOST])
 
 static enum status grid_make(struct tuner *tuner)
 {
-    const struct tune_options *options = &tuner->job->tune;
+    const struct tune_options *options = tuner->asked;
     int ranks[TUNE_RANKS_MOST], all = tuner->roster->ranks;
     int count = options->rank_count;
     memcpy(ranks, options->ranks, sizeof ranks);
@@ -174,6 +174,7 @@ static enum status coordinate(const struct membership *membership,
 {
     struct tune_report *report = arguments->report;
     struct tuner tuner = {.job = arguments->job,
+                          .asked = arguments->asked,
                           .options = arguments->options,
                           .bootstrap = membership->bootstrap,
                           .report = report,

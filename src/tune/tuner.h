@@ -10,9 +10,11 @@
 #define CCTEST_TUNE_TUNER_H
 
 #include "tune/state.h"
+#include "tune/tune_options.h"
 
 struct tuner_arguments {
     const struct job *job;
+    const struct tune_options *asked;
     const char *options;
     struct forecast *forecast; /* rank 0; NULL: none */
     struct agent_config agents;

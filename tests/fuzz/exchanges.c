@@ -261,7 +261,7 @@ static void kind_release_all(void)
 
 /* ---- the job ---- */
 
-static void job_make(struct job *job, bool profile)
+static void request_make(struct request *request, bool profile)
 {
     static char words[][16] = {"cctest",    "allreduce", "-b", "64",          "-e",
                                "64",        "-n",        "2",  "-w",          "1",
@@ -273,11 +273,11 @@ static void job_make(struct job *job, bool profile)
         list[i] = words[i];
     static struct command_line line;
     require(command_line_read(count, list, NULL, &line) == STATUS_OK);
-    require(command_line_resolve(&line, job) == STATUS_OK);
+    require(command_line_resolve(&line, request) == STATUS_OK);
     kind = *memory_kinds[0];
     kind.allocate = kind_allocate;
     kind.release = kind_release;
-    job->memory = &kind;
+    request->job.memory = &kind;
 }
 
 /* What rank 0 does with another rank's reasons for other transports, of which a job that fits here
@@ -298,7 +298,7 @@ static void try_reasons(struct reader *share)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct job job;
+    static struct request request;
     struct outcome outcome = {0};
     struct log log;
     next.edits = (struct reader){.at = data, .left = size};
@@ -309,11 +309,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     /* The machine is not tested here, and hwloc takes long to look at it. */
     setenv("HWLOC_SYNTHETIC", "l3:1 core:2 pu:1", 1);
-    job_make(&job, next.flags & PROFILE);
+    request_make(&request, next.flags & PROFILE);
     bool json = next.flags & JSON;
     struct patience patience = {.seconds = 1};
     int nothing = open("/dev/null", O_WRONLY);
-    struct report *report = json ? json_open("/dev/null", &patience, &outcome)
+    struct report *report = json ? json_open("/dev/null", &request, &patience, &outcome)
                                  : table_open(nothing, &patience, &outcome);
     struct membership membership = {.ranks = next.flags & THREE ? 3 : 1,
                                     .secret = "fuzz",
@@ -322,9 +322,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(report && nothing >= 0);
     log_init(&log, 0, 0);
     log_attach(&log);
-    struct session_arguments arguments = {.job = &job, .options = "fuzz", .report = report};
+    struct session_arguments arguments = {.job = &request.job, .options = "fuzz", .report = report};
     session_run(&membership, &arguments);
-    job_release(&job);
+    job_release(&request.job);
     kind_release_all();
     log_attach(NULL);
     if (json)

@@ -72,19 +72,19 @@ static void try_command_line(char *text, size_t size)
         at += length + 1;
     }
     static struct command_line line;
-    static struct job job;
+    static struct request request;
     static char compared[COMPARED_TEXT_MOST];
-    job_release(&job); /* of the last input */
+    job_release(&request.job); /* of the last input */
     enum status status = command_line_read(count, words, variables, &line);
     if (status == STATUS_OK && line.command && !line.help)
-        status = command_line_resolve(&line, &job);
+        status = command_line_resolve(&line, &request);
     if (status == STATUS_OK && line.command && !line.help) {
-        for (int i = 0; job.transports[i].transport; i++)
-            require_settings(&job.transports[i]);
+        for (int i = 0; request.job.transports[i].transport; i++)
+            require_settings(&request.job.transports[i]);
         struct device_choice choice;
-        require(!job.devices || device_choice_at(job.devices, 7, &choice));
+        require(!request.job.devices || device_choice_at(request.job.devices, 7, &choice));
         if (line.command->bit == FOR_RUN)
-            options_compared(&job, FOR_RUN, compared);
+            options_compared(&request, FOR_RUN, compared);
     }
     require(status == STATUS_OK || log_current()->failure.text[0]);
 }

@@ -16,22 +16,22 @@
  * first call is the main thread's. */
 static inline const struct transport_choice *transport_chosen(void)
 {
-    static struct job job;
+    static struct request request;
     static const struct option_row row = {.name = "transport"};
     const char *text = getenv("TEST_TRANSPORT");
     if (!text)
         return NULL;
-    if (!job.transports_text) {
+    if (!request.job.transports_text) {
         struct argument argument = {.option = &row, .text = text};
         struct log log = {0};
         log_attach(&log);
-        if (kind_transport.parse(&argument, &job) != STATUS_OK) {
+        if (kind_transport.parse(&argument, &request) != STATUS_OK) {
             fprintf(stderr, "TEST_TRANSPORT: %s\n", log.failure.text);
             exit(1);
         }
         log_attach(NULL);
     }
-    return &job.transports[0];
+    return &request.job.transports[0];
 }
 
 #endif

@@ -63,6 +63,7 @@ static inline void job_read(struct job *job, const char *text)
 {
     static char words[1000];
     static struct command_line line;
+    static struct request request;
     char *list[100] = {words}, *at = words;
     int count = 1;
     snprintf(words, sizeof words, "cctest %s", text);
@@ -72,7 +73,8 @@ static inline void job_read(struct job *job, const char *text)
     }
     job_release(job); /* of the last command line */
     assert_int_equal(command_line_read(count, list, NULL, &line), STATUS_OK);
-    assert_int_equal(command_line_resolve(&line, job), STATUS_OK);
+    assert_int_equal(command_line_resolve(&line, &request), STATUS_OK);
+    *job = request.job;
     job->bootstrap.ranks_as = RANKS_THREADS;
 }
 

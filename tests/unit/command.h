@@ -17,7 +17,7 @@
 static inline int command_work(void *words)
 {
     static struct command_line line;
-    static struct job job;
+    static struct request request;
     char *list[64] = {NULL}, *place;
     int count = 0;
     struct log log;
@@ -28,9 +28,9 @@ static inline int command_work(void *words)
         list[count++] = word;
     enum status status = command_line_read(count, list, NULL, &line);
     if (status == STATUS_OK)
-        status = command_line_resolve(&line, &job);
+        status = command_line_resolve(&line, &request);
     if (status == STATUS_OK)
-        status = run_command(&line, &job);
+        status = run_command(&line, &request);
     log_print_failure(&log);
     return (int)status;
 }

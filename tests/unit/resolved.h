@@ -27,7 +27,7 @@ struct outcome {
     enum status status;
     char message[1024];
     struct command_line line;
-    struct job job;
+    struct request request;
     char text[512]; /* holds the words */
 };
 
@@ -47,10 +47,10 @@ static inline void resolve(struct outcome *outcome, const char *words, char **en
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
-    job_release(&outcome->job); /* of the last command line */
+    job_release(&outcome->request.job); /* of the last command line */
     outcome->status = command_line_read(argc, argv, environment, &outcome->line);
     if (outcome->status == STATUS_OK && outcome->line.command)
-        outcome->status = command_line_resolve(&outcome->line, &outcome->job);
+        outcome->status = command_line_resolve(&outcome->line, &outcome->request);
     assert_int_equal(outcome->status, log.failure.status);
     snprintf(outcome->message, sizeof outcome->message, "%s", log.failure.text);
     log_attach(NULL);
@@ -71,9 +71,9 @@ static inline enum status check_job(struct outcome *o, int ranks)
     log_init(&log, -1, 0);
     log_attach(&log);
     struct split split;
-    enum status status = job_split(&o->job, ranks, NULL, &split);
+    enum status status = job_split(&o->request.job, ranks, NULL, &split);
     if (status == STATUS_OK)
-        status = job_check_ranks(&o->job, ranks, &split);
+        status = job_check_ranks(&o->request.job, ranks, &split);
     split_free(&split);
     snprintf(o->message, sizeof o->message, "%s", log.failure.text);
     log_attach(NULL);

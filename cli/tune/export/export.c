@@ -12,9 +12,9 @@
 #include "cli/tune/export/ompi.h"
 #include "base/io/output.h"
 
-enum status export_probe(const struct job *job)
+enum status export_probe(const struct tune_options *tune)
 {
-    const char *const paths[] = {job->tune.ompi, job->tune.mpich, job->tune.nccl};
+    const char *const paths[] = {tune->ompi, tune->mpich, tune->nccl};
     enum status status = STATUS_OK;
     for (int i = 0; i < 3 && status == STATUS_OK; i++)
         if (paths[i])
@@ -47,9 +47,8 @@ static enum status mpich_export(const char *path, const struct tuned *tuned)
     return status;
 }
 
-enum status export_write(const struct job *job, const struct tuned *tuned)
+enum status export_write(const struct tune_options *tune, const struct tuned *tuned)
 {
-    const struct tune_options *tune = &job->tune;
     enum status status = STATUS_OK;
     if (tune->ompi)
         status = text_export(tune->ompi, ompi_write, tuned);

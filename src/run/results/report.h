@@ -134,6 +134,7 @@ struct participants {
     const char *bootstrap;
     const struct model *model; /* that predicts; NULL: the ranks run */
     const struct topology *topology; /* that they sit on; NULL: none is given */
+    const char *place;               /* --place; NULL: not given */
 };
 
 /* Has the line times? */

@@ -126,7 +126,7 @@ static size_t session_own_bytes(const struct session *session)
     const struct job *job = &session->job;
     size_t bytes = RANK_BYTES + rank_result_bytes(job) +
                    slowest_bytes(job, &session->runner.split, session->runner.rank);
-    if (job->samples && session->runner.rank == 0)
+    if (job->gathers_samples && session->runner.rank == 0)
         bytes += sample_rows_bytes(job, session->runner.ranks);
     return bytes + bytes / 3;
 }
@@ -154,8 +154,8 @@ static enum status session_exchange_needs(struct session *session, struct host_n
                                    memory_request_make(job->memory, session_bytes(session),
                                                        session_wire_bytes(session), host->pools),
                                .barrier = runner->start_barrier.offer,
-                               .watches = job->bootstrap.verbosity >= 1 || job->json,
-                               .samples = job->samples};
+                               .watches = job->watches,
+                               .samples = job->gathers_samples};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);

@@ -46,7 +46,7 @@ static struct outcome o;
 static const struct job *job_of(const char *words)
 {
     take(&o, words, NULL);
-    return &o.job;
+    return &o.request.job;
 }
 
 /* ---- inventories ---- */
@@ -125,7 +125,7 @@ static void hosts_without_an_inventory_are_no_part_of_the_half(void **state)
     finds("accept", 5, "mlx5_0");
     interface_add(3, "eth0", "up", 400);
     finds("accept", 5, "");
-    assert_int_equal(nic_ports_find(o.job.transports, NULL, 5, ports), 0);
+    assert_int_equal(nic_ports_find(o.request.job.transports, NULL, 5, ports), 0);
 }
 
 static void nic_names_the_ports_that_are_allowed(void **state)
@@ -208,7 +208,7 @@ static void expect_nameless(const struct rails *rails, double rate, int dropped)
     assert_int_equal(rails->count, 1);
     assert_int_equal(rails->dropped, dropped);
     assert_false(rails_have_names(rails));
-    assert_null(rail_transport(&o.job, rails, 0, text));
+    assert_null(rail_transport(&o.request.job, rails, 0, text));
     assert_true(rail_is_at(rails, 0, inventories, 0));
     assert_float_equal(rails->rates[0], rate, 0);
 }
@@ -231,7 +231,7 @@ static void two_ports_are_rails_and_their_rates_are_medians(void **state)
     assert_string_equal(rails.names[1], "mlx5_1");
     assert_float_equal(rails.rates[0], 50, 0);
     assert_float_equal(rails.rates[1], 25, 0);
-    assert_string_equal(rail_transport(&o.job, &rails, 1, text), "verbs:nic=mlx5_1:1:gid=1");
+    assert_string_equal(rail_transport(&o.request.job, &rails, 1, text), "verbs:nic=mlx5_1:1:gid=1");
     assert_true(rail_is_at(&rails, 1, inventories, 2));
     assert_false(rail_is_at(&rails, 1, inventories, 3));
     assert_false(rail_is_at(&rails, 1, inventories, 4));
@@ -246,7 +246,7 @@ static void one_port_is_a_rail_without_a_name_and_has_the_rate(void **state)
     interface_add(0, "eth0", "up", 10);
     struct rails rails = rails_of("accept", 3);
     expect_nameless(&rails, 50, 0);
-    assert_true(rails_find(&o.job, NULL, 3, &rails));
+    assert_true(rails_find(&o.request.job, NULL, 3, &rails));
     expect_nameless(&rails, 0, 0);
 }
 

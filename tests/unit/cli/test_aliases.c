@@ -16,27 +16,27 @@ static void names_of_other_tools_are_taken(void **state)
          "all_reduce_perf --minbytes 8 --maxbytes=8KB --stepfactor 2 --iters 7 --warmup_iters 1 "
          "--ranks 3 -T 9 -J f.json --check 1 --datatype half --op max --bind-to none",
          NULL);
-    assert_string_equal(o.job.collectives[0]->name, "allreduce");
-    assert_int_equal(o.job.smallest, 8);
-    assert_int_equal(o.job.largest, 8 << 10);
-    assert_int_equal(o.job.factor, 2);
-    assert_int_equal(o.job.iterations, 7);
-    assert_int_equal(o.job.warmup, 1);
-    assert_int_equal(o.job.bootstrap.np, 3);
-    assert_true(o.job.bootstrap.timeout == 9);
-    assert_string_equal(o.job.json, "f.json");
-    assert_int_equal(o.job.bind, BIND_NONE);
+    assert_string_equal(o.request.job.collectives[0]->name, "allreduce");
+    assert_int_equal(o.request.job.smallest, 8);
+    assert_int_equal(o.request.job.largest, 8 << 10);
+    assert_int_equal(o.request.job.factor, 2);
+    assert_int_equal(o.request.job.iterations, 7);
+    assert_int_equal(o.request.job.warmup, 1);
+    assert_int_equal(o.request.job.bootstrap.np, 3);
+    assert_true(o.request.job.bootstrap.timeout == 9);
+    assert_string_equal(o.request.files.json, "f.json");
+    assert_int_equal(o.request.job.bind, BIND_NONE);
     take(&o, "osu_bcast --stepbytes 4 --Min_Bytes 8 --in_place --nprocs 5", NULL);
-    assert_string_equal(o.job.collectives[0]->name, "broadcast");
-    assert_int_equal(o.job.increment, 4);
-    assert_int_equal(o.job.smallest, 8);
-    assert_true(o.job.in_place);
-    assert_int_equal(o.job.bootstrap.np, 5);
+    assert_string_equal(o.request.job.collectives[0]->name, "broadcast");
+    assert_int_equal(o.request.job.increment, 4);
+    assert_int_equal(o.request.job.smallest, 8);
+    assert_true(o.request.job.in_place);
+    assert_int_equal(o.request.job.bootstrap.np, 5);
     take(&o, "allreduce --n 6 --it 4", NULL); /* --nranks and --iters make these no riddle */
-    assert_int_equal(o.job.bootstrap.np, 6);
-    assert_int_equal(o.job.iterations, 4);
+    assert_int_equal(o.request.job.bootstrap.np, 6);
+    assert_int_equal(o.request.job.iterations, 4);
     take(&o, "plan allreduce --np 65536", NULL);
-    assert_int_equal(o.job.bootstrap.np, 65536);
+    assert_int_equal(o.request.job.bootstrap.np, 65536);
     static const char *const versions[] = {"version", "-V", "allreduce -V", "--version"};
     for (int i = 0; i < 4; i++) {
         resolve(&o, versions[i], NULL);
@@ -57,7 +57,7 @@ static void names_of_other_tools_are_taken(void **state)
                                               {"osu_reduce_scatter", "reduce_scatter"}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         take(&o, programs[i][0], NULL);
-        assert_string_equal(o.job.collectives[0]->name, programs[i][1]);
+        assert_string_equal(o.request.job.collectives[0]->name, programs[i][1]);
     }
     assert_null(collective_find("osu_"));
     assert_null(collective_find("_perf"));

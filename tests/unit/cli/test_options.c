@@ -23,35 +23,35 @@ static void defaults_are_the_tables(void **state)
     (void)state;
     static struct outcome o;
     take(&o, "alltoall", NULL);
-    assert_string_equal(o.job.collectives[0]->name, "alltoall");
-    assert_int_equal(o.job.candidate_count, 1);
-    assert_string_equal(o.job.candidates[0].text, "auto");
-    assert_string_equal(o.job.memory->name, "host");
-    assert_string_equal(o.job.transports_text, "auto");
-    assert_non_null(o.job.transports[0].transport);
-    assert_false(o.job.transports[0].named);
-    assert_int_equal(o.job.smallest, 1024);
-    assert_int_equal(o.job.largest, 16 << 20);
-    assert_int_equal(o.job.factor, 4);
-    assert_int_equal(o.job.increment, 0);
-    assert_string_equal(o.job.datatypes[0]->name, "float");
-    assert_null(o.job.reductions[0]); /* an alltoall combines nothing */
-    assert_int_equal(o.job.iterations, 20);
-    assert_int_equal(o.job.warmup, 5);
-    assert_int_equal(o.job.checked, 2);
-    assert_false(o.job.in_place);
-    assert_int_equal(o.job.copy, COPY_AUTO);
-    assert_true(o.job.chunk == GRAIN_AUTO);
-    assert_int_equal(o.job.channels, CHANNELS_AUTO);
-    assert_int_equal(o.job.slots, 0);
-    assert_int_equal(o.job.slot_bytes, 0);
-    assert_true(o.job.bootstrap.timeout == 30);
-    assert_int_equal(o.job.start, START_BARRIER);
-    assert_int_equal(o.job.bootstrap.np, 0);
-    assert_int_equal(o.job.bootstrap.rank, -1);
-    assert_int_equal(o.job.bootstrap.world, -1);
-    assert_null(o.job.json);
-    assert_int_equal(o.job.bootstrap.verbosity, 0);
+    assert_string_equal(o.request.job.collectives[0]->name, "alltoall");
+    assert_int_equal(o.request.job.candidate_count, 1);
+    assert_string_equal(o.request.job.candidates[0].text, "auto");
+    assert_string_equal(o.request.job.memory->name, "host");
+    assert_string_equal(o.request.job.transports_text, "auto");
+    assert_non_null(o.request.job.transports[0].transport);
+    assert_false(o.request.job.transports[0].named);
+    assert_int_equal(o.request.job.smallest, 1024);
+    assert_int_equal(o.request.job.largest, 16 << 20);
+    assert_int_equal(o.request.job.factor, 4);
+    assert_int_equal(o.request.job.increment, 0);
+    assert_string_equal(o.request.job.datatypes[0]->name, "float");
+    assert_null(o.request.job.reductions[0]); /* an alltoall combines nothing */
+    assert_int_equal(o.request.job.iterations, 20);
+    assert_int_equal(o.request.job.warmup, 5);
+    assert_int_equal(o.request.job.checked, 2);
+    assert_false(o.request.job.in_place);
+    assert_int_equal(o.request.job.copy, COPY_AUTO);
+    assert_true(o.request.job.chunk == GRAIN_AUTO);
+    assert_int_equal(o.request.job.channels, CHANNELS_AUTO);
+    assert_int_equal(o.request.job.slots, 0);
+    assert_int_equal(o.request.job.slot_bytes, 0);
+    assert_true(o.request.job.bootstrap.timeout == 30);
+    assert_int_equal(o.request.job.start, START_BARRIER);
+    assert_int_equal(o.request.job.bootstrap.np, 0);
+    assert_int_equal(o.request.job.bootstrap.rank, -1);
+    assert_int_equal(o.request.job.bootstrap.world, -1);
+    assert_null(o.request.files.json);
+    assert_int_equal(o.request.job.bootstrap.verbosity, 0);
 }
 
 static void flags_reach_the_job(void **state)
@@ -63,29 +63,29 @@ static void flags_reach_the_job(void **state)
          "-c 1 --in-place --copy zcopy --chunk 0 --channels 3 --np 5 --min-busbw 1.5 --timeout 2.5 "
          "--slots 12 --slot-size 8K",
          NULL);
-    assert_string_equal(o.job.collectives[0]->name, "broadcast");
-    assert_int_equal(o.job.candidate_count, 2);
-    assert_string_equal(o.job.candidates[1].text, "chain");
-    assert_string_equal(o.job.transports[0].transport->name, "tcp");
-    assert_string_equal(o.job.transports[1].transport->name, "shm");
-    assert_null(o.job.transports[2].transport);
-    assert_string_equal(o.job.memory->name, "shared");
-    assert_int_equal(o.job.smallest, 8);
-    assert_int_equal(o.job.largest, 1 << 30);
-    assert_int_equal(o.job.factor, 0);
-    assert_int_equal(o.job.increment, 4096);
-    assert_string_equal(o.job.datatypes[0]->name, "double");
-    assert_int_equal(o.job.root, ROOT_ALL);
-    assert_int_equal(o.job.iterations, 7);
-    assert_true(o.job.in_place);
-    assert_int_equal(o.job.copy, COPY_ZCOPY);
-    assert_int_equal(o.job.chunk, 0);
-    assert_int_equal(o.job.channels, 3);
-    assert_int_equal(o.job.slots, 12);
-    assert_int_equal(o.job.slot_bytes, 8 << 10);
-    assert_int_equal(o.job.bootstrap.np, 5);
-    assert_true(o.job.min_busbw == 1.5);
-    assert_true(o.job.bootstrap.timeout == 2.5);
+    assert_string_equal(o.request.job.collectives[0]->name, "broadcast");
+    assert_int_equal(o.request.job.candidate_count, 2);
+    assert_string_equal(o.request.job.candidates[1].text, "chain");
+    assert_string_equal(o.request.job.transports[0].transport->name, "tcp");
+    assert_string_equal(o.request.job.transports[1].transport->name, "shm");
+    assert_null(o.request.job.transports[2].transport);
+    assert_string_equal(o.request.job.memory->name, "shared");
+    assert_int_equal(o.request.job.smallest, 8);
+    assert_int_equal(o.request.job.largest, 1 << 30);
+    assert_int_equal(o.request.job.factor, 0);
+    assert_int_equal(o.request.job.increment, 4096);
+    assert_string_equal(o.request.job.datatypes[0]->name, "double");
+    assert_int_equal(o.request.job.root, ROOT_ALL);
+    assert_int_equal(o.request.job.iterations, 7);
+    assert_true(o.request.job.in_place);
+    assert_int_equal(o.request.job.copy, COPY_ZCOPY);
+    assert_int_equal(o.request.job.chunk, 0);
+    assert_int_equal(o.request.job.channels, 3);
+    assert_int_equal(o.request.job.slots, 12);
+    assert_int_equal(o.request.job.slot_bytes, 8 << 10);
+    assert_int_equal(o.request.job.bootstrap.np, 5);
+    assert_true(o.request.job.min_busbw == 1.5);
+    assert_true(o.request.job.bootstrap.timeout == 2.5);
 
     take(&o,
          "--rendezvous [::1]:7777 allreduce --world 4 --rank 3 -o max --seed 9 --csv - "
@@ -93,24 +93,24 @@ static void flags_reach_the_job(void **state)
          "--start back-to-back --interface lo -vv --inject "
          "delay:rank=1:us=500,corrupt:iteration=3:rank=2",
          NULL);
-    assert_string_equal(o.job.reductions[0]->name, "max");
-    assert_string_equal(o.job.bootstrap.rendezvous, "[::1]:7777");
-    assert_int_equal(o.job.bootstrap.rank, 3);
-    assert_int_equal(o.job.bootstrap.world, 4);
-    assert_int_equal(o.job.seed, 9);
-    assert_string_equal(o.job.csv, "-");
-    assert_string_equal(o.job.json, "f.json");
-    assert_int_equal(o.job.start, START_BACK_TO_BACK);
-    assert_string_equal(o.job.bootstrap.interface, "lo");
-    assert_int_equal(o.job.bootstrap.verbosity, 2);
-    assert_int_equal(o.job.injection_count, 2);
-    assert_int_equal(o.job.injections[0].kind, INJECT_DELAY);
-    assert_int_equal(o.job.injections[0].microseconds, 500);
-    assert_int_equal(o.job.injections[1].rank, 2);
-    assert_int_equal(o.job.injections[1].iteration, 3);
+    assert_string_equal(o.request.job.reductions[0]->name, "max");
+    assert_string_equal(o.request.job.bootstrap.rendezvous, "[::1]:7777");
+    assert_int_equal(o.request.job.bootstrap.rank, 3);
+    assert_int_equal(o.request.job.bootstrap.world, 4);
+    assert_int_equal(o.request.job.seed, 9);
+    assert_string_equal(o.request.files.csv, "-");
+    assert_string_equal(o.request.files.json, "f.json");
+    assert_int_equal(o.request.job.start, START_BACK_TO_BACK);
+    assert_string_equal(o.request.job.bootstrap.interface, "lo");
+    assert_int_equal(o.request.job.bootstrap.verbosity, 2);
+    assert_int_equal(o.request.job.injection_count, 2);
+    assert_int_equal(o.request.job.injections[0].kind, INJECT_DELAY);
+    assert_int_equal(o.request.job.injections[0].microseconds, 500);
+    assert_int_equal(o.request.job.injections[1].rank, 2);
+    assert_int_equal(o.request.job.injections[1].iteration, 3);
 
     take(&o, "allreduce --ranks-as threads", NULL);
-    assert_int_equal(o.job.bootstrap.ranks_as, RANKS_THREADS);
+    assert_int_equal(o.request.job.bootstrap.ranks_as, RANKS_THREADS);
 }
 
 static void algorithm_options_follow_the_name(void **state)
@@ -118,14 +118,14 @@ static void algorithm_options_follow_the_name(void **state)
     (void)state;
     static struct outcome o;
     take(&o, "alltoall -a bruck:radix=4,pairwise,bruck", NULL);
-    assert_int_equal(o.job.candidate_count, 3);
-    assert_string_equal(o.job.candidates[0].text, "bruck:radix=4");
-    assert_int_equal(o.job.candidates[0].choice.options[0], 4);
-    assert_int_equal(o.job.candidates[2].choice.options[0],
-                     o.job.candidates[2].choice.algorithm->options[0].standard);
+    assert_int_equal(o.request.job.candidate_count, 3);
+    assert_string_equal(o.request.job.candidates[0].text, "bruck:radix=4");
+    assert_int_equal(o.request.job.candidates[0].choice.options[0], 4);
+    assert_int_equal(o.request.job.candidates[2].choice.options[0],
+                     o.request.job.candidates[2].choice.algorithm->options[0].standard);
     take(&o, "alltoall -a all", NULL);
-    assert_true(o.job.choices_all);
-    assert_true(o.job.candidate_count > 3);
+    assert_true(o.request.job.choices_all);
+    assert_true(o.request.job.candidate_count > 3);
 }
 
 static void the_environment_stands_between(void **state)
@@ -137,16 +137,16 @@ static void the_environment_stands_between(void **state)
          empty[] = "CCTEST_NP=", other[] = "ITERATIONS=4", meet[] = "CCTEST_RENDEZVOUS=h:1";
     char *environment[] = {iterations, bytes, place, step, empty, other, meet, NULL};
     take(&o, "alltoall -b 128 --np 2", environment);
-    assert_int_equal(o.job.iterations, 3);
-    assert_int_equal(o.job.smallest, 128);
-    assert_true(o.job.in_place);
-    assert_int_equal(o.job.factor, 0); /* the environment's increment beats the default factor */
-    assert_int_equal(o.job.increment, 1024);
-    assert_null(o.job.bootstrap.rendezvous); /* the flag's --np beats it */
+    assert_int_equal(o.request.job.iterations, 3);
+    assert_int_equal(o.request.job.smallest, 128);
+    assert_true(o.request.job.in_place);
+    assert_int_equal(o.request.job.factor, 0); /* the environment's increment beats the default factor */
+    assert_int_equal(o.request.job.increment, 1024);
+    assert_null(o.request.job.bootstrap.rendezvous); /* the flag's --np beats it */
     take(&o, "alltoall -f 2", environment);
-    assert_int_equal(o.job.factor, 2);
-    assert_int_equal(o.job.increment, 0);
-    assert_string_equal(o.job.bootstrap.rendezvous, "h:1");
+    assert_int_equal(o.request.job.factor, 2);
+    assert_int_equal(o.request.job.increment, 0);
+    assert_string_equal(o.request.job.bootstrap.rendezvous, "h:1");
 
     char bad[] = "CCTEST_WARMUP=lots";
     char *wrong[] = {bad, NULL};
@@ -162,9 +162,9 @@ static void bounds_follow_the_one_that_was_given(void **state)
     (void)state;
     static struct outcome o;
     take(&o, "alltoall -b 64M", NULL);
-    assert_int_equal(o.job.largest, 64 << 20);
+    assert_int_equal(o.request.job.largest, 64 << 20);
     take(&o, "alltoall -e 16", NULL);
-    assert_int_equal(o.job.smallest, 16);
+    assert_int_equal(o.request.job.smallest, 16);
 }
 
 static void barrier_is_a_bor_of_bytes(void **state)
@@ -172,10 +172,10 @@ static void barrier_is_a_bor_of_bytes(void **state)
     (void)state;
     static struct outcome o;
     take(&o, "barrier -b 1M -d double", NULL);
-    assert_int_equal(o.job.smallest, 1);
-    assert_int_equal(o.job.largest, 1);
-    assert_int_equal(o.job.candidates[0].reduction->id, REDUCTION_BOR);
-    assert_int_equal(job_next_size(&o.job, o.job.candidates, 1), 0);
+    assert_int_equal(o.request.job.smallest, 1);
+    assert_int_equal(o.request.job.largest, 1);
+    assert_int_equal(o.request.job.candidates[0].reduction->id, REDUCTION_BOR);
+    assert_int_equal(job_next_size(&o.request.job, o.request.job.candidates, 1), 0);
 }
 
 static const struct bad_input bad_inputs[] = {
@@ -300,13 +300,13 @@ static void ranks_must_suit(void **state)
     assert_non_null(strstr(o.message, "alltoall pairwise-xor: "));
 
     assert_int_equal(check_ranks(&o, "alltoall -a all", 6), STATUS_OK);
-    for (int i = 0; i < o.job.candidate_count; i++) {
-        assert_string_not_equal(o.job.candidates[i].text, "pairwise-xor");
-        assert_string_equal(o.job.candidates[i].text, o.job.candidates[i].choice.algorithm->name);
+    for (int i = 0; i < o.request.job.candidate_count; i++) {
+        assert_string_not_equal(o.request.job.candidates[i].text, "pairwise-xor");
+        assert_string_equal(o.request.job.candidates[i].text, o.request.job.candidates[i].choice.algorithm->name);
     }
-    int left = o.job.candidate_count;
+    int left = o.request.job.candidate_count;
     assert_int_equal(check_job(&o, 6), STATUS_OK);
-    assert_int_equal(o.job.candidate_count, left);
+    assert_int_equal(o.request.job.candidate_count, left);
 }
 
 static void sizes_follow_each_other(void **state)
@@ -316,21 +316,21 @@ static void sizes_follow_each_other(void **state)
     take(&o, "alltoall -b 0 -e 100 -f 3", NULL);
     size_t expected[] = {4, 12, 36, 0}, bytes = 0;
     for (int i = 0; i < 4; i++)
-        assert_int_equal(bytes = job_next_size(&o.job, o.job.candidates, bytes), expected[i]);
+        assert_int_equal(bytes = job_next_size(&o.request.job, o.request.job.candidates, bytes), expected[i]);
     take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
-    assert_int_equal(job_next_size(&o.job, o.job.candidates, 10), 20);
-    assert_int_equal(job_next_size(&o.job, o.job.candidates, 30), 0);
+    assert_int_equal(job_next_size(&o.request.job, o.request.job.candidates, 10), 20);
+    assert_int_equal(job_next_size(&o.request.job, o.request.job.candidates, 30), 0);
     take(&o, "alltoall,barrier -b 4K -e 8K -f 2", NULL); /* of which one has no sizes */
-    assert_int_equal(job_first_size(&o.job, &o.job.candidates[0]), 4096);
-    assert_int_equal(job_next_size(&o.job, &o.job.candidates[0], 4096), 8192);
-    assert_int_equal(job_first_size(&o.job, &o.job.candidates[1]), 1);
-    assert_int_equal(job_next_size(&o.job, &o.job.candidates[1], 1), 0);
+    assert_int_equal(job_first_size(&o.request.job, &o.request.job.candidates[0]), 4096);
+    assert_int_equal(job_next_size(&o.request.job, &o.request.job.candidates[0], 4096), 8192);
+    assert_int_equal(job_first_size(&o.request.job, &o.request.job.candidates[1]), 1);
+    assert_int_equal(job_next_size(&o.request.job, &o.request.job.candidates[1], 1), 0);
     take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
-    o.job.largest = SIZE_MAX;
-    assert_int_equal(job_next_size(&o.job, o.job.candidates, SIZE_MAX - 3), 0);
-    o.job.increment = 0;
-    o.job.factor = 4;
-    assert_int_equal(job_next_size(&o.job, o.job.candidates, SIZE_MAX / 2), 0);
+    o.request.job.largest = SIZE_MAX;
+    assert_int_equal(job_next_size(&o.request.job, o.request.job.candidates, SIZE_MAX - 3), 0);
+    o.request.job.increment = 0;
+    o.request.job.factor = 4;
+    assert_int_equal(job_next_size(&o.request.job, o.request.job.candidates, SIZE_MAX / 2), 0);
 }
 
 /* The number of sizes is that of the sweep. */
@@ -352,10 +352,10 @@ static void sizes_are_counted(void **state)
         static struct outcome o;
         take(&o, sweeps[i], NULL);
         unsigned long long count = 1;
-        for (size_t bytes = job_first_size(&o.job, o.job.candidates);
-             (bytes = job_next_size(&o.job, o.job.candidates, bytes)) != 0;)
+        for (size_t bytes = job_first_size(&o.request.job, o.request.job.candidates);
+             (bytes = job_next_size(&o.request.job, o.request.job.candidates, bytes)) != 0;)
             count++;
-        assert_int_equal(job_size_count(&o.job, o.job.candidates), count);
+        assert_int_equal(job_size_count(&o.request.job, o.request.job.candidates), count);
     }
 }
 
@@ -371,13 +371,13 @@ static void the_best_of_the_largest_size_counts(void **state)
         {.bytes = 64, .timing.busbw = 5, .wrong = 1}, /* fast, but wrong */
     };
     take(&o, "alltoall --min-busbw 3", NULL);
-    assert_true(results_fast_enough(&o.job, results, 4, &slowest));
+    assert_true(results_fast_enough(&o.request.job, results, 4, &slowest));
     assert_true(slowest.timing.busbw == 3);
-    o.job.min_busbw = 3.1;
-    assert_false(results_fast_enough(&o.job, results, 4, &slowest));
-    assert_false(results_fast_enough(&o.job, results, 0, &slowest));
-    o.job.min_busbw = 0;
-    assert_true(results_fast_enough(&o.job, results, 0, &slowest));
+    o.request.job.min_busbw = 3.1;
+    assert_false(results_fast_enough(&o.request.job, results, 4, &slowest));
+    assert_false(results_fast_enough(&o.request.job, results, 0, &slowest));
+    o.request.job.min_busbw = 0;
+    assert_true(results_fast_enough(&o.request.job, results, 0, &slowest));
 }
 
 /* The table itself, and the manual page. */
@@ -398,7 +398,7 @@ static void rows_are_whole(void **state)
             assert_true(!(row->commands & other->commands) || !row->letter ||
                         row->letter != other->letter);
         }
-        json_t *shown = row->kind->show ? row->kind->show(row, &o.job) : json_null();
+        json_t *shown = row->kind->show ? row->kind->show(row, &o.request) : json_null();
         assert_non_null(shown);
         json_decref(shown);
     }

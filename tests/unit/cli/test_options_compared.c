@@ -27,7 +27,7 @@ static void compared(const char *words, void (*change)(struct job *job),
     char text[256], program[] = "cctest", *argv[16] = {program}, *place;
     int argc = 1;
     struct command_line line;
-    struct job job;
+    struct request request;
     struct log log;
     snprintf(text, sizeof text, "%s", words);
     for (char *word = strtok_r(text, " ", &place); word; word = strtok_r(NULL, " ", &place))
@@ -35,12 +35,12 @@ static void compared(const char *words, void (*change)(struct job *job),
     log_init(&log, -1, 0);
     log_attach(&log);
     assert_int_equal(STATUS_OK, command_line_read(argc, argv, NULL, &line));
-    assert_int_equal(STATUS_OK, command_line_resolve(&line, &job));
+    assert_int_equal(STATUS_OK, command_line_resolve(&line, &request));
     log_attach(NULL);
     if (change)
-        change(&job);
-    options_compared(&job, line.command->bit, to);
-    job_release(&job);
+        change(&request.job);
+    options_compared(&request, line.command->bit, to);
+    job_release(&request.job);
 }
 
 /* Refuses a rank with the options `words`, changed, as rank 0 with the options `root_words`. */

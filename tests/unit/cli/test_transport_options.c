@@ -81,7 +81,7 @@ struct outcome {
     enum status status;
     char message[1024];
     struct command_line line;
-    struct job job;
+    struct request request;
     char list[1100]; /* of transports, which the job refers to */
 };
 
@@ -93,10 +93,10 @@ static void resolve(struct outcome *outcome, const char *list)
     char *argv[] = {program, collective, flag, outcome->list, NULL};
     log_init(&log, -1, 0);
     log_attach(&log);
-    job_release(&outcome->job); /* of the last list */
+    job_release(&outcome->request.job); /* of the last list */
     outcome->status = command_line_read(4, argv, NULL, &outcome->line);
     if (outcome->status == STATUS_OK)
-        outcome->status = command_line_resolve(&outcome->line, &outcome->job);
+        outcome->status = command_line_resolve(&outcome->line, &outcome->request);
     assert_int_equal(outcome->status, log.failure.status);
     snprintf(outcome->message, sizeof outcome->message, "%s", log.failure.text);
     log_attach(NULL);
@@ -114,12 +114,12 @@ static void values_reach_the_job(void **state)
 {
     (void)state;
     static struct outcome o;
-    const struct transport_setting *settings = o.job.transports[1].settings;
+    const struct transport_setting *settings = o.request.job.transports[1].settings;
     take(&o, "plain,rail:nic=m0:1+m1:depth=7:way=long");
-    assert_ptr_equal(o.job.transports[0].transport, &plain);
-    assert_ptr_equal(o.job.transports[1].transport, &rail);
-    assert_true(o.job.transports[1].named);
-    assert_null(o.job.transports[2].transport);
+    assert_ptr_equal(o.request.job.transports[0].transport, &plain);
+    assert_ptr_equal(o.request.job.transports[1].transport, &rail);
+    assert_true(o.request.job.transports[1].named);
+    assert_null(o.request.job.transports[2].transport);
     assert_true(settings[NIC].given);
     assert_string_equal(settings[NIC].text, "m0:1+m1");
     assert_true(settings[DEPTH].given);
@@ -127,10 +127,10 @@ static void values_reach_the_job(void **state)
     assert_int_equal(settings[WAY].number, 1);
     assert_false(settings[HOPS].given);
     for (int i = 0; i < TRANSPORT_OPTIONS_MOST; i++)
-        assert_false(o.job.transports[0].settings[i].given);
+        assert_false(o.request.job.transports[0].settings[i].given);
 
     /* A text goes on until the next option, whatever it holds. */
-    settings = o.job.transports[0].settings;
+    settings = o.request.job.transports[0].settings;
     take(&o, "rail:nic=a:hops=b:c:d::e,plain");
     assert_string_equal(settings[NIC].text, "a");
     assert_string_equal(settings[HOPS].text, "b:c:d::e");
@@ -148,11 +148,11 @@ static void auto_allows_all(void **state)
     static struct outcome o;
     take(&o, "auto");
     for (int i = 0; i < 4; i++) {
-        assert_ptr_equal(o.job.transports[i].transport, transports[i]);
-        assert_false(o.job.transports[i].named);
-        assert_false(o.job.transports[i].settings[DEPTH].given);
+        assert_ptr_equal(o.request.job.transports[i].transport, transports[i]);
+        assert_false(o.request.job.transports[i].named);
+        assert_false(o.request.job.transports[i].settings[DEPTH].given);
     }
-    assert_null(o.job.transports[4].transport);
+    assert_null(o.request.job.transports[4].transport);
 }
 
 static void bad_options_are_refused(void **state)
@@ -217,7 +217,7 @@ static void bad_options_are_refused(void **state)
     assert_non_null(strstr(o.message, "is longer than 1023 characters"));
     longest[TRANSPORT_LIST_MOST - 1] = '\0';
     take(&o, longest);
-    assert_int_equal(strlen(o.job.transports[0].settings[NIC].text), TRANSPORT_LIST_MOST - 1 - 9);
+    assert_int_equal(strlen(o.request.job.transports[0].settings[NIC].text), TRANSPORT_LIST_MOST - 1 - 9);
 }
 
 /* ---- what ranks compare, and what results show ---- */
@@ -228,7 +228,7 @@ static void assert_compared(const char *list, const char *text)
     static char all[COMPARED_TEXT_MOST];
     char wanted[256];
     take(&o, list);
-    options_compared(&o.job, FOR_RUN, all);
+    options_compared(&o.request, FOR_RUN, all);
     snprintf(wanted, sizeof wanted, " -x %s ", text);
     if (!strstr(all, wanted))
         print_error("-x %s: %s\n", list, all);
@@ -251,9 +251,9 @@ static void results_show_what_was_given(void **state)
     (void)state;
     static struct outcome o;
     take(&o, "rail:way=long:depth=07,plain");
-    assert_string_equal(o.job.transports_text, "rail:way=long:depth=07,plain");
+    assert_string_equal(o.request.job.transports_text, "rail:way=long:depth=07,plain");
     const struct option_row *row = option_find("transport");
-    json_t *shown = row->kind->show(row, &o.job);
+    json_t *shown = row->kind->show(row, &o.request);
     json_t *wanted = json_pack("[s, s]", "rail:way=long:depth=07", "plain");
     assert_true(json_equal(shown, wanted));
     json_decref(shown);
@@ -265,17 +265,17 @@ static void results_show_what_was_given(void **state)
 static enum status run_printer(int count, char **words)
 {
     static struct command_line line;
-    static struct job job;
+    static struct request request;
     if (strcmp(words[1], "complete") == 0) {
         complete_words(count - 2, words + 2);
         return STATUS_OK;
     }
-    job_release(&job); /* of the last command line */
+    job_release(&request.job); /* of the last command line */
     enum status status = command_line_read(count, words, NULL, &line);
     if (status == STATUS_OK)
-        status = command_line_resolve(&line, &job);
+        status = command_line_resolve(&line, &request);
     if (status == STATUS_OK)
-        status = (line.command->bit == FOR_LIST ? list_command : help_command)(&line, &job);
+        status = (line.command->bit == FOR_LIST ? list_command : help_command)(&line, &request);
     return status;
 }
 

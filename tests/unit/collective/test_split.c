@@ -71,12 +71,12 @@ static void groups_are_numbered_by_their_first_ranks(void **state)
         struct split split;
         char name[GROUP_NAME_MOST];
         spec_read(cases[c].words, cases[c].file, &o);
-        assert_int_equal(job_split(&o.job, RANKS, nodes, &split), STATUS_OK);
+        assert_int_equal(job_split(&o.request.job, RANKS, nodes, &split), STATUS_OK);
         assert_int_equal(split.groups->groups, cases[c].groups);
         assert_memory_equal(split.groups->group, cases[c].expected, sizeof cases[c].expected);
         const struct rank_group last = split_group(&split, cases[c].groups - 1);
         assert_int_equal(last.ranks, RANKS / cases[c].groups);
-        split_name(&o.job.split, &last, members, name);
+        split_name(&o.request.job.split, &last, members, name);
         assert_string_equal(name, cases[c].last);
         for (int r = 0; r < last.ranks; r++) /* the nodes are those of its own ranks */
             assert_int_equal(last.nodes->group[r] == last.nodes->group[0],
@@ -136,9 +136,9 @@ static void uneven_nodes_are_refused(void **state)
             check_ranks(&o, rail ? "broadcast --split rail -r 4" : "alltoall --split node", RANKS),
             STATUS_OK);
         log_attach(&log);
-        assert_int_equal(job_split(&o.job, RANKS, uneven, &split), STATUS_OK);
+        assert_int_equal(job_split(&o.request.job, RANKS, uneven, &split), STATUS_OK);
         split_free(&split);
-        assert_int_equal(job_split(&o.job, RANKS, lonely, &split), STATUS_USAGE);
+        assert_int_equal(job_split(&o.request.job, RANKS, lonely, &split), STATUS_USAGE);
         log_attach(NULL);
         split_free(&split);
         assert_non_null(strstr(log.failure.text,
@@ -157,23 +157,23 @@ static void groups_with_other_nodes_run_the_same(void **state)
     static struct outcome o;
     struct split split;
     take(&o, "allreduce --split 4 -b 1M -e 1M", NULL);
-    assert_int_equal(job_split(&o.job, RANKS + 2, alike, &split), STATUS_OK);
+    assert_int_equal(job_split(&o.request.job, RANKS + 2, alike, &split), STATUS_OK);
     assert_non_null(split_common_nodes(&split));
-    assert_int_equal(job_check_ranks(&o.job, RANKS + 2, &split), STATUS_OK);
-    assert_true(o.job.candidates[0].choice.algorithm->grouped);
+    assert_int_equal(job_check_ranks(&o.request.job, RANKS + 2, &split), STATUS_OK);
+    assert_true(o.request.job.candidates[0].choice.algorithm->grouped);
     split_free(&split);
     take(&o, "allreduce --split 4 -b 1M -e 1M", NULL);
-    assert_int_equal(job_split(&o.job, RANKS + 2, other, &split), STATUS_OK);
+    assert_int_equal(job_split(&o.request.job, RANKS + 2, other, &split), STATUS_OK);
     assert_null(split_common_nodes(&split));
-    assert_int_equal(job_check_ranks(&o.job, RANKS + 2, &split), STATUS_OK);
-    assert_false(o.job.candidates[0].choice.algorithm->grouped);
+    assert_int_equal(job_check_ranks(&o.request.job, RANKS + 2, &split), STATUS_OK);
+    assert_false(o.request.job.candidates[0].choice.algorithm->grouped);
     split_free(&split);
     take(&o, "allreduce --split 4 -a hier", NULL);
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
-    assert_int_equal(job_split(&o.job, RANKS + 2, other, &split), STATUS_OK);
-    assert_int_equal(job_check_ranks(&o.job, RANKS + 2, &split), STATUS_USAGE);
+    assert_int_equal(job_split(&o.request.job, RANKS + 2, other, &split), STATUS_OK);
+    assert_int_equal(job_check_ranks(&o.request.job, RANKS + 2, &split), STATUS_USAGE);
     log_attach(NULL);
     split_free(&split);
 }
@@ -186,14 +186,14 @@ static void groups_begin_with_other_inputs(void **state)
     struct split split;
     uint64_t first[64], second[64];
     take(&o, "allgather --split 2 -d uint64 -a ring", NULL);
-    assert_int_equal(job_split(&o.job, RANKS, nodes, &split), STATUS_OK);
+    assert_int_equal(job_split(&o.request.job, RANKS, nodes, &split), STATUS_OK);
     const struct rank_group groups[] = {split_group(&split, 0), split_group(&split, 2)};
     for (int r = 0; r < 2; r++)
         for (int s = 0; s < 2; s++) {
-            struct inputs inputs = job_inputs(&o.job, o.job.candidates, &groups[0], 3);
+            struct inputs inputs = job_inputs(&o.request.job, o.request.job.candidates, &groups[0], 3);
             assert_int_equal(inputs.ranks, 2);
             inputs_make(&inputs, r, 0, 64, first);
-            inputs = job_inputs(&o.job, o.job.candidates, &groups[1], 3);
+            inputs = job_inputs(&o.request.job, o.request.job.candidates, &groups[1], 3);
             inputs_make(&inputs, s, 0, 64, second);
             for (int i = 0; i < 64; i++)
                 assert_int_not_equal(first[i], second[i]);
@@ -213,9 +213,9 @@ static void peers_are_ranks_of_the_job(void **state)
         struct split split;
         struct sized_problem sized;
         spec_read(words[w], "0 3 4\n1 2 5", &o);
-        assert_int_equal(job_split(&o.job, RANKS, nodes, &split), STATUS_OK);
+        assert_int_equal(job_split(&o.request.job, RANKS, nodes, &split), STATUS_OK);
         const struct rank_group group = split_group(&split, 1);
-        assert_int_equal(job_problem(&o.job, o.job.candidates, 600, &group, &sized), STATUS_OK);
+        assert_int_equal(job_problem(&o.request.job, o.request.job.candidates, 600, &group, &sized), STATUS_OK);
         struct problem alone = sized.problem;
         alone.members = NULL;
         for (int r = 0; r < group.ranks; r++) {
@@ -223,10 +223,10 @@ static void peers_are_ranks_of_the_job(void **state)
             assert_int_equal(problem_rank(&sized.problem, group.members[r]), r);
             assert_int_equal(problem_member(&sized.problem, r), group.members[r]);
             assert_int_equal(
-                schedule_build(&o.job.candidates[0].choice, &sized.problem, r, 2, true, &schedule),
+                schedule_build(&o.request.job.candidates[0].choice, &sized.problem, r, 2, true, &schedule),
                 STATUS_OK);
             assert_int_equal(
-                schedule_build(&o.job.candidates[0].choice, &alone, r, 2, true, &inside),
+                schedule_build(&o.request.job.candidates[0].choice, &alone, r, 2, true, &inside),
                 STATUS_OK);
             assert_int_equal(schedule->count, inside->count);
             for (size_t i = 0; i < inside->count; i++) {

@@ -15,9 +15,9 @@ static void assert_crossed(const char *words, const char *expected)
     char lines[1024] = "", title[CANDIDATE_TITLE_MOST];
     struct text text = text_in(lines, sizeof lines);
     take(&o, words, NULL);
-    for (int i = 0; i < o.job.candidate_count; i++)
+    for (int i = 0; i < o.request.job.candidate_count; i++)
         text_add(&text, "%s%s", i ? ", " : "",
-                 candidate_title(&o.job, &o.job.candidates[i], title));
+                 candidate_title(&o.request.job, &o.request.job.candidates[i], title));
     assert_string_equal(lines, expected);
 }
 
@@ -51,17 +51,17 @@ static void all_is_every_pair_that_exists(void **state)
         for (int r = 0; reductions[r]; r++) {
             if (reduce_refusal(datatypes[d], reductions[r]))
                 continue;
-            assert_ptr_equal(o.job.candidates[at].datatype, datatypes[d]);
-            assert_ptr_equal(o.job.candidates[at++].reduction, reductions[r]);
+            assert_ptr_equal(o.request.job.candidates[at].datatype, datatypes[d]);
+            assert_ptr_equal(o.request.job.candidates[at++].reduction, reductions[r]);
             pairs++;
         }
     for (int d = 0; datatypes[d]; d++) {
-        assert_ptr_equal(o.job.candidates[at].datatype, datatypes[d]);
-        assert_null(o.job.candidates[at++].reduction);
+        assert_ptr_equal(o.request.job.candidates[at].datatype, datatypes[d]);
+        assert_null(o.request.job.candidates[at++].reduction);
     }
-    assert_int_equal(o.job.candidate_count, pairs + DATATYPES);
+    assert_int_equal(o.request.job.candidate_count, pairs + DATATYPES);
     take(&o, "all -a all -d all -o all", NULL); /* there is no limit */
-    assert_true(o.job.candidate_count > 5000);
+    assert_true(o.request.job.candidate_count > 5000);
 }
 
 static void what_all_does_not_name_must_suit_the_ranks(void **state)
@@ -71,10 +71,10 @@ static void what_all_does_not_name_must_suit_the_ranks(void **state)
     assert_int_equal(check_ranks(&o, "allreduce -a ring -d int8 -o avg", 200), STATUS_USAGE);
     assert_non_null(strstr(o.message, "--op avg of int8 over 200 ranks is always 0"));
     assert_int_equal(check_ranks(&o, "allreduce -a ring -d all -o avg", 200), STATUS_OK);
-    assert_true(o.job.candidate_count > 5);
-    for (int i = 0; i < o.job.candidate_count; i++)
+    assert_true(o.request.job.candidate_count > 5);
+    for (int i = 0; i < o.request.job.candidate_count; i++)
         assert_true(200 <=
-                    reduce_ranks_most(o.job.candidates[i].datatype, o.job.candidates[i].reduction));
+                    reduce_ranks_most(o.request.job.candidates[i].datatype, o.request.job.candidates[i].reduction));
     assert_int_equal(check_ranks(&o, "allgather,alltoall -a ring,pairwise-xor -d all", 6),
                      STATUS_USAGE);
     assert_non_null(strstr(o.message, "alltoall pairwise-xor float: "));
@@ -97,14 +97,14 @@ static void each_collective_and_type_is_fast_enough(void **state)
     };
     take(&o, "allreduce,barrier,allgather -a ring,mesh,dissemination -d float,int8 --min-busbw 5",
          NULL);
-    assert_string_equal(o.job.candidates[4].collective->name, "barrier");
-    assert_true(results_fast_enough(&o.job, results, 6, &slowest));
+    assert_string_equal(o.request.job.candidates[4].collective->name, "barrier");
+    assert_true(results_fast_enough(&o.request.job, results, 6, &slowest));
     assert_int_equal(slowest.choice, 5);
     results[2].timing.busbw = 4.5;
-    assert_false(results_fast_enough(&o.job, results, 6, &slowest));
+    assert_false(results_fast_enough(&o.request.job, results, 6, &slowest));
     assert_int_equal(slowest.choice, 2);
     results[0].timing.busbw = 4; /* smaller than the largest size, but not of its own type */
-    assert_false(results_fast_enough(&o.job, results, 6, &slowest));
+    assert_false(results_fast_enough(&o.request.job, results, 6, &slowest));
     assert_int_equal(slowest.choice, 0);
 }
 
