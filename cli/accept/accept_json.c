@@ -118,7 +118,7 @@ static json_t *counters_json(const struct acceptance *acceptance)
         json_array_append_new(all, json_pack("{s:s, s:i, s:i, s:s, s:o, s:o}", "stage",
                                              accept_stage_names[growth->stage], "rotation",
                                              growth->rotation, "host", growth->host, "name",
-                                             growth->device.name, "sick",
+                                             growth->device.name, "faults",
                                              counters_object(counters, COUNTER_SICK), "congested",
                                              counters_object(counters, COUNTER_CONGESTED)));
     }
@@ -137,7 +137,7 @@ static json_t *reason_json(const struct found *found)
         return json_null();
     return json_pack("{s:f, s:s, s:f, s:f, s:f, s:s}", "value", reason->value, "unit", found->unit,
                      "median", reason->median, "spread", reason->deviation, "threshold",
-                     reason->threshold, "held_against", yardsticks[reason->yardstick]);
+                     reason->threshold, "compared_with", yardsticks[reason->yardstick]);
 }
 
 static json_t *findings_json(const struct findings *findings)

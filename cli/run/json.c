@@ -122,7 +122,7 @@ static void json_begin(struct report *report, const struct job *job,
             member->host, "pid", (json_int_t)member->pid, "node", member->node, "local_rank",
             member->local_rank, "core", core < 0 ? json_null() : json_integer(core), "ring_place",
             ring ? json_integer(ring[i]) : json_null(), "device",
-            memory_device_json(participants->devices ? &participants->devices[i] : NULL), "gate");
+            memory_device_json(participants->devices ? &participants->devices[i] : NULL), "barrier_group");
         devices_begin_rank(rank);
         json_array_append_new(ranks, rank);
     }
@@ -149,13 +149,13 @@ static void json_connected(struct report *report, const struct job *job,
                 json_pack("{s:I, s:I, s:[i, i]}", "least", (json_int_t) class->least_ns, "most",
                           (json_int_t) class->most_ns, "slowest", class->from, class->to);
         json_array_append_new(links, json_pack("{s:s, s:s, s:i, s:o}", "transport",
-                                               class->transport, "treated", class->words, "count",
+                                               class->transport, "link_kind", class->words, "count",
                                                class->count, "one_way_ns", one_way));
     }
     json_object_set_new(json->document, "links", links);
     json_object_set_new(json->document, "fallbacks", fallbacks_json(connectivity));
     for (int r = 0; r < connectivity->ranks; r++)
-        json_object_set_new(json_array_get(ranks, (size_t)r), "gate",
+        json_object_set_new(json_array_get(ranks, (size_t)r), "barrier_group",
                             json_integer(connectivity->node_barrier_of[r]));
     devices_put(json->document, connectivity);
     json_object_set_new(json->document, "start_note",
@@ -339,7 +339,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_decref(rest);
     json_object_set_new(line, "channels",
                         result->channels ? json_integer(result->channels) : json_null());
-    json_object_set_new(line, "way", json_string(result->way));
+    json_object_set_new(line, "engine", json_string(result->way));
     json_object_set_new(line, "why_host",
                         result->why_host[0] ? json_string(result->why_host) : json_null());
     result_traffic(line, result);
@@ -359,7 +359,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     bool late = result->late_rank >= 0;
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
-    json_object_set_new(line, "culprit", result_bottleneck(json, result));
+    json_object_set_new(line, "bottleneck", result_bottleneck(json, result));
     json_object_set_new(line, "samples", result_samples(job, result));
     if (result->load)
         json_object_set_new(line, "load", load_json(result->load));
@@ -381,7 +381,7 @@ static void json_end(struct report *report, const struct job *job, const struct 
 {
     struct json_report *json = json_report_of(report);
     (void)job;
-    json_object_set_new(json->document, "strangers", end->rejected < 0 ? json_null() : json_integer(end->rejected));
+    json_object_set_new(json->document, "rejected_connections", end->rejected < 0 ? json_null() : json_integer(end->rejected));
     devices_end(json->document, end);
     for (int i = 0; i < end->error_count; i++)
         error_add(json, &end->errors[i]);
@@ -483,7 +483,7 @@ struct report *json_open(const char *path, const struct request *request, struct
     json_object_set_new(document, "fallbacks", json_array());
     devices_begin(document);
     json_object_set_new(document, "start_note", json_null());
-    json_object_set_new(document, "strangers", json_null());
+    json_object_set_new(document, "rejected_connections", json_null());
     json_object_set_new(document, "results", json_array());
     json_object_set_new(document, "errors", json_array());
     return &json->report;

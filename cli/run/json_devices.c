@@ -11,8 +11,8 @@ static const struct family {
     const char *list; /* of the document, of its ranks and of its lines */
     const char *differences, *sick, *unfinished;
 } families[] = {
-    {"port", "nics", "nic_differences", "nics_sick", "nics_unfinished"},
-    {"GPU", "gpus", "gpu_differences", "gpus_sick", "gpus_unfinished"},
+    {"port", "nics", "nic_differences", "nic_faults", "nics_unfinished"},
+    {"GPU", "gpus", "gpu_differences", "gpu_faults", "gpus_unfinished"},
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -92,7 +92,7 @@ static json_t *reading_object(const struct device_reading *reading)
     const struct counter_list *counters = &reading->counters;
     json_t *object =
         json_pack("{s:s, s:s, s:o, s:o, s:o}", "host", reading->host, "name", reading->device->name,
-                  "sick", counters_object(counters, COUNTER_SICK), "congested",
+                  "faults", counters_object(counters, COUNTER_SICK), "congested",
                   counters_object(counters, COUNTER_CONGESTED), "other",
                   counters_object(counters, COUNTER_OTHER));
     if (counters_of_class(counters, COUNTER_GAUGE) > 0)

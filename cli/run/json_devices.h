@@ -24,7 +24,7 @@ void readings_put(json_t *line, const struct device_readings *readings);
 /* The counters of a class: {"local_ack_timeout_err": 3}. */
 json_t *counters_object(const struct counter_list *list, enum counter_class class);
 
-/* Adds "nics_sick" and "gpus_sick", what devices have counted in the job and healthy ones do not,
+/* Adds "nic_faults" and "gpu_faults", what devices have counted in the job and healthy ones do not,
  * and "nics_unfinished" and "gpus_unfinished". */
 void devices_end(json_t *document, const struct job_end *end);
 

@@ -113,7 +113,7 @@ ended 0 130
 machine_on 2 tc qdisc add dev eth1 root netem loss 1%
 meet "1 2" allreduce -a ring -x verbs:nic=rxe1 -b 256K -e 256K -n 20 -w 2 -c 2
 check_says '^# port rxe1:1 of host h[12] counted .*[a-z_]+ [0-9]+' "$scratch/0.out"
-check_json "$hosts_json" 'd["nics_sick"]' '{n["name"] for n in d["nics_sick"]} == {"rxe1:1"}'
+check_json "$hosts_json" 'd["nic_faults"]' '{n["name"] for n in d["nic_faults"]} == {"rxe1:1"}'
 machine_on 2 tc qdisc del dev eth1 root
 
 machines_down

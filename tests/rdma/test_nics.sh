@@ -66,7 +66,7 @@ machine_run 1 sh -c "modprobe -d '$repository/build/rdma' sch_netem && tc qdisc 
 check_status 0
 job -b 64K -n 200
 check_says '^# port rxe0:1 of host h[12] counted .*(retry|duplicate|out_of_seq|seq_err)' "$table"
-check_json "$hosts_json" 'len(d["nics_sick"]) >= 1' 'd["nics_sick"][0]["name"] == "rxe0:1"'
+check_json "$hosts_json" 'len(d["nic_faults"]) >= 1' 'd["nic_faults"][0]["name"] == "rxe0:1"'
 machine_run 1 tc qdisc del dev eth0 root
 
 # A line that fails: the NIC of the rank that lives. Its counters are read within a moment, or not at all: one of some jobs

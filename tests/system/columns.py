@@ -162,9 +162,9 @@ def check_json(case, shown, line):
     compare(case, what + "sum of bytes sent", sent, received)
     if line.moved is not None:
         compare(case, what + "bytes received", received, line.moved)
-    if case.iterations and shown["culprit"]["kind"] == "rank":
-        compare(case, what + "culprit.rank", shown["culprit"]["rank"], line.late_rank)
-        compare(case, what + "culprit.late_us", shown["culprit"]["late_us"], line.late[line.late_rank or 0])
+    if case.iterations and shown["bottleneck"]["kind"] == "rank":
+        compare(case, what + "bottleneck.rank", shown["bottleneck"]["rank"], line.late_rank)
+        compare(case, what + "bottleneck.late_us", shown["bottleneck"]["late_us"], line.late[line.late_rank or 0])
 
 
 def check_csv(case, shown, line):

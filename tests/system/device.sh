@@ -18,7 +18,7 @@ over() {
 # device OPTION...: run by the device, and right
 device() {
     over "$settings" 0 "$@" -m cuda --executor device
-    check_json "$scratch/json" 'd["results"]' 'all(r["executor"] == "device" and r["way"] == "sm" and r["wrong"] == 0 and
+    check_json "$scratch/json" 'd["results"]' 'all(r["executor"] == "device" and r["engine"] == "sm" and r["wrong"] == 0 and
         r["why_host"] is None and r["device_time_us"]["max"] > 0 for r in d["results"] if r["iterations"])'
 }
 

@@ -207,7 +207,7 @@ PYTHON
 status=$?
 check_status 0 "JUnit XML: $(cat "$scratch/said")"
 check_json "$hosts_json" 'd["status"] == "slow"' \
-    '[(r["unit"], r["held_against"], r["value"] < r["threshold"] < r["median"]) for f in d["findings"] if (r := f["reason"])] == [("GB/s", "fleet", True)]' \
+    '[(r["unit"], r["compared_with"], r["value"] < r["threshold"] < r["median"]) for f in d["findings"] if (r := f["reason"])] == [("GB/s", "fleet", True)]' \
     '[h["name"] for h in d["hosts"] if h["health"] == "bad"] == ["h3"]'
 host_rate 3 400mbit
 

@@ -56,7 +56,7 @@ gpus=devices=0
 accept 0 "${self[@]}"
 kill $counts
 check_says '^  note +[^ ]+ counted in stage self: strict0: symbol_error [0-9]+$' "$out"
-check_json json '[(c["stage"], c["host"], c["name"], list(c["sick"])) for c in d["counters"] if c["sick"]][-1] == ("self", 0, "strict0", ["symbol_error"])' \
+check_json json '[(c["stage"], c["host"], c["name"], list(c["faults"])) for c in d["counters"] if c["faults"]][-1] == ("self", 0, "strict0", ["symbol_error"])' \
     'all(c["rotation"] == 0 for c in d["counters"])'
 rm -r /sys/class/infiniband/strict0/ports/1/counters
 

@@ -25,7 +25,7 @@ cases=("8 150 alltoall -a pairwise" "4 80 allreduce -a ring" "8 150 alltoall -a 
 named() {
     python3 - "$json" <<'PYTHON'
 import json, sys
-culprit = json.load(open(sys.argv[1]))["results"][0]["culprit"]
+culprit = json.load(open(sys.argv[1]))["results"][0]["bottleneck"]
 kind = culprit["kind"]
 if kind == "rank":
     print(kind, culprit["rank"], culprit["host"])

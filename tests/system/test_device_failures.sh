@@ -10,7 +10,7 @@
 # host SETTINGS REGEX OPTION...: run by the host, and the table says why
 host() {
     over "$1" 0 allreduce -a ring -m cuda "${short[@]}" "${@:3}"
-    check_json "$scratch/json" 'all(r["executor"] == "host" and r["way"] != "sm" and r["why_host"] and r["device_time_us"] is None
+    check_json "$scratch/json" 'all(r["executor"] == "host" and r["engine"] != "sm" and r["why_host"] and r["device_time_us"] is None
         for r in d["results"])'
     check_says "^# executor: host \(.*\); not the device: $2" "$out"
 }
@@ -80,7 +80,7 @@ refusals() {
     check_says 'not the device: ranks 0 and 1 do not map' "$out"
     over mode=sync 0 allreduce -m cuda --np 2 --executor host "${short[@]}"
     check_says '^# executor: host \(ce\)$' "$out"
-    check_json "$scratch/json" 'all(r["executor"] == "host" and r["way"] == "ce" and r["why_host"] is None for r in d["results"])'
+    check_json "$scratch/json" 'all(r["executor"] == "host" and r["engine"] == "ce" and r["why_host"] is None for r in d["results"])'
     over mode=async 0 allreduce -m cuda --np 2 --copy bcopy "${short[@]}"
     check_says '^# executor: device \(sm\)$' "$out"
     check_json "$scratch/json" 'all(r["executor"] == "device" and r["transport"] == "cuda" and r["bytes_by_path"]["bcopy"] > 0 for r in d["results"])'

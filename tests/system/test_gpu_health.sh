@@ -82,18 +82,18 @@ errors() {
         job grow=0:4:2+1:163:1,xid=1:79 0 --np 4 --ranks-as $as
         check_says '^# GPU 0000:1a:00\.0 of host .* \(index 0, serial 1650123000000\) counted ecc_uncorrected 4$' "$out"
         check_says '^# GPU 0000:22:00\.0 of host .* \(index 1, .*\) counted xid_79 1, nvlink0_crc_errors' "$out"
-        check_json "$json" 'd["gpus_sick"][0]["counters"] == {"ecc_uncorrected": 4}' 'len(d["gpus_sick"]) == 2' \
-            '[[g[key] for key in ("name", "index", "serial")] for g in d["gpus_sick"]] == [
+        check_json "$json" 'd["gpu_faults"][0]["counters"] == {"ecc_uncorrected": 4}' 'len(d["gpu_faults"]) == 2' \
+            '[[g[key] for key in ("name", "index", "serial")] for g in d["gpu_faults"]] == [
                 ["0000:1a:00.0", "0", "1650123000000"], ["0000:22:00.0", "1", "1650123000001"]]' \
-            '[g["sick"] for g in d["results"][0]["gpus"]][0] == {"ecc_uncorrected": 2}' \
-            'd["results"][0]["gpus"][1]["sick"]["xid_79"] == 1' '"xid_79" not in d["results"][1]["gpus"][1]["sick"]' \
+            '[g["faults"] for g in d["results"][0]["gpus"]][0] == {"ecc_uncorrected": 2}' \
+            'd["results"][0]["gpus"][1]["faults"]["xid_79"] == 1' '"xid_79" not in d["results"][1]["gpus"][1]["faults"]' \
             'd["results"][1]["gpus"][0]["gauges"] == {"sm_clock_MHz": 1755, "memory_clock_MHz": 2619, "temperature_C": 41}' \
             '[r["gpus"] for r in d["ranks"]] == [["0000:1a:00.0"], ["0000:22:00.0"]] * 2' \
-            'd["gpus_unfinished"] == [] and d["nics_sick"] == []'
+            'd["gpus_unfinished"] == [] and d["nic_faults"] == []'
     done
     job "" 0 --np 2
     check_silent 'counted|differ' "$out"
-    check_json "$json" 'd["gpus_sick"] == []' 'd["results"][0]["gpus"][0]["sick"] == {}' 'd["gpu_differences"] == []' \
+    check_json "$json" 'd["gpu_faults"] == []' 'd["results"][0]["gpus"][0]["faults"] == {}' 'd["gpu_differences"] == []' \
         'd["gpus"][1]["facts"]["serial"] == "1650123000001"'
     job grow=0:74:1000000 0 --np 2 -v
     check_says '^# +GPU 0000:1a:00\.0 of host .*: power_cap_ns 1000000$' "$out"
@@ -101,7 +101,7 @@ errors() {
     # A job that fails, and not the GPU that is lost in it.
     job grow=0:3:5 5 --np 2 -n 100000 --timeout 5 --inject kill:rank=1:iteration=20
     check_says '^# GPU 0000:1a:00\.0 of host .*counted ecc_corrected 5$' "$out"
-    check_json "$json" 'd["gpus_unfinished"][0]["sick"] == {"ecc_corrected": 5}'
+    check_json "$json" 'd["gpus_unfinished"][0]["faults"] == {"ecc_corrected": 5}'
     job lost=1:2 0 --np 2
     check_says '^# GPU 0000:22:00\.0 of host .*counted gpu_lost 1$' "$out"
 }
@@ -130,7 +130,7 @@ missing() {
         job library=$library 0 --np 2
         check_silent 'counted' "$out"
         check_json "$json" 'd["gpus"][0]["facts"]["NVML"] == "missing"' 'd["gpus"][0]["facts"]["memory"] == "0.2 GiB"' \
-            'd["gpus_sick"] == []' 'd["results"][0]["gpus"] == []'
+            'd["gpu_faults"] == []' 'd["results"][0]["gpus"] == []'
     done
     job without=nvmlEventSetCreate+nvmlDeviceGetFieldValues+nvmlDeviceGetTemperature 0 --np 2
     check_json "$json" 'd["results"][0]["gpus"][0]["gauges"] == {"sm_clock_MHz": 1755, "memory_clock_MHz": 2619}'

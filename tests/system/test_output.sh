@@ -387,10 +387,10 @@ check_says "^# links: 2 by shm, cores (taken as|shared)" "$out"
 check_says "^# start barrier: in shared memory$" "$out"
 check_json "$json" '[(l["transport"], l["count"]) for l in d["links"]] == [("shm", 2)]' 'd["start_note"] is None' 'd["fallbacks"] == []' \
     'all(l["one_way_ns"] is None or 0 < l["one_way_ns"]["least"] <= l["one_way_ns"]["most"] for l in d["links"])' \
-    '[r["gate"] for r in d["ranks"]] == [0, 0]' 'all(l["treated"].startswith("cores ") for l in d["links"])'
+    '[r["barrier_group"] for r in d["ranks"]] == [0, 0]' 'all(l["link_kind"].startswith("cores ") for l in d["links"])'
 cctest alltoall -a pairwise -b 1K -e 1K --np 17 -n 1 -w 0 -c 0 -x tcp -v --json "$json"
 check_says "^# links: 272 by tcp$" "$out"
-check_json "$json" 'd["links"] == [{"transport": "tcp", "treated": "", "count": 272, "one_way_ns": None}]'
+check_json "$json" 'd["links"] == [{"transport": "tcp", "link_kind": "", "count": 272, "one_way_ns": None}]'
 # With more than 64 ranks, each reports fewer peers.
 cctest alltoall -a pairwise -b 8 -e 8 --np 80 --ranks-as threads -n 1 -w 0 -c 0 -x shm -v --json "$json"
 check_json "$json" 'all(len(s["peers"]) == 51 for s in d["results"][0]["samples"])'

@@ -186,7 +186,7 @@ if [ -n "$private" ]; then
     check_says "^# links: 2 by shm, " "$scratch/0.out"
     check_says "^# links: 4 by tcp$" "$scratch/0.out"
     check_says "^# 2 pairs of ranks run over tcp, .*, because shm does not connect them: " "$scratch/0.out"
-    check_json "$scratch/0.json" '"rank 2" in d["start_note"]' '[r["gate"] for r in d["ranks"]] == [0, 0, 1]' \
+    check_json "$scratch/0.json" '"rank 2" in d["start_note"]' '[r["barrier_group"] for r in d["ranks"]] == [0, 0, 1]' \
         '[r["node"] for r in d["ranks"]] == [0, 0, 0]'
 else
     echo "not tested: a rank that shares no memory (no namespaces here)"
@@ -198,7 +198,7 @@ fi
 why() {
     check_json "$scratch/0.json" "d['status'] == '$1'" "d['errors'][0]['rank'] == $2" \
         "d['errors'][0]['host'] == '$3'" "d['errors'][0]['phase'] == 'join'" \
-        "__import__('re').search(r'''$4''', d['errors'][0]['message'])" 'd["strangers"] is not None' 'd["results"] == []'
+        "__import__('re').search(r'''$4''', d['errors'][0]['message'])" 'd["rejected_connections"] is not None' 'd["results"] == []'
     check "what JSON says is not said once, in the job's name" test 1 = "$(grep -Ec "^cctest: ($4)" "$scratch/0.err")"
     rm -f "$scratch/0.json"
 }
@@ -256,7 +256,7 @@ at 0 2 && start 0 "$CCTEST" "${small[@]}" "${where[@]}" --timeout 3 --json "$scr
 at 1 2 && start 1 env CCTEST_SECRET=guess "$CCTEST" "${small[@]}" "${where[@]}" --timeout 3
 ended 1 1 "[Ss]ecret"
 ended 0 5 "1 of 2 ranks did not join .*rank 1"
-check_json "$scratch/0.json" 'd["strangers"] > 0'
+check_json "$scratch/0.json" 'd["rejected_connections"] > 0'
 why timeout 1 "" "1 of 2 ranks did not join .*rank 1.* connections? w[a-z]+ dropped"
 
 # Rank 0 is stopped beyond the deadline of the others: when it continues, it reports its own silence.
@@ -459,7 +459,7 @@ if hosts_up 2; then
         check_json "$scratch/hosts.json" '[r["host"] for r in d["ranks"]] == ["h1"] * 2 + ["h2"] * 2' \
             '[r["local_rank"] for r in d["ranks"]] == [0, 1, 0, 1]' \
             'all(sum(d["results"][0]["traffic"][x]["received"].values()) > 0 for x in ("shm", "tcp"))' \
-            '[r["gate"] for r in d["ranks"]] == [0, 0, 1, 1]' 'd["start_note"] is None' \
+            '[r["barrier_group"] for r in d["ranks"]] == [0, 0, 1, 1]' 'd["start_note"] is None' \
             'd["results"][0]["wrong"] == 0'
         port=$((port + 1))
     done

@@ -32,7 +32,7 @@ cat >"$scratch/faults.py" <<'PYTHON'
 import json, jsonschema, pathlib, sys
 sys.path.insert(0, sys.argv[2])
 import schema
-FREE = {"facts", "algorithm_options", "sick", "congested", "other", "counters", "gauges", "traffic"} # of any names
+FREE = {"facts", "algorithm_options", "faults", "congested", "other", "counters", "gauges", "traffic"} # of any names
 FREE_TO_MISS = {"transports", "profile", "peers", "gauges"}
 CHECK = schema.validator()
 SCHEMA = json.loads(schema.SCHEMA.read_text())

@@ -76,7 +76,7 @@ small=(alltoall -b 64K -e 64K -n 3 -w 1 -c 2 -x tcp)
 for _ in 1 2 3 4 5; do
     for rank in 0 1 2; do rank $rank 3 $((1 + rank)) "${small[@]}" -vv; done
     for rank in 0 1 2; do ended $rank 0; done
-    check_json "$scratch/strangers.json" 'd["strangers"] == 0'
+    check_json "$scratch/strangers.json" 'd["rejected_connections"] == 0'
     for rank in 0 1 2; do check_silent dropped "$scratch/$rank.err"; done
 done
 
@@ -98,7 +98,7 @@ for address in 10.77.0.1 ${hosts_ipv6:+fd77::1}; do
     for rank in 2 1 0; do ended $rank 0; done
     check_says '^# status: ok' "$scratch/0.out"
     check_says 'rejected [0-9]+ connections that did not belong to this job' "$scratch/0.err"
-    check_json "$scratch/strangers.json" '100 <= d["strangers"] <= 520' 'd["status"] == "ok"'
+    check_json "$scratch/strangers.json" '100 <= d["rejected_connections"] <= 520' 'd["status"] == "ok"'
     kill $attacker
     wait $attacker 2>/dev/null
 done
@@ -121,7 +121,7 @@ for address in 10.77.0.2 10.78.0.2 ${hosts_ipv6:+fd77::2 fd78::2}; do
 done
 for rank in 2 1 0; do ended $rank 0; done
 check_says 'rejected [0-9]+ connections that did not belong to this job' "$scratch/0.err"
-check_json "$scratch/strangers.json" '100 <= d["strangers"] <= 520' 'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
+check_json "$scratch/strangers.json" '100 <= d["rejected_connections"] <= 520' 'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
 kill $attacker
 wait $attacker 2>/dev/null
 
@@ -145,7 +145,7 @@ check "the strangers are there" await 60 grep -qs there "$scratch/there"
 check "the job runs" kill -0 "${pids[0]}"
 for rank in 0 1 2; do ended $rank 0; done
 # The number of dropped connections at the end varies; a rank that was too slow in its handshake may count, too.
-check_json "$scratch/strangers.json" "20 <= d['strangers'] <= 10 + $(sed 's/there //' "$scratch/there")" \
+check_json "$scratch/strangers.json" "20 <= d['rejected_connections'] <= 10 + $(sed 's/there //' "$scratch/there")" \
     'd["status"] == "ok"' 'd["results"][0]["wrong"] == 0'
 kill $attacker
 wait $attacker 2>/dev/null

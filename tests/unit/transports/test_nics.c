@@ -170,13 +170,13 @@ static void test_json(void **state)
     assert_string_equal(rate, "400 Gb/s");
     for (size_t line = 0; line < 2; line++) {
         json_t *nic = nic_of_line(line, 0);
-        assert_int_equal(number(nic, "sick", "symbol_error"), 3);
-        assert_int_equal(number(nic, "sick", "link_downed"), -1);
+        assert_int_equal(number(nic, "faults", "symbol_error"), 3);
+        assert_int_equal(number(nic, "faults", "link_downed"), -1);
         assert_int_equal(number(nic, "congested", "np_cnp_sent"), 5);
         assert_int_equal(number(nic, "other", "vendor_magic"), 1);
         assert_non_null(nic_of_line(line, 1));
     }
-    json_t *sick = json_object_get(document, "nics_sick");
+    json_t *sick = json_object_get(document, "nic_faults");
     assert_int_equal(json_array_size(sick), 2);
     assert_int_equal(number(json_array_get(sick, 1), "counters", "symbol_error"), 6);
 }
@@ -207,7 +207,7 @@ static void test_failed(void **state)
     (void)state;
     json_t *unfinished = unfinished_nics("--np 4 --inject kill:rank=1:iteration=4 --timeout 5", 3);
     assert_int_equal(json_array_size(json_object_get(document, "results")), 0);
-    assert_int_equal(number(json_array_get(unfinished, 0), "sick", "symbol_error"), 3);
+    assert_int_equal(number(json_array_get(unfinished, 0), "faults", "symbol_error"), 3);
     assert_int_equal(number(json_array_get(unfinished, 1), "congested", "np_cnp_sent"), 5);
     assert_said("counted symbol_error 3\n", 2);
     unfinished_nics("--np 4 --inject kill:rank=2:iteration=4 --timeout 5", 2); /* nic1's reader */
