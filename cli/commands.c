@@ -69,7 +69,7 @@ const struct command commands[] = {
      .bit = FOR_HELP,
      .run = help_command,
      .words_most = 2,
-     .synopsis = "help [COMMAND|COLLECTIVE|ALGORITHM]",
+     .synopsis = "help [COMMAND|COLLECTIVE|ALGORITHM|topology]",
      .summary = "explain a command, a collective or an algorithm"},
     {.name = NULL},
 };

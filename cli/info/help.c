@@ -14,6 +14,7 @@
 #include "cli/info/text.h"
 #include "cli/info/transports.h"
 #include "collective/formats/choice_text.h"
+#include "predict/topology/topology.h"
 
 #define HELP_COLUMN 30
 
@@ -136,6 +137,12 @@ static enum status print_several(const char *list)
     return status;
 }
 
+static void topology_line(void *argument, const char *text)
+{
+    (void)argument;
+    printf("  %s\n", text);
+}
+
 enum status help_command(const struct command_line *line, struct request *request)
 {
     (void)request;
@@ -157,7 +164,10 @@ enum status help_command(const struct command_line *line, struct request *reques
     const struct collective *collective = collective_find(word);
     if (strchr(word, ',') || strcmp(word, "all") == 0)
         return print_several(word);
-    if (option && option->kind == &kind_command) /* version */
+    if (strcmp(word, "topology") == 0) {
+        puts("Topologies of --topology, and their keys:");
+        topology_help(topology_line, NULL);
+    } else if (option && option->kind == &kind_command) /* version */
         printf("cctest %s\n  %s\n", word, option->help);
     else if (collective)
         print_collective(collective);

@@ -13,10 +13,6 @@ void differences_print(FILE *out, const struct connectivity *connectivity);
 
 /* With -v, in the head: the ranks that use each NIC. */
 void uses_print(FILE *out, const struct connectivity *connectivity);
-
-/* Below a line: the counters of a class, one device a line. Prints nothing where there are none. */
-void readings_print(FILE *out, const struct device_readings *readings, enum counter_class class);
-
 /* The same as a text, to be freed; NULL: it is empty, or memory ran out. */
 char *readings_text(const struct device_readings *readings, enum counter_class class);
 

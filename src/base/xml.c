@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/text_file.h"
 
 /* An element whose end tag has not come. */
 struct open_element {
@@ -161,16 +160,6 @@ enum status xml_parse(const char *path, const char *text, size_t size, struct ar
     reading_parse(&reading, text, size);
     XML_ParserFree(reading.parser);
     return reading.status;
-}
-
-enum status xml_read(const char *path, struct arena *arena, struct xml *xml)
-{
-    char *text;
-    enum status status = text_file_read(path, &text);
-    if (status == STATUS_OK)
-        status = xml_parse(path, text, strlen(text), arena, xml);
-    free(text);
-    return status;
 }
 
 const char *xml_attribute(const struct xml_element *element, const char *name)

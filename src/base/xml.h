@@ -32,11 +32,8 @@ struct xml {
     const struct xml_element *root;
 };
 
-/* Reads a file. `path` is not copied. STATUS_USAGE, with file and line, for one that is no XML, has
- * what stands above, or exceeds a limit; else as text_file_read(). */
-enum status xml_read(const char *path, struct arena *arena, struct xml *xml);
-
-/* The same of a text in memory, which `path` stands for in sentences. */
+/* Reads a text, which `path` stands for in sentences; it is not copied. STATUS_USAGE, with file and
+ * line, for one that is no XML, has what stands above, or exceeds a limit. */
 enum status xml_parse(const char *path, const char *text, size_t size, struct arena *arena,
                       struct xml *xml);
 

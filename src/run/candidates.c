@@ -17,7 +17,7 @@
 #include "collective/schedule/tuned.h"
 
 /* The list is full where its length is a power of two. */
-enum status job_add_candidate(struct job *job, const struct candidate *candidate)
+static enum status job_add_candidate(struct job *job, const struct candidate *candidate)
 {
     int count = job->candidate_count;
     if ((count & (count - 1)) == 0) {

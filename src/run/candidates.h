@@ -6,8 +6,6 @@
 
 #include "run/job.h"
 
-enum status job_add_candidate(struct job *job, const struct candidate *candidate);
-
 /* Gives each candidate, which has no datatype and no operator yet, those of the job: it becomes as
  * many as there are pairs. A barrier is a bor of bytes, whatever the others are. */
 enum status job_cross(struct job *job);

@@ -75,6 +75,20 @@ for folder in "$repository"/src/*/ "$repository"/{algorithms,transports,cli}/; d
     check "doc/design.md has no line for $name" grep -qE "^\| \`$name/\` \|" "$map"
 done
 
+# Each function and table of the product is used by another file of it or by a test.
+cd "$repository" || exit 1
+run "$repository/tests/unused" "$build"
+check_status 0
+check_says '^each of [0-9]{4} names is used' "$out"
+mkdir -p "$scratch/root/src" "$scratch/objects/src"
+printf 'int used(void);\nint unused(void);\nint used(void) { return 1; }\nint unused(void) { return used(); }\n' >"$scratch/root/src/a.c"
+printf 'int used(void);\nint main(void) { return used(); }\n' >"$scratch/root/src/b.c"
+for name in a b; do gcc -c -o "$scratch/objects/src/$name.o" "$scratch/root/src/$name.c"; done
+cd "$scratch/root" || exit 1
+run "$repository/tests/unused" "$scratch/objects"
+check_status 1 "a function that nobody uses"
+check "it alone is named" test "$(cat "$out")" = "src/a.o: unused"
+
 # The table of the night's tests that a changed file touches names tests and files that exist.
 run "$repository/tests/touched" --check
 check_status 0 "tests/touched.paths"

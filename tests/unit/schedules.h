@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "collective/prove/shake.h"
 #include "collective/prove/verify.h"
 #include "collective/schedule/algorithm.h"
+#include "shake.h"
 #include "problems.h"
 
 #include <setjmp.h>

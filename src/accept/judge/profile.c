@@ -114,11 +114,6 @@ enum status profile_number(const struct profile_line *line, enum value_unit unit
     return is_number ? STATUS_OK : unit_fail(line, unit);
 }
 
-bool profile_is_fact(const struct profile_line *line)
-{
-    return fact_rule_named(line->key) != NULL;
-}
-
 enum status expected_fact_read(const struct profile_line *line, struct expected_fact *expectation)
 {
     *expectation = (struct expected_fact){.line = *line, .rule = fact_rule_named(line->key)};

@@ -49,9 +49,6 @@ struct expected_fact {
     double number; /* unless the rule's unit is VALUE_TEXT */
 };
 
-/* Is this key one of an inventory? Else another reader may know it. */
-bool profile_is_fact(const struct profile_line *line);
-
 /* STATUS_USAGE, after fail(): unknown key, wrong unit, or an operator that texts do not have. */
 enum status expected_fact_read(const struct profile_line *line, struct expected_fact *expectation);
 

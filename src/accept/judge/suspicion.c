@@ -42,8 +42,9 @@ bool suspect_is_failing(const struct suspect *suspect)
     return suspect->outcome != READING_VALUE;
 }
 
-struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series,
-                               bool failing)
+/* The suspect by slowness, or by failures, NULL if there is none. A latency is in either order. */
+static struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer,
+                                      int series, bool failing)
 {
     bool either = peer >= 0 && fleet_series(suspicion->fleet, series)->metric == METRIC_LATENCY;
     for (int end = 0; end <= (int)either; end++) {

@@ -62,10 +62,6 @@ struct suspicion *suspicion_create(const struct fleet *fleet, const struct limit
                                    const struct reading *readings, size_t count);
 void suspicion_free(struct suspicion *suspicion); /* NULL is allowed */
 
-/* The suspect by slowness, or by failures, NULL if there is none. A latency is in either order. */
-struct suspect *suspicion_find(const struct suspicion *suspicion, int host, int peer, int series,
-                               bool failing);
-
 /* Is it one by failures? */
 bool suspect_is_failing(const struct suspect *suspect);
 

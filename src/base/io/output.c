@@ -37,7 +37,9 @@ static enum status write_failed(const char *path)
     return fail(STATUS_ERROR, "cannot write %s: %s; choose another file", name, strerror(errno));
 }
 
-FILE *output_open(const char *path, bool append)
+/* Opens `path`, and makes it if it is not there. A FIFO without a reader does not block: ENXIO,
+ * after a moment. NULL with errno. */
+static FILE *output_open(const char *path, bool append)
 {
     int how = append ? O_APPEND : O_TRUNC, fd;
     double until = clock_seconds() + READER_SECONDS;

@@ -21,10 +21,8 @@ enum status json_put(const json_t *document, const char *path, struct patience *
 /* A document as text, which the caller frees. NULL: out of memory. */
 char *json_text(const json_t *document, size_t *length);
 
-/* Opens `path`, and makes it if it is not there. A FIFO without a reader does not block: ENXIO,
- * after a moment. NULL with errno. */
-FILE *output_open(const char *path, bool append);
-/* The same before there are ranks, to append to it. On failure *file is NULL and the reason is
+/* Opens `path` before there are ranks, to append to it, and makes it if it is not there. A FIFO
+ * without a reader does not block. On failure *file is NULL and the reason is
  * recorded: STATUS_USAGE if another name is needed, STATUS_ERROR if the file can be made usable. */
 enum status output_try(const char *path, FILE **file);
 

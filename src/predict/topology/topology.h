@@ -14,7 +14,7 @@
  *     FILE                               Slurm's topology.conf; a node as hwloc or NCCL writes it
  *
  * Each takes `ranks=` (places on a host, 1), `rate=` (what a host's port carries) and `latency=`.
- * topology_help() writes the keys of each family.
+ * `cctest help topology` shows the keys of each family.
  *
  * An end is a place where a rank can sit. Ends are numbered host by host. Links have one direction
  * each. Rates are in multiples of what one end sends by itself: so a model of measured times scales

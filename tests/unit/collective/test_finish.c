@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "collective/prove/shake.h"
 #include "collective/prove/verify.h"
 #include "tests/unit/problems.h"
+#include "../shake.h"
 
 #define RANKS 7
 

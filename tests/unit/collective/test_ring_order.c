@@ -15,9 +15,9 @@
 
 #include "base/random.h"
 #include "tests/unit/problems.h"
-#include "collective/prove/shake.h"
 #include "collective/prove/verify.h"
 #include "collective/ring_order.h"
+#include "../shake.h"
 
 #define RANKS 13
 

@@ -1,5 +1,5 @@
 /*
- * shake.c - runs the schedules of all ranks byte by byte in random order, to find missing
+ * shake.h - runs the schedules of all ranks byte by byte in random order, to find missing
  * conflicts.
  *
  * The verifier runs whole operations; the shaker runs them as streaming does. First comes the
@@ -8,13 +8,27 @@
  * and how far, within operation_limit(), through slots of bounded size and number. If a wait is
  * missing, some order gives different bytes.
  */
-#include "collective/prove/shake.h"
+#ifndef CCTEST_TEST_SHAKE_H
+#define CCTEST_TEST_SHAKE_H
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "collective/prove/joint_schedule.h"
+#include "collective/schedule/schedule.h"
+
+/* What shake() draws from its seed, for a caller that needs one particular run. */
+struct shaking {
+    uint64_t seed;            /* of the inputs and of all random choices */
+    size_t slots, slot_bytes; /* of every lane from one rank to another; at least 1 */
+    size_t most;              /* bytes that one operation moves at a time; at least 1 */
+    /* Lazy operations are served only when no other can move, so that all others overtake them as
+     * far as the waits allow. Lazy are one operation in `lazy_share` (0: none), and operation
+     * `lazy_operation` of rank `lazy_rank` (-1: all of its operations; lazy_rank -1: none). */
+    unsigned lazy_share;
+    int lazy_rank, lazy_operation;
+};
 
 /* The bytes in flight from one rank to another on one lane: a ring of slots. One move of the sender
  * fills a slot; one or more moves of the receiver empty it. */
@@ -45,7 +59,7 @@ enum side { TO, FROM, WITH, SIDES };
 
 /* Preparation. */
 
-static void walks_start(struct shaker *s)
+static inline void walks_start(struct shaker *s)
 {
     struct joint_schedule *joint = s->joint;
 
@@ -59,7 +73,7 @@ static void walks_start(struct shaker *s)
     }
 }
 
-static bool prepare_channels(struct shaker *s)
+static inline bool prepare_channels(struct shaker *s)
 {
     struct joint_schedule *joint = s->joint;
     size_t slots = s->shaking->slots, bytes = s->shaking->slot_bytes;
@@ -83,7 +97,7 @@ static bool prepare_channels(struct shaker *s)
 
 /* Both runs begin with the same random bytes everywhere. So a byte that is not written differs from
  * the right one in 255 of 256 cases. */
-static bool prepare(struct shaker *s)
+static inline bool prepare(struct shaker *s)
 {
     struct joint_schedule *joint = s->joint;
     size_t count = joint->count + 1, sent = 0;
@@ -119,7 +133,7 @@ static bool prepare(struct shaker *s)
 /* Moves `length` bytes of an operation. A receive takes them from `incoming`, a send puts them into
  * `outgoing`. Combining is a + 3b, which does not commute: so two reductions in the wrong order
  * show, too, as they would in the last bits of a float. */
-static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size_t length,
+static inline void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size_t length,
                        const unsigned char *incoming, unsigned char *outgoing)
 {
     enum operation_kind kind = joint_operation(s->joint, g)->kind;
@@ -140,7 +154,7 @@ static void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size
 /* The reference. It does not read the waits; it compares memory. */
 
 /* Executes a whole operation; false: its message has not been sent yet. */
-static bool execute(struct shaker *s, uint32_t g)
+static inline bool execute(struct shaker *s, uint32_t g)
 {
     struct joint_schedule *joint = s->joint;
     const struct operation *operation = joint_operation(joint, g);
@@ -159,7 +173,7 @@ static bool execute(struct shaker *s, uint32_t g)
 enum { WILL_READ = 1, WILL_WRITE = 2 };
 
 /* Does a message touch an element that a skipped operation will touch in one of `ways`? */
-static bool conflicts(const struct shaker *s, uint32_t g, const struct message *message, int ways)
+static inline bool conflicts(const struct shaker *s, uint32_t g, const struct message *message, int ways)
 {
     struct walk walk = joint_walk(s->joint, s->joint->rank[g], message);
 
@@ -169,7 +183,7 @@ static bool conflicts(const struct shaker *s, uint32_t g, const struct message *
     return false;
 }
 
-static void pass_over(struct shaker *s, uint32_t g, const struct message *message, int way)
+static inline void pass_over(struct shaker *s, uint32_t g, const struct message *message, int way)
 {
     struct walk walk = joint_walk(s->joint, s->joint->rank[g], message);
 
@@ -180,7 +194,7 @@ static void pass_over(struct shaker *s, uint32_t g, const struct message *messag
 /* A program may list receives before the sends that its peer waits for. So a rank that is stuck in
  * a receive skips it, and executes later operations that touch no memory of the skipped ones. That
  * does not change the program's meaning. */
-static bool run_ahead(struct shaker *s, int rank)
+static inline bool run_ahead(struct shaker *s, int rank)
 {
     struct joint_schedule *joint = s->joint;
     bool moved = false;
@@ -204,7 +218,7 @@ static bool run_ahead(struct shaker *s, int rank)
     return moved;
 }
 
-static uint32_t held_back_in_order(void *context, uint32_t g)
+static inline uint32_t held_back_in_order(void *context, uint32_t g)
 {
     struct shaker *s = context;
     struct joint_schedule *joint = s->joint;
@@ -212,7 +226,7 @@ static uint32_t held_back_in_order(void *context, uint32_t g)
     return s->at[joint->rank[g]] == g ? joint->partner[g] : s->at[joint->rank[g]];
 }
 
-static bool run_in_order(struct shaker *s)
+static inline bool run_in_order(struct shaker *s)
 {
     struct joint_schedule *joint = s->joint;
     bool moved = true, complete = false;
@@ -240,7 +254,7 @@ static bool run_in_order(struct shaker *s)
 /* The shaken run. */
 
 /* The bytes that an operation may move now, by its waits and its lane. */
-static size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
+static inline size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
 {
     struct joint_schedule *joint = s->joint;
     const struct operation *operation = joint_operation(joint, g);
@@ -264,7 +278,7 @@ static size_t room_for(struct shaker *s, uint32_t g, uint32_t *waits_for)
     return room < most ? room : most;
 }
 
-static void move_on_channel(struct shaker *s, uint32_t g, size_t length)
+static inline void move_on_channel(struct shaker *s, uint32_t g, size_t length)
 {
     struct joint_schedule *joint = s->joint;
     struct lane_queue *queue = &s->queues[joint->channel[g]];
@@ -289,7 +303,7 @@ static void move_on_channel(struct shaker *s, uint32_t g, size_t length)
 }
 
 /* Moves an operation by a random number of bytes; puts it to sleep if it cannot move. */
-static void move(struct shaker *s, uint32_t g)
+static inline void move(struct shaker *s, uint32_t g)
 {
     struct joint_schedule *joint = s->joint;
     const struct operation *operation = joint_operation(joint, g);
@@ -314,7 +328,7 @@ static void move(struct shaker *s, uint32_t g)
     joint_advanced(joint, g);
 }
 
-static uint32_t held_back(void *context, uint32_t g)
+static inline uint32_t held_back(void *context, uint32_t g)
 {
     struct shaker *s = context;
     struct joint_schedule *joint = s->joint;
@@ -332,7 +346,7 @@ static uint32_t held_back(void *context, uint32_t g)
     return waits_for;
 }
 
-static void choose_lazy(struct shaker *s)
+static inline void choose_lazy(struct shaker *s)
 {
     const struct shaking *shaking = s->shaking;
     struct joint_schedule *joint = s->joint;
@@ -347,7 +361,7 @@ static void choose_lazy(struct shaker *s)
     }
 }
 
-static bool run_shaken(struct shaker *s)
+static inline bool run_shaken(struct shaker *s)
 {
     struct joint_schedule *joint = s->joint;
 
@@ -365,7 +379,7 @@ static bool run_shaken(struct shaker *s)
     return true;
 }
 
-static bool compare(struct shaker *s)
+static inline bool compare(struct shaker *s)
 {
     struct joint_schedule *joint = s->joint;
 
@@ -384,7 +398,7 @@ static bool compare(struct shaker *s)
     return true;
 }
 
-bool shake_as(const struct schedule *const *schedules, int ranks, const struct shaking *shaking,
+static inline bool shake_as(const struct schedule *const *schedules, int ranks, const struct shaking *shaking,
               char *error, size_t size)
 {
     struct shaker s = {.joint = joint_create(schedules, ranks, error, size),
@@ -401,7 +415,7 @@ bool shake_as(const struct schedule *const *schedules, int ranks, const struct s
 
 /* Bytes that pieces are multiples of, so that long messages take no more of them than short ones.
  */
-static size_t grain_of(const struct schedule *const *schedules, int ranks)
+static inline size_t grain_of(const struct schedule *const *schedules, int ranks)
 {
     size_t longest = 0;
 
@@ -412,7 +426,11 @@ static size_t grain_of(const struct schedule *const *schedules, int ranks)
     return 1 + longest / 32;
 }
 
-bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, char *error,
+/* Serves ready operations in random order and random pieces, through slots of random size and
+ * number, one byte an element, and compares every rank's destination with the result of program
+ * order. Combining does not commute here, so a wrong order of reductions shows, too. Returns false
+ * with the difference, or the deadlock, in `error`. */
+static inline bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, char *error,
            size_t size)
 {
     uint64_t random = ~seed;
@@ -444,3 +462,5 @@ bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, ch
     }
     return shake_as(schedules, ranks, &shaking, error, size);
 }
+
+#endif
