@@ -44,7 +44,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "algorithms/common/nodes.h"
+#include "algorithms/common/common.h"
 #include "base/numbers.h"
 
 #define UNITS_MOST 1000000000L

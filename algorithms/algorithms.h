@@ -8,7 +8,7 @@
 #ifndef CCTEST_ALGORITHMS_H
 #define CCTEST_ALGORITHMS_H
 
-#include "collective/schedule/algorithm.h"
+#include "collective/schedule/schedule.h"
 
 /* pairwise.c */
 extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor, alltoall_pairwise_factor,
@@ -100,7 +100,7 @@ extern const struct algorithm alltoall_staged, alltoall_hier_relay;
 
 /* Kernels that several families share. */
 
-/* ring.c: kernels as in compose.h, p-1 rounds. A partial result must not lie in memory that may
+/* ring.c: kernels as in algorithms/common/common.h, p-1 rounds. A partial result must not lie in memory that may
  * hold another unsent one. */
 void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial);

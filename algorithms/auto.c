@@ -11,7 +11,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "collective/shape.h"
+#include "collective/collective.h"
 
 enum wanted { ANYTHING, EVEN_NODES, UNEVEN_NODES, POWER_OF_TWO };
 

@@ -2,7 +2,7 @@
  * circulant.c - circulant graphs: every rank sends to the ranks p/2, p/4, p/8, ... ahead, rounded
  * up.
  *
- * A partial sum on its way home is at a distance from it, 1 to p-1. The first hop (hops.h) takes
+ * A partial sum on its way home is at a distance from it, 1 to p-1. The first hop (algorithms/common/common.h) takes
  * the farther half, ceil(p/2) .. p-1, nearer by ceil(p/2). The same problem then remains for
  * ceil(p/2) distances:
  *
@@ -27,7 +27,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/hops.h"
+#include "algorithms/common/common.h"
 
 static const struct route circulant = {.hops = circulant_hops, .direction = 1};
 

@@ -34,7 +34,7 @@
 
 #include <string.h>
 
-#include "algorithms/common/hops.h"
+#include "algorithms/common/common.h"
 
 struct pipeline {
     int ranks, segments, log; /* p, m, q */

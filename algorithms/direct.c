@@ -2,7 +2,7 @@
  * direct.c - each block goes straight to the rank that needs it: the meshes, and one-shot.
  *
  *        0 --- 1
- *        | \ / |      A mesh is one level of the recursive exchange (recursive.h) with radix p:
+ *        | \ / |      A mesh is one level of the recursive exchange (algorithms/common/common.h) with radix p:
  *        | / \ |      all ranks differ in the only digit. Fewest steps, and the most
  *        3 --- 2      messages at a time.
  *
@@ -32,8 +32,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/compose.h"
-#include "algorithms/common/recursive.h"
+#include "algorithms/common/common.h"
 
 static void mesh_reduce_scatter_on(struct builder *b, const struct group *g,
                                    const struct view *source, const struct view *partial)

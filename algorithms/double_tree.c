@@ -26,7 +26,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/shapes.h"
+#include "algorithms/common/common.h"
 
 /* The halves of the vector, each with its tree and its lane. */
 struct halves {

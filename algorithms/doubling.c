@@ -46,9 +46,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/compose.h"
-#include "algorithms/common/fold.h"
-#include "algorithms/common/recursive.h"
+#include "algorithms/common/common.h"
 
 static void recursive_doubling_allreduce(struct builder *b, const struct call *call)
 {

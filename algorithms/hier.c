@@ -46,7 +46,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/nodes.h"
+#include "algorithms/common/common.h"
 
 /* hier needs nodes of one size, and parts that serve them. */
 static const char *hier_refuses(const struct problem *problem, const struct choice *choice,

@@ -3,7 +3,7 @@
  * that differ in one digit. More messages at a time, fewer levels. Radix 2 is in doubling.c.
  *
  *   k = 3:   level 1               level 2            P ranks take part, the largest power of k.
- *            0-1-2  3-4-5  6-7-8   0-3-6 1-4-7 2-5-8   The others fold first (fold.h), one step,
+ *            0-1-2  3-4-5  6-7-8   0-3-6 1-4-7 2-5-8   The others fold first (algorithms/common/common.h), one step,
  *                                                     and get the result in one more.
  *
  *   collective      name         steps           sent by the busiest
@@ -29,7 +29,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/recursive.h"
+#include "algorithms/common/common.h"
 
 static int call_radix(const struct call *call)
 {

@@ -17,7 +17,7 @@
 #include "algorithms/algorithms.h"
 
 #include "base/numbers.h"
-#include "collective/shape.h"
+#include "collective/collective.h"
 
 #define GROUP_MOST 8 /* ranks, if there are several nodes */
 

@@ -20,7 +20,7 @@
 
 #include <stdio.h>
 
-#include "algorithms/common/compose.h"
+#include "algorithms/common/common.h"
 
 static void neighbor_allgather_on(struct builder *b, const struct group *g, const struct view *all)
 {

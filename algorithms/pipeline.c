@@ -26,8 +26,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/compose.h"
-#include "algorithms/common/nodes.h"
+#include "algorithms/common/common.h"
 
 static const char *pipeline_refuses(const struct problem *problem, const struct choice *choice,
                                     char *why, size_t size)

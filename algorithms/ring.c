@@ -29,7 +29,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/compose.h"
+#include "algorithms/common/common.h"
 
 void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial)

@@ -32,8 +32,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/compose.h"
-#include "algorithms/common/shapes.h"
+#include "algorithms/common/common.h"
 
 static void linear_scatter_on(struct builder *b, const struct group *g, int root,
                               const struct view *kept)

@@ -20,7 +20,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "collective/counts.h"
+#include "collective/collective.h"
 
 #include <stdio.h>
 

@@ -15,7 +15,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/shapes.h"
+#include "algorithms/common/common.h"
 
 /* The half that relative rank v > 0 gets from its parent, or, `other`, from its partner. */
 static struct message half_of(const struct view *halves, int v, bool other)

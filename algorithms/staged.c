@@ -24,7 +24,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/nodes.h"
+#include "algorithms/common/common.h"
 
 static const char *staged_refuses(const struct problem *problem, const struct choice *choice,
                                   char *why, size_t size)

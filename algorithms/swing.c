@@ -36,7 +36,7 @@
 
 #include <stdio.h>
 
-#include "algorithms/common/compose.h"
+#include "algorithms/common/common.h"
 #include "base/numbers.h"
 
 /* The partner of rank r in step s. p is even. */
@@ -140,7 +140,7 @@ static void direct_reduce(struct builder *b, const struct group *g, struct messa
     }
 }
 
-/* Like a kernel of compose.h, but the result of this rank's block goes to `own`. Only the last
+/* Like a kernel of algorithms/common/common.h, but the result of this rank's block goes to `own`. Only the last
  * message is combined there, since it has no other block. */
 static void swing_reduce_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial, struct message own)

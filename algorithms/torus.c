@@ -30,7 +30,7 @@
 
 #include <stdio.h>
 
-#include "algorithms/common/compose.h"
+#include "algorithms/common/common.h"
 
 /* Rows of `columns` ranks; the first `longer` rows have one more. `down` and `right`: the distance
  * from a rank to the one below it, and to its right; in longer rows it is one more down. */

@@ -38,7 +38,7 @@
  */
 #include "algorithms/algorithms.h"
 
-#include "algorithms/common/shapes.h"
+#include "algorithms/common/common.h"
 
 /* Broadcast. */
 

@@ -5,7 +5,7 @@
 #ifndef CCTEST_CLI_COMMANDS_H
 #define CCTEST_CLI_COMMANDS_H
 
-#include "cli/options/command_line.h"
+#include "cli/options/options.h"
 
 enum status run_command(const struct command_line *line, struct request *request);
 enum status list_command(const struct command_line *line, struct request *request);

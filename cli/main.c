@@ -15,11 +15,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/options/outputs.h"
-#include "cli/options/resolve.h"
-#include "cli/options/values.h"
-#include "cli/run/json.h"
-#include "base/io/stream.h"
+#include "cli/options/options.h"
+#include "cli/run/run.h"
+#include "base/io/io.h"
 
 /* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of them. */
 #define STACK_LEAST ((size_t)64 << 10)

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "accept/host_work.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "controlplane/bootstrap/local.h"
-#include "cli/options/resolve.h"
-#include "cli/run/printers.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "cli/options/options.h"
+#include "cli/run/run.h"
 #include "run/session/session.h"
 
 #define WORKER_WORDS_MOST 64

@@ -4,8 +4,8 @@
 #ifndef CCTEST_CLI_WORKER_H
 #define CCTEST_CLI_WORKER_H
 
-#include "controlplane/agents/worker.h"
-#include "run/job.h"
+#include "controlplane/agents/agents.h"
+#include "run/run.h"
 
 /* A worker_main whose argument is the agent's job: of that the worker takes what each rank may have
  * of its own. The command is a command line without the name of the program, with one blank between

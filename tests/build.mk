@@ -72,7 +72,7 @@ $(BUILD)/tests/cuda/device/%.o: src/%.c
 # An NCCL for tests (tests/cuda/nccl/standin.h), which the program loads. It calls the runtime in the program.
 nccl_standin := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/check_header.c,$(wildcard tests/cuda/nccl/*.c)))
 $(nccl_standin): flags += -fPIC
-$(BUILD)/tests/cuda/nccl/header.is: $(wildcard tests/cuda/nccl/*.[ch]) src/run/reference/nccl/api.h $(BUILD)/left_out.is
+$(BUILD)/tests/cuda/nccl/header.is: $(wildcard tests/cuda/nccl/*.[ch]) src/run/reference/nccl/internal.h $(BUILD)/left_out.is
 	$(Q)mkdir -p $(@D)
 	$(Q)$(if $(cuda_found),$(CC) $(filter-out -MMD -MP,$(flags)) $(filter-out -Itests/cuda/include,$(defines)) $(cuda_include) \
 	    -Itests/cuda/nccl $(CPPFLAGS) -fsyntax-only tests/cuda/nccl/check_header.c)
@@ -102,7 +102,7 @@ $(cuda_check): $(BUILD)/tests/cuda/check/%: $(BUILD)/tests/cuda/check/%.o $(libr
 cuda_headers := $(firstword $(filter-out -isystem,$(cuda_include)))
 nvml_header := $(if $(cuda_headers),$(shell grep -ls 'define NVML_API_VERSION *1[3-9]' $(cuda_headers)/nvml.h))
 # The runtime for tests defines what NVIDIA's header declares, and our nvml.h is a part of NVIDIA's, where these are.
-$(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runtime_api.h src/dataplane/memory/cuda/fabric_driver.h \
+$(BUILD)/tests/cuda/header.is: $(BUILD)/left_out.is tests/cuda/include/cuda_runtime_api.h src/dataplane/memory/cuda/internal.h \
     $(wildcard tests/cuda/*.[ch] src/host/nvml/nvml.[ch] $(cuda_headers)/cuda_runtime_api.h) $(nvml_header)
 	$(Q)mkdir -p $(@D)
 	$(Q)for api in tests/cuda/include $(cuda_headers); do \

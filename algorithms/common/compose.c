@@ -1,7 +1,7 @@
 /*
  * compose.c - collectives of one kernel, or of two.
  */
-#include "algorithms/common/compose.h"
+#include "algorithms/common/common.h"
 
 struct view view_apart(struct builder *b, const struct group *g, const struct view *like,
                        struct message own)

@@ -6,7 +6,7 @@
  *
  * Used by: MPICH and Open MPI (the odd rank of a pair is active), HCCL (the even one, or the root).
  */
-#include "algorithms/common/fold.h"
+#include "algorithms/common/common.h"
 
 int fold_first(const struct fold *fold, int v)
 {

@@ -1,11 +1,10 @@
 /*
  * hops.c - exchanges in a logarithmic number of steps for any number of ranks.
  */
-#include "algorithms/common/hops.h"
+#include "algorithms/common/common.h"
 
 #include <string.h>
 
-#include "algorithms/common/compose.h"
 
 int circulant_hops(int p, struct hop hops[HOPS_MOST])
 {

@@ -1,7 +1,7 @@
 /*
  * nodes.c - the groups of a hierarchical algorithm.
  */
-#include "algorithms/common/nodes.h"
+#include "algorithms/common/common.h"
 
 #include <stdio.h>
 

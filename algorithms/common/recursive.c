@@ -2,10 +2,8 @@
  * recursive.c - exchanges among k^e ranks, level by level: the kernels, and the collectives around
  * them for any number of ranks.
  */
-#include "algorithms/common/recursive.h"
+#include "algorithms/common/common.h"
 
-#include "algorithms/common/compose.h"
-#include "algorithms/common/fold.h"
 
 /* One level of a rank. */
 struct level {

@@ -17,7 +17,7 @@
  * Sanders, Speck, Traff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
  * Parallel Computing 35, 2009.
  */
-#include "algorithms/common/shapes.h"
+#include "algorithms/common/common.h"
 
 #include <stdlib.h>
 

@@ -10,22 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/stage.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "controlplane/bootstrap/local.h"
 #include "cli/commands.h"
-#include "cli/report/page.h"
-#include "cli/options/passed.h"
-#include "cli/options/transports.h"
-#include "cli/accept/accept_files.h"
-#include "cli/accept/accept_json.h"
-#include "cli/accept/accept_table.h"
-#include "cli/run/json.h"
-#include "base/io/output.h"
-#include "cli/run/terminal_line.h"
+#include "cli/report/report.h"
+#include "cli/options/options.h"
+#include "cli/accept/internal.h"
+#include "cli/run/run.h"
+#include "base/io/io.h"
 #include "cli/worker.h"
 
 /* Rank 0's results: the table on standard output, JSON in a file that is replaced after each stage.
@@ -44,7 +38,7 @@ static struct accept_printer *printer_of(struct accept_report *report)
     return (struct accept_printer *)report;
 }
 
-static void running_hide(struct accept_printer *printer)
+static void terminal_hide(struct accept_printer *printer)
 {
     if (printer->running_shown && terminal_line_hide())
         printer->running_shown = false;
@@ -133,7 +127,7 @@ static void printer_running(struct accept_report *report, const struct acceptanc
 static void printer_stage(struct accept_report *report, const struct acceptance *acceptance)
 {
     struct accept_printer *printer = printer_of(report);
-    running_hide(printer);
+    terminal_hide(printer);
     accept_table_stage(printer->table, acceptance);
     table_check(printer);
     json_keep(printer, acceptance, NULL);
@@ -143,7 +137,7 @@ static void printer_rotation(struct accept_report *report, const struct acceptan
                              int number, double seconds)
 {
     struct accept_printer *printer = printer_of(report);
-    running_hide(printer);
+    terminal_hide(printer);
     if (printer->request->job.bootstrap.verbosity > 0)
         accept_table_rotation(printer->table, acceptance, number, seconds);
     json_keep(printer, acceptance, NULL);
@@ -155,7 +149,7 @@ static enum status printer_end(struct accept_report *report, const struct accept
 {
     struct accept_printer *printer = printer_of(report);
     bool any = acceptance->stage_count > 0;
-    running_hide(printer);
+    terminal_hide(printer);
     enum status files = any ? accept_files_write(acceptance) : STATUS_OK;
     enum status page = any ? html_write(printer, acceptance, status) : STATUS_OK;
     if (files != STATUS_OK || page != STATUS_OK || printer->failed != STATUS_OK)

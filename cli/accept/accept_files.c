@@ -1,17 +1,15 @@
 /*
  * accept_files.c - what others read of an acceptance run: lists of hosts for Slurm, and JUnit XML.
  */
-#include "cli/accept/accept_files.h"
+#include "cli/accept/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/stage.h"
-#include "accept/written_profile.h"
+#include "accept/accept.h"
 #include "base/host_list.h"
 #include "base/log.h"
-#include "base/io/markup.h"
-#include "base/io/output.h"
+#include "base/io/io.h"
 
 #define REASON_MOST 160 /* bytes of a reason: Slurm shows one line of it */
 

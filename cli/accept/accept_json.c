@@ -1,16 +1,14 @@
 /*
  * accept_json.c - an acceptance run as a JSON document.
  */
-#include "cli/accept/accept_json.h"
+#include "cli/accept/internal.h"
 
-#include "accept/stage.h"
-#include "accept/trials.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "cli/options/option.h"
-#include "cli/run/json_devices.h"
-#include "base/io/output.h"
-#include "accept/judge/sickness_text.h"
 #include "cli/options/options.h"
+#include "cli/run/run.h"
+#include "base/io/io.h"
+#include "accept/judge/judge.h"
 
 /* What a host has; null: that is not known. */
 static json_t *inventory_json(const struct acceptance *acceptance, int host)

@@ -1,14 +1,12 @@
 /*
  * accept_table.c - prints an acceptance run for people.
  */
-#include "cli/accept/accept_table.h"
+#include "cli/accept/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/stage.h"
-#include "accept/trials.h"
-#include "cli/accept/accept_files.h"
+#include "accept/accept.h"
 
 #define FINDINGS_MOST  200 /* printed; JSON has all */
 #define JOB_HOSTS_MOST 4   /* named of a job */

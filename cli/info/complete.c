@@ -10,16 +10,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/options/choices.h"
-#include "cli/options/inject.h"
-#include "cli/options/lists.h"
-#include "cli/options/names.h"
-#include "cli/options/schedule_files.h"
-#include "cli/options/transports.h"
-#include "cli/options/tuning.h"
-#include "cli/options/values.h"
-#include "collective/formats/choice_text.h"
-#include "host/sysfs.h"
+#include "cli/options/options.h"
+#include "collective/formats/formats.h"
+#include "host/host.h"
 
 #define FILES_TOO ":files"
 

@@ -8,12 +8,9 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/options/lists.h"
-#include "cli/options/names.h"
-#include "cli/options/values.h"
-#include "cli/info/text.h"
-#include "cli/info/transports.h"
-#include "collective/formats/choice_text.h"
+#include "cli/options/options.h"
+#include "cli/info/internal.h"
+#include "collective/formats/formats.h"
 #include "predict/topology/topology.h"
 
 #define HELP_COLUMN 30

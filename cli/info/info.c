@@ -15,14 +15,10 @@
 
 #include "base/log.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "controlplane/bootstrap/local.h"
-#include "controlplane/bootstrap/pmix.h"
 #include "cli/commands.h"
-#include "cli/info/info_devices.h"
-#include "cli/info/info_topology.h"
-#include "base/io/output.h"
-#include "host/sysfs.h"
-#include "host/memory_limits.h"
+#include "cli/info/internal.h"
+#include "base/io/io.h"
+#include "host/host.h"
 
 static json_t *host_facts(void)
 {

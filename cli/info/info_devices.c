@@ -1,7 +1,7 @@
 /*
  * info_devices.c - the NICs and GPUs of this machine, for `cctest info`.
  */
-#include "cli/info/info_devices.h"
+#include "cli/info/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/timed_call.h"
-#include "cli/info/text.h"
-#include "host/inquiry.h"
+#include "host/host.h"
 #include "host/nvml/nvml.h"
-#include "host/pci.h"
 
 #define COLUMN 13
 

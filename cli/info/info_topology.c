@@ -1,7 +1,7 @@
 /*
  * info_topology.c - the parts of this machine as a tree, and a table of distances.
  */
-#include "cli/info/info_topology.h"
+#include "cli/info/internal.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "host/host_map.h"
+#include "host/host.h"
 
 #define LABEL_MOST  32
 #define CELL_MOST   16

@@ -11,12 +11,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/options/names.h"
-#include "base/io/output.h"
-#include "cli/info/text.h"
-#include "cli/info/transports.h"
-#include "collective/formats/choice_text.h"
-#include "collective/shape.h"
+#include "cli/options/options.h"
+#include "base/io/io.h"
+#include "cli/info/internal.h"
+#include "collective/formats/formats.h"
+#include "collective/collective.h"
 
 #define PROBED_MOST 128
 #define NAMES_MOST  128

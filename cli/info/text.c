@@ -1,7 +1,7 @@
 /*
  * text.c - prose in columns, for `help` and `list`.
  */
-#include "cli/info/text.h"
+#include "cli/info/internal.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,12 +1,11 @@
 /*
  * transports.c - the transports and their options, for `list` and `help`.
  */
-#include "cli/info/transports.h"
+#include "cli/info/internal.h"
 
 #include <stdio.h>
 
-#include "base/io/output.h"
-#include "cli/info/text.h"
+#include "base/io/io.h"
 #include "dataplane/transport/transport.h"
 
 #define WORDS_MOST 64 /* of an option; more than any has */

@@ -3,7 +3,7 @@
  *
  * To add one: a row here, and its name in the manual page's section about them (a test compares).
  */
-#include "cli/options/aliases.h"
+#include "cli/options/internal.h"
 
 #include <stddef.h>
 #include <string.h>

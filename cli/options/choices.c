@@ -1,17 +1,14 @@
 /*
  * choices.c - option values that are algorithms with their own options, counts, or groups.
  */
-#include "cli/options/choices.h"
+#include "cli/options/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/formats/choice_text.h"
-#include "cli/options/names.h"
-#include "cli/options/schedule_files.h"
-#include "cli/options/values.h"
-#include "run/candidates.h"
+#include "collective/formats/formats.h"
+#include "run/run.h"
 
 /* Algorithms: name[:key=value]... */
 

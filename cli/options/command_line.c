@@ -2,7 +2,7 @@
  * command_line.c - finds the text of every option: flag (getopt_long, driven by the option table),
  * else environment, else default.
  */
-#include "cli/options/command_line.h"
+#include "cli/options/options.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -11,11 +11,8 @@
 
 #include "base/log.h"
 #include "base/parse.h"
-#include "cli/options/aliases.h"
-#include "cli/options/inject.h"
-#include "cli/options/names.h"
-#include "cli/options/values.h"
-#include "collective/formats/choice_text.h"
+#include "cli/options/internal.h"
+#include "collective/formats/formats.h"
 
 static int option_index(const struct option_row *option)
 {

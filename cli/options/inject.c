@@ -1,14 +1,12 @@
 /*
  * inject.c - the value of --inject: faults as kind:key=value:key=value.
  */
-#include "cli/options/inject.h"
+#include "cli/options/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/options/names.h"
-#include "cli/options/values.h"
 
 /* What --inject knows of a kind of fault. */
 struct fault_form {

@@ -1,15 +1,13 @@
 /*
  * lists.c - what a job goes through, as lists of names or 'all': collectives, datatypes, operators.
  */
-#include "cli/options/lists.h"
+#include "cli/options/options.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/options/names.h"
-#include "cli/options/values.h"
 
 /* A table of which a list names some entries. Entries of different tables have different types. */
 struct name_table {

@@ -1,7 +1,7 @@
 /*
  * names.c - refusals of unknown names: the valid names, and the nearest; and kinds of memory.
  */
-#include "cli/options/names.h"
+#include "cli/options/options.h"
 
 #include "base/log.h"
 #include "base/parse.h"

@@ -10,14 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/options/choices.h"
-#include "cli/options/inject.h"
-#include "cli/options/lists.h"
-#include "cli/options/names.h"
-#include "cli/options/stages.h"
-#include "cli/options/transports.h"
-#include "cli/options/tuning.h"
-#include "cli/options/values.h"
+#include "cli/options/internal.h"
 
 const char *const option_group_titles[GROUPS] = {
     [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
@@ -334,10 +327,10 @@ const struct option_row *option_find(const char *name)
     return NULL;
 }
 
-const struct option_row *option_of(const char *name, unsigned commands)
+const struct option_row *option_of(const char *name, unsigned takers)
 {
     for (const struct option_row *row = option_table; row->name; row++)
-        if ((row->commands & commands) && strcmp(row->name, name) == 0)
+        if ((row->commands & takers) && strcmp(row->name, name) == 0)
             return row;
     return option_find(name);
 }

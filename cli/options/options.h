@@ -4,7 +4,117 @@
 #ifndef CCTEST_CLI_OPTIONS_OPTIONS_H
 #define CCTEST_CLI_OPTIONS_OPTIONS_H
 
-#include "cli/options/option.h"
+#include <jansson.h>
+
+#include "accept/accept.h"
+#include "base/parse.h"
+#include "run/run.h"
+#include "tune/tune.h"
+
+/* ---- What a command line asks for: a job, and what each command has of its own. ---- */
+
+/* Where results go: a file, "-" for standard output, or NULL. */
+struct output_files {
+    const char *json, *csv, *samples, *svg, *html;
+    const char *output; /* fit: the model */
+};
+
+/* predict and info. */
+struct predict_options {
+    const char *topology, *place; /* NULL: not given */
+    bool shows_topology;          /* info --topology */
+};
+
+/* plan: schedules for other tools, as files like those of output_files. */
+struct plan_options {
+    const char *goal, *msccl;
+    double calc; /* nanoseconds a byte */
+};
+
+struct request {
+    struct job job; /* of a run; the other commands share a part of it */
+    struct output_files files;
+    struct predict_options predict;
+    struct plan_options plan;
+    struct accept_options accept;
+    struct tune_options tune;
+};
+
+/* ---- A row of the option table, and a value that the user gave.
+ *
+ * A row says everything about an option: how it is written, what it means, how its value is read,
+ * which field of struct job it sets, and whether all ranks must agree on it. The command line, the
+ * environment (CCTEST_<LONG_OPTION>), `--help`, the "options" of JSON, the comparison of ranks and
+ * the test of the manual all read these rows.
+ * ---- */
+
+enum option_group {
+    GROUP_WHAT,
+    GROUP_SWEEP,
+    GROUP_LINKS,
+    GROUP_RANKS,
+    GROUP_ACCEPT,
+    GROUP_MODEL,
+    GROUP_TUNE,
+    GROUP_RESULTS,
+    GROUP_FAULTS,
+    GROUPS
+};
+
+/* The commands that take an option. */
+enum {
+    FOR_RUN = 1 << 0,
+    FOR_PLAN = 1 << 1,
+    FOR_LIST = 1 << 2,
+    FOR_INFO = 1 << 3,
+    FOR_HELP = 1 << 4,
+    FOR_ACCEPT = 1 << 5,
+    FOR_REPORT = 1 << 6,
+    FOR_PREDICT = 1 << 7,
+    FOR_FIT = 1 << 8,
+    FOR_GUIDELINES = 1 << 9,
+    FOR_TUNE = 1 << 10,
+    FOR_ALL = FOR_RUN | FOR_PLAN | FOR_LIST | FOR_INFO | FOR_HELP | FOR_ACCEPT | FOR_REPORT |
+              FOR_PREDICT | FOR_FIT | FOR_GUIDELINES | FOR_TUNE
+};
+
+/* Where a value comes from; a greater source overrides a smaller one. */
+enum source { SOURCE_NONE, SOURCE_DEFAULT, SOURCE_ENVIRONMENT, SOURCE_FLAG };
+
+struct option_row;
+
+/* A value as the user gave it. */
+struct argument {
+    const struct option_row *option;
+    const char *text;
+    enum source source;
+};
+
+/* How the values of an option are read, and shown once they are resolved. */
+struct option_kind {
+    /* Stores the value in the job. STATUS_USAGE, with the reason, if it is invalid. */
+    enum status (*parse)(const struct argument *argument, struct request *request);
+    /* The resolved value, for JSON: a new reference. NULL: not an option of the job. */
+    json_t *(*show)(const struct option_row *option, const struct request *request);
+    /* The value that ranks compare, where it differs from `show`; NULL: it does not. */
+    json_t *(*compare)(const struct option_row *option, const struct request *request);
+};
+
+struct option_row {
+    const char *name;     /* "min-bytes" */
+    char letter;          /* 'b'; 0: none */
+    const char *argument; /* "SIZE"; NULL: a switch */
+    enum option_group group;
+    unsigned commands;
+    const char *help;
+    const char *standard;      /* the default, read like any value; NULL: none */
+    const char *standard_note; /* the default in words, where there is no such value */
+    const struct option_kind *kind;
+    size_t field, width;      /* of struct job: offset and bytes, for the kinds that need them */
+    long long least, most;    /* for numbers and sizes */
+    const char *const *words; /* for kind_words: the values 0, 1, ...; ended by NULL */
+    bool per_rank;            /* each rank may have a value of its own; else all must agree */
+};
 
 #define OPTIONS_MOST 96
 extern const struct option_row option_table[]; /* ended by a NULL name */
@@ -24,5 +134,169 @@ void options_compared(const struct request *request, unsigned command, char text
 
 /* The options of a command as resolved, by long name; a new reference. */
 json_t *json_options(const struct request *request, unsigned command);
+
+/* ---- Option values that are algorithms with their own options, counts, or groups. ---- */
+
+extern const struct option_kind kind_algorithm, kind_counts, kind_shape, kind_split;
+
+/* Adds "auto", which picks an algorithm for each size once the ranks are known. */
+enum status choices_default(struct request *request);
+
+/* ---- The command, and the text of every option.
+ *
+ * A job takes two stages, because the meaning of an option depends on others (an algorithm's name
+ * on the collective). This stage finds every option's text: flag, else environment, else default.
+ * options.h reads the texts.
+ * ---- */
+
+struct command_line;
+
+struct command {
+    const char *name; /* the first word; for FOR_RUN the name of a collective */
+    unsigned bit;     /* FOR_RUN ... */
+    enum status (*run)(const struct command_line *line, struct request *request);
+    int words_most;   /* with the name */
+    const char *synopsis;
+    const char *summary;
+};
+
+/* Ended by a NULL name; the first is FOR_RUN. Defined in cli/commands.c. */
+extern const struct command commands[];
+
+#define WORDS_MOST 17
+
+struct command_line {
+    const struct command *command; /* NULL: no word was given */
+    const char *words[WORDS_MOST];
+    int word_count;
+    bool is_named;                           /* the first word is the name of the program */
+    struct argument arguments[OPTIONS_MOST]; /* in the order of option_table */
+    bool help, version;
+    const char *stray; /* the first variable of the environment that looks like an option's and is
+                          none, with its value; NULL: all are known */
+    int strays;        /* how many there are */
+};
+
+/* Finds every option's text, also on a failure (the first is the one that is recorded).
+ * `environment` as in environ. The texts belong to argv and environment. */
+enum status command_line_read(int argc, char **argv, char **environment, struct command_line *line);
+
+/* Warns of the variables that are no options. */
+void command_line_warn(const struct command_line *line);
+
+/* Fails with "'alltaol' is not a collective or command: ...". */
+enum status unknown_command(const char *word);
+
+/* The argument of an option, by long name. */
+const struct argument *command_line_argument(const struct command_line *line, const char *name);
+
+/* ---- The value of --inject: faults that the tool inflicts on itself. ---- */
+
+extern const struct option_kind kind_inject;
+
+/* The index-th fault, and its key besides "rank" ("us"); NULL: there are no more. */
+const char *inject_fault(int index, const char **second);
+
+/* ---- Refusals of unknown names; and kinds of memory. ---- */
+
+extern const struct option_kind kind_memory;
+
+/* Fails with "<subject> is not a collective; valid are ...; did you mean ...?". */
+enum status unknown_collective(const char *subject);
+/* ... "a collective, nor an algorithm of one". */
+enum status unknown_listed(const char *subject);
+/* ... a datatype, an operation, a transport. */
+enum status unknown_datatype(const char *subject);
+enum status unknown_reduction(const char *subject);
+enum status unknown_transport(const char *subject);
+
+/* ---- What a job goes through, as lists of names or 'all': collectives, datatypes, operators. ---- */
+
+#define COLLECTIVES_TEXT_MOST (COLLECTIVES * 17) /* the names of all of them */
+
+extern const struct option_kind kind_datatype, kind_reduction;
+
+/* Reads "allreduce,allgather" or "all" into request->job.collectives. */
+enum status collectives_read(const char *text, struct request *request);
+
+/* "allreduce,allgather". Returns `text`. */
+const char *collectives_text(const struct request *request, char text[COLLECTIVES_TEXT_MOST]);
+
+/* ---- Files that are written and read: no two of them may be one. ---- */
+
+/* Do two paths lead to the same file? It need not be there; "-" is standard output. */
+bool outputs_are_one(const char *one, const char *other);
+
+/* Is this the place of a file that the command line says is to be read? */
+bool command_line_reads(const struct command_line *line, const char *path);
+
+/* Refuses two outputs to the same place, and one to that of an input. STATUS_USAGE. */
+enum status outputs_settle(const struct command_line *line, const struct request *request);
+
+/* ---- Options of a command that has small jobs run, which these jobs are given, too. ---- */
+
+#define PASSED_TEXT_MOST 2048 /* more than a --transport and a --memory are long */
+
+/* Writes the options that the user gave and that both the command and a run have, of these groups (bits
+ * of enum option_group) and without those that each rank has for itself, each behind a blank. `but`: one
+ * that is left out; NULL. */
+void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
+                  const struct option_kind *but, char text[PASSED_TEXT_MOST]);
+
+/* ---- From the texts of a command line to a job. ---- */
+
+/* Reads the texts in the order of the option table, checks them against each other and fills the
+ * job. STATUS_USAGE with the reason; STATUS_UNAVAILABLE for a transport that the host lacks. */
+enum status command_line_resolve(const struct command_line *line, struct request *request);
+
+/* ---- Items of --algorithm that are files with schedules: file:PATH. ---- */
+
+/* The path that an item names; NULL: it is no file. */
+const char *file_item_path(const char *item);
+
+/* Reads the file of an item into request->job.files, if it is not there yet, and makes *choice that of its
+ * plan for the collective; choice->algorithm is NULL if it has none. */
+enum status file_item_read(struct request *request, const struct collective *collective, const char *path,
+                           struct choice *choice);
+
+/* Proves all files of the job, whose options are all read. STATUS_USAGE, with the reason. */
+enum status files_settle(struct request *request);
+
+/* Is one of the files of a list of --algorithm the one at this path? */
+bool files_named(const char *list, const char *path,
+                 bool (*same)(const char *one, const char *other));
+
+/* ---- The value of --transport: a list of transports, each with its options. ---- */
+
+extern const struct option_kind kind_transport;
+
+/* The index of a transport's option by its name, of `length` bytes; -1: it has no such option. */
+int transport_option_index(const struct transport *transport, const char *name, size_t length);
+
+/* What a transport says of its settings together, and of this machine. STATUS_USAGE: no machine
+ * may run with them. STATUS_UNAVAILABLE: the settings hold, but this machine cannot use a
+ * transport that the user names. */
+enum status transports_settle(struct request *request);
+
+/* ---- Option values about tuning: what was measured before, and numbers of ranks. ---- */
+
+extern const struct option_kind kind_tuning, kind_rank_counts;
+
+/* Says how this job differs from what the measurements of --tuning hold for: another machine, memory,
+ * transports or type. The job goes on. */
+void tuning_warn(const struct request *request);
+
+/* ---- Option values that are numbers, sizes, words or files. ---- */
+
+extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_duration, kind_device,
+    kind_file, kind_words, kind_root, kind_chunk, kind_channels, kind_iterations, kind_check,
+    kind_address, kind_memory_devices, kind_command;
+
+/* "--np '0'" or "CCTEST_NP='0'", for sentences. Returns `text`. */
+#define LABEL_MOST 256
+const char *argument_label(const struct argument *argument, char text[LABEL_MOST]);
+
+/* Fails with "<label> <why>: <advice>". */
+enum status argument_refuse(const struct argument *argument, const char *why, const char *advice);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * outputs.c - files that are written and read: no two of them may be one.
  */
-#include "cli/options/outputs.h"
+#include "cli/options/options.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/options/schedule_files.h"
 #include "predict/topology/topology.h"
 
 #define LINKS_MOST 16 /* to follow, as names of links may lead in a circle */

@@ -1,7 +1,7 @@
 /*
  * passed.c - options of a command that has small jobs run, which these jobs are given, too.
  */
-#include "cli/options/passed.h"
+#include "cli/options/options.h"
 
 #include "base/text.h"
 

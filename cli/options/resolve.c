@@ -1,7 +1,7 @@
 /*
  * resolve.c - reads the texts of options into a job, and settles options that depend on others.
  */
-#include "cli/options/resolve.h"
+#include "cli/options/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +9,9 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "cli/options/choices.h"
-#include "cli/options/lists.h"
-#include "cli/options/names.h"
-#include "cli/options/outputs.h"
-#include "cli/options/schedule_files.h"
-#include "cli/options/transports.h"
-#include "collective/formats/choice_text.h"
-#include "dataplane/memory/reduce.h"
-#include "run/candidates.h"
+#include "collective/formats/formats.h"
+#include "dataplane/memory/memory.h"
+#include "run/run.h"
 
 #define TIMEOUT_LEAST 0.2 /* seconds */
 

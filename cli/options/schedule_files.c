@@ -2,15 +2,13 @@
  * schedule_files.c - items of --algorithm that are files with schedules: file:PATH. They are read with
  * the other options, and proven when all options are known, before any rank is started.
  */
-#include "cli/options/schedule_files.h"
+#include "cli/options/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/options/values.h"
-#include "collective/formats/file_algorithm.h"
-#include "collective/formats/prove_plan.h"
+#include "collective/formats/formats.h"
 
 const char *file_item_path(const char *item)
 {

@@ -1,7 +1,7 @@
 /*
  * stages.c - the value of --stages: a list of stages of `cctest accept`.
  */
-#include "cli/options/stages.h"
+#include "cli/options/internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 
 #define SECONDS_MOST 86400
 

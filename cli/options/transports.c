@@ -4,16 +4,14 @@
  * A value may contain a ':', as in nic=mlx5_0:1+mlx5_1:gid=3. So a part without a '=' continues the
  * text in front of it.
  */
-#include "cli/options/transports.h"
+#include "cli/options/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/options/names.h"
 #include "base/parse.h"
-#include "cli/options/values.h"
 
 /* The options of `transport`, ended by a NULL name. */
 static const struct transport_option *options_of(const struct transport *transport)

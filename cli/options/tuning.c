@@ -1,7 +1,7 @@
 /*
  * tuning.c - option values about tuning: what was measured before, and numbers of ranks.
  */
-#include "cli/options/tuning.h"
+#include "cli/options/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "tune/tuning_file.h"
-#include "cli/options/values.h"
-#include "host/facts/host_facts.h"
+#include "tune/tune.h"
+#include "host/facts/facts.h"
 
 /* A file of `cctest tune`. */
 

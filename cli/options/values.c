@@ -4,7 +4,7 @@
  * Reading is strict: no sign, space, fraction or trailing junk where none belongs. A refusal is one
  * sentence: the option, the value, the reason, and what is valid.
  */
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,6 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "cli/options/names.h"
 
 const char *argument_label(const struct argument *argument, char text[LABEL_MOST])
 {

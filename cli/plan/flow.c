@@ -2,7 +2,7 @@
  * flow.c - the contents of messages: runs all ranks' schedules once, with names for elements, so
  * that a picture can label a message with its blocks, wherever they are stored on their way.
  */
-#include "cli/plan/flow.h"
+#include "cli/plan/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

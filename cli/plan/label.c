@@ -1,7 +1,7 @@
 /*
  * label.c - the contents of a message, in a few characters.
  */
-#include "cli/plan/label.h"
+#include "cli/plan/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,14 +5,13 @@
  * under its label, and then up or down to its own height at the receiver. So labels overlap neither
  * each other nor arrows, for every algorithm.
  */
-#include "cli/plan/layout.h"
+#include "cli/plan/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/plan/label.h"
 
 #define LEFT           78.0
 #define TOP            104.0

@@ -2,10 +2,9 @@
  * legend.c - below a plan's picture: the meaning of the signs that occur, and the rounds without
  * labels.
  */
-#include "cli/plan/legend.h"
+#include "cli/plan/internal.h"
 
-#include "cli/plan/label.h"
-#include "cli/plan/svg_shapes.h"
+#include "cli/plan/plan.h"
 
 #define LEGEND_PITCH 20.0
 #define NOTE_PITCH   15.0

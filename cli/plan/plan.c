@@ -8,16 +8,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "collective/formats/goal.h"
-#include "collective/formats/msccl.h"
-#include "cli/plan/picture.h"
-#include "cli/plan/show.h"
-#include "cli/plan/svg.h"
-#include "base/io/output.h"
-#include "collective/formats/file_plan.h"
-#include "host/memory_limits.h"
-#include "run/candidates.h"
-#include "run/channel_count.h"
+#include "collective/formats/formats.h"
+#include "cli/plan/plan.h"
+#include "cli/plan/internal.h"
+#include "base/io/io.h"
+#include "host/host.h"
+#include "run/run.h"
 
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512

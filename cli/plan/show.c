@@ -1,13 +1,13 @@
 /*
  * show.c - one schedule as text that a student can follow, and as JSON.
  */
-#include "cli/plan/show.h"
+#include "cli/plan/internal.h"
 
 #include <inttypes.h>
 
-#include "base/io/output.h"
-#include "collective/counts.h"
-#include "collective/formats/choice_text.h"
+#include "base/io/io.h"
+#include "collective/collective.h"
+#include "collective/formats/formats.h"
 
 /* Text. */
 

@@ -2,7 +2,7 @@
  * svg.c - draws a plan: ranks are rows, rounds are columns, messages are arrows. One SVG file
  * that needs no other file; a browser shows details when the mouse is over a message.
  */
-#include "cli/plan/svg.h"
+#include "cli/plan/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,14 +10,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/plan/flow.h"
-#include "cli/plan/label.h"
-#include "cli/plan/layout.h"
-#include "cli/plan/legend.h"
-#include "cli/plan/picture.h"
-#include "cli/plan/show.h"
-#include "cli/plan/svg_shapes.h"
-#include "base/io/output.h"
+#include "cli/plan/plan.h"
+#include "base/io/io.h"
 
 #define MARGIN       124.0 /* right of the lifelines: the totals of each rank */
 #define WIDTH_LEAST  760.0

@@ -1,15 +1,14 @@
 /*
  * svg_shapes.c - text, arrow heads, dots, boxes and colours of pictures, and the file around one.
  */
-#include "cli/plan/svg_shapes.h"
+#include "cli/plan/plan.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/io/markup.h"
-#include "base/io/output.h"
+#include "base/io/io.h"
 
 #define LUMINANCE_MOST 105.0
 

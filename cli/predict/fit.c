@@ -10,14 +10,12 @@
 
 #include "base/log.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "controlplane/bootstrap/local.h"
 #include "cli/commands.h"
-#include "predict/model_file.h"
-#include "base/io/output.h"
-#include "cli/run/terminal_line.h"
+#include "predict/predict.h"
+#include "base/io/io.h"
+#include "cli/run/run.h"
 #include "cli/worker.h"
-#include "predict/fit/fitting.h"
-#include "base/stats/spread.h"
+#include "base/stats/stats.h"
 
 static void fit_running(void *argument, int index, int count)
 {

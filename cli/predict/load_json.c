@@ -1,7 +1,7 @@
 /*
  * load_json.c - the load of links in JSON.
  */
-#include "cli/predict/load_json.h"
+#include "cli/predict/predict.h"
 
 #include <stdlib.h>
 

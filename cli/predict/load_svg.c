@@ -1,16 +1,16 @@
 /*
  * load_svg.c - the load of links as a picture.
  */
-#include "cli/predict/load_svg.h"
+#include "cli/predict/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "cli/report/lines.h"
-#include "cli/plan/svg_shapes.h"
-#include "base/io/markup.h"
+#include "cli/report/report.h"
+#include "cli/plan/plan.h"
+#include "base/io/io.h"
 
 #define ROWS_MOST    48
 #define COLUMNS_MOST 128

@@ -1,11 +1,11 @@
 /*
  * load_text.c - the load of links as text.
  */
-#include "cli/predict/load_text.h"
+#include "cli/predict/predict.h"
 
 #include <stdlib.h>
 
-#include "cli/report/lines.h"
+#include "cli/report/report.h"
 
 #define LINKS_SHOWN 10
 #define RUNS_SHOWN  20

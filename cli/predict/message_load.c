@@ -1,7 +1,7 @@
 /*
  * message_load.c - the load of links that the messages of an algorithm make.
  */
-#include "cli/predict/message_load.h"
+#include "cli/predict/internal.h"
 
 static enum status schedule_load(const struct schedule *schedule, size_t element,
                                  struct link_load *load)

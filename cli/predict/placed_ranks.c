@@ -1,13 +1,13 @@
 /*
  * placed_ranks.c - ranks that sit on a topology.
  */
-#include "cli/predict/placed_ranks.h"
+#include "cli/predict/internal.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "predict/topology/placement.h"
-#include "collective/ring_order.h"
+#include "predict/topology/topology.h"
+#include "collective/collective.h"
 
 enum status placed_ranks_make(const char *spec, const char *place, int ranks,
                               struct placed_ranks *placed)

@@ -9,15 +9,12 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "predict/prediction.h"
-#include "cli/run/printers.h"
-#include "cli/predict/load_svg.h"
-#include "cli/predict/message_load.h"
-#include "cli/predict/placed_ranks.h"
-#include "run/results/group_results.h"
-#include "base/stats/statistics.h"
-#include "run/candidates.h"
-#include "run/channel_count.h"
+#include "predict/predict.h"
+#include "cli/run/run.h"
+#include "cli/predict/internal.h"
+#include "run/results/results.h"
+#include "base/stats/stats.h"
+#include "run/run.h"
 
 /* The ranks of a job that does not run. */
 struct absent_ranks {

@@ -12,7 +12,7 @@
  *                  ranks
  *          -           1
  */
-#include "cli/predict/table_prediction.h"
+#include "cli/predict/predict.h"
 
 #include <math.h>
 

@@ -1,17 +1,13 @@
 /*
  * acceptance_part.c - an acceptance run on a page.
  */
-#include "cli/report/acceptance_part.h"
+#include "cli/report/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/host_list.h"
-#include "base/io/document.h"
-#include "cli/report/distribution.h"
-#include "cli/report/evidence.h"
-#include "cli/report/heat_map.h"
-#include "cli/report/measured.h"
+#include "base/io/io.h"
 
 #define HOSTS_MOST 4096 /* rows of the table of hosts */
 

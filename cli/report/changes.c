@@ -1,16 +1,13 @@
 /*
  * changes.c - two runs side by side.
  */
-#include "cli/report/changes.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/chart.h"
-#include "cli/report/contest.h"
-#include "cli/report/lines.h"
-#include "cli/report/run_part.h"
+#include "cli/report/report.h"
 
 /* A line that both runs have. */
 struct change {

@@ -1,15 +1,13 @@
 /*
  * chart.c - curves over the size of messages.
  */
-#include "cli/report/chart.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/report/lines.h"
-#include "cli/report/parts.h"
-#include "cli/report/style.h"
-#include "base/io/markup.h"
+#include "cli/report/report.h"
+#include "base/io/io.h"
 
 #define WIDTH  400.0
 #define HEIGHT 270.0

@@ -1,14 +1,12 @@
 /*
  * contest.c - the algorithms of a run side by side.
  */
-#include "cli/report/contest.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/chart.h"
-#include "cli/report/style.h"
 
 /* An algorithm in a group. */
 struct contender {

@@ -1,14 +1,14 @@
 /*
  * distribution.c - the values of a metric as a histogram.
  */
-#include "cli/report/distribution.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io/markup.h"
-#include "base/stats/spread.h"
+#include "base/io/io.h"
+#include "base/stats/stats.h"
 
 #define BINS       40
 #define WIDTH      400.0

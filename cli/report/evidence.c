@@ -1,12 +1,12 @@
 /*
  * evidence.c - findings of an acceptance run, and the measurements of their hosts.
  */
-#include "cli/report/evidence.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/io/document.h"
+#include "base/io/io.h"
 
 #define ROWS_MOST 200 /* of the evidence of a finding */
 

@@ -1,15 +1,14 @@
 /*
  * heat_map.c - the pairs of hosts as a map.
  */
-#include "cli/report/heat_map.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/style.h"
-#include "base/io/markup.h"
-#include "base/stats/spread.h"
+#include "base/io/io.h"
+#include "base/stats/stats.h"
 
 #define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
 #define NUMBERS_MOST 12  /* in a row, for cells that show their numbers */

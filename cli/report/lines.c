@@ -1,17 +1,17 @@
 /*
  * lines.c - the lines of a run's JSON.
  */
-#include "cli/report/lines.h"
+#include "cli/report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io/document.h"
+#include "base/io/io.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "cli/report/parts.h"
-#include "tune/algorithm_text.h"
+#include "cli/report/internal.h"
+#include "tune/tune.h"
 
 _Static_assert(SERIES_TEXT_MOST >= ALGORITHM_TEXT_MOST, "the name of an algorithm fits");
 

@@ -1,16 +1,15 @@
 /*
  * measured.c - what the JSON of an acceptance run has.
  */
-#include "cli/report/measured.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/findings.h"
-#include "base/io/document.h"
-#include "cli/report/parts.h"
-#include "base/stats/spread.h"
+#include "accept/accept.h"
+#include "base/io/io.h"
+#include "base/stats/stats.h"
 
 int measured_host_of(const struct measured *measured, const json_t *object, const char *key)
 {

@@ -1,19 +1,14 @@
 /*
  * page.c - a page of HTML: its head, its links, and a part for each document.
  */
-#include "cli/report/page.h"
+#include "cli/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io/document.h"
+#include "base/io/io.h"
 #include "base/log.h"
-#include "cli/report/acceptance_part.h"
-#include "cli/report/changes.h"
-#include "cli/report/parts.h"
-#include "cli/report/run_part.h"
-#include "cli/report/style.h"
-#include "base/io/output.h"
+#include "cli/report/internal.h"
 
 static bool is_acceptance(const json_t *document)
 {

@@ -1,14 +1,14 @@
 /*
  * parts.c - pieces of an HTML page.
  */
-#include "cli/report/parts.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io/markup.h"
+#include "base/io/io.h"
 
 
 static void text_put_list(FILE *out, const char *format, va_list arguments)

@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/report/page.h"
-#include "base/io/document.h"
+#include "cli/report/report.h"
+#include "base/io/io.h"
 
 _Static_assert(WORDS_MOST - 1 <= PAGE_DOCUMENTS_MOST, "each file has a place");
 

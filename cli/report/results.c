@@ -4,20 +4,20 @@
  * What is not as this version writes it is left out: the document may be of a later version, or
  * edited by hand.
  */
-#include "cli/report/results.h"
+#include "cli/report/report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io/document.h"
+#include "base/io/io.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/report/parts.h"
+#include "cli/report/internal.h"
 #include "dataplane/memory/datatype.h"
-#include "run/job.h"
-#include "tune/algorithm_text.h"
+#include "run/run.h"
+#include "tune/tune.h"
 
 #define TIME_LEAST 1e-6 /* us, below any time: ratios stay finite */
 

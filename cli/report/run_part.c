@@ -1,15 +1,14 @@
 /*
  * run_part.c - a run of collectives on a page.
  */
-#include "cli/report/run_part.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io/document.h"
-#include "cli/report/contest.h"
-#include "cli/report/lines.h"
+#include "base/io/io.h"
+#include "cli/report/report.h"
 
 #define RANKS_MOST 4096 /* rows of the table of ranks */
 

@@ -5,7 +5,7 @@
  * people tell apart; on white they are darkened until lines have a contrast of 3 and more. A heat map has one hue, from faint
  * to strong. Text has a contrast of at least 4.5 (WCAG 2.1, 1.4.3): a test computes it.
  */
-#include "cli/report/style.h"
+#include "cli/report/internal.h"
 
 /* clang-format off */
 const char page_style[] =

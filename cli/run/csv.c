@@ -2,7 +2,7 @@
  * csv.c - prints a run as comma-separated values, one line a result or a sample, for spreadsheets
  * and plots.
  */
-#include "cli/run/csv.h"
+#include "cli/run/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

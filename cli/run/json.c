@@ -5,7 +5,7 @@
  * In between it is written after each line, or, when that takes long, after some.
  * Keys may be added, never renamed.
  */
-#include "cli/run/json.h"
+#include "cli/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +16,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/options/options.h"
-#include "cli/run/json_devices.h"
-#include "cli/run/json_fallbacks.h"
-#include "cli/run/json_groups.h"
-#include "cli/run/json_times.h"
-#include "cli/predict/load_json.h"
-#include "collective/formats/choice_text.h"
+#include "cli/run/internal.h"
+#include "cli/predict/predict.h"
+#include "collective/formats/formats.h"
 
 #define PEERS_MOST  4096 /* of all ranks, in one line */
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */

@@ -1,7 +1,7 @@
 /*
  * json_devices.c - the NICs and GPUs that the ranks use, in the JSON document of a run.
  */
-#include "cli/run/json_devices.h"
+#include "cli/run/run.h"
 
 #include <string.h>
 

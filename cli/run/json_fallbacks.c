@@ -1,7 +1,7 @@
 /*
  * json_fallbacks.c - in JSON, why pairs of ranks do not run over the transport that they prefer.
  */
-#include "cli/run/json_fallbacks.h"
+#include "cli/run/internal.h"
 
 static json_t *fallback_json(const struct fallback *fallback, const struct member *members)
 {

@@ -1,10 +1,9 @@
 /*
  * json_groups.c - the groups of a split job in JSON, and the times of each.
  */
-#include "cli/run/json_groups.h"
+#include "cli/run/internal.h"
 
-#include "cli/run/json_times.h"
-#include "run/split.h"
+#include "run/run.h"
 
 json_t *groups_json(const struct job *job, const struct participants *participants)
 {

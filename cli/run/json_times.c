@@ -1,7 +1,7 @@
 /*
  * json_times.c - the times of a line in JSON, and how sure they are.
  */
-#include "cli/run/json_times.h"
+#include "cli/run/internal.h"
 
 #include <math.h>
 

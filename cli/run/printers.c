@@ -1,7 +1,7 @@
 /*
  * printers.c - the table, CSV and JSON behind one report, and the status with which it ends.
  */
-#include "cli/run/printers.h"
+#include "cli/run/run.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -12,10 +12,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "cli/run/csv.h"
-#include "cli/run/json.h"
-#include "cli/run/table.h"
-#include "cli/run/watchdog.h"
+#include "cli/run/internal.h"
 
 #define FAILED_SECONDS 1.5 /* for a reader, after a job that failed */
 

@@ -8,12 +8,10 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "controlplane/bootstrap/local.h"
 #include "cli/commands.h"
-#include "cli/options/tuning.h"
-#include "cli/run/json.h"
-#include "cli/run/printers.h"
-#include "run/candidates.h"
+#include "cli/options/options.h"
+#include "cli/run/run.h"
+#include "run/run.h"
 #include "run/session/session.h"
 
 /* Threads share a process's context on a GPU; the kernels of processes take turns there. A killed

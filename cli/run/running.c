@@ -1,15 +1,14 @@
 /*
  * running.c - one line on a terminal that says what runs now, below the table.
  */
-#include "cli/run/running.h"
+#include "cli/run/run.h"
 
 #include <math.h>
 
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "cli/run/terminal_line.h"
-#include "run/candidates.h"
+#include "run/run.h"
 
 #define BRIEF_SECONDS 1.0  /* that need no such line */
 #define SHOW_SECONDS  0.25 /* between two */

@@ -5,7 +5,7 @@
  * the fastest can be marked; at the end they are ranked. Lines that are not results begin
  * with '#'.
  */
-#include "cli/run/table.h"
+#include "cli/run/internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,17 +15,11 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "controlplane/bootstrap/launcher.h"
-#include "cli/run/table_columns.h"
-#include "cli/run/table_devices.h"
-#include "cli/tune/table_guidelines.h"
-#include "cli/run/table_head.h"
-#include "cli/predict/table_prediction.h"
-#include "cli/run/table_profile.h"
-#include "cli/run/table_ranking.h"
-#include "cli/run/table_sampling.h"
-#include "cli/predict/load_text.h"
-#include "run/candidates.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "cli/tune/tune.h"
+#include "cli/predict/predict.h"
+#include "cli/run/run.h"
+#include "run/run.h"
 
 /* A line that waits for those that it is compared with. */
 struct held {

@@ -1,11 +1,11 @@
 /*
  * table_columns.c - the columns of the table that name what a line runs.
  */
-#include "cli/run/table_columns.h"
+#include "cli/run/internal.h"
 
 #include <string.h>
 
-#include "run/candidates.h"
+#include "run/run.h"
 
 const char *const column_titles[COLUMNS] = {"collective", "type", "op", "algorithm"};
 

@@ -1,7 +1,7 @@
 /*
  * table_devices.c - what the table says of the NICs and GPUs that the ranks use.
  */
-#include "cli/run/table_devices.h"
+#include "cli/run/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define SENTENCES_MOST 16 /* in the head; more are counted */
 #define SICK_MOST      32 /* devices in the footer; likewise */
 #define NICS_MOST      64 /* whose ranks are told */
-#define WORDS_MOST     1024
+#define LINE_MOST     1024
 
 void differences_print(FILE *out, const struct connectivity *connectivity)
 {
@@ -30,7 +30,7 @@ static bool use_print(FILE *out, const struct connectivity *connectivity, int ro
     const struct device_table *table = &connectivity->devices;
     const struct device_row *nic = &table->rows[row];
     bool *uses = calloc((size_t)connectivity->ranks, sizeof *uses);
-    char words[WORDS_MOST];
+    char words[LINE_MOST];
     for (int i = 0; uses && i < table->use_count; i++)
         if (table->uses[i].row == row)
             uses[table->uses[i].rank] = true;
@@ -56,7 +56,7 @@ void uses_print(FILE *out, const struct connectivity *connectivity)
 /* Below a line: the counters of a class, one device a line. Prints nothing where there are none. */
 static void readings_print(FILE *out, const struct device_readings *readings, enum counter_class class)
 {
-    char words[WORDS_MOST];
+    char words[LINE_MOST];
     for (int i = 0; i < readings->count; i++) {
         const struct device_reading *reading = &readings->of[i];
         if (counters_of_class(&reading->counters, class) > 0)
@@ -81,7 +81,7 @@ char *readings_text(const struct device_readings *readings, enum counter_class c
 
 void sick_print(FILE *out, const struct device_readings *sick)
 {
-    char words[WORDS_MOST], identity[WORDS_MOST];
+    char words[LINE_MOST], identity[LINE_MOST];
     if (sick->count > 0)
         fputs("#\n", out);
     for (int i = 0; i < sick->count && i < SICK_MOST; i++) {

@@ -3,7 +3,7 @@
  *
  * Ranks that share one are named: they also share its time.
  */
-#include "cli/run/table_gpus.h"
+#include "cli/run/internal.h"
 
 #include <stdlib.h>
 

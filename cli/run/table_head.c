@@ -1,18 +1,17 @@
 /*
  * table_head.c - the head of the table: what runs where, and all that is the same for every line.
  */
-#include "cli/run/table_head.h"
+#include "cli/run/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rank_list.h"
 #include "base/size.h"
-#include "cli/run/table_gpus.h"
-#include "collective/formats/file_plan.h"
-#include "predict/simulate/model.h"
+#include "collective/formats/formats.h"
+#include "predict/simulate/simulate.h"
 #include "predict/topology/topology.h"
-#include "run/candidates.h"
+#include "run/run.h"
 
 #define NAMES_SHOWN 8  /* collectives, or algorithms, in the first line; more are counted */
 #define RING_SHOWN  64 /* ranks */

@@ -6,14 +6,14 @@
  *
  * One row a rank. Of many ranks: the spread, and the ranks at its ends.
  */
-#include "cli/run/table_profile.h"
+#include "cli/run/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/size.h"
-#include "run/candidates.h"
+#include "run/run.h"
 
 #define RANKS_SHOWN 16 /* more than these are summed up */
 #define COLUMNS     (ACTIVITIES + 1)

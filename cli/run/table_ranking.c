@@ -9,13 +9,13 @@
  * The best in the mean of its places comes first. Many sizes stand in several blocks. Each
  * collective has a ranking of its own; datatypes and operators stand below the sizes.
  */
-#include "cli/run/table_ranking.h"
+#include "cli/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "run/candidates.h"
+#include "run/run.h"
 
 #define SIZES_IN_A_BLOCK 6
 

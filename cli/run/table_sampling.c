@@ -4,7 +4,7 @@
  *     #wrong     iters    +-%    ended
  *          0       192    1.8 interval
  */
-#include "cli/run/table_sampling.h"
+#include "cli/run/internal.h"
 
 void sampling_titles_print(FILE *out, const struct job *job, int row)
 {

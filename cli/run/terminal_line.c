@@ -1,7 +1,7 @@
 /*
  * terminal_line.c - one line on the terminal behind standard error, below the results.
  */
-#include "cli/run/terminal_line.h"
+#include "cli/run/run.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controlplane/bootstrap/launcher.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 #define ERASE "\r\033[K"
 
@@ -21,7 +21,7 @@ bool terminal_line_possible(void)
 }
 
 /* The text is no result, and no heartbeat of rank 0 leaves while a thread waits for the terminal. */
-static bool bytes_put(const char *bytes, size_t count)
+static bool terminal_put(const char *bytes, size_t count)
 {
     struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};
     return poll(&set, 1, 0) == 1 && (set.revents & POLLOUT) &&
@@ -33,10 +33,10 @@ bool terminal_line_show(const char *text)
 {
     char line[TERMINAL_LINE_MOST + sizeof ERASE + 1];
     snprintf(line, sizeof line, ERASE "%.*s\r", TERMINAL_LINE_MOST - 1, text);
-    return bytes_put(line, strlen(line));
+    return terminal_put(line, strlen(line));
 }
 
 bool terminal_line_hide(void)
 {
-    return bytes_put(ERASE, strlen(ERASE));
+    return terminal_put(ERASE, strlen(ERASE));
 }

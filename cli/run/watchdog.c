@@ -1,7 +1,7 @@
 /*
  * watchdog.c - ends the process where a file does not take its last write.
  */
-#include "cli/run/watchdog.h"
+#include "cli/run/internal.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/write_watch.h"
-#include "controlplane/control/membership.h"
+#include "controlplane/control/control.h"
 
 #define LOOK_SECONDS 0.1 /* between two looks */
 

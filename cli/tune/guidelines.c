@@ -8,10 +8,9 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "base/io/document.h"
-#include "cli/report/results.h"
-#include "cli/options/outputs.h"
-#include "base/io/output.h"
+#include "base/io/io.h"
+#include "cli/report/report.h"
+#include "cli/options/options.h"
 
 #define LINES_MOST 20000 /* each is compared with each */
 #define HOST_MOST  80

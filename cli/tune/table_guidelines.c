@@ -1,11 +1,11 @@
 /*
  * table_guidelines.c - the lines of a run that are slower than others of it that do their work.
  */
-#include "cli/tune/table_guidelines.h"
+#include "cli/tune/tune.h"
 
 #include <stdlib.h>
 
-#include "tune/guidelines.h"
+#include "tune/tune.h"
 
 #define CELLS_MOST 4000 /* each is compared with each */
 #define SHOWN_MOST 10   /* `cctest guidelines` shows all */

@@ -15,16 +15,12 @@
 #include "controlplane/bootstrap/bootstrap.h"
 #include "cli/commands.h"
 #include "cli/tune/export/export.h"
-#include "tune/tuning_file.h"
-#include "tune/forecast.h"
-#include "cli/options/passed.h"
-#include "cli/run/json.h"
-#include "base/io/output.h"
-#include "cli/run/terminal_line.h"
-#include "cli/tune/tune_json.h"
-#include "cli/tune/tune_table.h"
+#include "tune/tune.h"
+#include "cli/options/options.h"
+#include "cli/run/run.h"
+#include "base/io/io.h"
+#include "cli/tune/internal.h"
 #include "cli/worker.h"
-#include "tune/tuner.h"
 
 /* Rank 0's results: the table at the end, and JSON that is replaced after each round of all races. */
 struct tune_printer {
@@ -40,7 +36,7 @@ static struct tune_printer *printer_of(struct tune_report *report)
     return (struct tune_printer *)report;
 }
 
-static void running_hide(struct tune_printer *printer)
+static void terminal_hide(struct tune_printer *printer)
 {
     if (printer->running_shown && terminal_line_hide())
         printer->running_shown = false;
@@ -89,7 +85,7 @@ static void printer_running(struct tune_report *report, const struct tuner *tune
 /* A file that cannot be written now may be at the end, when it is an error. */
 static void printer_round(struct tune_report *report, const struct tuner *tuner)
 {
-    running_hide(printer_of(report));
+    terminal_hide(printer_of(report));
     json_keep(printer_of(report), tuner, NULL);
 }
 
@@ -119,7 +115,7 @@ static enum status printer_end(struct tune_report *report, const struct tuner *t
     bool measured = false;
     for (int i = 0; i < tuner->race_count; i++)
         measured |= tuner->races[i].bytes > 0;
-    running_hide(printer);
+    terminal_hide(printer);
     if (measured && status != STATUS_INTERRUPTED)
         written = exports_write(printer, tuner, status);
     status = written == STATUS_OK ? status : status_graver(status, STATUS_ERROR);

@@ -1,7 +1,7 @@
 /*
  * tune_json.c - the winners of `cctest tune` as a JSON document, which --tuning reads.
  */
-#include "cli/tune/tune_json.h"
+#include "cli/tune/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/options/option.h"
-#include "base/io/output.h"
 #include "cli/options/options.h"
-#include "host/facts/host_facts.h"
+#include "base/io/io.h"
+#include "host/facts/facts.h"
 
 /* What the measurements hold for. Other hosts are taken to have what rank 0's has. */
 static json_t *machine_json(const struct tuner *tuner)

@@ -1,7 +1,7 @@
 /*
  * tune_table.c - prints the winners of `cctest tune` for people.
  */
-#include "cli/tune/tune_table.h"
+#include "cli/tune/internal.h"
 
 #include "base/clock.h"
 #include "base/size.h"

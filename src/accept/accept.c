@@ -8,25 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/all_stage.h"
-#include "accept/trials.h"
-#include "accept/counting.h"
-#include "accept/halves_stage.h"
-#include "accept/host_work.h"
-#include "accept/inventory_stage.h"
-#include "accept/isolate_stage.h"
-#include "accept/losses.h"
-#include "accept/node_stage.h"
-#include "accept/pair_jobs.h"
-#include "accept/pairs_stage.h"
-#include "accept/self_stage.h"
-#include "accept/soak_stage.h"
-#include "accept/stage.h"
-#include "accept/switch_file.h"
+#include "accept/internal.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "controlplane/agents/follower.h"
+#include "controlplane/agents/agents.h"
 
 #define START_SECONDS 20.0
 #define QUICK_KEPT    0.25 /* of its time: so much of it a stage has, whatever those before it took */

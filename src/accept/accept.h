@@ -1,13 +1,320 @@
 /*
  * accept.h - which hosts, links, NICs and GPUs are sick: stages on a fleet that outlives them.
  *
- * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left (controlplane/agents/coordinator.h),
+ * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left (controlplane/agents/agents.h),
  * and adds what it finds. Results are handed out after each stage, so that they survive rank 0.
  */
 #ifndef CCTEST_ACCEPT_ACCEPT_H
 #define CCTEST_ACCEPT_ACCEPT_H
 
-#include "accept/acceptance.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "accept/judge/judge.h"
+#include "base/status.h"
+#include "controlplane/agents/agents.h"
+#include "host/host.h"
+#include "host/facts/facts.h"
+#include "run/run.h"
+
+/* ---- The options of `cctest accept`, and the names of its stages. ---- */
+
+/* In the order in which they run. */
+enum accept_stage {
+    STAGE_START, /* always: each agent starts a worker that does nothing */
+    STAGE_INVENTORY,
+    STAGE_SELF,
+    STAGE_NODE,
+    STAGE_PAIRS,
+    STAGE_ISOLATE,
+    STAGE_HALVES,
+    STAGE_ALL,
+    STAGE_SOAK, /* by --duration: the stages from self to all in rotation */
+    ACCEPT_STAGES
+};
+extern const char *const accept_stage_names[ACCEPT_STAGES + 1]; /* ended by NULL */
+
+/* Seconds that a stage may take. */
+struct stage_time {
+    double least;        /* that it needs to do anything */
+    double usual, quick; /* with --quick */
+};
+extern const struct stage_time stage_times[ACCEPT_STAGES];
+#define QUICK_SECONDS 120.0 /* of all stages together, with --quick */
+
+struct accept_options {
+    unsigned stages;                /* 1 << enum accept_stage, of those that run */
+    double seconds[ACCEPT_STAGES];  /* that each may take, by --stages; 0: stage_times */
+    bool quick;                     /* the whole in two minutes, launch apart */
+    double duration;                /* seconds of the whole run, if it is a soak; else 0 */
+    int all_pairs;                  /* each host meets each other */
+    const char *switches;           /* a file, or NULL */
+    const char *good, *bad, *junit; /* files, "-" for stdout, or NULL */
+    const char *write_profile;      /* likewise */
+    const char *profile, *baseline; /* files that hosts are held against, or NULL */
+};
+
+/* ---- A list of readings that grows. ---- */
+
+struct readings {
+    struct reading *of;
+    size_t count, room;
+};
+
+/* "latency", "alone", "both", in JSON; "pairs.latency" ... in a profile. */
+extern const char *const reading_metric_names[METRICS], *const reading_metric_keys[METRICS];
+
+/* Adds a copy. STATUS_ERROR: out of memory. */
+enum status readings_add(struct readings *readings, const struct reading *reading);
+void readings_free(struct readings *readings);
+
+/* ---- An earlier run of `cctest accept`, that hosts of today are held against: its JSON. ---- */
+
+struct baseline {
+    struct readings pairs; /* see baseline_pairs_take() */
+    json_t *measured;      /* its "pairs"; NULL: there is no earlier run */
+    json_t *numbers; /* of its hosts by themselves, as in its JSON; NULL: there is no earlier run */
+    int *host_of;    /* by its number of a host: today's; -1: it is not here */
+    int hosts;       /* in the earlier run, */
+    int common;      /* and of them here */
+};
+
+/* Reads the JSON of an earlier run, for baseline_free(). `labels`: the hosts of today. STATUS_USAGE,
+ * after fail(): it cannot be read, is no such JSON, or is of other hosts. */
+enum status baseline_read(const char *path, const char *const *labels, int hosts,
+                          struct baseline *baseline);
+
+/* Fills `pairs`: readings of its stage pairs between hosts that are here today, on rails that are here
+ * today, by today's numbers. `names` of the rails, NULL: of the only one, which has none. */
+enum status baseline_pairs_take(struct baseline *baseline, const char *const *names, int count);
+void baseline_free(struct baseline *baseline); /* all zero is allowed */
+
+/* What each host of today had in a metric of a stage; 0: nothing is known. False: nothing of any. */
+bool baseline_values(const struct baseline *baseline, const char *stage, const char *metric,
+                     double *values, int hosts);
+
+/* ---- What is wrong with which host, in words. ---- */
+
+#define FOUND_TEXT_MOST 480
+#define FOUND_WHAT_MOST 120
+
+struct found {
+    enum accept_stage stage;
+    enum health health;         /* that it makes of its hosts; HEALTH_GOOD: a note */
+    int host, peer;             /* -1: the fleet as a whole; peer -1: the host alone */
+    enum status status;         /* that it asks for: 1, 3, 4 or 5; STATUS_OK: a note */
+    char text[FOUND_TEXT_MOST]; /* one sentence */
+    const char *unit;           /* static, of the number that is the reason; NULL: it is none */
+    struct reason reason;
+    /* What is slow or fails, "latency, rail 2": the same in each rotation of a soak. */
+    char what[FOUND_WHAT_MOST];
+    bool loss; /* the host is lost */
+    /* One rotation alone found the host slow, which makes it a suspect: each has its false alarms. */
+    bool once;
+    int rotation;        /* of a soak in which it was found first; 0: before, or behind it */
+    int rotations, last; /* how many found it again, and the last of them */
+};
+
+/* In the order in which they were found. */
+struct findings {
+    struct found *of;
+    int count, room;
+    enum health *healths; /* the worst that was found of each host, */
+    int healths_room;     /* for so many; others are good */
+    int rotation;         /* that goes on; 0: none */
+};
+
+/* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link, in the
+ * same stage and as grave, is counted instead; a slow host is bad then, and a suspect before. */
+enum status findings_add(struct findings *findings, const struct found *found);
+void findings_free(struct findings *findings);
+
+/* Negative: `a` is graver, by what it makes of its hosts, then by its status: wrong data outranks
+ * slowness. 0: they are as grave. */
+int findings_compare(const struct found *a, const struct found *b);
+
+/* What a finding makes of its hosts is less grave than it looked. */
+void findings_soften(struct findings *findings, int index, enum health health);
+
+/* The worst that was found of a host. */
+enum health findings_health(const struct findings *findings, int host);
+
+/* The gravest status that any of them asks for. */
+enum status findings_status(const struct findings *findings);
+
+extern const char *const health_words[]; /* "good", "unknown", "suspect", "bad" */
+
+/* ---- A profile of hosts: what each is to have (accept/judge/judge.h), and what its
+ * measurements are to reach:
+ *
+ *     nic.count = 8
+ *     nic.rate >= 400 Gb/s
+ *     pairs.latency <= 3.5 us
+ *     pairs.bandwidth >= 45 GB/s
+ *
+ * Keys of facts are those of host/facts/facts.h; keys of measurements those of measured_numbers.
+ * ---- */
+
+/* A number that a stage measures of each host. */
+struct measured_number {
+    const char *key; /* "pairs.latency" */
+    enum value_unit unit;
+    bool less_is_better;
+};
+extern const struct measured_number measured_numbers[]; /* ended by a NULL key */
+#define MEASURED_MOST 32
+
+/* The index of a key; -1: no stage measures that. */
+int measured_find(const char *key);
+
+struct host_profile {
+    struct expected_fact *facts;
+    int fact_count;
+    double asked[MEASURED_MOST]; /* by measured_numbers, in their units; 0: nothing */
+};
+
+/* Reads a profile, for host_profile_free(). STATUS_USAGE, after fail() with file and line: a line, key,
+ * unit or operator is wrong, a key is there twice, or the file cannot be read. */
+enum status host_profile_read(const char *path, struct host_profile *profile);
+void host_profile_free(struct host_profile *profile); /* all zero is allowed */
+
+/* At least, or at most, what a profile asks of a number; 0: nothing. */
+double host_profile_asked(const struct host_profile *profile, const char *key);
+
+/* ---- The rails of a fleet: NIC ports by which its pairs are measured one after the other.
+ *
+ * There are rails where the fleet has two or more NIC ports that its jobs may use (controlplane/agents/agents.h). Else it
+ * has one rail without a name: the transports as they were given.
+ * ---- */
+
+struct rails {
+    int count;                     /* 0: not looked for yet */
+    int dropped;                   /* that could not be used */
+    const char *names[RAILS_MOST]; /* "mlx5_2", the inventories' own; the first NULL: no name */
+    double rates[RAILS_MOST];      /* GB/s of the rail's link in one direction; 0: not known */
+};
+
+/* From the inventories by host (NULL: not known), which must stay. Without NICs a rail's rate is that of
+ * the network interfaces that are up, if they agree. False: out of memory. */
+bool rails_find(const struct job *job, const struct inventory *inventories, int hosts,
+                struct rails *rails);
+
+/* Is a rail a NIC port, with a name? All are, or there is one that is none. */
+bool rails_have_names(const struct rails *rails);
+
+/* Is the NIC port active on this host, as far as is known? */
+bool rail_is_at(const struct rails *rails, int rail, const struct inventory *inventories, int host);
+
+/* What --transport must say for a job on a rail (nic_port_transport()). NULL: as the user gave it. */
+const char *rail_transport(const struct job *job, const struct rails *rails, int rail,
+                           char text[PORT_TRANSPORT_MOST]);
+
+/* Takes a rail out that cannot be used. Without any, there is one without a name. */
+void rails_drop(struct rails *rails, int rail);
+
+/* ---- The state of an acceptance run at rank 0: types only. ---- */
+
+#define STAGE_TEXT_MOST 480
+
+/* What came of a stage. */
+enum stage_state { STAGE_DONE, STAGE_PARTLY, STAGE_LEFT_OUT };
+struct stage_result {
+    enum accept_stage stage;
+    enum stage_state state;
+    char why[STAGE_TEXT_MOST];  /* it is not done, or only partly: a clause; "" */
+    char text[STAGE_TEXT_MOST]; /* its result in one line */
+    double seconds;
+    json_t *jobs; /* of each small job: hosts, command, outcome, results */
+};
+
+#define METRIC_NAME_MOST (PART_NAME_MOST + 48)
+
+/* A number of one host, of a stage that looks at each host by itself. */
+struct host_number {
+    enum accept_stage stage;
+    int host;
+    const char *key, *unit;        /* static; the key is that of measured_numbers */
+    char metric[METRIC_NAME_MOST]; /* "loop through a NIC mlx5_0" */
+    char part[PART_NAME_MOST];     /* that has this value, the worst of several; "" */
+    double value;
+};
+
+/* How far the present stage is. */
+struct stage_progress {
+    double began;         /* clock_seconds() */
+    int round, rounds;    /* the present one, from 1, of so many; 0: it has none */
+    double round_seconds; /* that the rounds so far took, on average */
+};
+
+/* What a device of a host counted in a stage that tells of errors, or of a busy network. */
+struct counter_growth {
+    enum accept_stage stage;
+    int rotation; /* of a soak; 0: none */
+    int host;
+    struct device_change device;
+};
+
+struct acceptance;
+
+/* Takes what is known, in rank 0's only thread. */
+struct accept_report {
+    /* Fails if the results cannot be written: no stage runs then. */
+    enum status (*begin)(struct accept_report *report, const struct acceptance *acceptance);
+    /* While a stage runs, several times a second. */
+    void (*running)(struct accept_report *report, const struct acceptance *acceptance,
+                    enum accept_stage stage, int ended, int count);
+    /* The last of acceptance->stages has ended. */
+    void (*stage)(struct accept_report *report, const struct acceptance *acceptance);
+    /* A rotation of the soak has ended, after so many seconds. */
+    void (*rotation)(struct accept_report *report, const struct acceptance *acceptance, int number,
+                     double seconds);
+    /* Returns the final status, a graver one if the results could not be written. */
+    enum status (*end)(struct accept_report *report, const struct acceptance *acceptance,
+                       enum status status);
+};
+
+struct acceptance {
+    const struct job *job;
+    const struct accept_options *asked;
+    const char *options; /* of every small job, but --transport, each behind a blank */
+    const char *bootstrap;
+    struct accept_report *report;
+    struct coordinator *coordinator;
+    const struct roster *roster;     /* the fleet's */
+    char (*labels)[HOST_NAME_BYTES]; /* of each host, for sentences, */
+    const char **label_pointers;     /* and pointers to them */
+    bool *losses_found;              /* of each host: its loss is a finding already */
+    struct host_profile profile;     /* what hosts are held against besides each other; */
+    struct baseline baseline;        /* all zero: nothing */
+    struct switch_level leaves; /* --switches: the switches of each host; count 0: not known, */
+    struct switch_level above;  /* and those above, where there are several levels */
+    struct findings findings;
+    struct inventory *inventories;  /* by host; NULL: the stage was left out */
+    struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
+    int *uncounted; /* by host: how many looks at its counters failed, one after the other */
+    struct counter_growth *growth; /* of counters, in the order in which it was seen */
+    int growth_count, growth_room;
+    struct host_number *numbers;
+    int number_count, number_room;
+    struct rails rails;               /* of the pairs */
+    struct readings paired, isolated; /* of pairs, and of isolate */
+    struct readings resent;           /* by each job of pairs: packets that TCP sent again */
+    bool *loses_packets;              /* by host; NULL: not judged */
+    struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
+    size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
+    double end;   /* clock_seconds() at which the run is to end; INFINITY: any time */
+    double until; /* at which the time of the present stage is over */
+    double began; /* clock_seconds() at the first stage */
+    struct stage_progress progress;
+    int cut;           /* jobs of the present stage that its time did not suffice for */
+    uint64_t seed;     /* of pairs, halves and inputs: another one in each rotation */
+    json_t *rotations; /* of the soak: their numbers; NULL: there is none */
+    struct stage_result stages[ACCEPT_STAGES];
+    int stage_count;  /* so far */
+    bool ended_early; /* not all stages ran, so no host is judged */
+};
 
 struct accept_arguments {
     const struct job *job;
@@ -20,5 +327,131 @@ struct accept_arguments {
 /* Runs an agent, or as rank 0 all stages; a rank_main whose argument is a struct accept_arguments.
  */
 enum status accept_run(const struct membership *membership, void *arguments);
+
+/* ---- What a worker does that is no rank of a job: it looks at its host. ---- */
+
+/* Commands that are no command lines. */
+#define WORK_NOTHING   "nothing"   /* starts, and ends */
+#define WORK_INVENTORY "inventory" /* what the host has: the result is an inventory, encoded */
+#define WORK_COUNTERS  "counters"  /* what it has counted: device_changes, encoded */
+#define WORK_CPU       "cpu"       /* how fast its memory and cores are: JSON (cpu_measure.h) */
+#define WORK_GPUS      "gpus"      /* how fast its GPUs copy: JSON (gpu_measure.h) */
+
+/* Is the command one of these? */
+bool host_work_is(const char *command);
+
+/* Does it, and writes its result to `fd`. */
+enum status host_work_run(const char *command, int fd);
+
+/* ---- What the stages of an acceptance run have in common. ---- */
+
+extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
+
+/* A stage is not whole, or left out; why, as a clause, which comes behind those that are there. */
+void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Its result in one line. */
+void stage_says(struct stage_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Seconds of the present stage's time that are left; not below 0. */
+double stage_left(const struct acceptance *acceptance);
+
+/* A round of the present stage begins, counted from 1. */
+void stage_round(struct acceptance *acceptance, int round, int rounds);
+
+/* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
+int hosts_left(const struct acceptance *acceptance, int *hosts);
+/* Those of them that are good so far. */
+int hosts_good(const struct acceptance *acceptance, int *hosts);
+
+/* Is it known why measurements with this host fail or are slow: is it lost, or does it lose packets? */
+bool host_is_explained(const struct acceptance *acceptance, int host);
+/* Those that are not, by host; how many. */
+int hosts_pairable(const struct acceptance *acceptance, bool *present);
+
+const char *host_label(const struct acceptance *acceptance, int host);
+/* Of all hosts and rails, for sentences about them. */
+struct fleet_names fleet_names_of(const struct acceptance *acceptance);
+/* "3 hosts", "1 host". Returns `text`. */
+#define COUNTED_MOST 40
+const char *counted(int count, const char *what, char text[COUNTED_MOST]);
+
+/* Adds a finding of a host (peer -1), or of a link. */
+enum status stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
+                        enum health health, enum status status, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* Adds a copy; false: out of memory. */
+bool number_keep(struct acceptance *acceptance, const struct host_number *number);
+
+/* The status that a pair or host asks for whose job came to this. */
+enum status outcome_status(enum reading_outcome outcome);
+
+/* ---- Small jobs that run side by side in a stage, and what came of each. ---- */
+
+extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
+
+/* What came of a job. */
+struct trial {
+    enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
+    int culprit;                  /* the agent whose worker is the reason; -1: not known */
+    char why[300];                /* of any other outcome: a clause; "" */
+    bool cut; /* it is late, and had too little time, since that of its stage was over: no fault */
+    char *result;     /* that rank 0 of the job wrote; NULL: nothing */
+    size_t size;      /* bytes of it */
+    json_t *document; /* the result, if it is JSON; else NULL */
+};
+
+struct trials {
+    struct acceptance *acceptance;
+    enum accept_stage stage;
+    bool aside;            /* they do not belong to the results of the stage */
+    const char *transport; /* of jobs that are added, which copy it; NULL: as the user gave it */
+    int count, room;
+    struct fleet_job *jobs;
+    struct trial *of; /* once it has run */
+};
+
+void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage);
+
+/* Adds a job on `agents`, which are copied: a command, followed by --transport, the options of all
+ * jobs and the seed. */
+enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Runs all of them, for `seconds` at most, and not longer than the stage may take, and keeps
+ * their JSON with the results of the stage. */
+enum status trials_run(struct trials *trials, double seconds);
+void trials_close(struct trials *trials);
+
+/* Does a job say something against this host (-1: against any)? It failed, not for want of time, and the
+ * host is there: a loss is a finding of its own. */
+bool trial_accuses(const struct trials *trials, int job, int host);
+
+/* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
+enum status trials_find_failure(const struct trials *trials, int job);
+
+/* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this job
+ * failed. Where the user has named no transport, a NIC may be there that is not meant for this. */
+enum status trials_refuse_port(const struct trials *trials, int job, const char *port,
+                               const char *whose);
+
+/* The line of a job's results for a collective, an algorithm (NULL: any) and a size, the first of
+ * at least `bytes`; NULL: there is none. */
+const json_t *trials_line(const struct trials *trials, int job, const char *collective,
+                          const char *algorithm, size_t bytes);
+
+/* Do two lines of results have the same collective and size? */
+bool lines_are_alike(const json_t *line, const json_t *other);
+
+/* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
+double line_number(const json_t *line, const char *name);
+
+/* ---- The profile that --write-profile makes of the hosts that are good. ---- */
+
+/* Puts what all good hosts have, and what they measured, with some room: a file that
+ * host_profile_read() takes. STATUS_ERROR, after fail(): out of memory. */
+enum status written_profile_put(const struct acceptance *acceptance, FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * accept_options.c - the names of the stages of `cctest accept`.
  */
-#include "accept/accept_options.h"
+#include "accept/accept.h"
 
 #include <stddef.h>
 

@@ -1,15 +1,14 @@
 /*
  * all_stage.c - the stage all.
  */
-#include "accept/all_stage.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "accept/stage.h"
-#include "accept/trials.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "accept/judge/exchange.h"
+#include "accept/judge/judge.h"
 
 #define ALL_SECONDS   120.0
 #define STALL_SECONDS 30.0 /* at most, until the job itself says what it waits for */

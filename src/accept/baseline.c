@@ -1,7 +1,7 @@
 /*
  * baseline.c - an earlier run that hosts of today are held against.
  */
-#include "accept/baseline.h"
+#include "accept/accept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/text_file.h"
-#include "accept/accept_options.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {

@@ -1,13 +1,11 @@
 /*
  * counting.c - what hosts count before and after each stage.
  */
-#include "accept/counting.h"
+#include "accept/internal.h"
 
 #include <stdlib.h>
 
-#include "accept/host_work.h"
-#include "accept/stage.h"
-#include "accept/trials.h"
+#include "accept/accept.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"

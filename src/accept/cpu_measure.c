@@ -1,7 +1,7 @@
 /*
  * cpu_measure.c - how fast this host's CPUs are, each at work on buffers of its own that no cache holds.
  */
-#include "accept/cpu_measure.h"
+#include "accept/internal.h"
 
 #include <sched.h>
 #include <stdint.h>
@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/parts_at_work.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "host/memory_limits.h"
-#include "dataplane/memory/nontemporal.h"
-#include "dataplane/memory/reduce.h"
+#include "host/host.h"
+#include "dataplane/memory/memory.h"
 
 #define BUFFER_MOST  ((size_t)64 << 20) /* bytes of one of the three buffers of a CPU */
 #define BUFFER_LEAST ((size_t)1 << 20)

@@ -1,7 +1,7 @@
 /*
  * failed_jobs.c - why the jobs of a stage failed.
  */
-#include "accept/failed_jobs.h"
+#include "accept/internal.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * findings.c - what is wrong with which host, in words.
  */
-#include "accept/findings.h"
+#include "accept/accept.h"
 
 #include <stdlib.h>
 #include <string.h>

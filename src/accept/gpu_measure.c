@@ -1,17 +1,16 @@
 /*
  * gpu_measure.c - how fast each GPU of this host copies: by the engine that collectives use.
  */
-#include "accept/gpu_measure.h"
+#include "accept/internal.h"
 
 #include <jansson.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "accept/parts_at_work.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "host/pci.h"
+#include "host/host.h"
 #include "dataplane/memory/memory.h"
 
 #define GPUS_MOST 64

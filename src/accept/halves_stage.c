@@ -1,18 +1,16 @@
 /*
  * halves_stage.c - the stage halves.
  */
-#include "accept/halves_stage.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "accept/stage.h"
-#include "accept/trials.h"
+#include "accept/accept.h"
 #include "base/host_list.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "accept/judge/exchange.h"
-#include "accept/judge/rounds.h"
+#include "accept/judge/judge.h"
 
 #define JOB_SECONDS  60.0 /* that the exchange of all pairs may take */
 #define LINE_SECONDS 1.0  /* and what is timed of it */

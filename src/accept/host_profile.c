@@ -1,7 +1,7 @@
 /*
  * host_profile.c - reads a profile of hosts.
  */
-#include "accept/host_profile.h"
+#include "accept/accept.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,19 +1,17 @@
 /*
  * host_stage.c - a stage that looks at each host by itself.
  */
-#include "accept/host_stage.h"
+#include "accept/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/stage.h"
-#include "accept/trials.h"
+#include "accept/accept.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "controlplane/agents/nic_ports.h"
-#include "accept/judge/host_values.h"
-#include "accept/judge/sickness_text.h"
+#include "controlplane/agents/agents.h"
+#include "accept/judge/judge.h"
 
 #define COLUMNS_MOST RAILS_MOST
 

@@ -1,21 +1,19 @@
 /*
  * host_work.c - what a worker does that is no rank of a job: it looks at its host.
  */
-#include "accept/host_work.h"
+#include "accept/accept.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "accept/cpu_measure.h"
-#include "accept/gpu_measure.h"
+#include "accept/internal.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "host/inquiry.h"
-#include "host/facts/collect.h"
-#include "host/facts/host_counters.h"
+#include "host/host.h"
+#include "host/facts/facts.h"
 
 #define CPU_SECONDS     1.0
 #define GPU_SECONDS     0.9

@@ -1,15 +1,13 @@
 /*
  * inventory_stage.c - what each host has, beside the others and beside what its parts could do.
  */
-#include "accept/inventory_stage.h"
+#include "accept/internal.h"
 
 #include <stdlib.h>
 
-#include "accept/host_work.h"
-#include "accept/stage.h"
-#include "accept/trials.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "accept/judge/words.h"
+#include "accept/judge/judge.h"
 
 #define INVENTORY_SECONDS 30.0
 

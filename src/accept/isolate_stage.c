@@ -1,16 +1,15 @@
 /*
  * isolate_stage.c - suspects meet hosts that were only ever good.
  */
-#include "accept/isolate_stage.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "accept/pair_jobs.h"
-#include "accept/stage.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "accept/judge/sickness_text.h"
+#include "accept/judge/judge.h"
 
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
 #define KERNEL_FLOOR    1.0

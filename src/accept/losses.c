@@ -1,12 +1,12 @@
 /*
  * losses.c - hosts that are lost, as findings.
  */
-#include "accept/losses.h"
+#include "accept/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "accept/stage.h"
+#include "accept/accept.h"
 #include "base/text.h"
 
 #define SILENT_LEAST 2 /* hosts that accuse rank 0's */

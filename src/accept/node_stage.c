@@ -1,9 +1,8 @@
 /*
  * node_stage.c - each host by itself: allreduce and alltoall among its agents, checked.
  */
-#include "accept/node_stage.h"
+#include "accept/internal.h"
 
-#include "accept/host_stage.h"
 
 enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {

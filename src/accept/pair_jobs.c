@@ -1,18 +1,16 @@
 /*
  * pair_jobs.c - measures disjoint pairs of hosts at the same time, into readings.
  */
-#include "accept/pair_jobs.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/resent_packets.h"
-#include "accept/trials.h"
-#include "accept/stage.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "base/stats/spread.h"
+#include "base/stats/stats.h"
 
 #define ROUND_SECONDS 30.0 /* that the jobs of a round may take */
 #define ROUND_QUICK   12.0

@@ -1,17 +1,15 @@
 /*
  * pairs_stage.c - hosts meet in disjoint pairs.
  */
-#include "accept/pairs_stage.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/pair_jobs.h"
-#include "accept/resent_packets.h"
-#include "accept/stage.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "accept/judge/sickness_text.h"
+#include "accept/judge/judge.h"
 
 #define LATE_LEAST     3 /* readings: two jobs of each pair, so with two partners at least */
 #define QUICK_READINGS 2 /* at least, of each host and rail, with --quick */

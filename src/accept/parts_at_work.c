@@ -1,7 +1,7 @@
 /*
  * parts_at_work.c - how fast the parts of this host are, all at work at the same time.
  */
-#include "accept/parts_at_work.h"
+#include "accept/internal.h"
 
 #include <jansson.h>
 #include <pthread.h>

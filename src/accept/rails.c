@@ -1,12 +1,12 @@
 /*
  * rails.c - NIC ports by which the pairs of a fleet are measured one after the other.
  */
-#include "accept/rails.h"
+#include "accept/accept.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stats/spread.h"
+#include "base/stats/stats.h"
 
 #define GBITS_OF_A_GB 8.0
 

@@ -1,7 +1,7 @@
 /*
  * readings.c - a list of readings that grows.
  */
-#include "accept/readings.h"
+#include "accept/accept.h"
 
 #include <stdlib.h>
 

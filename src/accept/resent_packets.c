@@ -1,15 +1,15 @@
 /*
  * resent_packets.c - which hosts lose packets.
  */
-#include "accept/resent_packets.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "accept/stage.h"
+#include "accept/accept.h"
 #include "base/log.h"
-#include "accept/judge/host_values.h"
-#include "base/stats/spread.h"
+#include "accept/judge/judge.h"
+#include "base/stats/stats.h"
 
 #define FLOOR 9 /* ten times the fleet's: a full queue drops packets, too */
 

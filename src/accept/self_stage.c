@@ -1,10 +1,9 @@
 /*
  * self_stage.c - each host by itself: its memory and its cores, its GPUs, and its NICs.
  */
-#include "accept/self_stage.h"
+#include "accept/internal.h"
 
-#include "accept/host_stage.h"
-#include "accept/host_work.h"
+#include "accept/accept.h"
 
 enum status self_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {

@@ -1,19 +1,17 @@
 /*
  * soak_stage.c - the stages in rotation for a long time.
  */
-#include "accept/soak_stage.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/counting.h"
-#include "accept/stage.h"
+#include "accept/accept.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "accept/judge/drift.h"
-#include "accept/judge/sickness_text.h"
+#include "accept/judge/judge.h"
 
 #define SERIES_NAME     80
 #define FLOOR_BANDWIDTH 0.1

@@ -1,7 +1,7 @@
 /*
  * stage.c - what the stages of an acceptance run have in common.
  */
-#include "accept/stage.h"
+#include "accept/accept.h"
 
 #include <math.h>
 #include <stdarg.h>

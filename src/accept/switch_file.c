@@ -1,7 +1,7 @@
 /*
  * switch_file.c - which hosts stand behind which switches.
  */
-#include "accept/switch_file.h"
+#include "accept/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/host_list.h"
 #include "base/log.h"
 #include "base/text_file.h"
-#include "predict/topology/switch_tree.h"
+#include "predict/topology/topology.h"
 
 /* A name of a host of the run. */
 struct host_key {

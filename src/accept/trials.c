@@ -1,7 +1,7 @@
 /*
  * trials.c - small jobs that run side by side in a stage, and what came of each.
  */
-#include "accept/trials.h"
+#include "accept/accept.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/stage.h"
 #include "base/log.h"
 
 #define TRIAL_LEAST 1.0  /* second: that a job gets behind the end of its stage */

@@ -1,16 +1,15 @@
 /*
  * written_profile.c - the profile that --write-profile makes of the hosts that are good.
  */
-#include "accept/written_profile.h"
+#include "accept/accept.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/stage.h"
 #include "base/log.h"
-#include "accept/judge/typical.h"
-#include "base/stats/spread.h"
+#include "accept/judge/judge.h"
+#include "base/stats/stats.h"
 
 /* What a later run may be worse by than the median of this one, and than its worst good host: each of
  * these hosts is to meet the profile. */

@@ -1,7 +1,7 @@
 /*
  * counts.c - counts from a distribution or a file.
  */
-#include "collective/counts.h"
+#include "collective/collective.h"
 
 #include <ctype.h>
 #include <errno.h>

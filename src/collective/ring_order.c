@@ -1,7 +1,7 @@
 /*
  * ring_order.c - a short ring.
  */
-#include "collective/ring_order.h"
+#include "collective/collective.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * shape.c - groups of ranks.
  */
-#include "collective/shape.h"
+#include "collective/collective.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * counters.c - named counters of a device, and how they change.
  */
-#include "host/counters.h"
+#include "host/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * device.c - a device that carries a job's data, such as a port of a NIC, as a list of facts.
  */
-#include "host/device.h"
+#include "host/host.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "host/inquiry.h"
 
 struct device *device_add(struct device_list *list, const char *kind, const char *name)
 {

@@ -1,7 +1,7 @@
 /*
  * device_changes.c - what several devices have counted.
  */
-#include "host/device_changes.h"
+#include "host/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /*
  * edac.c - errors of the host's memory, and how often its CPUs were too hot.
  */
-#include "host/edac.h"
+#include "host/host.h"
 
-#include "host/sysfs.h"
 
 #define EDAC "%s/devices/system/edac/mc"
 #define CPU  "%s/devices/system/cpu"

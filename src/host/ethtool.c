@@ -1,7 +1,7 @@
 /*
  * ethtool.c - what the driver of a network device tells of it, by the ioctls of ethtool.
  */
-#include "host/ethtool.h"
+#include "host/host.h"
 
 #include <ctype.h>
 #include <linux/ethtool.h>

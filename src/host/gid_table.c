@@ -4,13 +4,12 @@
  * An entry that is not set reads as zeros, and its type cannot be read. The kernel says "IB/RoCE
  * v1" for both: the port's link layer tells which.
  */
-#include "host/gid_table.h"
+#include "host/host.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "host/sysfs.h"
 
 const char *const gid_kind_names[GID_KINDS] = {"IB", "RoCE v1", "RoCE v2"};
 

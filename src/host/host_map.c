@@ -1,15 +1,12 @@
 /*
  * host_map.c - the parts of a host as a tree.
  */
-#include "host/host_map.h"
+#include "host/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/machine.h"
-#include "host/nics.h"
-#include "host/pci.h"
 
 const char *const map_kind_names[MAP_KINDS] = {"package",     "node",   "cache", "core",
                                                "host bridge", "bridge", "GPU",   "NIC"};

@@ -1,7 +1,7 @@
 /*
  * host_place.c - where a rank or a device stands in its host.
  */
-#include "host/host_place.h"
+#include "host/host.h"
 
 struct host_place host_place_unknown(void)
 {

@@ -1,7 +1,7 @@
 /*
  * inquiry.c - which device's driver a thread asks, and since when.
  */
-#include "host/inquiry.h"
+#include "host/host.h"
 
 #include <stdbool.h>
 #include <stdio.h>

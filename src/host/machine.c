@@ -1,7 +1,7 @@
 /*
  * machine.c - the processors of this host as hwloc sees them.
  */
-#include "host/machine.h"
+#include "host/host.h"
 
 bool machine_load(hwloc_topology_t *topology)
 {

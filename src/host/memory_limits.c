@@ -1,7 +1,7 @@
 /*
  * memory_limits.c - how much memory this process can still get, by /proc and by its control groups.
  */
-#include "host/memory_limits.h"
+#include "host/host.h"
 
 #include <limits.h>
 #include <stdint.h>

@@ -1,12 +1,11 @@
 /*
  * meter.c - the meter of a device that is read by its name.
  */
-#include "host/meter.h"
+#include "host/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/device.h"
 
 struct named_meter {
     struct meter meter;

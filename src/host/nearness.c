@@ -5,7 +5,7 @@
  * and the CPUs beside the device: a cache's cores, a NUMA node, a socket, the machine. Where the
  * firmware tells how far NUMA nodes are apart, that decides among parts of one size.
  */
-#include "host/nearness.h"
+#include "host/host.h"
 
 #include <hwloc.h>
 #include <hwloc/glibc-sched.h>

@@ -1,7 +1,7 @@
 /*
  * nics.c - the NICs of a host.
  */
-#include "host/nics.h"
+#include "host/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "host/pci.h"
-#include "host/sysfs.h"
 
 bool interface_is_hardware(const char *sysfs, const char *netdev)
 {

@@ -1,7 +1,7 @@
 /*
  * nvidia.c - counts the GPUs that CUDA would show, by device files and CUDA_VISIBLE_DEVICES.
  */
-#include "host/nvidia.h"
+#include "host/host.h"
 
 #include <ctype.h>
 #include <glob.h>

@@ -6,7 +6,7 @@
  *     /sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0
  *                  host bridge     root port    device
  */
-#include "host/pci.h"
+#include "host/host.h"
 
 #include <limits.h>
 #include <stdio.h>

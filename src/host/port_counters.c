@@ -8,14 +8,11 @@
  *
  * A name that is in neither list below is passed through as COUNTER_OTHER.
  */
-#include "host/port_counters.h"
+#include "host/host.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "host/ethtool.h"
-#include "host/rdma_port.h"
-#include "host/sysfs.h"
 
 /* Errors, and what follows from lost packets. Not here: port_rcv_switch_relay_errors and discards,
  * which healthy networks count; flushed requests, which each connection that is closed counts. */

@@ -6,15 +6,13 @@
  *             gids/, gid_attrs/         the GID table (gid_table.c)
  *             counters/, hw_counters/   port_counters.c
  */
-#include "host/rdma_port.h"
+#include "host/host.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/pci.h"
-#include "host/sysfs.h"
 
 /* What follows "4: " in "4: ACTIVE"; "" if there is no such text. */
 static void word_read(const char *folder, const char *file, char word[32])

@@ -1,7 +1,7 @@
 /*
  * sysfs.c - reads the small files in which the kernel describes devices.
  */
-#include "host/sysfs.h"
+#include "host/host.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /*
  * xid.c - "6,1032,98765432,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus."
  */
-#include "host/xid.h"
+#include "host/host.h"
 
 #include <errno.h>
 #include <fcntl.h>

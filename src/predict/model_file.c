@@ -1,16 +1,14 @@
 /*
  * model_file.c - a model as a file.
  */
-#include "predict/model_file.h"
+#include "predict/predict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/io/document.h"
-#include "base/io/json_reader.h"
-#include "base/io/output.h"
+#include "base/io/io.h"
 
 #define REMEDY     "make it again with cctest fit -o FILE, or correct it"
 #define TIME_MOST  1e9 /* us */

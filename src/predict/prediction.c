@@ -1,15 +1,14 @@
 /*
  * prediction.c - how long a line of a job would take, by a model.
  */
-#include "predict/prediction.h"
+#include "predict/predict.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/shape.h"
-#include "run/candidates.h"
-#include "run/channel_count.h"
+#include "collective/collective.h"
+#include "run/run.h"
 
 #define PIECES_MOST 16   /* of a message */
 #define PIECES_MANY 4    /* where there are many ranks */

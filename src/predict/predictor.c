@@ -1,13 +1,12 @@
 /*
  * predictor.c - the predictions beside the lines of a run.
  */
-#include "predict/predictor.h"
+#include "predict/predict.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/model_file.h"
 
 /* The other ranks wait while rank 0 predicts: about a second at most. Of more ranks even the schedules
  * take too long. */

@@ -5,13 +5,13 @@
  * that the problem does not use, so an algorithm that writes one byte too many is seen at every
  * size, not only at the largest.
  */
-#include "run/buffers.h"
+#include "run/run.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "run/check/pattern.h"
+#include "run/check/check.h"
 
 #define CANARY 4096u /* bytes; also what buffers are aligned to */
 _Static_assert(BUFFERS_MARGIN >= BUFFERS * 3 * CANARY, "two canaries, and an alignment, each");

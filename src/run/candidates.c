@@ -3,7 +3,7 @@
  * collectives; then they get datatypes and operators; then, when the ranks are known, `auto` becomes
  * its picks, and what does not suit the ranks is refused or left out.
  */
-#include "run/candidates.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,9 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "collective/formats/file_algorithm.h"
-#include "dataplane/memory/reduce.h"
-#include "run/channel_count.h"
-#include "collective/schedule/tuned.h"
+#include "collective/formats/formats.h"
+#include "dataplane/memory/memory.h"
+#include "collective/schedule/schedule.h"
 
 /* The list is full where its length is a power of two. */
 static enum status job_add_candidate(struct job *job, const struct candidate *candidate)

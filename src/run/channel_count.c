@@ -4,7 +4,7 @@
  * The host moves the slices of all channels itself, so more channels give it more operations and
  * nothing else. On a device each channel is a block of threads that works beside the others.
  */
-#include "run/channel_count.h"
+#include "run/run.h"
 
 /* A block of 512 threads copies or combines 8 KiB in one pass, 16 bytes a thread, and a handover to
  * a peer takes it about as long as a few passes. A channel with fewer bytes than these waits for

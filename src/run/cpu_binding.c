@@ -8,12 +8,12 @@
  * rank a part of what another has. So the ranks with the fewest hardware threads choose first, each
  * a core that has the fewest ranks so far.
  */
-#include "run/cpu_binding.h"
+#include "run/run.h"
 
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
 
-#include "host/machine.h"
+#include "host/host.h"
 
 /* A rank that chooses, and how many hardware threads it may use. */
 struct turn {

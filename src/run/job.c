@@ -1,10 +1,10 @@
 /*
  * job.c - what follows from a job without running it: its sizes, its problems, its groups of ranks.
  */
-#include "run/job.h"
+#include "run/run.h"
 
 #include "base/log.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

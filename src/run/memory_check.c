@@ -5,7 +5,7 @@
  * much would then be seen only when the machine's memory is all but gone, after minutes of filling
  * it.
  */
-#include "run/memory_check.h"
+#include "run/run.h"
 
 #include "base/log.h"
 

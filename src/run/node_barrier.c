@@ -1,7 +1,7 @@
 /*
  * node_barrier.c - the start barrier of one host: flags in shared memory.
  */
-#include "run/node_barrier.h"
+#include "run/run.h"
 
 /* Two lines each: cores fetch lines in pairs. */
 struct node_barrier_flag {

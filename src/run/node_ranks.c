@@ -1,7 +1,7 @@
 /*
  * node_ranks.c - the ranks that run on this rank's host.
  */
-#include "run/node_ranks.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 

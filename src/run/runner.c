@@ -1,7 +1,7 @@
 /*
  * runner.c - runs executors, or a vendor's collectives, on one rank, again and again.
  */
-#include "run/runner.h"
+#include "run/run.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /*
  * split.c - the groups of ranks in which a job runs its collective at the same time.
  */
-#include "run/split.h"
+#include "run/run.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/text_file.h"
-#include "controlplane/bootstrap/bootstrap_options.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 /* Reading the option. */
 

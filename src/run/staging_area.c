@@ -1,7 +1,7 @@
 /*
  * staging_area.c - the memory of a rank's rings.
  */
-#include "run/staging_area.h"
+#include "run/run.h"
 
 #include "base/log.h"
 

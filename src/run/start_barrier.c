@@ -1,7 +1,7 @@
 /*
  * start_barrier.c - which ranks meet at which node barrier, and the barrier between hosts.
  */
-#include "run/start_barrier.h"
+#include "run/run.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "dataplane/memory/reduce.h"
-#include "collective/schedule/algorithm.h"
+#include "dataplane/memory/memory.h"
+#include "collective/schedule/schedule.h"
 
 #define LINE 128 /* the barrier's first byte in the memory: behind the cookie */
 

@@ -1,17 +1,15 @@
 /*
  * test_case.c - one size of one algorithm, made ready to run on sets of buffers.
  */
-#include "run/test_case.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "dataplane/execute/device_executor.h"
-#include "collective/formats/file_algorithm.h"
-#include "run/candidates.h"
-#include "run/channel_count.h"
+#include "dataplane/execute/execute.h"
+#include "collective/formats/formats.h"
 
 struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set)
 {

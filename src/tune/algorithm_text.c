@@ -1,7 +1,7 @@
 /*
  * algorithm_text.c - the algorithm of a result in JSON, as -a takes it.
  */
-#include "tune/algorithm_text.h"
+#include "tune/tune.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /*
  * forecast.c - what a model says of the algorithms that `cctest tune` is to measure.
  */
-#include "tune/forecast.h"
+#include "tune/tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "run/candidates.h"
+#include "run/run.h"
 
 /* The ranks of a race, and a job of all its algorithms on them. */
 struct race_ranks {

@@ -1,7 +1,7 @@
 /*
  * guidelines.c - what must not be: a collective that is slower than others that do its work.
  */
-#include "tune/guidelines.h"
+#include "tune/tune.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

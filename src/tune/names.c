@@ -1,7 +1,7 @@
 /*
  * names.c - which algorithms a round of a race has, as a small job takes them.
  */
-#include "tune/names.h"
+#include "tune/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
  * race.c - which algorithms are measured again, and which is the winner.
  */
-#include "tune/race.h"
+#include "tune/tune.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stats/spread.h"
+#include "base/stats/stats.h"
 
 #define FAR_FIRST    1.0  /* behind the best by more than this share: out after the first round; */
 #define FAR_LATER    0.25 /* and after later ones */

@@ -1,7 +1,7 @@
 /*
  * round.c - one round of one race: a small job, and what came of it.
  */
-#include "tune/round.h"
+#include "tune/internal.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tune/names.h"
-#include "tune/algorithm_text.h"
+#include "tune/tune.h"
 
 #define START_SECONDS 0.1  /* that a job takes to start and end */
 #define JOB_SECONDS   60.0 /* after which a small job is given up, beside its --timeout */

@@ -1,17 +1,16 @@
 /*
  * tuner.c - which algorithm is the fastest: the order of the races and their rounds.
  */
-#include "tune/tuner.h"
+#include "tune/tune.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "controlplane/agents/follower.h"
-#include "run/candidates.h"
-#include "tune/names.h"
-#include "tune/round.h"
+#include "controlplane/agents/agents.h"
+#include "run/run.h"
+#include "tune/internal.h"
 
 /* ---- the grid ---- */
 

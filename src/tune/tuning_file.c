@@ -3,7 +3,7 @@
  *
  * The file may be cut off or edited by hand, so everything is checked before its use.
  */
-#include "tune/tuning_file.h"
+#include "tune/tune.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/io/document.h"
-#include "collective/formats/choice_text.h"
-#include "run/job.h"
+#include "base/io/io.h"
+#include "collective/formats/formats.h"
+#include "run/run.h"
 
 #define EXCERPT    60 /* bytes of a word of the file in a sentence */
 #define CELLS_MOST 20000

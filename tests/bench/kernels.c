@@ -34,8 +34,7 @@
 
 #include "base/clock.h"
 #include "dataplane/memory/datatype.h"
-#include "dataplane/memory/reduce.h"
-#include "dataplane/memory/nontemporal.h"
+#include "dataplane/memory/memory.h"
 
 #define CACHED    ((size_t)16 << 10)  /* bytes of a result inside the cache */
 #define LARGE     ((size_t)64 << 20)  /* bytes of a result outside the cache */

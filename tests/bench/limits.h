@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/node_barrier.h"
+#include "run/run.h"
 
 #define RANKS_MOST  64
 #define ROUNDS_MOST 101

@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/node_barrier.h"
+#include "run/run.h"
 
 #define HUGE_PAGE   ((size_t)2 << 20)
 #define HUGE_LEAST  ((size_t)32 << 10) /* cctest: 128 KiB for all of a rank's buffers together */

@@ -16,12 +16,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collective/counts.h"
-#include "collective/shape.h"
-#include "dataplane/execute/executor.h"
+#include "collective/collective.h"
+#include "dataplane/execute/execute.h"
 #include "dataplane/memory/datatype.h"
-#include "dataplane/memory/reduce.h"
-#include "collective/schedule/algorithm.h"
+#include "dataplane/memory/memory.h"
+#include "collective/schedule/schedule.h"
 
 #define RANKS_LISTED  16
 #define BUILDS_MOST   9                 /* repetitions for one rank */

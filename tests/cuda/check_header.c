@@ -6,7 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 
-#include "dataplane/memory/cuda/fabric_driver.h"
+#include "dataplane/memory/cuda/internal.h"
 
 /* Of the same toolkit. */
 #if defined(__CUDA_RUNTIME_API_H__) && __has_include(<cuda.h>)

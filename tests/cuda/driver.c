@@ -1,7 +1,7 @@
 /*
  * driver.c - there is a driver: the runtime for tests says by itself when there is none.
  */
-#include "dataplane/memory/cuda/driver.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <stdlib.h>
 

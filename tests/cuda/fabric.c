@@ -1,9 +1,9 @@
 /*
  * fabric.c - memory that is made without addresses and mapped later, as fabric handles ask for:
- * functions of the driver (dataplane/memory/cuda/fabric_driver.h). What backs it is a file, which the
+ * functions of the driver (dataplane/memory/cuda/internal.h). What backs it is a file, which the
  * processes of all hosts of a test find by its path.
  */
-#include "dataplane/memory/cuda/fabric_driver.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #define UNIT ((size_t)2 << 20) /* of sizes and addresses */
 
 /* A piece of memory: of this process, or one that it has imported. */
-struct memory {
+struct fabric_memory {
     unsigned long long handle;
     int device;
     size_t bytes;
@@ -36,18 +36,18 @@ struct memory {
     unsigned handles, mappings; /* that are not released, not unmapped */
     dev_t file_device;
     ino_t file_number;
-    struct memory *next;
+    struct fabric_memory *next;
 };
 
 /* Addresses that are reserved. */
 struct addresses {
     char *base;
     size_t bytes;
-    struct memory *memory; /* that is mapped there; NULL: none */
+    struct fabric_memory *memory; /* that is mapped there; NULL: none */
     struct addresses *next;
 };
 
-static struct memory *memories;
+static struct fabric_memory *memories;
 static struct addresses *reserved;
 static unsigned long long last_handle = 0x7000;
 
@@ -67,9 +67,9 @@ static int violation(const char *call, const char *what)
     return CU_INVALID;
 }
 
-static struct memory *memory_find(unsigned long long handle)
+static struct fabric_memory *fabric_memory_find(unsigned long long handle)
 {
-    struct memory *memory = memories;
+    struct fabric_memory *memory = memories;
     while (memory && memory->handle != handle)
         memory = memory->next;
     return memory && memory->handles > 0 ? memory : NULL;
@@ -83,9 +83,9 @@ static struct addresses *addresses_find(unsigned long long at, size_t bytes)
     return each;
 }
 
-static struct memory *memory_add(const struct memory *values)
+static struct fabric_memory *memory_add(const struct fabric_memory *values)
 {
-    struct memory *memory = standin_allocate(sizeof *memory);
+    struct fabric_memory *memory = standin_allocate(sizeof *memory);
     struct stat stat;
     if (fstat(values->file, &stat) != 0)
         abort();
@@ -99,9 +99,9 @@ static struct memory *memory_add(const struct memory *values)
 }
 
 /* Frees it when nothing refers to it. */
-static void memory_settle(struct memory *memory)
+static void memory_settle(struct fabric_memory *memory)
 {
-    struct memory **link = &memories;
+    struct fabric_memory **link = &memories;
     if (memory->handles + memory->mappings > 0)
         return;
     while (*link != memory)
@@ -170,7 +170,7 @@ static int memory_make(unsigned long long *handle, size_t bytes, int device, boo
     memset(view, STANDIN_GARBAGE, bytes);
     munmap(view, bytes);
     standin.used[device] += bytes;
-    *handle = memory_add(&(struct memory){.device = device,
+    *handle = memory_add(&(struct fabric_memory){.device = device,
                                           .bytes = bytes,
                                           .file = file,
                                           .is_own = true,
@@ -201,7 +201,7 @@ static int cu_create_locked(unsigned long long *handle, size_t bytes,
 
 static int cu_release_locked(unsigned long long handle)
 {
-    struct memory *memory = memory_find(handle);
+    struct fabric_memory *memory = fabric_memory_find(handle);
     if (!memory)
         return violation("cuMemRelease", "there is no such handle, or it is released");
     if (standin_kernels_await("cuMemRelease", memory->device, false) != cudaSuccess)
@@ -245,7 +245,7 @@ static int cu_unreserve_locked(unsigned long long at, size_t bytes)
 static int cu_map_locked(unsigned long long at, size_t bytes, size_t offset,
                          unsigned long long handle, unsigned long long flags)
 {
-    struct memory *memory = memory_find(handle);
+    struct fabric_memory *memory = fabric_memory_find(handle);
     struct addresses *addresses = addresses_find(at, bytes);
     if (!memory || !addresses || addresses->memory || bytes != memory->bytes || offset || flags)
         return violation("cuMemMap", "a handle and free addresses of its size are wanted");
@@ -291,7 +291,7 @@ static int cu_unmap_locked(unsigned long long at, size_t bytes)
     cudaError_t error;
     if (!addresses || !addresses->memory)
         return violation("cuMemUnmap", "nothing is mapped there as a whole");
-    struct memory *memory = addresses->memory;
+    struct fabric_memory *memory = addresses->memory;
     struct standin_block *block = block_take(addresses->base, BLOCK_MAPPED, "cuMemUnmap", &error);
     if (!block || kernels_await(block, "cuMemUnmap") != cudaSuccess ||
         !block_take(addresses->base, BLOCK_MAPPED, "cuMemUnmap", &error))
@@ -311,7 +311,7 @@ static int cu_access_locked(unsigned long long at, size_t bytes, const struct fa
     const struct addresses *addresses = addresses_find(at, bytes);
     if (!addresses || !addresses->memory)
         return violation("cuMemSetAccess", "nothing is mapped there as a whole");
-    const struct memory *memory = addresses->memory;
+    const struct fabric_memory *memory = addresses->memory;
     struct standin_block *block = standin_find(addresses->base);
     for (size_t i = 0; i < count; i++) {
         int device = access[i].location.device;
@@ -344,7 +344,7 @@ static int cu_retain_locked(unsigned long long *handle, const void *pointer)
 
 static int cu_lend_locked(void *handle, unsigned long long of, int type, unsigned long long flags)
 {
-    const struct memory *memory = memory_find(of);
+    const struct fabric_memory *memory = fabric_memory_find(of);
     if (!memory || type != FABRIC_HANDLE_TYPE || flags)
         return violation("cuMemExportToShareableHandle", "a handle of memory is wanted");
     struct shareable values = {.bytes = memory->bytes,
@@ -381,7 +381,7 @@ static int cu_borrow_locked(unsigned long long *handle, const void *shareable, i
             close(file);
         return CU_INVALID;
     }
-    struct memory *known = memories; /* of this process, too */
+    struct fabric_memory *known = memories; /* of this process, too */
     while (known && (known->file_device != stat.st_dev || known->file_number != stat.st_ino))
         known = known->next;
     if (known) {
@@ -391,7 +391,7 @@ static int cu_borrow_locked(unsigned long long *handle, const void *shareable, i
         return CU_SUCCESS;
     }
     *handle = memory_add(
-                  &(struct memory){.device = standin_device(), .bytes = values.bytes, .file = file})
+                  &(struct fabric_memory){.device = standin_device(), .bytes = values.bytes, .file = file})
                   ->handle;
     return CU_SUCCESS;
 }

@@ -5,7 +5,7 @@
 #define CCTEST_TEST_CUDA_FABRIC_CARD_H
 
 #include "card.h"
-#include "dataplane/memory/cuda/fabric_driver.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #define UNIT ((size_t)2 << 20)
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "blocks.h"
-#include "dataplane/memory/cuda/fabric_driver.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #define CU_SUCCESS             0
 #define CU_ERROR_INVALID       1   /* CUDA_ERROR_INVALID_VALUE */

@@ -12,10 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/nvml/gpu.h"
-#include "host/nvml/gpu_link.h"
-#include "host/nvml/gpu_meter.h"
-#include "host/facts/collect.h"
+#include "host/nvml/gpus.h"
+#include "host/facts/facts.h"
 #include "nvml_standin.h"
 
 #define GPU   "0000:1a:00.0"

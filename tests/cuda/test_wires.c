@@ -3,7 +3,7 @@
  * name of the other end. Rank 0 writes it there itself, in the place of rank 1.
  * tier: deep; load: cpu1
  */
-#include "transports/cuda/cuda.h"
+#include "transports/cuda/internal.h"
 
 #include "../transport/world.h"
 

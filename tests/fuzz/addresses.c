@@ -6,11 +6,11 @@
  */
 #include <unistd.h>
 
-#include "controlplane/bootstrap/managed.h"
-#include "base/net/address.h"
-#include "transports/cuda/peer.h"
-#include "transports/shm/geometry.h"
-#include "transports/tcp/connect.h"
+#include "controlplane/bootstrap/internal.h"
+#include "base/net/net.h"
+#include "transports/cuda/internal.h"
+#include "transports/shm/internal.h"
+#include "transports/tcp/internal.h"
 #include "transports/transports.h"
 #include "fuzz.h"
 

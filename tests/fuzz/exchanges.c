@@ -15,12 +15,12 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/options/resolve.h"
-#include "cli/run/json.h"
-#include "cli/run/table.h"
+#include "cli/options/options.h"
+#include "cli/run/run.h"
+#include "cli/run/internal.h"
 #include "controlplane/control/control.h"
-#include "run/results/rank_summary.h"
-#include "run/test_case.h"
+#include "run/results/results.h"
+#include "run/run.h"
 #include "run/session/session.h"
 #include "fuzz.h"
 

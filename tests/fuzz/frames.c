@@ -8,7 +8,7 @@
  *
  * The frames before the change are taken, up to the first invalid one; none behind it is.
  */
-#include "controlplane/control/frame.h"
+#include "controlplane/control/control.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

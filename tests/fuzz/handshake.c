@@ -8,14 +8,13 @@
  * Nobody may be taken for one of ours who does not know the secret, or whose words were changed;
  * and who was not disturbed must get in, with the hello that it sent.
  */
-#include "base/net/handshake.h"
+#include "base/net/net.h"
 
 #include <sodium.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "controlplane/control/control.h"
-#include "controlplane/control/join_request.h"
 #include "fuzz.h"
 
 enum { OTHER_SECRET = 1, OTHER_PURPOSE = 2 };

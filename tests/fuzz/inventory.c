@@ -5,8 +5,7 @@
  * Input: a line of a profile, which the first newline ends; then the inventories of three hosts.
  */
 #include "base/log.h"
-#include "accept/judge/profile.h"
-#include "accept/judge/words.h"
+#include "accept/judge/judge.h"
 #include "fuzz.h"
 
 #define HOSTS 3

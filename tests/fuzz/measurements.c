@@ -10,14 +10,12 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "cli/tune/export/mpich.h"
-#include "cli/tune/export/nccl.h"
-#include "cli/tune/export/ompi.h"
-#include "cli/report/results.h"
-#include "tune/tuning_file.h"
-#include "predict/model_file.h"
+#include "cli/tune/export/internal.h"
+#include "cli/report/report.h"
+#include "tune/tune.h"
+#include "predict/predict.h"
 #include "fuzz.h"
-#include "predict/simulate/simulator.h"
+#include "predict/simulate/simulate.h"
 
 #define LINES_MOST 200 /* each is compared with each */
 

@@ -7,10 +7,9 @@
  */
 #include <stdio.h>
 
-#include "controlplane/control/join_request.h"
-#include "controlplane/control/messages.h"
-#include "controlplane/control/parcels.h"
-#include "controlplane/agents/messages.h"
+#include "controlplane/control/control.h"
+#include "controlplane/control/internal.h"
+#include "controlplane/agents/agents.h"
 #include "fuzz.h"
 #include "controlplane/verdict/verdict.h"
 

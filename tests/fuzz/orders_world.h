@@ -8,10 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "controlplane/control/relay.h"
-#include "controlplane/control/root.h"
-#include "controlplane/control/root_state.h"
-#include "controlplane/control/uplink.h"
+#include "controlplane/control/internal.h"
 #include "fuzz.h"
 
 enum step {

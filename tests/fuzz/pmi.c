@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "controlplane/bootstrap/pmi.h"
+#include "controlplane/bootstrap/internal.h"
 #include "fuzz.h"
 
 #define SECONDS 5.0 /* never reached: the other end is closed */

@@ -8,11 +8,9 @@
 
 #include "base/log.h"
 #include "fuzz.h"
-#include "collective/formats/file_algorithm.h"
-#include "collective/formats/json_plan.h"
-#include "collective/formats/msccl_plan.h"
-#include "collective/formats/prove_plan.h"
-#include "collective/prove/verify.h"
+#include "collective/formats/formats.h"
+#include "collective/formats/internal.h"
+#include "collective/prove/prove.h"
 
 #define RANKS_MOST 8
 #define PARTS_MOST 512  /* of all buffers, for the time of an input */

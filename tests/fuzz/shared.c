@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "run/node_barrier.h"
-#include "transports/shm/segment.h"
+#include "run/run.h"
+#include "transports/shm/internal.h"
 #include "transports/transports.h"
 #include "fuzz.h"
 

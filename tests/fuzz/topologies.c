@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "fuzz.h"
-#include "predict/topology/placement.h"
 #include "predict/topology/topology.h"
 
 #define PAIRS     16

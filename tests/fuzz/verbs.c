@@ -6,8 +6,7 @@
  */
 #include <arpa/inet.h>
 
-#include "transports/verbs/address.h"
-#include "transports/verbs/proof.h"
+#include "transports/verbs/internal.h"
 #include "fuzz.h"
 
 #define RANKS      4

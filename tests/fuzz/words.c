@@ -9,19 +9,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "accept/baseline.h"
-#include "accept/host_profile.h"
-#include "accept/switch_file.h"
+#include "accept/accept.h"
+#include "accept/internal.h"
 #include "base/log.h"
 #include "base/size.h"
-#include "controlplane/bootstrap/launcher.h"
-#include "controlplane/bootstrap/tcp.h"
-#include "cli/options/resolve.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/internal.h"
+#include "cli/options/options.h"
 #include "fuzz.h"
 
 #define WORDS 24
 
-enum { COMMAND_LINE, COUNTS, HOST, SWITCHES, YARDSTICKS, KINDS };
+enum { COMMAND_LINE, COUNTS, HOST, SWITCHES, PROFILES, KINDS };
 
 static const char *const ways[] = {"short", "long", NULL};
 static const struct transport_option rail_options[] = {
@@ -238,9 +237,9 @@ void fuzz_seeds(void)
          "SwitchName=a Nodes=n[1-2]\nswitchname=b nodes=n[3-4] LinkSpeed=1\nSwitchName=s "
          "Switches=a,b\n");
     seed("list", SWITCHES, "# two\na: n1,n2 \\\n   n5\nb: n[3-4]\n");
-    seed("profile", YARDSTICKS,
+    seed("profile", PROFILES,
          "# a comment\nnic.rate >= 400 Gb/s\nself.copy >= 20 GB/s\npairs.latency <= 3.5 us\n");
-    seed("baseline", YARDSTICKS,
+    seed("baseline", PROFILES,
          "{\"command\":\"accept\",\"hosts\":[{\"name\":\"n1\"}],\"numbers\":[{\"stage\":\"self\","
          "\"host\":0,\"metric\":\"copy by all cores\",\"value\":1}],\"pairs\":[{\"from\":0}]}");
     seed("nodelist", HOST, "node[07-09,12],other");

@@ -7,7 +7,7 @@ Of what the tool wrote, only the samples are used here. The definitions:
 - factors of busbw: PERFORMANCE.md of NVIDIA's nccl-tests; the forms with counts have those of the forms without
 - percentiles: nearest rank; p99 is the smallest sample that at least 99 % of the samples do not exceed, and none of fewer
   than 100 samples
-- the interval of the median, trend, modes: src/base/stats/median_interval.h, trend.h, modes.h
+- the interval of the median, trend, modes: src/base/stats/stats.h
 """
 import collections
 import dataclasses
@@ -229,7 +229,7 @@ def median(times):
 
 
 def late_rank(late, duration):
-    """The rank whose median lateness stands out (src/base/stats/statistics.h); None: there is none. Microseconds."""
+    """The rank whose median lateness stands out (src/base/stats/stats.h); None: there is none. Microseconds."""
     if len(late) < 2:
         return None
     latest = max(range(len(late)), key=lambda rank: (late[rank], -rank))

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tier: check; load: cpu1
 # Boxes include only boxes below them. The check sees an include that goes up, also from room to room of a box, one that names
-# no file, a circle, a box without a floor, a room that no box names, a function away from its header, and two types of one name.
+# no file, a circle, a box without a floor, a room that no box names, a function away from its header, an internal header of another
+# folder, and two types of one name.
 # The map, doc/design.md, has a line for each box and names only files that exist.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -28,7 +29,7 @@ echo '#include "base/d.h"' >"$scratch/src/base/a.h"
 echo '#include "base/a.h"' >"$scratch/src/base/d.h"
 run "$repository/tests/layers" "$scratch"
 check_status 1 "a circle"
-check "its modules are named" grep -qxF 'a circle: src/base/a, src/base/d' "$out"
+check "its headers are named" grep -qxF 'a circle: src/base/a.h, src/base/d.h' "$out"
 echo >"$scratch/src/base/d.h"
 echo >"$scratch/src/attic/d.c"
 run "$repository/tests/layers" "$scratch"
@@ -50,14 +51,20 @@ run "$repository/tests/layers" "$scratch"
 check_status 0 "a room that includes its box"
 echo 'int d_size(void);' >"$scratch/src/base/d.h"
 printf '/* int d_size(void) { } */\nstatic int d_more(void)\n{\n    return d_size();\n}\n' >"$scratch/src/base/d.c"
-echo 'int d_size(void) { return 1; }' >"$scratch/src/base/e.c"
+echo 'int d_size(void) { return 1; }' >"$scratch/src/base/io/e.c"
 run "$repository/tests/layers" "$scratch"
-check_status 1 "a function that another file than its header's defines"
-check "it is named" grep -qxF 'src/base/d.h: d_size() is not defined in src/base/d.c' "$out"
+check_status 1 "a function that another folder than its header's defines"
+check "it is named" grep -qxF 'src/base/d.h: no file in its folder defines d_size()' "$out"
 check "it alone" test "$(wc -l <"$out")" = 1
-mv "$scratch/src/base/e.c" "$scratch/src/base/d.c"
+mv "$scratch/src/base/io/e.c" "$scratch/src/base/f.c"
 run "$repository/tests/layers" "$scratch"
-check_status 0 "a function in its header's file"
+check_status 0 "a function in the folder of its header"
+echo '#include "base/internal.h"' >"$scratch/src/run/b.h"
+: >"$scratch/src/base/internal.h"
+run "$repository/tests/layers" "$scratch"
+check_status 1 "an internal header of another folder"
+check "it is named" grep -qxF 'src/run/b.h: base/internal.h is internal to its folder' "$out"
+rm "$scratch/src/run/b.h"
 echo 'struct parcel { int size; };' >"$scratch/src/base/e.c"
 echo 'enum parcel { PARCEL };' >"$scratch/src/run/b.c"
 run "$repository/tests/layers" "$scratch"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "cli/options/transports.h"
-#include "run/job.h"
+#include "cli/options/options.h"
+#include "run/run.h"
 #include "dataplane/transport/transport.h"
 
 /* NULL: all transports, without options. Ends the process if it cannot be read, or used here. The

@@ -4,7 +4,7 @@
  * processes.c: death of a peer.)
  * tier: check; load: cpu1
  */
-#include "run/results/connectivity.h"
+#include "run/results/results.h"
 #include "world.h"
 
 static void bend_lanes(struct world *world)

@@ -4,7 +4,7 @@
  * tier: check; load: cpu1
  */
 #include "dataplane/memory/datatype.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "world.h"
 
 /* One message each way. Each end decides by itself whether it is eager or posted, combined or only

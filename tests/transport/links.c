@@ -3,7 +3,7 @@
  * it is used. A transport that refuses is passed over, with its reason, or ends the job.
  * tier: check; load: cpu1
  */
-#include "dataplane/transport/links.h"
+#include "dataplane/transport/transport.h"
 
 #include <pthread.h>
 #include <string.h>

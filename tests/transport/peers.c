@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "dataplane/memory/datatype.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "world.h"
 
 static uint64_t sum_of(const uint64_t by_path[PATHS])

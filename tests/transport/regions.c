@@ -3,7 +3,7 @@
  * every transport. The tests that see this run in a child.
  * tier: check; load: cpu1
  */
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "world.h"
 
 #include "../unit/child.h" /* after world.h, for cmocka's fail() */
@@ -79,14 +79,14 @@ static void violate(struct rank *me)
         rank_post(me, 0, 0, &transfer);
 }
 
-struct violation {
+struct region_violation {
     const struct transport *transport;
     enum outside outside;
 };
 
 static int violation_work(void *argument)
 {
-    const struct violation *violation = argument;
+    const struct region_violation *violation = argument;
     struct world *world = malloc(sizeof *world);
     *world = world_make(violation->transport, 0, 2);
     world->body = violate;
@@ -102,7 +102,7 @@ static void test_outside(void **state)
     for (enum outside outside = 0; outside < OUTSIDES; outside++) {
         if (outside == EAGER && !transport->eager_move)
             continue;
-        struct violation violation = {transport, outside};
+        struct region_violation violation = {transport, outside};
         const struct child *child = child_run(violation_work, &violation);
         bool ended = WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGABRT;
         if (ended != (outside != INSIDE) ||

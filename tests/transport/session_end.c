@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/test_case.h"
+#include "run/run.h"
 #include "chosen.h"
 #include "session_of.h"
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/bootstrap/local.h"
-#include "cli/options/resolve.h"
+#include "controlplane/bootstrap/bootstrap.h"
+#include "cli/options/options.h"
 #include "run/session/session.h"
 
 #include <cmocka.h> /* after log.h: it makes a macro of fail() */

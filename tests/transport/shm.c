@@ -4,7 +4,7 @@
  * garbage.
  * tier: check; load: cpu1
  */
-#include "transports/shm/shm.h"
+#include "transports/shm/internal.h"
 
 #include "pair.h"
 

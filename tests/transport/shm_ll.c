@@ -4,7 +4,7 @@
  * path.)
  * tier: check; load: cpu1
  */
-#include "transports/shm/ll.h"
+#include "transports/shm/internal.h"
 
 #include "world.h"
 

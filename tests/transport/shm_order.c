@@ -6,7 +6,7 @@
  * themselves where it matters.
  * tier: check; load: cpu1
  */
-#include "transports/shm/shm.h"
+#include "transports/shm/internal.h"
 
 #include "world.h"
 

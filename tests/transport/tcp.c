@@ -5,10 +5,8 @@
  * and elements that arrive in parts.
  * tier: check; load: cpu1
  */
-#include "base/net/socket.h"
-#include "transports/tcp/connect.h"
-#include "transports/tcp/socket.h"
-#include "transports/tcp/stats.h"
+#include "base/net/net.h"
+#include "transports/tcp/internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,8 +14,7 @@
 #include <unistd.h>
 
 #include "dataplane/memory/datatype.h"
-#include "dataplane/memory/reduce.h"
-#include "base/net/handshake.h"
+#include "dataplane/memory/memory.h"
 #include "transports/transports.h"
 #include "world.h"
 
@@ -198,7 +195,7 @@ static bool line_make(const char *from, const char *to, int ends[2])
     return ends[1] >= 0;
 }
 
-static void test_case_close(const int ends[2])
+static void test_close_case(const int ends[2])
 {
     close(ends[0]);
     close(ends[1]);
@@ -210,10 +207,10 @@ static void test_stays_here(void **state)
     int ends[2];
     assert_true(line_make("127.0.0.1", "127.0.0.1", ends));
     assert_true(socket_stays_here(ends[0]) && socket_stays_here(ends[1]));
-    test_case_close(ends);
+    test_close_case(ends);
     assert_true(line_make("127.0.0.1", "127.0.0.2", ends));
     assert_false(socket_stays_here(ends[0]) || socket_stays_here(ends[1]));
-    test_case_close(ends);
+    test_close_case(ends);
     int alone = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_false(socket_stays_here(alone));
     close(alone);

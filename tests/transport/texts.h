@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "dataplane/memory/layout.h"
+#include "dataplane/memory/memory.h"
 
 static inline uint64_t mix(uint64_t x)
 {

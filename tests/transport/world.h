@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "chosen.h"
 #include "dataplane/memory/memory.h"
-#include "dataplane/memory/memory_device.h"
 #include "parcels.h"
 #include "texts.h"
 #include "dataplane/transport/transport.h"

@@ -15,8 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dataplane/memory/cpu_contents.h"
-#include "dataplane/memory/cpu_engine.h"
+#include "dataplane/memory/internal.h"
 #include "dataplane/memory/memory.h"
 
 #define CARD_LEAD 4096 /* bytes of the memfd in front of the region */

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/options/resolve.h"
+#include "cli/options/options.h"
 
 static inline int command_work(void *words)
 {

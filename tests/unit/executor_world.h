@@ -21,10 +21,10 @@
 #include <cmocka.h>
 
 #include "card_memory.h"
-#include "run/check/pattern.h"
-#include "dataplane/execute/executor.h"
-#include "dataplane/memory/reduce.h"
-#include "collective/schedule/algorithm.h"
+#include "run/check/check.h"
+#include "dataplane/execute/execute.h"
+#include "dataplane/memory/memory.h"
+#include "collective/schedule/schedule.h"
 #include "problems.h"
 
 #define RANKS_MOST  9

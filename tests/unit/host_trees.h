@@ -8,8 +8,8 @@
 
 #include "tree.h"
 
-#include "host/facts/collect.h"
-#include "accept/judge/compare.h"
+#include "host/facts/facts.h"
+#include "accept/judge/judge.h"
 
 #define HOSTS 8
 

@@ -19,9 +19,7 @@
 #include <sys/mman.h>
 
 #include "controlplane/control/control.h"
-#include "controlplane/control/exchange.h"
-#include "controlplane/control/mailbox.h"
-#include "controlplane/control/rank_acceptor.h"
+#include "controlplane/control/internal.h"
 
 #define PENDING_MOST (RANK_ACCEPTOR_POLLS - ADDRESSES_MOST) /* that a rank acceptor holds */
 

@@ -7,9 +7,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "controlplane/control/join_request.h"
-#include "base/net/handshake.h"
-#include "base/net/socket.h"
+#include "controlplane/control/control.h"
+#include "base/net/net.h"
 #include "jobs.h"
 
 /* The non-blocking socket of the next connection. */

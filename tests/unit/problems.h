@@ -4,9 +4,8 @@
 #ifndef CCTEST_TESTS_PROBLEMS_H
 #define CCTEST_TESTS_PROBLEMS_H
 
-#include "collective/counts.h"
-#include "collective/shape.h"
-#include "collective/schedule/algorithm.h"
+#include "collective/collective.h"
+#include "collective/schedule/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/options/resolve.h"
-#include "run/candidates.h"
+#include "cli/options/options.h"
+#include "run/run.h"
 
 #define MANUAL "man/cctest.1" /* tests run from the top of the tree */
 

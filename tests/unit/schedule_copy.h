@@ -8,10 +8,8 @@
 
 #include <stdlib.h>
 
-#include "collective/formats/file_algorithm.h"
-#include "collective/formats/json_plan.h"
-#include "collective/formats/msccl_plan.h"
-#include "collective/formats/prove_plan.h"
+#include "collective/formats/formats.h"
+#include "collective/formats/internal.h"
 
 /* A file that was read. */
 struct copy {

@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "collective/prove/verify.h"
-#include "collective/schedule/algorithm.h"
+#include "collective/prove/prove.h"
+#include "collective/schedule/schedule.h"
 #include "shake.h"
 #include "problems.h"
 
@@ -58,7 +58,7 @@ static inline void program_build(struct program *program, enum collective_id col
 }
 
 /* A row of a test's table of programs. */
-struct sample {
+struct schedule_sample {
     enum collective_id collective;
     const char *algorithm;
     int ranks;
@@ -67,7 +67,7 @@ struct sample {
     int channels;
 };
 
-static inline void sample_build(struct program *program, const struct sample *sample)
+static inline void sample_build(struct program *program, const struct schedule_sample *sample)
 {
     program_build(program, sample->collective, sample->algorithm, sample->ranks, sample->count,
                   sample->in_place, sample->channels);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "collective/prove/joint_schedule.h"
+#include "collective/prove/prove.h"
 #include "collective/schedule/schedule.h"
 
 /* What shake() draws from its seed, for a caller that needs one particular run. */
@@ -415,7 +415,7 @@ static inline bool shake_as(const struct schedule *const *schedules, int ranks, 
 
 /* Bytes that pieces are multiples of, so that long messages take no more of them than short ones.
  */
-static inline size_t grain_of(const struct schedule *const *schedules, int ranks)
+static inline size_t shake_grain_of(const struct schedule *const *schedules, int ranks)
 {
     size_t longest = 0;
 
@@ -434,7 +434,7 @@ static inline bool shake(const struct schedule *const *schedules, int ranks, uin
            size_t size)
 {
     uint64_t random = ~seed;
-    size_t grain = grain_of(schedules, ranks);
+    size_t grain = shake_grain_of(schedules, ranks);
     struct shaking shaking = {
         .seed = seed,
         .slots = (size_t)1 << random_below(&random, 5),

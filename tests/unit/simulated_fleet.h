@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "accept/judge/sickness.h"
+#include "accept/judge/judge.h"
 
 #define SICK_MOST      64
 #define ROUNDS_MOST    100 /* of isolation: more is a fault */

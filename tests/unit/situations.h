@@ -23,7 +23,7 @@ static struct member members[RANKS_MOST];
 static struct standing standings[RANKS_MOST];
 static struct cause causes[MANY];
 static struct verdict verdict;
-static const char *const algorithms[] = {"alltoall pairwise"};
+static const char *const algorithm_texts[] = {"alltoall pairwise"};
 
 static struct situation situation;
 
@@ -44,7 +44,7 @@ static inline void begin(int ranks)
                                    .causes = causes,
                                    .stalled = 10,
                                    .heartbeat = 0.5,
-                                   .algorithms = algorithms,
+                                   .algorithms = algorithm_texts,
                                    .algorithm_count = 1};
 }
 

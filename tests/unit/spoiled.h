@@ -17,7 +17,6 @@
 
 #include "run/check/check.h"
 #include "card_memory.h"
-#include "run/check/diagnosis_text.h"
 
 /* A rank's destination with the right result in it, to be spoiled. */
 struct bench {

@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "controlplane/control/exchange.h"
-#include "base/net/socket.h"
-#include "run/runner.h"
+#include "controlplane/control/control.h"
+#include "base/net/net.h"
+#include "run/run.h"
 
 #define RANKS_MOST 8
 #define MEETINGS   100

@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-#include "run/check/pattern.h"
+#include "run/check/check.h"
 #include "dataplane/execute/step.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "trials.h"
 
 #define WORLD_RANKS  9
@@ -410,7 +410,7 @@ static const struct world_settings narrow = {.split = true,
                                              .runs = 2,
                                              .lazy_rank = -1};
 
-static inline void sample_trial(const struct sample *sample, struct trial *trial,
+static inline void sample_trial(const struct schedule_sample *sample, struct trial *trial,
                                 struct counts **counts, struct program *program)
 {
     char why[TRIAL_WHY];
@@ -427,7 +427,7 @@ static inline void sample_trial(const struct sample *sample, struct trial *trial
         fail_msg("%s", why);
 }
 
-static inline void sample_open(struct world *world, const struct sample *sample,
+static inline void sample_open(struct world *world, const struct schedule_sample *sample,
                                struct counts **counts, const struct world_settings *settings)
 {
     struct trial trial;

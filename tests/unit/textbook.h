@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #undef fail /* log.h has a function of that name */
 
-#include "predict/simulate/simulator.h"
+#include "predict/simulate/simulate.h"
 
 #define ALPHA 10.0 /* us */
 #define BETA  0.01 /* us per byte */

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "predict/topology/placement.h"
 #include "predict/topology/topology.h"
 
 static inline struct topology *topology_of(const char *spec)

@@ -7,7 +7,7 @@
 
 #include "provider.h"
 #include "transports/transports.h"
-#include "transports/verbs/verbs.h"
+#include "transports/verbs/internal.h"
 
 enum { SLOTS = 8, BYTES = 100 };
 

@@ -9,7 +9,7 @@
 #include "../transport/world.h"
 
 #include "card.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "options.h"
 #include "provider.h"
 #include "transports/transports.h"

@@ -17,7 +17,7 @@
 #include "card.h"
 #include "options.h"
 #include "provider.h"
-#include "transports/verbs/verbs.h"
+#include "transports/verbs/internal.h"
 
 #define BYTES ((size_t)1 << 20)
 

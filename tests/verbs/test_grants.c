@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "transports/verbs/block.h"
-#include "transports/verbs/grants.h"
+#include "transports/verbs/internal.h"
 
 #include <cmocka.h>
 

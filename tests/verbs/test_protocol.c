@@ -11,10 +11,7 @@
 
 #include "provider.h"
 #include "transports/transports.h"
-#include "transports/verbs/failure.h"
-#include "transports/verbs/registration.h"
-#include "transports/verbs/slot.h"
-#include "transports/verbs/stats.h"
+#include "transports/verbs/internal.h"
 
 static struct verbs_endpoint *verbs_of(const struct rank *me)
 {

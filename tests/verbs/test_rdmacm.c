@@ -12,7 +12,7 @@
 
 #include "provider.h"
 #include "transports/transports.h"
-#include "transports/verbs/proof.h"
+#include "transports/verbs/internal.h"
 
 /* ---- the addresses of this host, in place of the C library's ---- */
 

@@ -23,8 +23,8 @@
 #include "options.h"
 #include "provider.h"
 #include "transports/transports.h"
-#include "transports/verbs/address.h"
-#include "host/gid_table.h"
+#include "transports/verbs/internal.h"
+#include "host/host.h"
 
 static const unsigned char secret[32] = "only these ranks know it";
 

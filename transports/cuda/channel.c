@@ -1,12 +1,11 @@
 /*
  * channel.c - the data path: cells that refer to bytes, and steps that read them.
  */
-#include "transports/cuda/channel.h"
+#include "transports/cuda/internal.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "dataplane/transport/shared_memory.h"
-#include "transports/cuda/peer.h"
+#include "dataplane/transport/transport.h"
 
 /* Bytes of one step: the grain, within these bounds. Engines take turns between steps. */
 #define STEP_LEAST ((size_t)1 << 20)

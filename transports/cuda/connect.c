@@ -4,7 +4,7 @@
  * The lower of two ranks makes the block with their wires, and each lends its regions. One exchange
  * tells the peer of both. A second one tells that all is mapped, so that files can be closed.
  */
-#include "transports/cuda/connect.h"
+#include "transports/cuda/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "transports/cuda/peer.h"
 
 static size_t pull_block_bytes(uint32_t lanes)
 {

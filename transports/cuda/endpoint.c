@@ -9,9 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "transports/cuda/channel.h"
-#include "transports/cuda/connect.h"
-#include "transports/cuda/peer.h"
+#include "transports/cuda/internal.h"
 #include "transports/transports.h"
 
 #define DRAIN_SECONDS 1.0 /* at a bad end: what GPUs have begun is done by then, or hangs */

@@ -1,7 +1,7 @@
 /*
  * peer.c - another rank of this host: whether its memory can be mapped, and the mappings.
  */
-#include "transports/cuda/peer.h"
+#include "transports/cuda/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

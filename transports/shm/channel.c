@@ -14,7 +14,7 @@
  * No side waits until a cell is full: it sends or takes what the limit allows. A cell holds bytes
  * of one message.
  */
-#include "transports/shm/channel.h"
+#include "transports/shm/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,12 +22,7 @@
 #include <sys/uio.h>
 
 #include "base/log.h"
-#include "dataplane/memory/nontemporal.h"
-#include "dataplane/memory/page_alias.h"
-#include "transports/shm/ll.h"
-#include "transports/shm/peer.h"
-#include "transports/shm/reference.h"
-#include "transports/shm/ring.h"
+#include "dataplane/memory/memory.h"
 
 #define NONTEMPORAL_LEAST ((size_t)2 << 10) /* shorter copies to a far peer go by the cache, too */
 
@@ -268,7 +263,7 @@ static char *shm_next(struct cursor cursor)
 }
 
 /* Where private memory lands that is to be combined or copied on. It lies in its line as the source does, by the
- * first run: then the kernel copies whole lines, and never slowly (page_alias.h). */
+ * first run: then the kernel copies whole lines, and never slowly (dataplane/memory/memory.h). */
 static char *shm_bounce(const struct shm_channel *channel)
 {
     const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;

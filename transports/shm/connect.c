@@ -13,7 +13,7 @@
  * Then they measure the latency of a cache line between them. It shows whether their cores share a
  * cache, which a virtual machine does not tell.
  */
-#include "transports/shm/connect.h"
+#include "transports/shm/internal.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -25,11 +25,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "transports/shm/geometry.h"
-#include "transports/shm/ll.h"
-#include "transports/shm/peer.h"
-#include "transports/shm/ring.h"
-#include "transports/shm/segment.h"
 
 #define FAR_NS                                                                                     \
     90 /* latency of a line: 50 between cores with a common cache, 140 without, measured */

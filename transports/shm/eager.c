@@ -1,12 +1,9 @@
 /*
  * eager.c - short messages, each whole in one cell: one store, one load, no queue between.
  */
-#include "transports/shm/eager.h"
+#include "transports/shm/internal.h"
 
 #include "base/log.h"
-#include "transports/shm/channel.h"
-#include "transports/shm/ll.h"
-#include "transports/shm/ring.h"
 
 size_t shm_eager_most(const struct channel *base)
 {

@@ -1,7 +1,7 @@
 /*
  * endpoint.c - the shm transport: links between ranks of one node through shared memory.
  *
- * Each rank owns a memfd that its peers map and write into; shm.h has its format.
+ * Each rank owns a memfd that its peers map and write into; internal.h has its format.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "transports/shm/channel.h"
-#include "transports/shm/connect.h"
-#include "transports/shm/eager.h"
-#include "transports/shm/peer.h"
-#include "transports/shm/reference.h"
-#include "transports/shm/segment.h"
+#include "transports/shm/internal.h"
 #include "transports/transports.h"
 
 /* The most that all segments of a node take, and one of them, unless the user sets the size of

@@ -3,12 +3,12 @@
  *
  * The more channels share the segment, the smaller are the rings, so that the segment is bounded.
  */
-#include "transports/shm/geometry.h"
+#include "transports/shm/internal.h"
 
 #include <unistd.h>
 
 #include "base/log.h"
-#include "host/memory_limits.h"
+#include "host/host.h"
 
 #define PAGE ((size_t)4096)
 

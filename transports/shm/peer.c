@@ -2,7 +2,7 @@
  * peer.c - another rank of this node: whether shared memory reaches it, whether its memory can be
  * read in place, and whether it is alive.
  */
-#include "transports/shm/peer.h"
+#include "transports/shm/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "dataplane/transport/shared_memory.h"
-#include "transports/shm/segment.h"
+#include "dataplane/transport/transport.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
 _Static_assert(sizeof(struct shm_connect_slot) == SHM_CACHE_LINE, "a connect slot is a cache line");

@@ -1,7 +1,7 @@
 /*
  * reference.c - which bytes of a message go by reference, and how they are described.
  */
-#include "transports/shm/reference.h"
+#include "transports/shm/internal.h"
 
 /* What --copy auto does, by where the sender's bytes lie. To read private memory costs a system
  * call, and more for every run. Slots between far cores cost twice as much as between near ones. */

@@ -5,7 +5,7 @@
  * process use the owner's mapping, so that each byte has one address, which ThreadSanitizer needs.
  * Therefore the last user unmaps it, not the owner.
  */
-#include "transports/shm/segment.h"
+#include "transports/shm/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
  * in whole elements. No side waits for a full slot: a limit may grow by one element at a time, so
  * two ranks that each wait for the rest of a slot could wait for ever.
  */
-#include "transports/tcp/channel.h"
+#include "transports/tcp/internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,6 @@
 #include <sys/uio.h>
 
 #include "base/log.h"
-#include "transports/tcp/stats.h"
 
 #define ZCOPY_THRESHOLD 16384 /* --copy auto: longer messages go zcopy */
 #define VISIT_LEAST     65536 /* bytes of one channel before the next has its turn: at least, */

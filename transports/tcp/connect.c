@@ -1,7 +1,7 @@
 /*
  * connect.c - makes the sockets between this rank and its peers.
  *
- * The lower rank listens (acceptor.h), the higher one connects, and both prove that they know the
+ * The lower rank listens (base/net/net.h), the higher one connects, and both prove that they know the
  * job's secret. One loop makes all connections at the same time, and never waits for a single one.
  * A failed attempt is repeated, by the peer's next address, for as long as any rank progresses: the
  * peer may not have been ready, or may have rejected a connection that was slow.
@@ -10,7 +10,7 @@
  * that it keeps by one byte after the handshake. Otherwise a peer that had slept would accept a
  * connection that is already closed.
  */
-#include "transports/tcp/connect.h"
+#include "transports/tcp/internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,9 +23,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/net/acceptor.h"
-#include "base/net/socket.h"
-#include "transports/tcp/socket.h"
+#include "base/net/net.h"
 
 #define PENDING_SECONDS   5.0  /* for an incoming connection to prove itself */
 #define PENDING_MOST      64   /* incoming connections at a time, beyond the awaited ones */

@@ -12,11 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "transports/tcp/channel.h"
-#include "transports/tcp/connect.h"
-#include "transports/tcp/socket.h"
-#include "transports/tcp/stats.h"
-#include "transports/tcp/tcp.h"
+#include "transports/tcp/internal.h"
 #include "transports/transports.h"
 
 #define SLOT_BYTES  65536

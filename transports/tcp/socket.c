@@ -1,7 +1,7 @@
 /*
  * socket.c - the sockets of an endpoint, one for each peer and lane, each with its two channels.
  */
-#include "transports/tcp/socket.h"
+#include "transports/tcp/internal.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/net/socket.h"
+#include "base/net/net.h"
 
 struct tcp_socket *tcp_socket_find(const struct tcp_endpoint *endpoint, int peer, int lane)
 {

@@ -9,7 +9,7 @@
  * TCP_INFO needs the kernel's <linux/tcp.h>, which knows more fields than the C library's
  * <netinet/tcp.h>. The two headers exclude each other, hence a file of its own.
  */
-#include "transports/tcp/stats.h"
+#include "transports/tcp/internal.h"
 
 #include <linux/tcp.h>
 #include <sys/socket.h>

@@ -7,7 +7,7 @@
  * with addresses in several subnets (VLANs, aliases) names a few, and both ends take one that they
  * have in common.
  */
-#include "transports/verbs/address.h"
+#include "transports/verbs/internal.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "host/gid_table.h"
+#include "host/host.h"
 
 /* The length of the subnet prefix of this host's IPv4 address `gid`; 0: not an address of this
  * network namespace. */

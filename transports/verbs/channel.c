@@ -5,13 +5,8 @@
  * message that the receiver combines, or whose pieces there are short, goes through slots, too,
  * whatever its length: its offer says so. Memory that no CPU reads goes straight into place only.
  */
-#include "transports/verbs/channel.h"
+#include "transports/verbs/internal.h"
 
-#include "transports/verbs/lane.h"
-#include "transports/verbs/registration.h"
-#include "transports/verbs/slot.h"
-#include "transports/verbs/stats.h"
-#include "transports/verbs/zcopy.h"
 
 /* Sending. */
 

@@ -6,7 +6,7 @@
  * Then each queue pair is made ready to receive and to send. A second exchange tells that, because
  * a WRITE that arrives at a queue pair that is not ready would be sent again only after a timeout.
  */
-#include "transports/verbs/connect.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,16 +18,6 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "transports/verbs/block.h"
-#include "transports/verbs/failure.h"
-#include "transports/verbs/grants.h"
-#include "transports/verbs/pair.h"
-#include "transports/verbs/peer.h"
-#include "transports/verbs/rail.h"
-#include "transports/verbs/rdmacm.h"
-#include "transports/verbs/registration.h"
-#include "transports/verbs/slot.h"
-#include "transports/verbs/work.h"
 
 #define DEPTH_LEAST 16
 

@@ -3,16 +3,12 @@
  *
  * Sysfs has all facts but the active MTU.
  */
-#include "transports/verbs/devices.h"
+#include "transports/verbs/internal.h"
 
 #include <string.h>
 
-#include "host/port_counters.h"
-#include "transports/verbs/address.h"
+#include "host/host.h"
 #include "transports/verbs/library.h"
-#include "transports/verbs/port.h"
-#include "transports/verbs/registration.h"
-#include "transports/verbs/verbs.h"
 
 /* The device of this name; NULL: it is not there, or cannot be opened. */
 static struct ibv_context *nic_open(const char *nic)

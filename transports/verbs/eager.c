@@ -4,11 +4,8 @@
  * Where slots are polled in memory, neither end touches its completion queue on the way: the
  * sender does when it lacks room.
  */
-#include "transports/verbs/eager.h"
+#include "transports/verbs/internal.h"
 
-#include "transports/verbs/lane.h"
-#include "transports/verbs/slot.h"
-#include "transports/verbs/work.h"
 
 size_t verbs_eager_most(const struct channel *base)
 {

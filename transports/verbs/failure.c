@@ -4,7 +4,7 @@
  * The status of a completion says what the NIC saw; the table says what mostly causes it. Only the
  * first error of a queue pair is told, because all later requests are flushed.
  */
-#include "transports/verbs/failure.h"
+#include "transports/verbs/internal.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

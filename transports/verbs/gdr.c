@@ -8,15 +8,14 @@
  *
  * Whether one GPU exports its memory is an attribute of the device, which only its library reads.
  */
-#include "transports/verbs/gdr.h"
+#include "transports/verbs/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "host/pci.h"
-#include "transports/verbs/peermem.h"
+#include "host/host.h"
 
 enum gpu_driver { GPU_DRIVER_NONE, GPU_DRIVER_NVIDIA, GPU_DRIVER_NVIDIA_OPEN, GPU_DRIVER_AMD };
 

@@ -1,10 +1,9 @@
 /*
  * grants.c - how many slots, offers and segments a receiver grants on each lane.
  */
-#include "transports/verbs/grants.h"
+#include "transports/verbs/internal.h"
 
-#include "host/memory_limits.h"
-#include "transports/verbs/block.h"
+#include "host/host.h"
 
 #define NODE_BYTES    ((size_t)192 << 20) /* of slots and staging, all ranks of a host together */
 #define RECEIVES_MOST ((size_t)16384)     /* of the new lanes on a rail */

@@ -1,10 +1,9 @@
 /*
  * lane.c - what the two ways of a lane share: its queue pairs, credits and staging.
  */
-#include "transports/verbs/lane.h"
+#include "transports/verbs/internal.h"
 
 #include "base/log.h"
-#include "transports/verbs/block.h"
 
 #define ZCOPY_THRESHOLD 16384 /* --copy auto: longer messages go zcopy */
 

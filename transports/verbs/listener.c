@@ -6,7 +6,7 @@
  * number that is free at the first address. Another program may use it at a further one: then the
  * rail begins again, with another port number.
  */
-#include "transports/verbs/listener.h"
+#include "transports/verbs/internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,8 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "host/gid_table.h"
-#include "transports/verbs/address.h"
+#include "host/host.h"
 
 #define BACKLOG    4096
 #define TRIES_MOST 8 /* of port numbers */

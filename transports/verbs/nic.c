@@ -1,7 +1,7 @@
 /*
  * nic.c - which NIC ports a rank uses: the ones that the option nic names, or the nearest.
  */
-#include "transports/verbs/nic.h"
+#include "transports/verbs/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "transports/verbs/port.h"
-#include "transports/verbs/rail.h"
-#include "transports/verbs/refusal.h"
 
 #define NICS_MOST 64
 

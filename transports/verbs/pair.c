@@ -1,7 +1,7 @@
 /*
  * pair.c - a queue pair: creates it, and brings it to the state in which it sends.
  */
-#include "transports/verbs/pair.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,6 @@
 
 #include "base/log.h"
 #include "base/tick.h"
-#include "transports/verbs/address.h"
-#include "transports/verbs/failure.h"
-#include "transports/verbs/work.h"
 
 #define INLINE_WANTED   256
 #define PAIRS_FEW       64 /* on a rail: each as deep as is fast */

@@ -3,13 +3,13 @@
  *
  * Those of MLNX_OFED show themselves below mm/memory_peers; nvidia_peermem is NVIDIA's later one.
  */
-#include "transports/verbs/peermem.h"
+#include "transports/verbs/internal.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "host/sysfs.h"
+#include "host/host.h"
 
 const char *peermem_module(const char *sysfs)
 {

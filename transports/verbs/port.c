@@ -5,7 +5,7 @@
  *         ports/1/                      likewise, and lid, pkeys/
  *     /sys/class/infiniband_verbs/uverbs0/ibdev   the NIC behind /dev/infiniband/uverbs0
  */
-#include "transports/verbs/port.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "host/inquiry.h"
-#include "host/nearness.h"
-#include "host/pci.h"
-#include "host/rdma_port.h"
-#include "transports/verbs/gdr.h"
+#include "host/host.h"
 
 /* A port that is being described. */
 struct port_look {

@@ -5,12 +5,10 @@
  * takes no bytes inline. Their attributes do not tell that reliably, so the probe creates one of each
  * queue. A NIC that fails here is passed over; in connect() it would end the job.
  */
-#include "transports/verbs/probe.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 
-#include "transports/verbs/pair.h"
-#include "transports/verbs/refusal.h"
 
 #define ENTRIES 16
 _Static_assert(VERBS_OFFER_BYTES == 80, "a reason says so");

@@ -1,7 +1,7 @@
 /*
  * proof.c - what two ranks prove to each other when librdmacm connects a queue pair of theirs.
  */
-#include "transports/verbs/proof.h"
+#include "transports/verbs/internal.h"
 
 #include <arpa/inet.h>
 #include <sodium.h>

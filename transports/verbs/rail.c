@@ -1,7 +1,7 @@
 /*
  * rail.c - the NIC ports that a rank uses, and the queues that it creates on each.
  */
-#include "transports/verbs/rail.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +11,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "transports/verbs/address.h"
-#include "transports/verbs/failure.h"
-#include "transports/verbs/probe.h"
-#include "transports/verbs/refusal.h"
-#include "transports/verbs/registration.h"
-#include "transports/verbs/work.h"
 
 static uint32_t within(uint32_t wanted, int most)
 {

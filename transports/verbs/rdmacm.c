@@ -19,7 +19,7 @@
  * librdmacm opens devices itself, so it does not know queue pairs of the transport's own context.
  * This file changes their states, as rdma_init_qp_attr() says.
  */
-#include "transports/verbs/rdmacm.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,13 +31,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "transports/verbs/address.h"
 #include "transports/verbs/library.h"
-#include "transports/verbs/listener.h"
-#include "transports/verbs/pair.h"
-#include "transports/verbs/peer.h"
-#include "transports/verbs/proof.h"
-#include "transports/verbs/work.h"
 
 #define WAIT_MS      5    /* between two ticks */
 #define RESOLVE_MS   2000 /* for one attempt to find an address or a route, */

@@ -4,7 +4,7 @@
  * What the library says is an errno at most. Sysfs and the device files tell the cause, in the same
  * words as in `cctest info`.
  */
-#include "transports/verbs/refusal.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,12 +14,7 @@
 
 #include "base/parse.h"
 #include "base/text.h"
-#include "host/rdma_port.h"
-#include "host/sysfs.h"
-#include "transports/verbs/block.h"
-#include "transports/verbs/grants.h"
-#include "transports/verbs/port.h"
-#include "transports/verbs/work.h"
+#include "host/host.h"
 
 /* Bytes that the queues of a rail take at least. */
 #define QUEUES_LEAST                                                                               \

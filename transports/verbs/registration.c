@@ -6,7 +6,7 @@
  * the GPU's driver brings along, translates its addresses when they are registered as others are.
  * Whether a way works shows when a piece of the memory is registered, so that is tried first.
  */
-#include "transports/verbs/registration.h"
+#include "transports/verbs/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,9 +18,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "transports/verbs/peermem.h"
-#include "transports/verbs/port.h"
-#include "transports/verbs/refusal.h"
 
 #define PAGE             4096
 #define TRIAL_BYTES      ((size_t)64 << 10) /* a page of a GPU */

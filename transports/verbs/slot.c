@@ -4,13 +4,10 @@
  * A receiver takes a slot only while it can post the credit for it. So one that is done owes its
  * sender nothing that the sender needs. (Credits of segments: channel.c.)
  */
-#include "transports/verbs/slot.h"
+#include "transports/verbs/internal.h"
 
 #include <string.h>
 
-#include "transports/verbs/block.h"
-#include "transports/verbs/lane.h"
-#include "transports/verbs/work.h"
 
 #define INLINE_MOST 256 /* bytes that the NIC takes with the request */
 

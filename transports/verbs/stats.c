@@ -4,10 +4,9 @@
  * The NIC sends again by itself and keeps no count per queue pair, so `resent` stays 0: the
  * counters of the port tell it.
  */
-#include "transports/verbs/stats.h"
+#include "transports/verbs/internal.h"
 
 #include "base/clock.h"
-#include "transports/verbs/peer.h"
 
 void verbs_busy_begin(struct verbs_sender *out)
 {

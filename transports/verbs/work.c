@@ -5,7 +5,7 @@
  * front of it, and without one the queue pair never has room again; so at least one in four of
  * its depth asks.
  */
-#include "transports/verbs/work.h"
+#include "transports/verbs/internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,9 +14,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "transports/verbs/block.h"
-#include "transports/verbs/failure.h"
-#include "transports/verbs/stats.h"
 
 #define BATCH      16 /* completions taken in one call */
 #define WAIT_POLLS 64 /* emulated (tests/rdma): longer than the answer to a short message takes */

@@ -11,16 +11,11 @@
  * runs are short, and its last one notifies. Pieces of the message that are long are gathered by
  * the NIC; short ones are packed into staging first, if a CPU can read them.
  */
-#include "transports/verbs/zcopy.h"
+#include "transports/verbs/internal.h"
 
 #include <string.h>
 
 #include "base/log.h"
-#include "transports/verbs/block.h"
-#include "transports/verbs/lane.h"
-#include "transports/verbs/registration.h"
-#include "transports/verbs/stats.h"
-#include "transports/verbs/work.h"
 
 #define RUN_LEAST     4096 /* auto: a shorter run at the receiver goes through slots */
 #define GATHER_LEAST  512  /* a shorter run at the sender is packed */

@@ -1,7 +1,7 @@
 /*
  * counterpart.c - which algorithm of another library does what a winner does.
  */
-#include "cli/tune/export/counterpart.h"
+#include "cli/tune/export/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "cli/tune/export/mpich.h"
-#include "cli/tune/export/nccl.h"
-#include "cli/tune/export/ompi.h"
-#include "base/io/output.h"
+#include "cli/tune/export/internal.h"
+#include "base/io/io.h"
 
 enum status export_probe(const struct tune_options *tune)
 {

@@ -4,8 +4,8 @@
 #ifndef CCTEST_CLI_TUNE_EXPORT_EXPORT_H
 #define CCTEST_CLI_TUNE_EXPORT_EXPORT_H
 
-#include "run/job.h"
-#include "tune/tune_options.h"
+#include "run/run.h"
+#include "tune/tune.h"
 
 /* Can the files of the job's exports be written? Fails like output_probe(). */
 enum status export_probe(const struct tune_options *tune);

@@ -12,7 +12,7 @@
  * total_msg_size for allgather and the two reduce_scatters (all blocks). gather and scatter have one
  * algorithm.
  */
-#include "cli/tune/export/mpich.h"
+#include "cli/tune/export/internal.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/tune/export/counterpart.h"
 
 /* What an algorithm needs of a call. */
 enum guard {

@@ -7,14 +7,13 @@
  * src/graph/tuning.cc) runs PAT with one rank a node only, by the simple protocol; where it does not run
  * what a line names, the line has no effect.
  */
-#include "cli/tune/export/nccl.h"
+#include "cli/tune/export/internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/tune/export/counterpart.h"
 
 /* clang-format off */
 static const struct counterpart nccl_table[] = {

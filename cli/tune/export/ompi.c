@@ -12,13 +12,12 @@
  * of both MPI_Reduce_scatter and MPI_Reduce_scatter_block. The forms with counts are left out: there Open
  * MPI compares other sizes.
  */
-#include "cli/tune/export/ompi.h"
+#include "cli/tune/export/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "cli/tune/export/counterpart.h"
 
 #define SEGMENT_LEAST                                                                              \
     ((size_t)128 << 10)                /* cctest's grain of pipelining: a quarter of the message, */

@@ -4,7 +4,7 @@
  * The facts of all hosts are sorted, so that those of one part and key follow each other. More than
  * half of sorted values agree only if the middle one is among them, so it is the candidate.
  */
-#include "accept/judge/compare.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "accept/judge/profile.h"
 
 #define FLEET_LEAST 3 /* hosts of which a majority that falls short alike is a way of building */
 

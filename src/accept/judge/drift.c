@@ -1,12 +1,12 @@
 /*
  * drift.c - hosts over the rotations of a soak.
  */
-#include "accept/judge/drift.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/stats/spread.h"
+#include "base/stats/stats.h"
 
 #define DIPS_LEAST 2
 

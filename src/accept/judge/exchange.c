@@ -1,12 +1,12 @@
 /*
  * exchange.c - shares of transfers, groups that stand out, and bounds of collectives.
  */
-#include "accept/judge/exchange.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/stats/bins.h"
+#include "base/stats/stats.h"
 
 /* GB/s of a host in one direction; 0: it has no level. */
 static double rate_of(const struct fleet *fleet, int host, int rail, enum direction direction)

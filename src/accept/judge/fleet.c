@@ -1,19 +1,19 @@
 /*
  * fleet.c - from readings to levels, and their spreads.
  */
-#include "accept/judge/fleet.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stats/bins.h"
+#include "base/stats/stats.h"
 
 #define CLASS_LEAST  8      /* bandwidths at one distance, to have a reference of their own */
 #define HOST_SHARE   2      /* no host has more than 1 / this of them */
 #define NOISE_LEAST  3      /* readings of a cell that tell of noise */
 #define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
-#define NORMAL_MAD   1.4826 /* as in spread.h */
+#define NORMAL_MAD   1.4826 /* as in base/stats/stats.h */
 
 enum distance { DISTANCE_NEAR, DISTANCE_FAR, DISTANCE_KINDS };
 

@@ -1,7 +1,7 @@
 /*
  * host_values.c - outliers among the values of hosts.
  */
-#include "accept/judge/host_values.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * isolation.c - chooses pairs for suspects, and judges what they bring.
  */
-#include "accept/judge/isolation.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>

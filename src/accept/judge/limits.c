@@ -1,7 +1,7 @@
 /*
  * limits.c - the limits of cells and readings by all yardsticks.
  */
-#include "accept/judge/limits.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>

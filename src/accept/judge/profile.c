@@ -1,7 +1,7 @@
 /*
  * profile.c - what hosts are expected to have.
  */
-#include "accept/judge/profile.h"
+#include "accept/judge/judge.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * rounds.c - the circle method over shuffled hosts.
  */
-#include "accept/judge/rounds.h"
+#include "accept/judge/judge.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * sickness.c - from suspects to places.
  */
-#include "accept/judge/sickness.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * sickness_text.c - sentences about sicknesses.
  */
-#include "accept/judge/sickness_text.h"
+#include "accept/judge/judge.h"
 
 #define WITNESSES_NAMED 3
 

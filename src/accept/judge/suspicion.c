@@ -1,7 +1,7 @@
 /*
  * suspicion.c - suspects, from the readings of pairs.
  */
-#include "accept/judge/suspicion.h"
+#include "accept/judge/judge.h"
 
 #include <float.h>
 #include <math.h>

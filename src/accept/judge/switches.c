@@ -1,7 +1,7 @@
 /*
  * switches.c - what the layout of a network adds.
  */
-#include "accept/judge/switches.h"
+#include "accept/judge/judge.h"
 
 #include <stdlib.h>
 

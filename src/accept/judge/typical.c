@@ -1,13 +1,12 @@
 /*
  * typical.c - what all of some hosts have, as lines of a profile.
  */
-#include "accept/judge/typical.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/judge/profile.h"
 
 #define MIB (1024.0 * 1024)
 

@@ -1,14 +1,13 @@
 /*
  * words.c - a finding as one sentence.
  */
-#include "accept/judge/words.h"
+#include "accept/judge/judge.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "accept/judge/profile.h"
 
 /* "n17: mlx5_2 ", or "n17 " where the fact is the host's own. */
 static void subject_put(struct text *text, const char *host, const char *part)

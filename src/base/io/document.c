@@ -1,7 +1,7 @@
 /*
  * document.c - JSON that cctest wrote, read again.
  */
-#include "base/io/document.h"
+#include "base/io/io.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * json_reader.c - reads a document that a user may have edited.
  */
-#include "base/io/json_reader.h"
+#include "base/io/io.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * markup.c - text inside XML and HTML: names and sentences that a user or another host wrote.
  */
-#include "base/io/markup.h"
+#include "base/io/io.h"
 
 void markup_put(FILE *out, const char *text)
 {

@@ -2,7 +2,7 @@
  * output.c - writes files so that a reader never sees half of one.
  */
 
-#include "base/io/output.h"
+#include "base/io/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

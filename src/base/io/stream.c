@@ -1,7 +1,7 @@
 /*
  * stream.c - text for a reader that may pause, or go: pipes, terminals, FIFOs.
  */
-#include "base/io/stream.h"
+#include "base/io/io.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /*
  * acceptor.c - accepts connections and authenticates them, without blocking.
  */
-#include "base/net/acceptor.h"
+#include "base/net/net.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/net/socket.h"
 
 #define YIELD_SECONDS 0.1 /* that a connection may be pending while others wait in the backlog */
 #define PAUSE_SECONDS 0.2 /* after an accept() that failed: out of descriptors, most likely */

@@ -5,7 +5,7 @@
  * host itself, a container bridge's address from no other host. A rank publishes all its addresses,
  * and a peer tries them in the order in which they are likely to work.
  */
-#include "base/net/address.h"
+#include "base/net/net.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

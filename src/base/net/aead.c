@@ -1,7 +1,7 @@
 /*
  * aead.c - authenticated encryption of the messages of one connection, with a counter as nonce.
  */
-#include "base/net/aead.h"
+#include "base/net/net.h"
 
 #include <sodium.h>
 

@@ -1,13 +1,12 @@
 /*
  * connector.c - connects to another rank and authenticates, without blocking.
  */
-#include "base/net/connector.h"
+#include "base/net/net.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/net/socket.h"
 
 static void call_hang_up(struct connector *call)
 {

@@ -16,7 +16,7 @@
  * made to fit many keys, and so many guesses, at once. The accepting end answers only a peer that
  * sends the magic. Each end reads exactly the bytes of the handshake: what follows is the caller's.
  */
-#include "base/net/handshake.h"
+#include "base/net/net.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
  * rendezvous.c - how rank 0 listens at HOST:PORT, and how the other ranks find it there.
  */
-#include "base/net/rendezvous.h"
+#include "base/net/net.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,7 +1,7 @@
 /*
  * socket.c - connecting with non-blocking TCP sockets.
  */
-#include "base/net/socket.h"
+#include "base/net/net.h"
 
 #include <errno.h>
 #include <netinet/in.h>

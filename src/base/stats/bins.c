@@ -1,7 +1,7 @@
 /*
  * bins.c - numbers sorted into bins.
  */
-#include "base/stats/bins.h"
+#include "base/stats/stats.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * median_interval.c - how well the median of the samples is known.
  */
-#include "base/stats/median_interval.h"
+#include "base/stats/stats.h"
 
 /* P(B(n, 1/2) = floor(n/2)). For even n it is C(n, n/2) / 2^n, the product of (2i - 1) / 2i for i up
  * to n/2; an odd n has the value of n + 1. */

@@ -1,7 +1,7 @@
 /*
  * modes.c - do the times of a line gather around two values?
  */
-#include "base/stats/modes.h"
+#include "base/stats/stats.h"
 
 #include <math.h>
 #include <stdbool.h>

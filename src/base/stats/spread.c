@@ -1,7 +1,7 @@
 /*
  * spread.c - medians, deviations and tails.
  */
-#include "base/stats/spread.h"
+#include "base/stats/stats.h"
 
 #include <math.h>
 

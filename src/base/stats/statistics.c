@@ -1,7 +1,7 @@
 /*
  * statistics.c - percentiles and bandwidth from samples, and the rank that begins late.
  */
-#include "base/stats/statistics.h"
+#include "base/stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

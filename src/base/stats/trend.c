@@ -1,12 +1,11 @@
 /*
  * trend.c - do the times of a line rise or fall while it runs?
  */
-#include "base/stats/trend.h"
+#include "base/stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/stats/statistics.h"
 
 #define THIRD (TREND_BLOCKS / 3)
 

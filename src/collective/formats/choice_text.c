@@ -1,7 +1,7 @@
 /*
  * choice_text.c - algorithms with their options, as text and as JSON.
  */
-#include "collective/formats/choice_text.h"
+#include "collective/formats/formats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "collective/formats/file_plan.h"
 
 #define COLLECTIVES_TEXT_MOST (COLLECTIVES * 17) /* the names of all of them */
 

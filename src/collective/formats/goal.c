@@ -7,7 +7,7 @@
  * its tag is its number on the lane times the lanes, plus the lane, so that no two messages of a pair
  * have the same.
  */
-#include "collective/formats/goal.h"
+#include "collective/formats/formats.h"
 
 #include <inttypes.h>
 #include <math.h>

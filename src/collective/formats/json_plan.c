@@ -4,7 +4,7 @@
  * What follows from other fields is not read: "index", "waits", "lanes", "steps", "sent". So a
  * program that makes schedules need not know the conflict rule.
  */
-#include "collective/formats/json_plan.h"
+#include "collective/formats/internal.h"
 
 #include <jansson.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  * thread block runs its steps one after the other, and so no message waits for one of another peer.
  * A step that waits for several has a `nop` for each but the last.
  */
-#include "collective/formats/msccl.h"
+#include "collective/formats/formats.h"
 
 #include <stdlib.h>
 #include <string.h>

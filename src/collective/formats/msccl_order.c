@@ -3,7 +3,7 @@
  *
  * Each step has a vector clock: of each thread block, how many steps have ended before it begins.
  */
-#include "collective/formats/msccl_order.h"
+#include "collective/formats/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,12 +7,11 @@
  * buffers which of them may run at the same time. A thread block's connections are the lane of its
  * channel to its peers. A chunk is a part.
  */
-#include "collective/formats/msccl_plan.h"
+#include "collective/formats/internal.h"
 
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/formats/msccl_steps.h"
 
 #define BLOCKS_MOST  4096 /* thread blocks of a GPU */
 #define CHANNEL_MOST 4095

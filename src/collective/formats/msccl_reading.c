@@ -1,7 +1,7 @@
 /*
  * msccl_reading.c - what the readers of MSCCL's XML share.
  */
-#include "collective/formats/msccl_reading.h"
+#include "collective/formats/internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,11 +5,10 @@
  * level is how many operations come before it that way. Operations are written by levels, so that a
  * level is a round.
  */
-#include "collective/formats/msccl_steps.h"
+#include "collective/formats/internal.h"
 
 #include <string.h>
 
-#include "collective/formats/msccl_order.h"
 
 static const struct step_type step_types[] = {
     {"s", .sends = true},

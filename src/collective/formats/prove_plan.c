@@ -2,15 +2,15 @@
  * prove_plan.c - proves the schedules of a file before anything runs them, and notes what a run
  * needs to know of each part: which source element it comes from, and so how long it is.
  */
-#include "collective/formats/prove_plan.h"
+#include "collective/formats/formats.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/formats/replay.h"
-#include "collective/prove/verify.h"
-#include "collective/schedule/view.h"
+#include "collective/formats/internal.h"
+#include "collective/prove/prove.h"
+#include "collective/schedule/schedule.h"
 
 /* Parts that the operations of all ranks move. */
 static uint64_t parts_moved(const struct file_plan *plan)

@@ -4,9 +4,9 @@
  *
  * Epochs that follow each other are one scope of the builder, with fences between them.
  */
-#include "collective/formats/replay.h"
+#include "collective/formats/internal.h"
 
-#include "collective/schedule/builder_memory.h"
+#include "collective/schedule/schedule.h"
 
 struct replay_scope {
     struct group group;

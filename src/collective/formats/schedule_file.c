@@ -2,7 +2,7 @@
  * schedule_file.c - a file with schedules, in cctest's JSON or in MSCCL's XML: its first character
  * tells which.
  */
-#include "collective/formats/schedule_file.h"
+#include "collective/formats/formats.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +13,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text_file.h"
-#include "collective/formats/json_plan.h"
-#include "collective/formats/msccl_plan.h"
-#include "collective/formats/prove_plan.h"
-#include "host/memory_limits.h"
+#include "collective/formats/internal.h"
+#include "host/host.h"
 
 struct schedule_file {
     struct schedule_file *next;

@@ -2,7 +2,7 @@
  * joint_schedule.c - checks, numbers and pairs the schedules of all ranks; wakes operations; words
  * deadlocks.
  */
-#include "collective/prove/joint_schedule.h"
+#include "collective/prove/prove.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * symbol.c - multisets of contributions, each stored once (hash-consing), and a cache of unions.
  */
-#include "collective/prove/symbol.h"
+#include "collective/prove/internal.h"
 
 #include <string.h>
 

@@ -6,14 +6,13 @@
  * buffers on its links. By the streaming rule (schedule.h) it then completes, with the same data,
  * on links of any kind.
  */
-#include "collective/prove/verify.h"
+#include "collective/prove/prove.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collective/prove/joint_schedule.h"
-#include "collective/prove/symbol.h"
+#include "collective/prove/internal.h"
 
 struct verifier {
     struct joint_schedule *joint;

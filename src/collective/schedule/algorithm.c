@@ -1,7 +1,7 @@
 /*
  * algorithm.c - from an algorithm that the user chose to a schedule.
  */
-#include "collective/schedule/algorithm.h"
+#include "collective/schedule/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,8 @@
 
 #include "base/log.h"
 #include "base/parse.h"
-#include "collective/counts.h"
-#include "collective/shape.h"
-#include "collective/schedule/builder_internal.h"
-#include "collective/schedule/builder_memory.h"
+#include "collective/collective.h"
+#include "collective/schedule/internal.h"
 
 /* Names. */
 

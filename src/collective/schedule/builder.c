@@ -1,18 +1,14 @@
 /*
  * builder.c - collects the operations that an algorithm writes, and makes the schedule of them.
  */
-#include "collective/schedule/builder.h"
+#include "collective/schedule/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "collective/schedule/builder_internal.h"
-#include "collective/schedule/builder_memory.h"
-#include "collective/schedule/conflict.h"
-#include "collective/schedule/scratch.h"
-#include "collective/schedule/view.h"
+#include "collective/schedule/internal.h"
 
 static void builder_place_buffers(struct builder *b)
 {

@@ -1,13 +1,13 @@
 /*
  * builder_memory.c - memory of a builder, and how a builder fails. The first failure is kept.
  */
-#include "collective/schedule/builder_memory.h"
+#include "collective/schedule/schedule.h"
 
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "collective/schedule/builder_internal.h"
+#include "collective/schedule/internal.h"
 
 void builder_fail_memory(struct builder *b)
 {

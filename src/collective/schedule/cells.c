@@ -4,7 +4,7 @@
  * A storage with many cuts for its size has a bit for each element: no sorting, and a cell is found
  * by counting bits. Another one has a sorted list of cuts, and a cell is found by binary search.
  */
-#include "collective/schedule/cells.h"
+#include "collective/schedule/internal.h"
 
 #include <stdlib.h>
 

@@ -7,13 +7,12 @@
  * the conflicting ones. A write joins all cells that it covers into one extent, so the time
  * is proportional to the spans of the program and its waits.
  */
-#include "collective/schedule/conflict.h"
+#include "collective/schedule/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/schedule/cells.h"
 
 #define NO_OPERATION UINT32_MAX
 

@@ -1,7 +1,7 @@
 /*
  * provenance.c - walks a schedule backwards, from a destination element to its receive.
  */
-#include "collective/schedule/provenance.h"
+#include "collective/schedule/schedule.h"
 
 size_t message_find(const struct schedule *schedule, struct message message, int storage, size_t at)
 {

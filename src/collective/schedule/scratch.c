@@ -4,12 +4,11 @@
  * An algorithm may ask for scratch for every block and use it for a few: it need not know in
  * advance for which. When the schedule is finished, the touched parts move together.
  */
-#include "collective/schedule/scratch.h"
+#include "collective/schedule/internal.h"
 
 #include <stdlib.h>
 
-#include "collective/schedule/builder_internal.h"
-#include "collective/schedule/builder_memory.h"
+#include "collective/schedule/schedule.h"
 
 /* Elements [from, to) of scratch; they move to `at`. */
 struct scratch_interval {

@@ -1,7 +1,7 @@
 /*
  * tuned.c - which algorithm was the fastest where it was measured, and which is to be taken elsewhere.
  */
-#include "collective/schedule/tuned.h"
+#include "collective/schedule/schedule.h"
 
 #include <math.h>
 #include <stdlib.h>

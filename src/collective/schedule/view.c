@@ -1,12 +1,11 @@
 /*
  * view.c - views of buffers as blocks, and messages made of blocks.
  */
-#include "collective/schedule/view.h"
+#include "collective/schedule/schedule.h"
 
 #include <string.h>
 
-#include "collective/schedule/builder_internal.h"
-#include "collective/schedule/builder_memory.h"
+#include "collective/schedule/internal.h"
 
 static struct span *span_array(struct builder *b, size_t count)
 {

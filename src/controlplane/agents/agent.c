@@ -1,7 +1,7 @@
 /*
  * agent.c - what every process of a fleet is: it listens, forks workers, and watches connections.
  */
-#include "controlplane/agents/agent.h"
+#include "controlplane/agents/agents.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,9 +18,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "controlplane/control/root_address.h"
-#include "base/net/connector.h"
-#include "base/net/socket.h"
+#include "controlplane/control/control.h"
+#include "base/net/net.h"
 
 #define PENDING_SECONDS   3.0
 #define PENDING_MOST      128

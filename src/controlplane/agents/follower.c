@@ -4,7 +4,7 @@
  * It calls rank 0 again and again, since rank 0 may start later. Rank 0 answers with REDIRECT: it
  * stays, as the leader of its host, or goes to the leader. There it introduces itself (AGENT).
  */
-#include "controlplane/agents/follower.h"
+#include "controlplane/agents/agents.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/control/messages.h"
-#include "controlplane/control/root_address.h"
+#include "controlplane/control/control.h"
 
 #define ATTEMPT_SECONDS 5.0 /* for one address to answer and to authenticate */
 #define RETRY_SECONDS   0.1

@@ -1,12 +1,12 @@
 /*
  * messages.c - the content of a fleet's frames: encoded and decoded.
  */
-#include "controlplane/agents/messages.h"
+#include "controlplane/agents/agents.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "controlplane/bootstrap/bootstrap_options.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 #define SECONDS_MOST 1e7
 

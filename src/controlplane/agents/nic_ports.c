@@ -1,13 +1,13 @@
 /*
  * nic_ports.c - the NIC ports of a fleet that its jobs may use.
  */
-#include "controlplane/agents/nic_ports.h"
+#include "controlplane/agents/agents.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "dataplane/transport/nic_choice.h"
+#include "dataplane/transport/transport.h"
 
 /* ---- verbs ---- */
 

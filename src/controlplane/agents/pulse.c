@@ -1,13 +1,13 @@
 /*
  * pulse.c - rank 0's heartbeats while it does not turn.
  */
-#include "controlplane/agents/pulse.h"
+#include "controlplane/agents/internal.h"
 
 #include <errno.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "controlplane/control/messages.h"
+#include "controlplane/control/control.h"
 
 /* False: it is to stop. */
 static bool pulse_wait(struct pulse *pulse)

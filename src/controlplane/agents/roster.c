@@ -1,7 +1,7 @@
 /*
  * roster.c - who belongs to a fleet, as rank 0 knows it: agents, their hosts, and which are lost.
  */
-#include "controlplane/agents/roster.h"
+#include "controlplane/agents/agents.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * worker.c - the process that an agent forks for one stage: started, watched and ended.
  */
-#include "controlplane/agents/worker.h"
+#include "controlplane/agents/agents.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "controlplane/bootstrap/rank_main.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 #define WARNED_SECONDS 1.5 /* from SIGTERM to SIGKILL: a rank reports within one */
 #define KILLED_SECONDS 3.0 /* from SIGKILL until the process counts as stuck */

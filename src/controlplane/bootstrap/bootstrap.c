@@ -13,11 +13,7 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
-#include "controlplane/bootstrap/local.h"
-#include "controlplane/bootstrap/managed.h"
-#include "controlplane/bootstrap/pmi.h"
-#include "controlplane/bootstrap/pmix.h"
-#include "controlplane/bootstrap/tcp.h"
+#include "controlplane/bootstrap/internal.h"
 
 #define SERVER_SECONDS 10.0 /* for the PMIx server to answer, where --timeout is not given */
 

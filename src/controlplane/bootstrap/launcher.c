@@ -4,7 +4,7 @@
  * Some launchers also name hosts. Then the ranks derive a meeting point from the variables (rank
  * 0's host, some ports), and a text that no other job on the machine has, for the job's key.
  */
-#include "controlplane/bootstrap/launcher.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 #include <sodium.h>
 #include <stdio.h>

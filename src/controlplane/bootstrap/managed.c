@@ -8,7 +8,7 @@
  * from then on the manager accepts any exit status at any time. A rank that never joins is detected
  * as under any bootstrap.
  */
-#include "controlplane/bootstrap/managed.h"
+#include "controlplane/bootstrap/internal.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -18,7 +18,6 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "controlplane/bootstrap/secret.h"
 
 _Static_assert(MANAGER_TEXT_MOST > (4 + HOST_NAME_BYTES + SECRET_BYTES + ADDRESSES_BLOB_MOST) * 2,
                "rank 0's text fits");

@@ -6,7 +6,7 @@
  * barrier of all ranks, which does not tell which rank is missing. No other job sees the name,
  * since each job has an mpiexec of its own.
  */
-#include "controlplane/bootstrap/pmi.h"
+#include "controlplane/bootstrap/internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/timed_call.h"
-#include "controlplane/bootstrap/launcher.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 #define ANSWER_SECONDS 1.0 /* past the deadline: hydra crashes if the receiver has gone */
 

@@ -10,7 +10,7 @@
  * caches values of other nodes. So the ranks ask for a refresh, and rank 0 overwrites its text when
  * all have it. Servers before version 4 cannot refresh; the ranks then use a fence.
  */
-#include "controlplane/bootstrap/pmix.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * rank_main.c - the life of one rank, the same under every bootstrap.
  */
-#include "controlplane/bootstrap/rank_main.h"
+#include "controlplane/bootstrap/bootstrap.h"
 
 #include "base/log.h"
 

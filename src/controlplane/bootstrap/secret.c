@@ -4,7 +4,7 @@
  * The secret comes from a variable or a file, not from the command line, which every user of the
  * machine can read.
  */
-#include "controlplane/bootstrap/secret.h"
+#include "controlplane/bootstrap/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * parent knows; it passes signals on; and some time after the other ranks have ended it kills the
  * rest.
  */
-#include "controlplane/bootstrap/supervisor.h"
+#include "controlplane/bootstrap/internal.h"
 
 #include <math.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  *
  * Its rank and the address of rank 0 come from the command line or from the launcher's variables.
  */
-#include "controlplane/bootstrap/tcp.h"
+#include "controlplane/bootstrap/internal.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -12,8 +12,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "controlplane/bootstrap/secret.h"
-#include "base/net/rendezvous.h"
+#include "base/net/net.h"
 
 bool rendezvous_parse(const char *text, char *host, size_t size, int *port)
 {

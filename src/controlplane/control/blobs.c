@@ -1,7 +1,7 @@
 /*
  * blobs.c - the result of an exchange: bytes of each rank, and how they are read.
  */
-#include "controlplane/control/blobs.h"
+#include "controlplane/control/control.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * children.c - the ranks that are connected to this one, each with the ranks behind it.
  */
-#include "controlplane/control/children.h"
+#include "controlplane/control/control.h"
 
 #include <stdlib.h>
 

@@ -18,14 +18,8 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/signals.h"
-#include "controlplane/control/find_root.h"
-#include "controlplane/control/frame.h"
-#include "controlplane/control/mailbox.h"
-#include "controlplane/control/maxima.h"
-#include "controlplane/control/messages.h"
-#include "controlplane/control/relay.h"
-#include "controlplane/control/root.h"
-#include "base/net/address.h"
+#include "controlplane/control/internal.h"
+#include "base/net/net.h"
 
 #define WATCH_SECONDS 0.02 /* between two calls of the watch */
 

@@ -19,14 +19,101 @@
 #ifndef CCTEST_CONTROLPLANE_CONTROL_CONTROL_H
 #define CCTEST_CONTROLPLANE_CONTROL_CONTROL_H
 
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "base/status.h"
-#include "controlplane/control/blobs.h"
-#include "controlplane/control/membership.h"
+#include "base/bytes.h"
+#include "base/failure.h"
+#include "base/host.h"
+#include "base/net/net.h"
 #include "base/rank_state.h"
+#include "base/status.h"
+
+/* ---- The result of an exchange: bytes of each rank, and how they are read. ---- */
+
+#define POSTMORTEM_MOST ((size_t)64 << 10) /* bytes that a rank adds after the job has failed */
+
+enum exchange {
+    EXCHANGE_ALLGATHER,
+    EXCHANGE_GATHER,
+    EXCHANGE_PEERS,   /* each rank gets what is addressed to it, and nothing else */
+    EXCHANGE_MAXIMUM, /* control_maximum() */
+    EXCHANGES
+};
+
+/* One rank's share of an exchange each, in rank order; of EXCHANGE_PEERS one blob, this rank's
+ * parcels (parcels.h). Freed with blobs_free(). */
+struct blobs {
+    int count;
+    void **data; /* NULL where the size is 0 */
+    size_t *size;
+};
+void blobs_free(struct blobs *blobs);
+
+/* Calls `decode` for the share of each rank in turn. It returns false for invalid data, as does a
+ * share that is too short or too long for it; then fails with "rank 3 sent invalid <what> data".
+ * Rank 3 is the reason, unless it is `own`, the rank that reads. */
+enum status blobs_read(const struct blobs *blobs, int own, const char *what,
+                       bool (*decode)(void *argument, int rank, struct reader *reader),
+                       void *argument);
+
+/* ---- What a bootstrap gives a rank, and what else it needs to join its job. ---- */
+
+/* What a bootstrap gives a rank. */
+struct membership {
+    int rank, ranks;
+    /* Where rank 0's control plane listens: as it said itself, or (root_home.count 0) at a host and
+     * a port that all ranks know. */
+    struct address_list root_home;
+    char root_host[256];
+    int root_port;
+    int spare_ports; /* so many further ones after root_port may be tried, in their order: rank 0
+                        listens at the first that is free, and the others look for it at all */
+    const char *interface;      /* the only one at which ranks may listen; NULL: any */
+    struct listeners listeners; /* rank 0: the listeners that are open already */
+    unsigned char secret[SECRET_BYTES];
+    bool has_secret;       /* false: protects against accidents only */
+    bool own_process;      /* the rank is a process of its own: it kills and watches signals itself
+                                 (of ranks that are threads, rank 0 watches for all) */
+    bool started_here;     /* by the process whose exit status the job's is; else it is rank 0's */
+    bool by_hand;          /* the user started it as this rank, perhaps in a terminal of its own */
+    bool names_late;       /* name servers learn the names of the job's hosts only as these start */
+    pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
+    const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
+    /* This rank's place among the ranks of its node, and how many they are, as the launcher counts
+     * them; node_ranks 0: it did not say. */
+    int node_rank, node_ranks;
+    /* Called at rank 0 when all ranks have joined; NULL: not called. */
+    void (*joined)(void *argument);
+    void *joined_argument;
+};
+
+#define FILE_SECONDS 30.0 /* that one write to a file may take; a reader may pause for longer */
+
+struct control_config {
+    double timeout;      /* seconds without progress of any rank, at most */
+    const char *options; /* canonical text of everything that all ranks must agree on */
+    int fan_out; /* ranks that are connected to one, at most; 0: the usual (tests want others) */
+    /* Rank 0: why there can be no job, which it has said, and now tells all ranks that call; or
+     * NULL. control_join() returns its status then. */
+    const struct failure *refusal;
+    const char *_Atomic const
+        *writing; /* what rank 0 writes results to just now; NULL at the others */
+    const _Atomic bool *awaits_reader;   /* likewise: it waits until a process reads that */
+    const _Atomic unsigned long *writes; /* likewise: how many pieces of results it has written */
+    /* Rank 0: called by the helper, again and again, with what its main thread does; or NULL. */
+    void (*running)(void *argument, const struct progress_snapshot *now);
+    void *running_argument;
+    _Atomic bool *hurries; /* set where rank 0 is to wait no longer for a reader; likewise */
+    /* Where this process writes the status of the job: called before the helper ends it. Writes
+     * *status, unless one was written, and returns what was. False: results are being written. */
+    bool (*conclude)(void *argument, enum status *status);
+    void *conclude_argument;
+};
 
 struct control;
 
@@ -109,5 +196,297 @@ uint64_t control_rejected(const struct control *control);
 
 /* Ends the helper thread and closes the connection. NULL is allowed. */
 void control_close(struct control *control);
+
+/* ---- Messages of a known length over a non-blocking socket.
+ *
+ * A frame is four bytes of length, four that name the rank that it comes from, one byte of type,
+ * and that many bytes of content, all encrypted but the length (see base/net/net.h). A frame may pass
+ * through other ranks, so the rank that it comes from need not be the one at the other end. What
+ * cannot be sent yet waits in memory, so that the helper thread never blocks on a peer.
+ * ---- */
+
+#define FRAME_MOST ((size_t)64 << 20) /* bytes of one frame's content */
+
+/* A number keeps its meaning: a frame that went leaves a gap, and a new one gets the next. */
+enum frame_type {
+    FRAME_WELCOME = 1, /* from rank 0: all have joined; the list of them */
+    FRAME_REFUSED,     /* from rank 0: the job does not begin; why */
+    FRAME_HEARTBEAT,   /* both ways: I live; to rank 0: and this is my progress */
+    FRAME_SHARE,       /* to rank 0: my part of an exchange */
+    FRAME_RESULT,      /* from rank 0: what the exchange gave */
+    FRAME_FAILED,      /* to rank 0: my failure */
+    FRAME_FINISHED,    /* to rank 0: I am through, with this status */
+    FRAME_VERDICT,     /* from rank 0: the job has ended, with this status */
+    FRAME_GOODBYE,     /* to rank 0: I know that the job has ended; my closing is no loss */
+    FRAME_REDIRECT,    /* from rank 0: the parent, and where it listens */
+    FRAME_ATTACHED,    /* to rank 0: I am connected to my parent (perhaps rank 0 itself) */
+    FRAME_LOST,       /* to rank 0, in the name of a rank whose connection to its parent broke; with
+                          a byte: it carried data that failed authentication */
+    FRAME_RETURNED,   /* to rank 0: my parent speaks again; you may close this connection */
+    FRAME_ISOLATED,   /* from a parent: it cannot reach rank 0 any more; why */
+    FRAME_LATE = 16,  /* from rank 0: no rank has progressed for the timeout; the verdict follows */
+    FRAME_DELIVERY,   /* from rank 0, to one rank: what the exchange gave for it alone */
+    FRAME_POSTMORTEM, /* to rank 0, after the job has failed: what I can add */
+    FRAME_MAXIMA,     /* to rank 0: the part of some ranks in an exchange of maxima */
+    FRAME_AGENT,      /* of a fleet, to rank 0: where my workers listen */
+    FRAME_ORDER,      /* of a fleet, from rank 0, to one agent: start a worker */
+    FRAME_CANCEL,     /* of a fleet, from rank 0, to one agent: end that worker */
+    FRAME_REPORT,     /* of a fleet, to rank 0: my worker has ended */
+    FRAME_TYPES
+};
+
+struct frame {
+    int type, rank; /* that it comes from */
+    const unsigned char *data;
+    size_t size;
+};
+
+enum frame_state {
+    FRAME_PART,   /* more bytes are needed */
+    FRAME_WHOLE,  /* *frame is set */
+    FRAME_BAD,    /* no rank sends this */
+    FRAME_FORGED, /* it failed authentication: the connection counts as broken */
+};
+
+/* What is said of data in that state. */
+#define FORGED                                                                                     \
+    "failed authentication (changed on the way by a faulty NIC, by memory, or by an attacker)"
+
+struct wire {
+    int fd;
+    struct aead_keys keys;
+    struct bytes in, out;
+    size_t encrypted; /* bytes of `out` that are encrypted; the ones behind them wait */
+    size_t sent;      /* bytes of `out` that have left */
+    size_t taken;     /* bytes of `in` that were given out as frames */
+};
+
+/* From now on it goes over this socket, with the keys that the handshake there gave; what was put
+ * before, and was not under way elsewhere, goes first. Takes the socket. */
+void wire_connect(struct wire *wire, int fd, const struct aead_keys *keys);
+/* Queues a frame; false: it is larger than FRAME_MOST, or memory ran out. */
+bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
+/* Is there anything that has not been sent? */
+bool wire_pending(const struct wire *wire);
+/* Sends what the socket takes now; false: the connection is broken. */
+bool wire_flush(struct wire *wire);
+/* Receives what is there now; false: the connection is closed or broken (frames that came before
+ * can still be taken). */
+bool wire_fill(struct wire *wire);
+/* The next frame, valid until the next call. */
+enum frame_state wire_take(struct wire *wire, struct frame *frame);
+void wire_close(struct wire *wire); /* socket and memory; fd -1 is allowed */
+
+/* ---- The ranks that are connected to this one, each with the ranks behind it.
+ *
+ * The ranks form a tree, so that no rank holds the connections of all. A frame from a child may
+ * come from any rank behind it; a frame to a child goes to all of them.
+ * ---- */
+
+enum link_state {
+    LINK_NEW, /* no frame has come */
+    LINK_KNOWN,
+    LINK_THROUGH /* the rank and all behind it know that the job has ended */
+};
+
+struct child_link {
+    struct wire wire;
+    int rank;     /* whose connection it is */
+    double heard; /* when its last frame came */
+    enum link_state state;
+    bool direct; /* at rank 0: the rank has a parent, which was silent */
+    bool broken; /* nothing can be sent any more; received frames are still to be read */
+};
+
+struct child_links {
+    struct child_link *list;
+    int count, room;
+    int watched; /* the first of them, whose sockets are in the set of the last watch */
+};
+
+/* Takes the wire that is in `like`. NULL: out of memory, and it is closed. The link stays at
+ * its place until the next watch. */
+struct child_link *child_links_add(struct child_links *children, const struct child_link *like);
+/* What poll() is to wait for, at most `count` of them; afterwards they are `watched`. */
+void child_links_watch(struct child_links *children, struct pollfd *set);
+/* To one, or to all of them, in the name of `rank`. */
+void child_link_send(struct child_link *child, int rank, int type, const void *data, size_t size);
+void child_links_send(struct child_links *children, int rank, int type, const void *data,
+                      size_t size);
+void child_links_flush(struct child_links *children);
+
+/* Why a connection ends. */
+enum link_end {
+    LINK_BROKE,
+    LINK_INVALID, /* a frame that no rank sends */
+    LINK_FORGED,  /* data that failed authentication */
+};
+
+struct child_link_ops {
+    /* A frame came; false: it is invalid. */
+    bool (*received)(void *argument, struct child_link *child, const struct frame *frame);
+    /* Nothing more can be read. It is closed after this. */
+    void (*lost)(void *argument, struct child_link *child, enum link_end end);
+};
+/* Reads the frames of the children that were watched, after poll(). */
+void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
+                       const struct child_link_ops *ops, void *argument);
+/* The connection of `rank`; NULL: there is none. */
+struct child_link *child_links_find(const struct child_links *children, int rank);
+/* Closes the connection of `rank`, if there is one. */
+void child_links_drop(struct child_links *children, int rank);
+/* Does each know that the job has ended, or has it been silent for `deaf` seconds? */
+bool child_links_through(const struct child_links *children, double now, double deaf);
+bool child_links_pending(
+    const struct child_links *children); /* is there anything that was not sent? */
+void child_links_close(struct child_links *children);
+
+/* ---- An exchange from encoding to decoding: what ranks say of themselves before and
+ * between the measurements.
+ * ---- */
+
+/* control_exchange(), then blobs_read(): nothing is decoded where the exchange gives nothing. */
+enum status exchange_decode(struct control *control, enum exchange kind, struct bytes *share,
+                            const char *what,
+                            bool (*decode)(void *argument, int rank, struct reader *reader),
+                            void *argument);
+
+/* Writes this rank's words [first, first + count) to `to`. */
+typedef void words_lay(const void *argument, size_t first, size_t count, uint64_t *to);
+
+/* As control_maximum(), for any number of words: piece by piece, since each connection of a relay
+ * holds one in its buffer. `words`: room for `count` maxima, at rank 0; the others hold a piece of
+ * their words at a time. */
+enum status exchange_maximum(struct control *control, words_lay *lay, const void *argument,
+                             size_t count, const char *what, uint64_t *words);
+
+/* Sends `each` bytes of <what> data to each of `peers`, in their order in `mine`, and receives as
+ * many from each into `theirs`. Each parcel goes to its peer alone, so a few peers of each rank cost
+ * little in jobs of any size. All ranks call it in the same order as their other exchanges, if need
+ * be with no peers. Errors: a peer that does not exchange with this rank, naming it; else as
+ * control_exchange(). */
+enum status exchange_with_peers(struct control *control, const int *peers, int count,
+                                const void *mine, size_t each, void *theirs, const char *what);
+
+/* ---- What a rank sends to join: version, rank, host and options; and whether it fits. ---- */
+
+#define CONTROL_PURPOSE "control" /* of connections whose hellos are join requests (handshake.h) */
+
+/* Why a rank calls rank 0. */
+enum join_reason {
+    JOIN_FIRST,
+    JOIN_AGAIN,    /* the parent that it was sent to could not be reached */
+    JOIN_ORPHANED, /* its parent is silent or gone */
+    JOIN_REASONS
+};
+
+struct join_request {
+    char version[32];
+    int ranks, rank;
+    struct host_id host;
+    long pid;
+    unsigned char digest[32]; /* of the whole text of the options */
+    char options[600];        /* its beginning */
+    struct address_list home; /* where it listens for ranks to be below it; count 0: nowhere */
+    enum join_reason reason;
+};
+
+/* All but where it listens, which is left at nowhere, and why it comes. */
+void join_request_fill(struct join_request *request, const struct membership *membership,
+                       const char *options);
+/* Writes at most HANDSHAKE_HELLO_MOST bytes; returns how many. */
+size_t join_request_encode(const struct join_request *request, unsigned char *bytes);
+bool join_request_decode(const void *bytes, size_t size, struct join_request *request);
+
+/* Is the hello a join request of `rank`? */
+bool join_request_is_of(int rank, const void *hello, size_t size);
+
+/* Are both of the same process? */
+bool join_request_same(const struct join_request *a, const struct join_request *b);
+/* Does `pending` fit rank 0, which is `root`? If not: a sentence for both, and the status. */
+enum status join_request_check(const struct join_request *root, const struct join_request *pending,
+                               char *refusal, size_t size);
+
+/* ---- The content of the control plane's frames: encoded and decoded.
+ *
+ * Pure, so that every byte that comes from elsewhere is judged in one place, and that place can be
+ * fuzzed. Each *_decode() returns false unless the bytes are exactly one message that a rank of
+ * this job may have written; what it fills in is then within its bounds.
+ * ---- */
+
+/* FAILED: what went wrong on `rank`, one of `ranks`. */
+void failure_encode(const struct failure *failure, struct bytes *bytes);
+bool failure_decode(const void *data, size_t size, int rank, int ranks, struct failure *failure);
+
+/* A status and a sentence about it: FINISHED, REFUSED, VERDICT and ISOLATED. */
+struct notice {
+    enum status status;
+    bool personal;           /* REFUSED: this rank is the cause and reports it; else rank 0 does */
+    char text[MESSAGE_MOST]; /* "": nothing */
+};
+void notice_encode(const struct notice *notice, struct bytes *bytes);
+bool notice_decode(const void *data, size_t size, struct notice *notice);
+
+/* WELCOME: the list of all ranks. `members`: room for `ranks`. */
+void members_encode(const struct member *members, int ranks, struct bytes *bytes);
+bool members_decode(const void *data, size_t size, int ranks, struct member *members);
+
+/* HEARTBEAT, from a rank. */
+void snapshot_encode(const struct progress_snapshot *snapshot, struct bytes *bytes);
+bool snapshot_decode(const void *data, size_t size, struct progress_snapshot *snapshot);
+
+/* REDIRECT: the parent of the rank, and where that parent listens; 0: rank 0. */
+struct redirect {
+    int parent;
+    struct address_list home;
+};
+void redirect_encode(const struct redirect *redirect, struct bytes *bytes);
+bool redirect_decode(const void *data, size_t size, int ranks, struct redirect *redirect);
+
+/* SHARE, and RESULT: what stands in front of a rank's part of an exchange, and of what comes of it.
+ */
+struct share {
+    uint32_t kind, number; /* enum exchange; the rank's count of exchanges */
+    const unsigned char *data;
+    size_t size;
+};
+void share_encode(const struct share *share, struct bytes *bytes);
+bool share_decode(const void *data, size_t size, struct share *share); /* points into `data` */
+
+/* DELIVERY: the rank that it is for, and its result. */
+void delivery_encode(int to, const struct share *result, struct bytes *bytes);
+bool delivery_decode(const void *data, size_t size, int ranks, int *to, struct share *result);
+
+/* A RESULT's data: `count` shares, written one after the other behind blobs_encode_count(). What
+ * was decoded is freed with blobs_free(), also after false (it may be memory that lacks). */
+void blobs_encode_count(int count, struct bytes *bytes);
+void blobs_encode_next(const void *data, size_t size, struct bytes *bytes);
+bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs);
+
+/* ---- Where rank 0 listens, and the addresses that lead from a rank to it. ---- */
+
+struct root_address {
+    const struct membership *membership;
+    struct address routes[ADDRESSES_MOST];
+    int count;
+    int spare_port;  /* which of rank 0's spare ports `routes` have; 0: its first */
+    char place[320]; /* for a human: "node1 port 4711" */
+};
+
+/* Finds them; `membership` stays the caller's. A name server has `seconds` to answer. Fails with a
+ * sentence. */
+enum status root_address_find(const struct membership *membership, double seconds,
+                              struct root_address *root);
+
+/* Rank 0 listens where the others look for it, unless membership->listeners do already. */
+enum status root_address_listen(const struct membership *membership, struct listeners *listeners);
+
+/* Turns to the next of rank 0's spare ports; false: all were tried, or there are none, and the first
+ * is next. */
+bool root_address_next_port(struct root_address *root);
+
+/* Are all ranks on this host? Then they listen on loopback alone, where no other host can
+ * connect. */
+bool root_address_stays_here(const struct root_address *root);
 
 #endif

@@ -1,14 +1,13 @@
 /*
  * exchange.c - an exchange from encoding to decoding.
  */
-#include "controlplane/control/exchange.h"
+#include "controlplane/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/control/frame.h"
-#include "controlplane/control/parcels.h"
+#include "controlplane/control/internal.h"
 
 enum status exchange_decode(struct control *control, enum exchange kind, struct bytes *share,
                             const char *what,

@@ -1,7 +1,7 @@
 /*
  * find_root.c - the addresses that lead to rank 0, and where this rank listens itself.
  */
-#include "controlplane/control/find_root.h"
+#include "controlplane/control/internal.h"
 
 /* Finds the way to rank 0, and listens for ranks that rank 0 may have no place for. */
 enum status control_prepare(struct control *control)

@@ -1,7 +1,7 @@
 /*
  * frame.c - messages of a known length over a non-blocking socket.
  */
-#include "controlplane/control/frame.h"
+#include "controlplane/control/control.h"
 
 #include <errno.h>
 #include <sys/socket.h>

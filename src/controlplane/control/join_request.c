@@ -4,7 +4,7 @@
  * The version stands first and keeps its place for ever, so that ranks of different versions can at
  * least tell each other that they are.
  */
-#include "controlplane/control/join_request.h"
+#include "controlplane/control/control.h"
 
 #include <ctype.h>
 #include <sodium.h>

@@ -2,7 +2,7 @@
  * mailbox.c - what the helper threads of all ranks have in common: time, signals, and the frames to
  * and from the main thread.
  */
-#include "controlplane/control/mailbox.h"
+#include "controlplane/control/internal.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/signals.h"
-#include "controlplane/control/frame.h"
+#include "controlplane/control/control.h"
 
 #define REPORT_SECONDS 3.0 /* for rank 0 to report before another rank ends their process */
 

@@ -1,7 +1,7 @@
 /*
  * maxima.c - an array of words of each rank, whose element-wise maximum goes up the tree.
  */
-#include "controlplane/control/maxima.h"
+#include "controlplane/control/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

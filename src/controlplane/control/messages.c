@@ -1,7 +1,7 @@
 /*
  * messages.c - the content of the control plane's frames: encoded and decoded.
  */
-#include "controlplane/control/messages.h"
+#include "controlplane/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>

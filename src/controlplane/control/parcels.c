@@ -1,7 +1,7 @@
 /*
  * parcels.c - what a rank sends to each of some peers, or gets from each: bytes of one size.
  */
-#include "controlplane/control/parcels.h"
+#include "controlplane/control/internal.h"
 
 #include <string.h>
 

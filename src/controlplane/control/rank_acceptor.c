@@ -1,7 +1,7 @@
 /*
  * rank_acceptor.c - accepts the connections of ranks, and decodes their join requests.
  */
-#include "controlplane/control/rank_acceptor.h"
+#include "controlplane/control/internal.h"
 
 #include <fcntl.h>
 

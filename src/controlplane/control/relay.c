@@ -7,15 +7,13 @@
  * have gone, and their maxima, which it reduces to one. When rank 0 is silent for too long, the rank
  * ends by itself.
  */
-#include "controlplane/control/relay.h"
+#include "controlplane/control/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "controlplane/control/relay_maxima.h"
-#include "controlplane/control/uplink.h"
 
 #define REPORTED_SECONDS  0.5 /* for rank 0 to report a failed job before this rank ends */
 #define INTERRUPT_SECONDS 0.7 /* for rank 0's verdict after a signal */

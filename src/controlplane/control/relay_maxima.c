@@ -1,7 +1,7 @@
 /*
  * relay_maxima.c - a relay reduces the maxima of the ranks behind it to one array.
  */
-#include "controlplane/control/relay_maxima.h"
+#include "controlplane/control/internal.h"
 
 #include "base/log.h"
 

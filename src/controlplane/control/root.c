@@ -1,7 +1,7 @@
 /*
  * root.c - the helper thread of rank 0: it hears all ranks, and decides how the job ends.
  */
-#include "controlplane/control/root.h"
+#include "controlplane/control/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,9 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controlplane/control/root_exchange.h"
-#include "controlplane/control/root_join.h"
-#include "controlplane/control/root_state.h"
 
 #define RETURN_SECONDS 6.0 /* for a rank to call again. Its last call may take it 5 to give up */
 

@@ -1,14 +1,14 @@
 /*
  * root_address.c - where rank 0 listens, and the addresses that lead from a rank to it.
  */
-#include "controlplane/control/root_address.h"
+#include "controlplane/control/control.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/net/rendezvous.h"
+#include "base/net/net.h"
 
 enum status root_address_find(const struct membership *membership, double seconds,
                               struct root_address *root)

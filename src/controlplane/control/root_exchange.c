@@ -5,13 +5,12 @@
  * exchange gives, or (EXCHANGE_PEERS) each rank what is addressed to it. A rank is in one exchange
  * at a time, so there is one share of each at most.
  */
-#include "controlplane/control/root_exchange.h"
+#include "controlplane/control/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "controlplane/control/parcels.h"
 
 #define RESULT_HEAD 8 /* bytes of a result in front of its data */
 

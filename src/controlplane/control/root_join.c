@@ -2,7 +2,7 @@
  * root_join.c - which ranks may join at rank 0, where they get a place, and why a job does not
  * begin.
  */
-#include "controlplane/control/root_join.h"
+#include "controlplane/control/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * root_state.c - rank 0's table of ranks, and how a job ends: for its loop (root.c), joining
  * (root_join.c) and exchanges (root_exchange.c) alike.
  */
-#include "controlplane/control/root_state.h"
+#include "controlplane/control/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

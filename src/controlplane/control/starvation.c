@@ -1,7 +1,7 @@
 /*
  * starvation.c - does a thread wait for a core?
  */
-#include "controlplane/control/starvation.h"
+#include "controlplane/control/internal.h"
 
 void starvation_look(struct starvation *starvation, const struct thread_sight *sight,
                      double deadline)

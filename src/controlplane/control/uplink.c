@@ -10,7 +10,7 @@
  * children, until the parent brings heartbeats again. If rank 0 cannot be reached any more, the
  * rank is isolated, and ends.
  */
-#include "controlplane/control/uplink.h"
+#include "controlplane/control/internal.h"
 
 #include <math.h>
 #include <stdio.h>

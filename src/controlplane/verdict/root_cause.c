@@ -15,13 +15,12 @@
  *   a circle                 each rank waits for the next
  *   a vendor's collective    ranks are in it; it shows none of its steps
  */
-#include "controlplane/verdict/root_cause.h"
+#include "controlplane/verdict/internal.h"
 
 #include <stdlib.h>
 
 #include "base/rank_list.h"
 #include "collective/schedule/schedule.h"
-#include "controlplane/verdict/verdict_text.h"
 
 #define CIRCLE_MOST 8 /* ranks of a circle that are named */
 

@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/rank_list.h"
-#include "controlplane/verdict/root_cause.h"
-#include "controlplane/verdict/verdict_text.h"
+#include "controlplane/verdict/internal.h"
 
 #define ACCUSERS_LEAST 2 /* failures that name one peer, until it and not a link is suspected */
 

@@ -1,7 +1,7 @@
 /*
  * verdict_text.c - words for a rank and its place, and the lines and errors of a verdict.
  */
-#include "controlplane/verdict/verdict_text.h"
+#include "controlplane/verdict/internal.h"
 
 #include "base/size.h"
 

@@ -3,7 +3,7 @@
  *
  * Built in a few passes over the ranks, since a chain or a circle may contain all of them.
  */
-#include "controlplane/verdict/wait_graph.h"
+#include "controlplane/verdict/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

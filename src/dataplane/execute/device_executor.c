@@ -4,7 +4,7 @@
  * The host only begins a run and finds its end. While a run goes on, its blocks write where they
  * are into memory of the host, which position() reads.
  */
-#include "dataplane/execute/device_executor.h"
+#include "dataplane/execute/execute.h"
 
 #include <stdlib.h>
 
@@ -129,7 +129,7 @@ static enum status executor_upload_operations(const struct device_executor *exec
                                   plan->operation_count * sizeof(struct flat_operation));
 }
 
-static enum status executor_start(struct execution *execution)
+static enum status device_executor_start(struct execution *execution)
 {
     struct device_executor *executor = executor_of(execution);
     struct device_machine *machine = executor->group->machine;
@@ -193,7 +193,7 @@ static void executor_complete(struct device_executor *executor)
     traffic_add(&executor->group->traffic, &executor->traffic, +1);
 }
 
-static enum status executor_progress(struct execution *execution, bool *moved, bool *complete)
+static enum status device_executor_progress(struct execution *execution, bool *moved, bool *complete)
 {
     struct device_executor *executor = executor_of(execution);
     struct device_machine *machine = executor->group->machine;
@@ -205,13 +205,13 @@ static enum status executor_progress(struct execution *execution, bool *moved, b
 }
 
 /* A peer that has died, the control plane knows; a device that has failed, progress() finds. */
-static enum status executor_check(const struct execution *execution)
+static enum status device_executor_check(const struct execution *execution)
 {
     (void)execution;
     return STATUS_OK;
 }
 
-static void executor_position(const struct execution *execution, struct position *position)
+static void device_executor_position(const struct execution *execution, struct position *position)
 {
     const struct device_executor *executor = executor_of(execution);
     const struct whereabouts *words = executor->group->machine->words.whereabouts, *at = NULL;
@@ -241,7 +241,7 @@ static uint64_t executor_device_time(const struct execution *execution)
     return executor_of(execution)->ns;
 }
 
-static void executor_inject(struct execution *execution, enum fault_kind fault, int nth)
+static void device_executor_inject(struct execution *execution, enum fault_kind fault, int nth)
 {
     struct device_executor *executor = executor_of(execution);
     executor->fault_found = flat_plan_inject(executor_plan(executor), fault, nth);
@@ -249,12 +249,12 @@ static void executor_inject(struct execution *execution, enum fault_kind fault, 
     executor->is_stale = true;
 }
 
-static bool executor_inject_pending(const struct execution *execution)
+static bool device_executor_inject_pending(const struct execution *execution)
 {
     return executor_of(execution)->fault_pending;
 }
 
-static void executor_destroy(struct execution *execution)
+static void device_executor_destroy(struct execution *execution)
 {
     struct device_executor *executor = executor_of(execution);
     if (executor->runs)
@@ -266,14 +266,14 @@ enum status device_executor_create(const struct device_executor_config *config,
                                    struct execution **execution)
 {
     static const struct execution_hooks hooks = {
-        .start = executor_start,
-        .progress = executor_progress,
-        .check = executor_check,
-        .position = executor_position,
+        .start = device_executor_start,
+        .progress = device_executor_progress,
+        .check = device_executor_check,
+        .position = device_executor_position,
         .device_time = executor_device_time,
-        .inject = executor_inject,
-        .inject_pending = executor_inject_pending,
-        .destroy = executor_destroy,
+        .inject = device_executor_inject,
+        .inject_pending = device_executor_inject_pending,
+        .destroy = device_executor_destroy,
     };
     struct device_executor *executor = calloc(1, sizeof *executor);
     *execution = NULL;

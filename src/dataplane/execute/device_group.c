@@ -1,7 +1,7 @@
 /*
  * device_group.c - the ranks whose devices run their schedules together.
  */
-#include "dataplane/execute/device_group.h"
+#include "dataplane/execute/execute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -399,7 +399,7 @@ struct device_plan *device_group_add(struct device_group *group, struct flat_pla
     return added;
 }
 
-/* The room is not in the check of memory before the job (run/memory_check.h): it is small beside
+/* The room is not in the check of memory before the job (run/run.h): it is small beside
  * the wires. An operation takes about 350 bytes, and a block 4 KiB to gather lines. A line of
  * allreduce, -a all, takes 1.4 MB for each of 8 ranks with 64 channels, alltoall 42 KB for each of
  * 64 ranks, and broadcast with --root all 2.5 MB for each of 8 ranks with 32 channels. */

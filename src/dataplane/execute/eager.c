@@ -1,7 +1,7 @@
 /*
  * eager.c - the executor of short messages: a list of ready operations, and which follow which.
  */
-#include "dataplane/execute/eager.h"
+#include "dataplane/execute/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

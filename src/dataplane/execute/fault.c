@@ -1,7 +1,7 @@
 /*
  * fault.c - corrupts or drops one incoming message.
  */
-#include "dataplane/execute/fault.h"
+#include "dataplane/execute/execute.h"
 
 bool fault_strikes(struct fault *fault, enum operation_kind kind)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "dataplane/execute/span_piece.h"
+#include "dataplane/execute/internal.h"
 
 uint32_t flat_block_count(const struct schedule *schedule, bool split)
 {

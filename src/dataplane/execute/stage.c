@@ -2,10 +2,10 @@
  * stage.c - messages in memory that a link does not reach, by way of rings in memory that it does.
  *
  * A ring's messages follow each other in it, as bytes in a stream: `posted` of them have been given
- * a place, `freed` are no longer needed. Link and engine are the two engines of transfer.h: the
+ * a place, `freed` are no longer needed. Link and engine are the two engines of dataplane/memory/memory.h: the
  * `done` of one is a bound for the `limit` of the other.
  */
-#include "dataplane/execute/stage.h"
+#include "dataplane/execute/execute.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * Expected values are made a chunk at a time and compared as a whole; only a chunk that differs is
  * looked at more closely.
  */
-#include "dataplane/memory/cpu_contents.h"
+#include "dataplane/memory/internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * cpu_engine.c - local operations done by the CPU: a list of what is posted, served in turns.
  */
-#include "dataplane/memory/cpu_engine.h"
+#include "dataplane/memory/internal.h"
 
 #include <stdlib.h>
 

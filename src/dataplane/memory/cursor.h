@@ -20,7 +20,7 @@ struct piece {
 struct layout {
     const struct piece *pieces; /* none empty */
     size_t count;
-    bool nontemporal; /* written past the cache (nontemporal.h), because it is not read soon */
+    bool nontemporal; /* written past the cache (memory.h), because it is not read soon */
 };
 
 /* A place in a layout, moving forward only. */

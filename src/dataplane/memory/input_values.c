@@ -1,9 +1,8 @@
 /*
  * input_values.c - from hashed words to the values of one rank, for each type.
  */
-#include "dataplane/memory/input_values.h"
+#include "dataplane/memory/internal.h"
 
-#include "dataplane/memory/vectorize.h"
 
 /* Of floats: the largest absolute sum of the exponents of a product's factors, so that it may be
  * doubled; and what an average's integers are multiplied by, so that dividing by 1,024 still gives

@@ -4,12 +4,10 @@
  * Transports and engines touch the memory of a message through these cursors only, so this is the
  * one place that knows how strided pieces are laid out.
  */
-#include "dataplane/memory/layout.h"
+#include "dataplane/memory/memory.h"
 
 #include <string.h>
 
-#include "dataplane/memory/nontemporal.h"
-#include "dataplane/memory/page_alias.h"
 
 /* The C library copies more bytes than these by one instruction (rep movsb). To and from slots,
  * whose lines are in the cache of a core, that takes twice as long. So it gets pieces. */

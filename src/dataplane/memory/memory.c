@@ -30,10 +30,8 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "dataplane/memory/cpu_contents.h"
-#include "dataplane/memory/cpu_engine.h"
-#include "host/memory_limits.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/internal.h"
+#include "host/host.h"
 
 #define PAGE          ((size_t)4096)
 #define HUGE_PAGE     ((size_t)2 << 20)   /* of a machine with pages of 4 KiB */

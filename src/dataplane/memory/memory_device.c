@@ -1,7 +1,7 @@
 /*
  * memory_device.c - names and identities of devices with memory; lists of them.
  */
-#include "dataplane/memory/memory_device.h"
+#include "dataplane/memory/memory.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "host/nvml/gpu.h"
+#include "host/nvml/gpus.h"
 
 #define CHOICES_MOST 64
 #define ENTRY_MOST   32

@@ -6,7 +6,7 @@
  * ahead gains 15 to 20 % from memory and 10 % from another core's cache, and loses nothing from the
  * own cache; with two sources it gains nothing.
  */
-#include "dataplane/memory/nontemporal.h"
+#include "dataplane/memory/memory.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * reduce_native.c - the kernels of the types that the machine computes with: integers, float and
  * double.
  */
-#include "dataplane/memory/reduce_kernels.h"
+#include "dataplane/memory/internal.h"
 
 WRAPPING_OPERATORS(KERNEL, 8)
 WRAPPING_OPERATORS(KERNEL, 16)

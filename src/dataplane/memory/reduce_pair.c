@@ -5,7 +5,7 @@
  * Pairs are read as two words each, so that the loops become vector code, which loops over
  * structures of two types do not.
  */
-#include "dataplane/memory/reduce_kernels.h"
+#include "dataplane/memory/internal.h"
 
 #define LOOP_PAIRS(name, target, word, wins)                                                       \
     target static void name(void *to, const void *a, const void *b, size_t elements)               \

@@ -5,7 +5,7 @@
  * with a table of 256 floats to load from (gather); in the baseline 0.6 by integer arithmetic, 0.3
  * with the table.
  */
-#include "dataplane/memory/reduce_kernels.h"
+#include "dataplane/memory/internal.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /*
  * fallback.c - why pairs of ranks run over a transport that they do not prefer, grouped by reason.
  */
-#include "dataplane/transport/fallback.h"
+#include "dataplane/transport/transport.h"
 
 #include <stdio.h>
 #include <string.h>

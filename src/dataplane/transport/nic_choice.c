@@ -1,7 +1,7 @@
 /*
  * nic_choice.c - which NIC ports a transport may use.
  */
-#include "dataplane/transport/nic_choice.h"
+#include "dataplane/transport/transport.h"
 
 #include <string.h>
 

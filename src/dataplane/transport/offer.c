@@ -1,7 +1,7 @@
 /*
  * offer.c - what a rank says of one of its transports: its address, or why it cannot be used.
  */
-#include "dataplane/transport/offer.h"
+#include "dataplane/transport/internal.h"
 
 #include <stddef.h>
 #include <stdlib.h>

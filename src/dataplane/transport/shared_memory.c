@@ -1,7 +1,7 @@
 /*
  * shared_memory.c - the sentence about garbage in memory that ranks share.
  */
-#include "dataplane/transport/shared_memory.h"
+#include "dataplane/transport/transport.h"
 
 #include "base/log.h"
 

@@ -1,17 +1,15 @@
 /*
  * collect.c - asks each source of facts, in a thread with a limit.
  */
-#include "host/facts/collect.h"
+#include "host/facts/facts.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/timed_call.h"
-#include "host/ethtool.h"
-#include "host/inquiry.h"
-#include "host/facts/host_facts.h"
-#include "host/facts/part_facts.h"
+#include "host/host.h"
+#include "host/facts/internal.h"
 
 static const struct fact_source {
     const char *name;

@@ -1,22 +1,15 @@
 /*
  * host_counters.c - all that a host counts.
  */
-#include "host/facts/host_counters.h"
+#include "host/facts/facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/edac.h"
-#include "host/ethtool.h"
-#include "host/inquiry.h"
-#include "host/nics.h"
-#include "host/nvml/gpu.h"
-#include "host/nvml/gpu_meter.h"
-#include "host/pci.h"
-#include "host/port_counters.h"
-#include "host/rdma_port.h"
-#include "host/facts/part_facts.h"
+#include "host/host.h"
+#include "host/nvml/gpus.h"
+#include "host/facts/internal.h"
 
 #define GPUS_MOST 16
 #define FILE_MOST ((size_t)1 << 16)

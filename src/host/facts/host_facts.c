@@ -6,7 +6,7 @@
  *     /sys/devices/system/edac/mc/                 errors that memory has had
  *     /proc/sys/kernel, /etc/os-release, /sys/module, /proc/self/limits
  */
-#include "host/facts/host_facts.h"
+#include "host/facts/facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +15,7 @@
 #include <sys/statvfs.h>
 
 #include "base/text.h"
-#include "host/edac.h"
-#include "host/inquiry.h"
-#include "host/sysfs.h"
+#include "host/host.h"
 
 #define FILE_MOST ((size_t)1 << 16)
 #define CPU       "%s/sys/devices/system/cpu"

@@ -1,7 +1,7 @@
 /*
  * inventory.c - what one host has: a flat list of facts.
  */
-#include "host/facts/inventory.h"
+#include "host/facts/facts.h"
 
 #include <math.h>
 #include <stdio.h>

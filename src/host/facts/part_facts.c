@@ -1,7 +1,7 @@
 /*
  * part_facts.c - the facts of NICs, network interfaces, GPUs and NVMe drives.
  */
-#include "host/facts/part_facts.h"
+#include "host/facts/internal.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -10,13 +10,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "host/counters.h"
-#include "host/inquiry.h"
-#include "host/nics.h"
-#include "host/nvml/gpu.h"
-#include "host/nvml/gpu_meter.h"
-#include "host/pci.h"
-#include "host/rdma_port.h"
+#include "host/host.h"
+#include "host/nvml/gpus.h"
 
 #define BUS_MOST 16
 

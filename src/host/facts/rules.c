@@ -4,7 +4,7 @@
  * bad: the host cannot do what its like do, or soon will not. suspect: it may be slower, or behave
  * otherwise. note: an operator may want to know it.
  */
-#include "host/facts/rules.h"
+#include "host/facts/facts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,16 +1,15 @@
 /*
  * gpu.c - the facts of NVIDIA GPUs, as NVML tells them. What a GPU does not support is no fact.
  */
-#include "host/nvml/gpu.h"
+#include "host/nvml/gpus.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "host/inquiry.h"
+#include "host/host.h"
 #include "host/nvml/nvml.h"
-#include "host/pci.h"
 
 #define SYSFS "/sys"
 #define GIB   (double)((uint64_t)1 << 30)

@@ -2,16 +2,14 @@
  * gpu_link.c - the way between two GPUs of a machine: NVLinks from one to the other or to switches,
  * or PCI bridges, in the words of `nvidia-smi topo -m`.
  */
-#include "host/nvml/gpu_link.h"
+#include "host/nvml/gpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/inquiry.h"
-#include "host/nvml/gpu.h"
+#include "host/host.h"
 #include "host/nvml/nvml.h"
-#include "host/pci.h"
 
 #define SYSFS "/sys"
 

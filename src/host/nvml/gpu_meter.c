@@ -5,13 +5,12 @@
  * event once to a set that was registered before, so the meter counts them. Fields that a GPU does
  * not support are left out.
  */
-#include "host/nvml/gpu_meter.h"
+#include "host/nvml/gpus.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/nvml/gpu.h"
 #include "host/nvml/nvml.h"
 
 #define XIDS_MOST   16  /* different numbers */

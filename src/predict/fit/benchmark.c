@@ -1,11 +1,11 @@
 /*
  * benchmark.c - a line that was measured to fit a model, and what the model says of it.
  */
-#include "predict/fit/benchmark.h"
+#include "predict/fit/fit.h"
 
 #include <string.h>
 
-#include "collective/counts.h"
+#include "collective/collective.h"
 
 #define PIECES_MOST 16
 

@@ -1,11 +1,11 @@
 /*
  * core_pairs.c - on which cores of this host two ranks are near to each other, and on which they are not.
  */
-#include "predict/fit/core_pairs.h"
+#include "predict/fit/fit.h"
 
 #include <hwloc/glibc-sched.h>
 
-#include "host/machine.h"
+#include "host/host.h"
 
 /* The CPUs of a core that the process may use. False: none. */
 static bool core_cpus(hwloc_topology_t topology, hwloc_obj_t core, const cpu_set_t *own,

@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "predict/fit/model_fit.h"
-#include "controlplane/agents/follower.h"
-#include "host/facts/host_facts.h"
+#include "predict/fit/internal.h"
+#include "controlplane/agents/agents.h"
+#include "host/facts/facts.h"
 
 static void model_label(const struct roster *roster, struct model *model)
 {

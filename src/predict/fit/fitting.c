@@ -1,7 +1,7 @@
 /*
  * fitting.c - finds the costs of a model by which the simulator says what was measured.
  */
-#include "predict/fit/fitting.h"
+#include "predict/fit/fit.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  * ends of a message on each core, uni the sender's end alone (rank 0 ends when its last message has
  * left), and a window of messages what each further one costs.
  */
-#include "predict/fit/measure.h"
+#include "predict/fit/fit.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -18,8 +18,8 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "host/facts/collect.h"
-#include "base/stats/spread.h"
+#include "host/facts/facts.h"
+#include "base/stats/stats.h"
 
 #define JOB_SECONDS 60.0
 #define LINE_BUDGET 0.12 /* seconds, of --budget */

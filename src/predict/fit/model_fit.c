@@ -1,14 +1,14 @@
 /*
  * model_fit.c - from benchmarks to a model: which costs each of them decides.
  */
-#include "predict/fit/model_fit.h"
+#include "predict/fit/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/fit/fitting.h"
+#include "predict/fit/fit.h"
 
 #define UNKNOWNS_MOST 64
 #define GAP_BYTES     64   /* about the headers of a packet */

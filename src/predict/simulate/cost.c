@@ -1,7 +1,7 @@
 /*
  * cost.c - how much of an operation a core moves in one turn, and how long that takes.
  */
-#include "predict/simulate/cost.h"
+#include "predict/simulate/internal.h"
 
 #include <math.h>
 

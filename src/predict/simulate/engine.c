@@ -8,12 +8,10 @@
  * share a core take turns, too: one that finds nothing ready leaves the core to the next, also while
  * none has anything to do. So what arrives waits for its rank's turn.
  */
-#include "predict/simulate/engine.h"
+#include "predict/simulate/internal.h"
 
 #include <math.h>
 
-#include "predict/simulate/cost.h"
-#include "predict/simulate/wire.h"
 
 #define MOMENT 1e-9 /* us: what happens within it happens at once */
 

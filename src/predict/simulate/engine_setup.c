@@ -1,14 +1,14 @@
 /*
  * engine_setup.c - makes the state of a simulation: ranks on cores, and channels with their messages.
  */
-#include "predict/simulate/engine_setup.h"
+#include "predict/simulate/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "host/memory_limits.h"
+#include "host/host.h"
 
 /* Of an operation, of its channel, and of the program and the tables of both. */
 #define OPERATION_BYTES                                                                            \

@@ -13,12 +13,11 @@
  * Both have at least the level at hand. So no level falls below it, and what is closed stays closed.
  * A resource that could serve all its flows at their own limits is full at no time.
  */
-#include "predict/simulate/flows.h"
+#include "predict/simulate/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "predict/simulate/index_heap.h"
 
 #define NONE  UINT32_MAX
 #define ALIKE 1e-12 /* rates that differ by less, relatively, are one: sums are rounded */

@@ -1,7 +1,7 @@
 /*
  * index_heap.c - numbers, each with a key that may change.
  */
-#include "predict/simulate/index_heap.h"
+#include "predict/simulate/internal.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 /*
  * model.c - what a simulation knows of a machine: which of the numbers of a model hold.
  */
-#include "predict/simulate/model.h"
+#include "predict/simulate/simulate.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "dataplane/transport/nic_choice.h"
+#include "dataplane/transport/transport.h"
 
 const char *const distance_names[] = {
     [DISTANCE_CACHE] = "same-cache", [DISTANCE_NODE] = "same-node", [DISTANCE_NETWORK] = "network", NULL};

@@ -1,14 +1,14 @@
 /*
  * programs.c - the programs of all ranks, and whether one of them stands for all.
  */
-#include "predict/simulate/programs.h"
+#include "predict/simulate/simulate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "collective/shape.h"
+#include "collective/collective.h"
 
 int symmetry_peer(const struct programs *programs, enum symmetry symmetry, int rank, int peer)
 {

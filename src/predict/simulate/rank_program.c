@@ -1,7 +1,7 @@
 /*
  * rank_program.c - one rank's schedule without addresses.
  */
-#include "predict/simulate/rank_program.h"
+#include "predict/simulate/simulate.h"
 
 #include <stdlib.h>
 #include <string.h>

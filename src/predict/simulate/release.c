@@ -1,7 +1,7 @@
 /*
  * release.c - when the start barrier of a run releases the ranks of several hosts.
  */
-#include "predict/simulate/release.h"
+#include "predict/simulate/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

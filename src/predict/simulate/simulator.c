@@ -1,15 +1,13 @@
 /*
  * simulator.c - how long a collective takes, by the schedules and the costs of a model.
  */
-#include "predict/simulate/simulator.h"
+#include "predict/simulate/simulate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/simulate/engine.h"
-#include "predict/simulate/engine_setup.h"
-#include "predict/simulate/release.h"
+#include "predict/simulate/internal.h"
 
 #define PHASES             5   /* in which cores that ranks share are simulated */
 #define SETTLE_ITERATIONS  3   /* simulated before the one that counts, where there is a barrier */

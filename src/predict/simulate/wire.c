@@ -1,7 +1,7 @@
 /*
  * wire.c - pieces of messages on the wires of their channels, one after the other on each.
  */
-#include "predict/simulate/wire.h"
+#include "predict/simulate/internal.h"
 
 #include <stdlib.h>
 

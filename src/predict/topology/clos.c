@@ -2,7 +2,7 @@
  * clos.c - fat trees. Links are numbered: from each host up, down to each host; from each edge switch
  * up, down to it; likewise between aggregation and core.
  */
-#include "predict/topology/clos.h"
+#include "predict/topology/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * dragonfly.c - dragonflies. Links are numbered: from each host up, down to each host; in each group
  * from each switch to each other; from each group to each other.
  */
-#include "predict/topology/dragonfly.h"
+#include "predict/topology/internal.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * grid.c - tori, meshes and rings. Links are numbered dimension by dimension: all that go up, then
  * all that go down, by their lower host. A link up leads from coordinate c to c + 1.
  */
-#include "predict/topology/grid.h"
+#include "predict/topology/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

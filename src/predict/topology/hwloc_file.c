@@ -1,7 +1,7 @@
 /*
  * hwloc_file.c - a node as hwloc writes it.
  */
-#include "predict/topology/hwloc_file.h"
+#include "predict/topology/internal.h"
 
 #include <hwloc.h>
 #include <limits.h>
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/topology/mapped.h"
 
 #define PLACES_MOST 4096
 

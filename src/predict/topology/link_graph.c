@@ -2,7 +2,7 @@
  * link_graph.c - links between vertices: the least cost (Dijkstra, "A note on two problems in connexion
  * with graphs", 1959), from each vertex to each that messages go to.
  */
-#include "predict/topology/link_graph.h"
+#include "predict/topology/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

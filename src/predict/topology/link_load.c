@@ -1,7 +1,7 @@
 /*
  * link_load.c - what an algorithm puts on each link, step by step.
  */
-#include "predict/topology/link_load.h"
+#include "predict/topology/topology.h"
 
 #include <math.h>
 #include <stdlib.h>

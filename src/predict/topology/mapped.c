@@ -1,7 +1,7 @@
 /*
  * mapped.c - a topology that a file describes.
  */
-#include "predict/topology/mapped.h"
+#include "predict/topology/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

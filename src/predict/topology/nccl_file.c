@@ -1,7 +1,7 @@
 /*
  * nccl_file.c - a node as NCCL writes it.
  */
-#include "predict/topology/nccl_file.h"
+#include "predict/topology/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/xml.h"
-#include "predict/topology/mapped.h"
 
 #define GPUS_MOST    1024
 #define CPUS_MOST    1024

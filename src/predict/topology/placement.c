@@ -1,7 +1,7 @@
 /*
  * placement.c - which rank sits where.
  */
-#include "predict/topology/placement.h"
+#include "predict/topology/topology.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * rail.c - rail-optimised networks. Links are numbered: from each GPU into its host's switch, and
  * back; from each NIC up, and down to it; from each leaf up to each spine, and back.
  */
-#include "predict/topology/rail.h"
+#include "predict/topology/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,14 +1,13 @@
 /*
  * slurm.c - the network that Slurm's topology.conf describes.
  */
-#include "predict/topology/slurm.h"
+#include "predict/topology/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/topology/mapped.h"
-#include "predict/topology/switch_tree.h"
+#include "predict/topology/topology.h"
 
 struct slurm_reader {
     struct topology *t;

@@ -1,7 +1,7 @@
 /*
  * spec.c - the text of a topology, by a table of keys.
  */
-#include "predict/topology/spec.h"
+#include "predict/topology/internal.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * switch_tree.c - a file of switches.
  */
-#include "predict/topology/switch_tree.h"
+#include "predict/topology/topology.h"
 
 #include <math.h>
 #include <stdlib.h>

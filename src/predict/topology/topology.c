@@ -11,13 +11,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text_file.h"
-#include "predict/topology/clos.h"
-#include "predict/topology/dragonfly.h"
-#include "predict/topology/grid.h"
-#include "predict/topology/hwloc_file.h"
-#include "predict/topology/nccl_file.h"
-#include "predict/topology/rail.h"
-#include "predict/topology/slurm.h"
+#include "predict/topology/internal.h"
 
 #define RANKS_MOST 1024 /* of a host */
 

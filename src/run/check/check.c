@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/check/diagnose.h"
+#include "run/check/internal.h"
 
 /* A destination, and how it is reached. */
 struct destination {

@@ -10,9 +10,215 @@
 #ifndef CCTEST_RUN_CHECK_CHECK_H
 #define CCTEST_RUN_CHECK_CHECK_H
 
-#include "run/check/finding.h"
-#include "run/check/pattern.h"
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "collective/collective.h"
 #include "dataplane/memory/memory.h"
+
+/* ---- The results that must come of the inputs, by contract. ---- */
+
+struct pattern {
+    struct problem problem;
+    struct inputs inputs; /* of as many ranks; reduction: NULL unless the collective reduces */
+};
+
+/* What destination element `at` of `rank` must be; false if the destination ends before it. */
+bool pattern_expectation(const struct pattern *pattern, int rank, size_t at,
+                         struct expectation *expectation);
+
+/* Destination elements [first, first + count) of `rank`, as the contract has them. */
+void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_t count, void *to);
+
+/* What stands in destinations, scratch and canaries before a run: bytes that no input has often. */
+#define PATTERN_POISON 0xD5
+
+/* Bytes of the longest element as text: a pair of a double and its index. */
+#define PATTERN_TEXT_MOST 56
+
+/* One element as people read it: "1.5", "-3", "poison (0xd5d5d5d5)". */
+void pattern_format(const struct datatype *type, const void *value, char *text, size_t size);
+
+/* ---- A sample of a wrong result, against which hypotheses are tried.
+ *
+ * It has wrong elements, spread over all that are wrong, and elements between them, right or wrong.
+ * ---- */
+
+#define SAMPLES_WRONG 256 /* wrong elements that check_result() keeps, at most */
+#define SAMPLES       512 /* of them and of elements between them */
+
+struct sample {
+    size_t at; /* destination element */
+    bool wrong;
+    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
+    size_t from; /* the element of the source(s) */
+};
+
+struct evidence {
+    const struct pattern *pattern;
+    int rank;
+    size_t size; /* bytes of an element */
+    bool reduces;
+    bool is_complete; /* false: there was not enough memory for it */
+    size_t count;
+    struct sample samples[SAMPLES]; /* ascending */
+    _Alignas(16) unsigned char expected[SAMPLES * DATATYPE_SIZE_MOST];
+    _Alignas(16) unsigned char got[SAMPLES * DATATYPE_SIZE_MOST];
+    /* Reductions: the values of every rank, in this iteration and in the one before; a row of
+     * `count` elements for each rank. */
+    char *now, *before;
+};
+
+/* Takes the samples of a destination in this memory: `wrong[0 .. count)` are wrong elements,
+ * ascending. */
+enum status evidence_take(struct evidence *evidence, const struct memory *memory,
+                          const struct pattern *pattern, int rank, const char *destination,
+                          const size_t *wrong, size_t count);
+void evidence_free(struct evidence *evidence);
+
+/* ---- The sets of ranks that a hypothesis is about: the partial result of such a set may
+ * travel as one message.
+ * ---- */
+
+enum set_shape {
+    SET_INTERVAL, /* `length` ranks from `first` on, cyclically: rings, trees, near halves first */
+    SET_CLASS,    /* ranks that leave `first` when divided by `modulus`: far halves first */
+    SET_FOLDED,   /* the same of ranks' places after folding them in pairs to a power of two */
+};
+
+struct rank_set {
+    enum set_shape shape;
+    int first, length, modulus;
+    bool inverted; /* all ranks but these */
+};
+
+/* `ranks`: of the job. */
+bool rank_set_has(const struct rank_set *set, int rank, int ranks);
+int rank_set_size(const struct rank_set *set, int ranks);
+
+/* The first rank that is in the set (`in`), or that is not. The last rank where there is none. */
+int rank_set_first(const struct rank_set *set, int ranks, bool in);
+
+/* Does `outer` have all ranks of `inner`? */
+bool rank_set_within(const struct rank_set *inner, const struct rank_set *outer, int ranks);
+
+/* ---- What may have happened to a result, and what it predicts.
+ *
+ * A hypothesis predicts what each sample (check.h) would hold. It explains a wrong sample if it
+ * predicts the very bytes that are there. It is contradicted by a right sample for which it
+ * predicts other bytes.
+ * ---- */
+
+enum hypothesis_kind {
+    HYPOTHESIS_UNWRITTEN, /* the element was never written (but divided, if the operator divides) */
+    HYPOTHESIS_MISSING,   /* the contributions of `set` are missing */
+    HYPOTHESIS_DOUBLED,   /* they entered twice */
+    HYPOTHESIS_STALE,     /* they are of the iteration before (data movement: the element is) */
+    HYPOTHESIS_POISONED,  /* unwritten memory was combined instead of them */
+    HYPOTHESIS_ELSEWHERE, /* rank `source`'s element `from` + shift stands there */
+};
+
+struct hypothesis {
+    enum hypothesis_kind kind;
+    struct rank_set set; /* reductions */
+    int source;  /* HYPOTHESIS_ELSEWHERE: the rank of the element; EVERY_RANK for reductions */
+    int instead; /* HYPOTHESIS_ELSEWHERE: the rank of the elements that belong there */
+    int64_t shift;
+    bool before; /* HYPOTHESIS_ELSEWHERE: of the iteration before */
+};
+
+/* Do both say the same, wherever the elements come from and belong (`source`, `instead`)? */
+bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b);
+
+/* to = from, divided if the operator divides at the end; else it does nothing. `to` is `from` or
+ * apart. */
+void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
+
+/* Samples from `first` on that the hypothesis explains without contradiction, up to and
+ * including the last wrong one. 0: it does not explain sample `first`, which is wrong. */
+size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,
+                        size_t first);
+
+/* ---- The facts about a wrong result of one rank. Rank 0 groups the findings of all ranks
+ * (check.h) and puts them into words (check.h).
+ * ---- */
+
+#define FINDING_EXPLANATIONS 3 /* kept, as are hypotheses and elements; more are counted */
+#define FINDING_HYPOTHESES   3
+#define FINDING_ELEMENTS     3
+#define FINDING_SOURCES      32
+
+/* What explains one stretch of samples, or several alike. */
+struct explanation {
+    struct hypothesis hypotheses[FINDING_HYPOTHESES]; /* the simplest first */
+    uint64_t fitting;                                 /* how many fit */
+    bool chance;          /* they may fit by chance: it can be corruption */
+    bool at_least;        /* more ranks than the hypothesis names may share the fault */
+    uint64_t first, last; /* destination elements */
+    uint64_t stretches;
+    int sources[FINDING_SOURCES]; /* data movement: ranks whose elements belong there, ascending */
+    int source_count;
+};
+
+struct wrong_element {
+    uint64_t at; /* destination element */
+    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
+    unsigned char expected[DATATYPE_SIZE_MOST], got[DATATYPE_SIZE_MOST];
+};
+
+enum finding_kind {
+    FINDING_NONE,
+    FINDING_RESULT,  /* wrong elements in the destination */
+    FINDING_SOURCE,  /* the source was overwritten */
+    FINDING_OVERRUN, /* memory beside a buffer was overwritten */
+};
+
+/* Damage to the canaries of a buffer. */
+struct overrun {
+    enum buffer buffer;
+    uint64_t bytes;
+    int64_t first; /* offset of the first damaged byte in the buffer: negative, or behind its end */
+};
+
+/* Were wrong elements explained? */
+enum diagnosis_state {
+    DIAGNOSIS_MADE,
+    DIAGNOSIS_WITHOUT_MEMORY, /* there was too little for it */
+    DIAGNOSIS_OVERTAKEN, /* the destination changed while it was checked: something still writes */
+};
+
+/* The first checked iteration in which a rank found something wrong. Zeroed: nothing is wrong. */
+struct finding {
+    enum finding_kind kind;
+    uint64_t iteration;
+    uint64_t wrong;         /* elements */
+    struct overrun overrun; /* FINDING_OVERRUN; what follows is for FINDING_RESULT */
+    int root;
+    int hop_peer,
+        hop_step; /* where the first wrong element came from; -1: not known, or from here */
+    struct wrong_element first;
+    enum diagnosis_state diagnosis; /* unless it was made, there are no explanations */
+    int explanation_count;
+    struct explanation explanations[FINDING_EXPLANATIONS];
+    /* Wrong samples that no hypothesis fits: how many, in how many of them one bit is flipped, the
+     * first ones; and how many were not looked at. */
+    uint64_t unexplained, single_bits;
+    struct wrong_element elements[FINDING_ELEMENTS];
+    uint64_t unlooked;
+};
+
+/* Explanations that are kept. */
+int finding_explanations(const struct finding *finding);
+/* Elements that no hypothesis fits, and that are kept. */
+int finding_elements(const struct finding *finding);
+
+/* Are its unexplained elements corrupted one by one, rather than by a fault that is not known? */
+bool finding_is_corruption(const struct finding *finding);
+
+void finding_encode(const struct finding *finding, struct bytes *bytes);
+/* False if it is no finding of a job of so many ranks; then `finding` is not to be used. */
+bool finding_decode(struct reader *reader, int ranks, struct finding *finding);
 
 /* Compares `rank`'s destination, which lies in this memory. finding->kind is FINDING_NONE when all
  * is right, or when the job has ended meanwhile. The hop of the finding is the caller's to add. */
@@ -22,5 +228,58 @@ enum status check_result(const struct memory *memory, const struct pattern *patt
 /* Source elements [first, first + count) must still be the input. *changed: how many are not. */
 enum status check_source(const struct memory *memory, const struct pattern *pattern, int rank,
                          const void *source, size_t first, size_t count, size_t *changed);
+
+/* ---- Groups the findings of all ranks by the fault that they show.
+ *
+ * One fault makes many ranks wrong: a wrong block is passed on, or each receiver lacks another
+ * block of one sender. Two findings show one fault if they have the same explanation: the same kind
+ * about the same ranks, whatever elements and values they show. Data that did not arrive, or is
+ * stale, is one fault where the findings have a sender in common.
+ * ---- */
+
+struct finding_group {
+    const struct finding *finding; /* of the first rank that shows the fault */
+    int rank;                      /* that rank */
+    const int *ranks;              /* all ranks that show it, ascending */
+    int count;
+    uint64_t wrong;    /* elements, over all of them */
+    bool alike;        /* all have the same range of elements, and the same values */
+    bool same_senders; /* all lack data of the same senders */
+};
+
+struct finding_groups {
+    struct finding_group *list; /* by their first rank */
+    int count;
+    int *ranks; /* what the groups point to */
+};
+
+/* The fault as this rank alone shows it. */
+struct finding_group finding_group_of_rank(const struct finding *finding, const int *rank);
+
+/* `findings[r]`: of rank r; they must outlive the groups. False: out of memory. Either way the
+ * groups are given back with finding_groups_free(). */
+bool finding_groups_make(const struct finding *const *findings, int ranks,
+                         struct finding_groups *groups);
+void finding_groups_free(struct finding_groups *groups);
+
+/* ---- A fault, put into words. ---- */
+
+/* What the findings are about. */
+struct diagnosis_context {
+    const struct collective *collective;
+    const struct datatype *datatype;
+    const struct reduction *reduction; /* NULL unless the collective reduces */
+    int ranks;
+    const int *members; /* how each is called: a rank of the job; NULL: as here */
+};
+
+enum diagnosis_detail {
+    DETAIL_COUNT,       /* what is wrong, and where */
+    DETAIL_EXPLANATION, /* also how it came about */
+    DETAIL_SUSPECTS,    /* also which rank or link that makes suspect */
+};
+
+void diagnosis_text(struct text *text, const struct finding_group *group,
+                    const struct diagnosis_context *context, enum diagnosis_detail detail);
 
 #endif

@@ -10,12 +10,11 @@
  * stretch is far shorter than any message of the collective, the elements then count as corrupted.
  * Elsewhere the finding says both.
  */
-#include "run/check/diagnose.h"
+#include "run/check/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "run/check/hypothesis_search.h"
 
 #define CHANCE_MOST         0.01 /* hypotheses that are expected to fit by chance */
 #define SEARCHES_MOST       16

@@ -1,7 +1,7 @@
 /*
  * evidence.c - takes samples of a wrong result: wrong elements, and elements between them.
  */
-#include "run/check/evidence.h"
+#include "run/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>

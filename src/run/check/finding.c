@@ -1,7 +1,7 @@
 /*
  * finding.c - encodes and decodes findings.
  */
-#include "run/check/finding.h"
+#include "run/check/check.h"
 
 #define FEW 8 /* wrong elements that may just be corrupted, whatever is in them */
 

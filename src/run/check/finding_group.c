@@ -4,7 +4,7 @@
  * Every rank is compared with the ranks below it that are in other groups: few, since one fault
  * makes few groups.
  */
-#include "run/check/finding_group.h"
+#include "run/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /*
  * hypothesis.c - what a hypothesis predicts for the samples of a result.
  */
-#include "run/check/hypothesis.h"
+#include "run/check/check.h"
 
 #include <string.h>
 
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 
 #define PREDICTED_MOST 128 /* samples predicted at a time */
 

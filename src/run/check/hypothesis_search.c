@@ -10,12 +10,12 @@
  * iteration and of the one before. Where these are too many, only the beginnings of blocks are
  * searched, and all elements of the rank whose elements belong there.
  */
-#include "run/check/hypothesis_search.h"
+#include "run/check/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 
 #define VECTOR_WORK    (4u << 20)  /* bounds p^2 * samples in the search over intervals */
 #define INTERVAL_RANKS 1024        /* with more ranks only single ranks are tried */

@@ -1,7 +1,7 @@
 /*
  * pattern.c - the results that must come of the inputs, by contract.
  */
-#include "run/check/pattern.h"
+#include "run/check/check.h"
 
 #include <string.h>
 

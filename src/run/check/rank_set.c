@@ -1,7 +1,7 @@
 /*
  * rank_set.c - the sets of ranks that a hypothesis is about.
  */
-#include "run/check/rank_set.h"
+#include "run/check/check.h"
 
 /* A rank's place among the 2^k that take part after the first ranks were folded in pairs. */
 static int folded_place(int rank, int ranks)

@@ -8,7 +8,7 @@
 #define CCTEST_RUN_REFERENCE_REFERENCE_H
 
 #include "controlplane/control/control.h"
-#include "dataplane/execute/execution.h"
+#include "dataplane/execute/execute.h"
 #include "dataplane/memory/memory.h"
 
 #define VENDOR_WHY_MOST 320 /* bytes of a reason */

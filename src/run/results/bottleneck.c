@@ -6,7 +6,7 @@
  * that are nearly as slow. They are confirmed if the other links with as much to carry reach three
  * times the rate.
  */
-#include "run/results/bottleneck.h"
+#include "run/results/results.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

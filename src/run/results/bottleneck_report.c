@@ -2,7 +2,7 @@
  * bottleneck_report.c - brings together what the two ends of each link counted, and words the
  * bottleneck that follows.
  */
-#include "run/results/bottleneck_report.h"
+#include "run/results/internal.h"
 
 #include <stdlib.h>
 

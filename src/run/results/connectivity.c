@@ -3,7 +3,7 @@
  *
  * A job may have a million links, so each rank sums up its own, and rank 0 adds the sums.
  */
-#include "run/results/connectivity.h"
+#include "run/results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,9 @@
 
 #include "base/log.h"
 #include "base/rank_list.h"
-#include "controlplane/control/exchange.h"
-#include "run/results/device_watch.h"
-#include "run/start_barrier.h"
-#include "dataplane/transport/links.h"
+#include "controlplane/control/control.h"
+#include "run/run.h"
+#include "dataplane/transport/transport.h"
 
 static struct link_class *class_find(struct connectivity *connectivity,
                                      const struct link_class *like)
@@ -118,7 +117,7 @@ static enum status connectivity_note(struct connectivity *connectivity,
 
 /* A rank's share of the exchange: rejected connections, then its classes of links, then why links
  * are not of a preferred class. */
-static void share_encode(const struct connectivity *own, const struct fallbacks *fallbacks,
+static void connectivity_share_encode(const struct connectivity *own, const struct fallbacks *fallbacks,
                          struct bytes *share)
 {
     bytes_put_u64(share, own->rejected);
@@ -151,7 +150,7 @@ static bool class_decode(struct link_class *class, int ranks, struct reader *rea
 }
 
 /* Adds the share of a rank to the sums. */
-static bool share_decode(void *argument, int rank, struct reader *reader)
+static bool connectivity_share_decode(void *argument, int rank, struct reader *reader)
 {
     struct connectivity *connectivity = argument;
     struct link_class class;
@@ -188,7 +187,7 @@ enum status connectivity_gather(struct control *control, struct links *links,
     if (rank > 0) /* rank 0 goes on counting */
         own.rejected += control_rejected(control);
     connectivity_sum_up(links, rank, ranks, &own);
-    share_encode(&own, links_fallbacks(links), &share);
+    connectivity_share_encode(&own, links_fallbacks(links), &share);
     device_watch_encode_facts(watch, &share);
     *connectivity = (struct connectivity){.ranks = ranks,
                                           .members = control_members(control),
@@ -196,7 +195,7 @@ enum status connectivity_gather(struct control *control, struct links *links,
                                           .node_barrier_of = start->node_barrier_of,
                                           .devices.members = control_members(control)};
     enum status status =
-        exchange_decode(control, EXCHANGE_GATHER, &share, "link", share_decode, connectivity);
+        exchange_decode(control, EXCHANGE_GATHER, &share, "link", connectivity_share_decode, connectivity);
     return status == STATUS_OK && rank == 0
                ? connectivity_conclude(connectivity, control_members(control))
                : status;

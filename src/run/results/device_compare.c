@@ -4,7 +4,7 @@
  * For each fact, the text that more than half of the devices have is the majority's. A fact that
  * only devices of one model share (firmware) is compared within the model.
  */
-#include "run/results/device_compare.h"
+#include "run/results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>

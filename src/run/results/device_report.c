@@ -1,7 +1,7 @@
 /*
  * device_report.c - what the devices of all ranks have counted, as a report shows it.
  */
-#include "run/results/device_report.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 

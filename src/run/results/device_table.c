@@ -3,7 +3,7 @@
  *
  * Several ranks of a host may use one device: it has one row.
  */
-#include "run/results/device_table.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * device_watch.c - the devices of a rank: their facts, and what they have counted since it last
  * looked.
  */
-#include "run/results/device_watch.h"
+#include "run/results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "host/inquiry.h"
+#include "host/host.h"
 #include "dataplane/memory/memory.h"
-#include "dataplane/transport/links.h"
+#include "dataplane/transport/transport.h"
 
 #define ASK_SECONDS   3.0 /* in which drivers are expected to answer; --timeout comes after it */
 #define SLOW_SECONDS  1.0 /* a healthy one answers sooner */

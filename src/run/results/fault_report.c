@@ -5,16 +5,15 @@
  * Groups of --split are looked at one by one, since no fault leads from one to another. Ranks count
  * in their group here, up to the words.
  */
-#include "run/results/fault_report.h"
+#include "run/results/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/rank_list.h"
-#include "run/check/diagnosis_text.h"
-#include "run/results/hop_search.h"
-#include "run/candidates.h"
+#include "run/check/check.h"
+#include "run/run.h"
 
 #define FAULTS_SAID      8 /* of one line; more are counted */
 #define HOPS_NAMED       2 /* of one fault */

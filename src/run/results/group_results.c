@@ -4,7 +4,7 @@
  * The time of an iteration of a group is that of its slowest rank, or half of it where an iteration
  * goes there and back. Percentiles are taken over iterations.
  */
-#include "run/results/group_results.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 

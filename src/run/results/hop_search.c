@@ -2,14 +2,14 @@
  * hop_search.c - follows one element back through the schedules of all ranks, and computes it again
  * with a flipped bit.
  */
-#include "run/results/hop_search.h"
+#include "run/results/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/check/pattern.h"
-#include "dataplane/memory/reduce.h"
-#include "collective/schedule/provenance.h"
+#include "run/check/check.h"
+#include "dataplane/memory/memory.h"
+#include "collective/schedule/schedule.h"
 
 #define RANKS_MOST 64 /* jobs of more are not looked into: the schedules of all are built */
 #define NODES_MOST 4096

@@ -2,13 +2,12 @@
  * link_stats.c - bytes and waiting times per peer: bytes from the schedules, times from the
  * transports.
  */
-#include "run/results/link_stats.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "run/runner.h"
-#include "run/test_case.h"
+#include "run/run.h"
 
 enum status link_stats_create(const struct test_case *test_case, const struct runner *runner,
                               struct link_stats **made)

@@ -1,13 +1,13 @@
 /*
  * rank_result.c - one rank's samples, finding and traffic of a line.
  */
-#include "run/results/rank_result.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/schedule/provenance.h"
+#include "collective/schedule/schedule.h"
 
 /* The transports that carry the line. What devices move counts as one transport's, whatever links
  * the ranks have besides. */

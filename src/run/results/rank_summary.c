@@ -1,14 +1,14 @@
 /*
  * rank_summary.c - a rank's result of a line as it travels to rank 0, and as rank 0 reads it.
  */
-#include "run/results/rank_summary.h"
+#include "run/results/results.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/stats/statistics.h"
+#include "base/stats/stats.h"
 
 #define TRANSPORT_NAME_MOST 16
 

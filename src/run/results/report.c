@@ -4,7 +4,7 @@
  * The ranks may be started by one launcher each, and only rank 0 writes results. So its failure to
  * write them is a failure of the job, which all ranks learn before their end.
  */
-#include "run/results/report.h"
+#include "run/results/results.h"
 
 #include "base/log.h"
 

@@ -12,11 +12,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "run/results/bottleneck_report.h"
-#include "run/results/fault_report.h"
-#include "run/results/group_results.h"
-#include "run/results/rank_summary.h"
-#include "run/candidates.h"
+#include "run/results/internal.h"
+#include "run/run.h"
 
 static void error_add(void *argument, const struct job_error *error)
 {

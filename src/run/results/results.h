@@ -4,10 +4,651 @@
 #ifndef CCTEST_RUN_RESULTS_RESULTS_H
 #define CCTEST_RUN_RESULTS_RESULTS_H
 
-#include "controlplane/control/blobs.h"
-#include "run/results/report.h"
-#include "run/results/slowest.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/rank_state.h"
+#include "base/stats/stats.h"
+#include "base/status.h"
+#include "base/tick.h"
+#include "controlplane/control/control.h"
+#include "dataplane/execute/execute.h"
+#include "dataplane/transport/transport.h"
+#include "host/host.h"
+#include "run/run.h"
+#include "run/check/check.h"
+
+/* ---- Which rank, link or host accounts for the time of an iteration: a rank that begins
+ * late, a slow link, all links of a host, or none.
+ *
+ * No clocks of different hosts are compared. A link's own time has two bounds that are counted on
+ * its two sides: for how long its sender had bytes on their way that the receiver had room for, and
+ * for how long its receiver waited for bytes that did not come. A late or slow sender makes a
+ * receiver wait, but has nothing on its way; a late or slow receiver leaves bytes on their way, but
+ * does not wait for them. So the smaller of the two is the link's own, or more than that.
+ *
+ * On a machine with more ranks than cores all links are a little slow. Only a link that stands out
+ * from links with as much to carry is named.
+ * ---- */
+
+enum bottleneck_kind {
+    BOTTLENECK_NONE,
+    BOTTLENECK_RANK, /* it begins late */
+    BOTTLENECK_LINK, /* from one rank to another, or all links from its host to the other's */
+    BOTTLENECK_PAIR, /* the links between two hosts, in both directions */
+    BOTTLENECK_FROM, /* all links from a host */
+    BOTTLENECK_TO,   /* all links to a host */
+    BOTTLENECK_HOST, /* all links from and to a host */
+};
+
+/* What one link carried in the timed iterations of a line. */
+struct bottleneck_link {
+    int from, to;     /* ranks */
+    uint64_t bytes;   /* of messages */
+    uint64_t busy;    /* ns in which bytes were on their way */
+    uint64_t starved; /* ns in which the receiver waited for them */
+};
+
+struct bottleneck_case {
+    int ranks;
+    const int *node;      /* of each rank, from 0 */
+    const uint64_t *late; /* of each rank: the median of the time from its release to its
+                             beginning, ns */
+    int late_rank;        /* statistics_late_rank() of these */
+    uint64_t duration;    /* p50 of an iteration, ns */
+    uint64_t time;        /* all iterations together, ns */
+    const struct bottleneck_link *links;
+    int link_count;
+};
+
+struct bottleneck {
+    enum bottleneck_kind kind;
+    int rank;            /* the late one; -1 */
+    int from, to;        /* of the links, the one that was waited for longest; -1 */
+    int node;            /* BOTTLENECK_FROM, TO, HOST; -1 */
+    int links;           /* how many are slow */
+    double share;        /* of the time */
+    double rate, others; /* bytes per second: of a slow link; the median of the others, each at
+                            least that */
+    uint64_t late, next; /* ns: of the late rank, and the most of any other */
+};
+
+/* Nothing is allocated or kept. Where memory is short, the kind is BOTTLENECK_NONE. */
+void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
+
+/* ---- Rank 0's table of the devices that the ranks use: which, on which host, by which
+ * ranks.
+ * ---- */
+
+/* A device, with the first rank that uses it. */
+struct device_row {
+    struct device *device; /* in table->devices */
+    int rank, node;
+};
+
+struct device_use {
+    int rank, row;
+};
+
+struct device_table {
+    const struct member *members; /* by rank */
+    struct device_list devices;
+    struct device_row *rows; /* one for each device, in the same order */
+    int row_count;
+    struct device_use *uses; /* by ascending rank */
+    int use_count;
+};
+
+/* Adds the share of a rank (device_watch_encode_facts()); they come in the order of ranks. False:
+ * invalid, or out of memory, which is recorded. */
+bool device_table_decode(struct device_table *table, int rank, struct reader *reader);
+
+/* After the last share: sets the rows' devices. */
+void device_table_complete(struct device_table *table);
+
+/* The row of a device on the host of `rank`; -1: no rank uses it. */
+int device_table_find(const struct device_table *table, int rank, const char *device);
+
+void device_table_free(struct device_table *table); /* all zero is allowed */
+
+/* ---- The devices of a job that differ from the others: a cable that came up slow, a
+ * NIC in the wrong slot, a GPU without ECC.
+ * ---- */
+
+struct difference {
+    const char *kind; /* of the devices; in the table */
+    char *text;       /* a sentence; NULL: the list ends */
+};
+
+/* To be freed with differences_free(). Devices of a kind that differ from the majority in the same
+ * way share a sentence; so do all devices where a fact has no majority. NULL: out of memory. */
+struct difference *differences_of(const struct device_table *table);
+void differences_free(struct difference *differences); /* NULL is allowed */
+
+/* ---- How the ranks of a job are connected: the kinds of links, and the node barriers.
+ * For the report: no fall-back to a slower way stays unseen.
+ * ---- */
+
+struct control;
+struct links;
+struct device_watch;
+struct start_barrier;
+
+#define LINK_CLASSES_MOST 16 /* and a last one for all further classes: */
+#define LINK_OTHERS       "others"
+#define LINK_OTHERS_WORDS "all further kinds together"
+#define LINK_STAGED       "staged"
+
+/* Links of the same transport, which describes them in the same words. */
+struct link_class {
+    char transport[16];
+    char words[80];             /* the transport's; "": it says nothing; at their end LINK_STAGED */
+    int count;                  /* links from a rank to a peer: a pair of ranks has two */
+    uint64_t least_ns, most_ns; /* one way; both 0: not measured */
+    int from, to;               /* the ranks of the slowest */
+};
+
+struct connectivity {
+    struct link_class classes[LINK_CLASSES_MOST + 1];
+    int class_count;
+    int ranks, node_barriers;
+    const int *node_barrier_of; /* of each rank, 0 .. node_barriers - 1 */
+    uint64_t rejected; /* connections that the links rejected as not the job's, and that the control
+                           plane of all ranks but 0 did */
+    struct fallbacks fallbacks;   /* why pairs of ranks do not run over the transport they prefer */
+    const struct member *members; /* of the job */
+    char note[256];               /* a sentence about ranks that fell back to the links; "" */
+    struct device_table devices;  /* that the ranks use, */
+    struct difference *differences; /* and sentences about them */
+};
+
+/* Do their messages go through rings in memory of the host? */
+bool link_class_is_staged(const struct link_class *class);
+
+/* Adds links to their class. */
+void connectivity_add(struct connectivity *connectivity, const struct link_class *more);
+
+/* Called by all ranks together when they are connected. Fills *connectivity at rank 0; it is valid
+ * as long as `start` and `control` are open. To be freed with connectivity_free(), also after an
+ * error. */
+enum status connectivity_gather(struct control *control, struct links *links,
+                                const struct device_watch *watch, const struct start_barrier *start,
+                                struct connectivity *connectivity);
+void connectivity_free(struct connectivity *connectivity); /* all zero is allowed */
+
+/* ---- The devices of a rank: their facts, and what they have counted since it last
+ * looked.
+ *
+ * A device is a NIC of a transport, or a GPU of a kind of memory. Facts are read once, before the
+ * ranks connect. Counters are read between lines of the table only. Each reading ends a line and
+ * begins the next one, so no count is lost between the two. Of the ranks of a host that have opened
+ * a device, the first one reads its counters, so that nothing is counted twice.
+ *
+ * Drivers are asked in a thread of its own, which has ended when a call returns: none runs beside
+ * iterations. A driver may hang. The rank then fails with a sentence that names the device, and the
+ * watch is lost: the thread has it for good, and all further calls do nothing.
+ *
+ * The order of calls: device_watch_open, device_watch_encode; an exchange; device_watch_decode for
+ * the share of each rank; device_watch_encode_facts; device_watch_begin; device_watch_take after
+ * each line.
+ * ---- */
+
+struct links;
+struct memory_kind;
+struct memory_device;
+struct tick;
+
+struct watch_config {
+    struct links *links;
+    const struct memory_kind *memory;
+    const struct memory_device *device; /* that has the rank's memory; it is copied */
+    const char *host;
+    const struct tick *tick;
+};
+
+enum watch_state { WATCH_CLOSED, WATCH_OPEN, WATCH_LOST };
+
+struct device_watch {
+    enum watch_state state;
+    struct watch_config config;
+    struct watched *watched; /* if it is open */
+};
+
+/* Reads the facts of the devices of all open endpoints, and of the rank's memory. If a driver
+ * hangs, a thread may use the links for good: they must stay. What `config` points to must outlive
+ * the watch. */
+enum status device_watch_open(struct device_watch *watch, const struct watch_config *config);
+/* Closes the meters. A driver that hangs now is named on stderr. All zero is allowed. */
+void device_watch_close(struct device_watch *watch);
+
+/* Also of one that is lost. */
+bool device_watch_has_devices(const struct device_watch *watch);
+
+/* The names of this rank's devices. */
+void device_watch_encode(const struct device_watch *watch, struct bytes *share);
+/* The names of another rank's. `precedes`: that rank is of this host, and comes before this one.
+ * False: invalid. */
+bool device_watch_decode(struct device_watch *watch, bool precedes, struct reader *reader);
+
+/* This rank's share of a device_table: the devices of the endpoints that serve its peers, and those
+ * of its memory. */
+void device_watch_encode_facts(const struct device_watch *watch, struct bytes *share);
+
+/* Opens the meters, and reads them for the first time. */
+enum status device_watch_begin(struct device_watch *watch);
+
+/* Reads them again. *changes: what each device that this rank reads has counted since, gauges, and
+ * PAYLOAD_SENT, the bytes that this rank has sent by it; of an earlier call, it is freed. Out of
+ * memory: counters are missing. */
+#define PAYLOAD_SENT "payload_sent"
+enum status device_watch_take(struct device_watch *watch, struct device_changes *changes);
+
+/* The same for a rank that has failed already. It says on stderr if a driver has not answered
+ * after `seconds`, and leaves *changes empty. */
+void device_watch_take_last(struct device_watch *watch, double seconds,
+                            struct device_changes *changes);
+
+/* ---- What the devices of all ranks have counted, as a report shows it. ---- */
+
+struct device_reading {
+    const char *host;
+    const struct device *device;
+    struct counter_list counters; /* what it has counted; names that are not zero */
+};
+
+struct device_readings {
+    struct device_reading *of;
+    int count;
+};
+
+/* Sums over all lines of the job, of each row of the table. */
+struct device_sums {
+    const struct device_table *table; /* NULL: the ranks are not connected yet, or use none */
+    struct counter_list *of;          /* of each row */
+};
+
+/* False: out of memory. The table must outlive the sums. */
+bool device_sums_open(struct device_sums *sums, const struct device_table *table);
+void device_sums_close(struct device_sums *sums); /* all zero is allowed */
+
+/* What rank `rank` has read: adds it to the sums, and to the readings, of which each device has
+ * one. Devices that no rank uses are left out. False: out of memory. */
+bool device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
+                     struct device_readings *readings);
+
+/* The devices that have counted anything of a class in the job. False: out of memory. */
+bool device_sums_of_class(const struct device_sums *sums, enum counter_class class,
+                          struct device_readings *readings);
+
+void device_readings_free(struct device_readings *readings); /* all zero is allowed */
+
+/* ---- Bytes and waiting times between a rank and each peer, in the timed iterations of a
+ * line.
+ *
+ * The bytes follow from the schedules. The transports count waiting times (struct wait_stats) at
+ * both ends of a link. results.h draws the conclusions.
+ * ---- */
+
+struct job;
+struct test_case;
+struct links;
+struct runner;
+
+/* One peer of a rank. Times in ns, over all timed iterations; of several lanes the longest. */
+struct peer_stats {
+    int32_t peer;
+    int32_t lanes;
+    uint64_t sent, received; /* bytes of messages */
+    bool counted;            /* the times count: the transport has them, no message is too short */
+    uint64_t starved;        /* waiting for bytes from the peer */
+    uint64_t busy;           /* bytes to the peer were on their way */
+    uint64_t resent;         /* packets */
+};
+
+struct link_stats {
+    int count;
+    struct peer_stats *peers;
+    struct wait_stats *before; /* of each peer and lane: of the sending channel, and of the other */
+};
+
+enum status link_stats_create(const struct test_case *test_case, const struct runner *runner,
+                              struct link_stats **stats);
+void link_stats_free(struct link_stats *stats); /* NULL is allowed */
+
+#define LINK_STATS_MOST 64
+
+/* Puts the peers with the longest times first. Returns how many of them are reported, at most
+ * LINK_STATS_MOST. NULL: 0. */
+int link_stats_sort(struct link_stats *stats);
+
+/* Notes the bytes of all timed iterations, which `test_case` has counted. NULL is allowed. */
+void link_stats_note_bytes(struct link_stats *stats, const struct test_case *test_case);
+
+/* Before (sign -1) and after (+1) each series of timed iterations. NULL is allowed. */
+void link_stats_count(struct link_stats *stats, struct links *links, int sign);
+
+/* ---- How many iterations of a line are timed, and why no more.
+ *
+ * With `-n auto` a line runs in batches, each as long as all before it together. After each, rank 0
+ * looks at the interval of the median, and tells all ranks how many iterations follow. The line ends
+ * when the interval is narrow. Looking until it is narrow costs coverage, but none in the limit (J. C.
+ * Geertsema, Annals of Mathematical Statistics 41, 1970), and as batches double, looks are few.
+ * ---- */
+
+enum sampling_end {
+    SAMPLING_COUNT,    /* as many as -n asks for */
+    SAMPLING_INTERVAL, /* -n auto: the median is known well enough */
+    SAMPLING_BUDGET,   /* -n auto: the time left is too short for a batch that would tell more */
+    SAMPLING_MOST,     /* -n auto: ITERATIONS_AUTO_MOST */
+    SAMPLING_ENDS
+};
+extern const char *const sampling_end_names[SAMPLING_ENDS];
+
+/* Iterations of the first batch, whatever the budget. Where the root rotates, each of the `roots`
+ * has its turn equally often in a batch of -n auto, unless it ends at the most. */
+long sampling_first(const struct job *job, int roots);
+
+/* Iterations of the next batch of -n auto, after `done` in `seconds`; 0: the line has ended, and
+ * *end is the reason. */
+long sampling_next(const struct job *job, int roots, long done, double seconds,
+                   const struct median_interval *interval, enum sampling_end *end);
+
+/* ---- When the steps of a line end on a rank: the median of its timed iterations. ---- */
+
+#define STEP_TIMES_BYTES ((size_t)1 << 20) /* that are held at most: the first iterations count */
+
+struct step_times; /* NULL: not asked for, in all calls below */
+
+/* The clock has steps, and outlives it; it may be without, and then *made is NULL. On success the caller
+ * calls step_times_free(). */
+enum status step_times_create(const struct step_clock *clock, struct step_times **made);
+void step_times_free(struct step_times *times);
+
+/* An iteration has ended, which was released then (clock_ns()). */
+void step_times_note(struct step_times *times, uint64_t released);
+
+int step_times_count(const struct step_times *times);
+
+/* From the release of an iteration to the end of the step: the median, us; 0: the rank has no part in
+ * it. */
+double step_times_median(struct step_times *times, int step, const struct tick *tick);
+
+/* ---- What one line of the table yields on one rank. ---- */
+
+/* One rank's part of a line. */
+struct rank_result {
+    int choice;
+    size_t bytes; /* as asked; the table shows what it became */
+    struct problem problem;
+    int channels;             /* 0: a vendor's library has its own */
+    long checked;             /* iterations that were checked */
+    long iterations;          /* that were timed */
+    uint64_t *samples;        /* ns of each timed iteration on this rank */
+    uint64_t *late;           /* ns between release and beginning */
+    uint64_t *device_samples; /* ns that a device took for each; NULL: none ran them */
+    size_t wrong;             /* elements, over all checked iterations */
+    struct finding finding;   /* of the first wrong iteration */
+    struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations */
+    double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
+    const char *transport[TRANSPORTS_MOST]; /* the names, static */
+    int transports;
+    const struct test_case_way *way; /* the test case's */
+    bool stages, direct; /* links to peers go through rings in memory of the host; others do not */
+    bool used[TRANSPORTS_MOST];    /* it serves peers of the line */
+    struct link_stats *links;      /* with each peer; NULL: not asked for */
+    struct step_times *steps;      /* likewise, when they end */
+    struct device_changes changes; /* what devices have counted; of those that this rank reads */
+};
+
+/* Bytes of host memory that the samples of a line take at most where no device runs it. */
+size_t rank_result_bytes(const struct job *job);
+
+enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
+                               size_t bytes, struct runner *runner,
+                               struct rank_result **rank_result);
+void rank_result_free(struct rank_result *rank_result); /* NULL is allowed */
+
+/* Each notes what the check of an iteration found. The first finding is kept; the number of wrong
+ * elements is summed. */
+void rank_result_note_finding(struct rank_result *rank_result, const struct finding *finding,
+                              const struct schedule *schedule);
+void rank_result_note_source(struct rank_result *rank_result, size_t changed, uint64_t iteration);
+void rank_result_note_overrun(struct rank_result *rank_result, const struct overrun *overrun,
+                              uint64_t iteration);
+
+/* Makes room for so many more timed iterations. */
+enum status rank_result_reserve(struct rank_result *rank_result, long more);
+
+/* Notes the times of the next timed iteration, for which there is room. */
+void rank_result_note_times(struct rank_result *rank_result, const struct iteration_times *times);
+
+/* Around each series of timed iterations: counts the bytes that moved between the two, by transport, and
+ * where the time went, both without the start barriers. */
+void rank_result_begin(struct rank_result *rank_result, struct runner *runner);
+void rank_result_end(struct rank_result *rank_result, const struct runner *runner);
+
+/* Fails if --copy forced a way and bytes went another one. */
+enum status rank_result_check_copy(const struct rank_result *rank_result, const struct job *job);
+
+/* ---- The slowest rank of each timed iteration of a line, in each group.
+ *
+ * The ranks reduce their samples on the way to rank 0, so what rank 0 holds grows with the
+ * iterations and the groups, and not with the ranks.
+ * ---- */
+
+/* The rank of a group that was the slowest most often, the first of several. */
+struct slowest_rank {
+    int rank;   /* of the job; -1: there are no iterations */
+    long times; /* how often; of ranks that end at the same ns, the highest counts */
+};
+
+struct slowest {
+    const struct split *split; /* the groups */
+    size_t count;              /* iterations */
+    enum sampling_end end;     /* why there are no more */
+    /* At rank 0. Iteration by iteration, in order of time, a word of each group: */
+    uint64_t *duration;      /* the slowest rank's, release to end, ns */
+    uint64_t *device;        /* the most that a device took for it, ns; NULL: none ran them */
+    struct slowest_rank *of; /* by group */
+    long *often;             /* by rank: iterations in which it was the slowest of its group */
+};
+
+/* Bytes that it takes at most where no device runs the line: at rank 0 a word for each group and
+ * iteration, and one group's as they are looked at; at another rank what an exchange carries at once. */
+size_t slowest_bytes(const struct job *job, const struct split *split, int rank);
+
+/* `split` outlives it. Free with slowest_close(), also after an error. */
+enum status slowest_open(struct slowest *slowest, const struct split *split, int rank);
+
+/* Adds the iterations of this rank's part of the line that it has not yet. All ranks call it
+ * together; the others than rank 0 get nothing. Errors: out of memory, or as control_maximum(). */
+enum status slowest_add(struct control *control, const struct rank_result *rank_result,
+                        struct slowest *slowest);
+
+/* At rank 0: copies the times of a group, each divided by `trips`, from `words` (duration or device)
+ * to `to`, which has room for all iterations. */
+void slowest_copy(const struct slowest *slowest, const uint64_t *words, int group, uint64_t trips,
+                  uint64_t *to);
+
+/* At rank 0: of the intervals of the groups' medians the widest, in relation to its median. Each
+ * duration has so many trips. */
+enum status slowest_interval(const struct slowest *slowest, uint64_t trips, const struct tick *tick,
+                             struct median_interval *interval);
+void slowest_close(struct slowest *slowest); /* zeroed is allowed */
+
+/* ---- The results of a run, as the session hands them to a printer. ---- */
+
+struct link_load; /* predict/topology/topology.h */
+struct model;     /* predict/simulate/simulate.h */
+
+/* Where one rank's time went in the timed iterations of a line. */
+struct rank_profile {
+    double share[ACTIVITIES]; /* of an iteration's time, mean over them; together 1 */
+    double time_us;           /* p50 of an iteration on this rank, from release to end */
+};
+
+/* What one rank saw of the timed iterations of a line. */
+struct rank_sample {
+    double late_us; /* median */
+    double time_us; /* p50 of an iteration, from release to end */
+    int peers;
+    const struct peer_stats *peer; /* of each of them, the longest awaited first */
+};
+
+/* How long the timed iterations of a line took, in one group. */
+struct timing {
+    struct statistics time_us;
+    struct median_interval p50_interval; /* of time_us.p50 */
+    struct modes modes;
+    struct trend trend;
+    struct statistics device_us; /* that the devices took, by their own clocks; all 0: none did */
+    double algbw, busbw;         /* GB/s, from p50; 0 where it has no meaning */
+    struct slowest_rank slowest;
+};
+
+/* One of the groups in which a line ran at the same time. */
+struct group_result {
+    struct timing timing;
+    size_t wrong; /* wrong elements, over its ranks and checked iterations */
+};
+
+/* When a step ends, from the release, on the rank that ends it last; halved where an iteration goes there
+ * and back. 0: not known. */
+struct step_end {
+    double measured_us; /* the median of iterations on that rank */
+    double predicted_us;
+};
+
+/* One line of the table: one collective, algorithm and size. */
+struct result {
+    int choice;   /* index in job->candidates */
+    size_t asked; /* bytes, of the sweep */
+    size_t count, bytes;
+    int root;
+    int channels; /* 0: a vendor's library has its own */
+    double predicted_us; /* p50 by the model of --model; 0: there is none, or it cannot tell */
+    /* Where it is compared with a model: of each step, if the reasons of times are shown. The results
+     * free it; NULL: not asked for. */
+    struct step_end *step_end;
+    int steps;
+    bool is_predicted; /* its times are those of a model; there were no iterations */
+    int simulated_ranks; /* for that; 1: rank 0 stands for all. 0: it is not predicted */
+    const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
+    long iterations, checked;
+    size_t wrong; /* wrong elements, over all ranks and checked iterations */
+    /* Of each group, until report->result() has returned. The three by p50, of equal ones the first;
+     * there may be one group only. */
+    struct group_result *groups;
+    int group_count, slowest_group, median_group, fastest_group;
+    double median_us, fastest_us;       /* p50 of these two */
+    char slowest_name[GROUP_NAME_MOST]; /* of that group; "": the job is not split */
+    char transport[64];                 /* "shm", "tcp", "shm+tcp", "self" */
+    bool on_device;                     /* the device executor ran it; else the host's */
+    /* What moved the bytes: "sm" (kernels of GPUs), "ce" (their copy engines, and kernels that
+     * combine), "staged" (likewise, through memory of the host), "ce+staged", "cpu"; a vendor's
+     * library: its name. */
+    char way[16];
+    char why_host[GROUP_REASON_MOST]; /* why the device executor did not; "": not asked for */
+    struct traffic
+        by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
+    const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
+    /* Of the slowest group: a collective in all groups takes as long. */
+    struct timing timing;
+    enum sampling_end end; /* why no more iterations were timed */
+    int late_rank;         /* -1: none stands out */
+    double late_us;        /* its median lateness */
+    int ranks;
+    struct bottleneck bottleneck;   /* what accounts for the time */
+    char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */
+    struct rank_sample *samples;    /* of each rank; the results free them after
+                                     report->result(); NULL: not asked for */
+    struct device_readings devices; /* likewise: what devices have counted. Without -v or JSON only
+                                       what a healthy network does not count */
+    struct rank_profile *profile;   /* of each rank; the results free it; NULL: not asked for */
+};
+
+/* A raw sample. */
+struct sample_row {
+    int rank;
+    long iteration;    /* timed ones of the line, from 0 */
+    uint64_t duration; /* from its release to its end on that rank, ns */
+    uint64_t late;     /* from its release to its beginning, ns */
+    uint64_t device;   /* that a device took for it, ns; 0: none ran it */
+};
+
+/* The line that samples belong to. */
+struct line_name {
+    int choice;   /* index in job->candidates */
+    size_t bytes; /* actual */
+};
+
+struct participants {
+    int ranks;
+    const struct member *members;       /* by rank */
+    const struct split *split;          /* the groups of the ranks */
+    const struct cpu_binding *bindings; /* by rank; NULL: the job ended before they were known */
+    /* Likewise: that have the ranks' memory; NULL also where it is the host's. */
+    const struct memory_device *devices;
+    const char *bootstrap;
+    const struct model *model; /* that predicts; NULL: the ranks run */
+    const struct topology *topology; /* that they sit on; NULL: none is given */
+    const char *place;               /* --place; NULL: not given */
+};
+
+/* Has the line times? */
+static inline bool result_is_timed(const struct result *result)
+{
+    return result->iterations > 0 || result->is_predicted;
+}
+
+/* How it ended. */
+struct job_end {
+    enum status status; /* rank 0's; see conclude() */
+    const struct job_error *errors;
+    int error_count;
+    long long rejected; /* connections from outside the job that were dropped; -1: not known */
+    struct device_readings sick;       /* what devices have counted in all lines, the unfinished one
+                                          among them, and a healthy network does not count */
+    struct device_readings unfinished; /* what they have counted in the line that did not end */
+};
+
+/* All calls come from rank 0's main thread, but for running(), conclude() and
+ * conclude_instead(). */
+struct report {
+    void (*begin)(struct report *report, const struct job *job,
+                  const struct participants *participants);
+    /* When the ranks are connected. NULL is allowed. */
+    void (*connected)(struct report *report, const struct job *job,
+                      const struct connectivity *connectivity);
+    /* Before the result of a line, in parts: its samples, ascending by iteration and then rank.
+     * NULL is allowed. */
+    void (*samples)(struct report *report, const struct job *job, const struct line_name *line,
+                    const struct sample_row *rows, size_t count);
+    void (*result)(struct report *report, const struct job *job, const struct result *result);
+    /* By another thread, several times a second: what rank 0 does now. NULL is allowed. */
+    void (*running)(struct report *report, const struct progress_snapshot *now);
+    /* Always called, also after errors: all but the status is written. */
+    void (*end)(struct report *report, const struct job *job, const struct job_end *end);
+    /* At last, in the process whose exit status it is: writes the status. Returns the final one,
+     * which is graver where results could not be written. Later calls return the same. */
+    enum status (*conclude)(struct report *report, enum status status);
+    /* The same by any thread of that process, in the place of one that hangs: no further call returns,
+     * and the process ends with *status, which is the final one then. False: a call is under way, and
+     * nothing was done. */
+    bool (*conclude_instead)(struct report *report, enum status *status);
+    /* A sentence about results that could not be written; NULL: there are none. NULL is allowed. */
+    const char *(*unwritten)(struct report *report);
+    const char *_Atomic writing; /* the name of the file that a call is writing; NULL: none */
+    _Atomic bool unread;         /* nothing takes the results any more: unwritten() says why */
+    _Atomic bool *awaits_reader; /* a call waits for a reader of `writing`; else its file is slow */
+    _Atomic unsigned long *writes; /* pieces that `writing` and earlier files have taken */
+    _Atomic bool *hurries;         /* set by the control plane: calls no longer wait for readers */
+};
+
+/* Where the results cannot be written, the job fails: at once if nothing takes them any more, else
+ * at its end (report_check_whole()). Both record the failure, and allow NULL. */
+enum status report_check_read(struct report *report);
+enum status report_check_whole(struct report *report);
 
 struct rank_result;
 struct tick;
@@ -49,5 +690,93 @@ void results_free(struct results *results);
  * right. True if it was not asked for. */
 bool results_fast_enough(const struct job *job, const struct result *results, int count,
                          struct result *slowest);
+
+/* ---- A rank's result of a line as it travels to rank 0, and as rank 0 reads it. ---- */
+
+struct transport_use {
+    const struct transport *transport;
+    bool used; /* it serves peers of the line */
+    struct traffic traffic;
+};
+
+struct rank_summary {
+    uint64_t wrong;                /* elements */
+    uint64_t late;                 /* median, ns */
+    struct device_changes changes; /* what devices have counted; of those that the rank reads */
+    double duration;               /* median of an iteration, us; 0: not asked for */
+    double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
+    struct finding finding;        /* its ranks are those of the group */
+    bool stages, direct;           /* as in struct rank_result */
+    int transports;
+    struct transport_use transport[TRANSPORTS_MOST];
+    int peers;
+    struct peer_stats *peer; /* of each of them: the longest awaited first */
+    int steps;
+    double *step; /* when each ends, us after the release; 0: the rank has no part in it */
+};
+
+/* Of one line: of every rank. */
+struct rank_summaries {
+    int count, group_ranks;
+    struct rank_summary *of;
+};
+
+/* Sorts the samples and the late times of `rank_result`, with ticks. Out of memory: bytes->failed. */
+void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
+                         const struct tick *tick, struct bytes *bytes);
+
+/* Reads what all ranks sent, and checks it. `group_ranks`: the ranks of a group, in which findings
+ * count. The summaries are given back with
+ * rank_summaries_free() also after an error. */
+enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
+                                  struct rank_summaries *summaries);
+void rank_summaries_free(struct rank_summaries *summaries);
+
+/* ---- A line of the table that is reported, on rank 0: all that the ranks sent. ---- */
+
+struct line {
+    const struct job *job;
+    const struct rank_result *mine;
+    const struct split *split;
+    const struct member *members;
+    const struct rank_summaries *summaries;
+    const struct slowest *slowest;
+    const struct tick *tick; /* for a long search; NULL is allowed */
+};
+
+static inline const struct candidate *line_candidate(const struct line *line)
+{
+    return &line->job->candidates[line->mine->choice];
+}
+
+static inline uint64_t line_trips(const struct line *line)
+{
+    return candidate_trips(line_candidate(line));
+}
+
+/* ---- The times of each group of a line, and which group is the slowest. ---- */
+
+/* Of the times of all groups, which are known: sets which group is the slowest, and its name and timing,
+ * the median, the fastest. `members`: of the job, by rank. Error: out of memory. */
+enum status group_results_compare(struct result *result, const struct split_spec *spec,
+                                  const struct split *split, const struct member *members);
+
+/* Sets result->groups and what follows from them: the slowest and its timing, the median, the fastest,
+ * and the wrong elements of all. result->bytes is known. */
+enum status group_results_make(struct result *result, const struct line *line);
+
+/* ---- The raw samples of a line, on request.
+ *
+ * They come to rank 0 in parts, each of all ranks' next iterations, so that rank 0 holds a bounded
+ * part of them at a time.
+ * ---- */
+
+/* Bytes that sample_rows_report() takes at rank 0. */
+size_t sample_rows_bytes(const struct job *job, int ranks);
+
+/* Hands all samples of a line to report->samples(), part by part. All ranks call it together, each
+ * with its own part of the line; `report` is rank 0's, else NULL. Errors: as control_exchange(). */
+enum status sample_rows_report(struct control *control, const struct job *job,
+                               const struct rank_result *rank_result, struct report *report);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * sample_rows.c - the raw samples of a line, on request.
  */
-#include "run/results/sample_rows.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "controlplane/control/exchange.h"
+#include "controlplane/control/control.h"
 
 #define SAMPLE_BYTES 24     /* of one, as it travels */
 #define ROWS_MOST    100000 /* of all ranks together in a part, if each rank has one */

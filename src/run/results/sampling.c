@@ -1,7 +1,7 @@
 /*
  * sampling.c - how many iterations of a line are timed, and why no more.
  */
-#include "run/results/sampling.h"
+#include "run/results/results.h"
 
 #define WORTH_WHILE 8 /* a batch adds at least one iteration to so many */
 

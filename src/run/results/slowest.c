@@ -1,14 +1,14 @@
 /*
  * slowest.c - the slowest rank of each timed iteration of a line, in each group.
  */
-#include "run/results/slowest.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/control/exchange.h"
-#include "base/stats/statistics.h"
+#include "controlplane/control/control.h"
+#include "base/stats/stats.h"
 
 /* A duration and the rank below it, in one word: the greatest word is the slowest rank's. */
 #define RANK_BITS     20

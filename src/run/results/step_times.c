@@ -1,12 +1,12 @@
 /*
  * step_times.c - when the steps of a line end on a rank.
  */
-#include "run/results/step_times.h"
+#include "run/results/results.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/stats/statistics.h"
+#include "base/stats/stats.h"
 
 struct step_times {
     const struct step_clock *clock;

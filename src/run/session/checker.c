@@ -1,7 +1,7 @@
 /*
  * checker.c - runs checked iterations, several in a row.
  */
-#include "run/session/checker.h"
+#include "run/session/internal.h"
 
 #include <stdint.h>
 #include <string.h>

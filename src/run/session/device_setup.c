@@ -1,7 +1,7 @@
 /*
  * device_setup.c - whether the devices of the ranks run their schedules.
  */
-#include "run/session/device_setup.h"
+#include "run/session/internal.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "controlplane/control/exchange.h"
-#include "dataplane/execute/device_executor.h"
+#include "controlplane/control/control.h"
+#include "dataplane/execute/execute.h"
 
 /* The transport that is allowed, and whose messages devices move; NULL: there is none. */
 static const char *job_maps(const struct job *job)

@@ -1,13 +1,12 @@
 /*
  * link_setup.c - opens a rank's links, and connects them to its peers.
  */
-#include "run/session/link_setup.h"
+#include "run/session/internal.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "controlplane/control/exchange.h"
-#include "run/session/ring_setup.h"
+#include "controlplane/control/control.h"
 
 static enum status session_exchange_peers(void *session, const int *peers, int count,
                                           const void *mine, size_t each, void *theirs)

@@ -1,7 +1,7 @@
 /*
  * postmortem.c - after a job has failed: what devices counted in the line that has not ended.
  */
-#include "run/session/postmortem.h"
+#include "run/session/internal.h"
 
 #include <stdlib.h>
 

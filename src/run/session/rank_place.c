@@ -7,14 +7,12 @@
  * processors. So a ring enters and leaves a host by the ranks that are nearest to NICs, unless it
  * would then have to leave a larger part, such as a NUMA node, once more.
  */
-#include "run/session/rank_place.h"
+#include "run/session/internal.h"
 
 #include <stdlib.h>
 
-#include "host/machine.h"
-#include "host/nics.h"
-#include "host/pci.h"
-#include "run/cpu_binding.h"
+#include "host/host.h"
+#include "run/run.h"
 
 static const uint32_t level_costs[PLACE_LEVELS + 1] = {2, 20, 200, 2000, 20000, 200000, 2000000};
 #define OTHER_HOST_COST 200000000

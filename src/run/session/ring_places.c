@@ -6,19 +6,18 @@
  * GPU its NVLinks, its PCIe switch, and so on up. A ring enters and leaves each such part once.
  * Every rank knows all places, and finds the same ring.
  */
-#include "run/session/ring_places.h"
+#include "run/session/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "controlplane/control/exchange.h"
-#include "host/inquiry.h"
-#include "host/nvml/gpu_link.h"
-#include "run/candidates.h"
-#include "run/session/rank_place.h"
-#include "collective/ring_order.h"
+#include "controlplane/control/control.h"
+#include "host/host.h"
+#include "host/nvml/gpus.h"
+#include "run/run.h"
+#include "collective/collective.h"
 
 #define SYSFS        "/sys"
 #define LINK_SECONDS 1 /* a driver takes less to tell a GPU's NVLinks */

@@ -4,13 +4,13 @@
  * Transports must know a rank's memory when they open. Only when they all have, and the ranks have
  * chosen among them, is it known which links need rings.
  */
-#include "run/session/ring_setup.h"
+#include "run/session/internal.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "controlplane/control/exchange.h"
-#include "run/memory_check.h"
+#include "controlplane/control/control.h"
+#include "run/run.h"
 
 int session_plan_rings(struct session *session, struct region *region)
 {

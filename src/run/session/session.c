@@ -11,10 +11,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "run/candidates.h"
-#include "run/session/setup.h"
-#include "run/session/sweep.h"
-#include "run/session/vendor_setup.h"
+#include "run/run.h"
+#include "run/session/internal.h"
 
 /* Gives up the memory of peers, and the links to them. */
 static void session_unlink(struct session *session)

@@ -5,8 +5,8 @@
 #ifndef CCTEST_RUN_SESSION_SESSION_H
 #define CCTEST_RUN_SESSION_SESSION_H
 
-#include "controlplane/control/membership.h"
-#include "run/results/report.h"
+#include "controlplane/control/control.h"
+#include "run/results/results.h"
 
 struct session_arguments {
     const struct job *job;

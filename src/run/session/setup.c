@@ -21,21 +21,15 @@
  * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
  *    the report.
  */
-#include "run/session/setup.h"
+#include "run/session/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "controlplane/control/exchange.h"
-#include "run/results/connectivity.h"
-#include "run/results/sample_rows.h"
-#include "run/results/slowest.h"
-#include "run/candidates.h"
-#include "run/session/device_setup.h"
-#include "run/session/link_setup.h"
-#include "run/session/ring_places.h"
-#include "run/session/vendor_setup.h"
+#include "controlplane/control/control.h"
+#include "run/results/results.h"
+#include "run/run.h"
 
 #define RANK_BYTES   ((size_t)1 << 20)  /* a process, its stacks and its connections, as measured */
 #define SPINS_ALONE  300                /* a core for each rank, if no other program uses it */

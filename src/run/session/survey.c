@@ -1,13 +1,12 @@
 /*
  * survey.c - what all test cases of a job will need on this rank.
  */
-#include "run/session/survey.h"
+#include "run/session/internal.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "run/channel_count.h"
-#include "run/test_case.h"
+#include "run/run.h"
 
 static void needs_add(struct needs *needs, const struct schedule *schedule, size_t element)
 {

@@ -1,17 +1,14 @@
 /*
  * sweep.c - runs all candidates of the job at all sizes: warm up, check, time, gather.
  */
-#include "run/session/sweep.h"
+#include "run/session/internal.h"
 
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/control/exchange.h"
-#include "run/results/rank_summary.h"
-#include "run/results/sample_rows.h"
-#include "run/candidates.h"
-#include "run/session/device_setup.h"
-#include "run/session/timing.h"
+#include "controlplane/control/control.h"
+#include "run/results/results.h"
+#include "run/run.h"
 
 /* On how many sets a rank can run the test case, and whether its device can. The lowest rank that
  * cannot gives the reason. */

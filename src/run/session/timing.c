@@ -1,11 +1,11 @@
 /*
  * timing.c - the untimed and the timed iterations of a test case.
  */
-#include "run/session/timing.h"
+#include "run/session/internal.h"
 
 #include "base/clock.h"
-#include "controlplane/control/exchange.h"
-#include "run/candidates.h"
+#include "controlplane/control/control.h"
+#include "run/run.h"
 
 /* From the first on, which is that of the first root. */
 static enum status untimed_run(struct session *session, const struct test_case *test_case,

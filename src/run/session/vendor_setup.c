@@ -1,7 +1,7 @@
 /*
  * vendor_setup.c - joins the ranks by a vendor's library, if the job runs one.
  */
-#include "run/session/vendor_setup.h"
+#include "run/session/internal.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@
 
 #include "local.h"
 #include "dataplane/memory/input_element.h"
-#include "dataplane/memory/inputs.h"
+#include "dataplane/memory/memory.h"
 
 #define DRAWS     ((size_t)1 << 20)
 #define MOST      (DRAWS * DATATYPE_SIZE_MOST)

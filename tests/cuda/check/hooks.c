@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "local.h"
-#include "dataplane/memory/inputs.h"
+#include "dataplane/memory/memory.h"
 
 #define REPEAT_MOST 32
 

@@ -37,7 +37,7 @@ SAME(ncclMax, 2);
 SAME(ncclMin, 3);
 SAME(ncclAvg, 4);
 
-/* Each call of nccl.h with the parameters that api.h gives it. */
+/* Each call of nccl.h with the parameters that run/reference/nccl/internal.h gives it. */
 static void parameters_agree(struct ncclComm *comm, cudaStream_t stream, const void *from, void *to)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;

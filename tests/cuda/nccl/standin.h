@@ -37,7 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/reference/nccl/api.h"
+#include "run/reference/nccl/internal.h"
 
 #define RANKS_MOST    16
 #define SLOT_BYTES    ((size_t)16 << 20) /* of a rank's source, at most */
@@ -60,7 +60,7 @@ struct terms {
     uint64_t count;
 };
 
-struct part {
+struct standin_part {
     bool sends;
     int peer, type;
     size_t bytes;
@@ -76,7 +76,7 @@ struct work {
     uint64_t number; /* of the rank's collectives, from 1; 0: a group */
     bool is_wrong, hangs, connects;
     int part_count;
-    struct part parts[GROUP_MOST];
+    struct standin_part parts[GROUP_MOST];
     uint64_t messages[GROUP_MOST]; /* the number of each on its pair, from 1 */
     cudaStream_t stream;
     struct work *next; /* of the communicator, to be freed with it */

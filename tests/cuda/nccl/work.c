@@ -78,7 +78,7 @@ static void collective_run(const struct work *work)
 static bool part_run(const struct work *work, int index)
 {
     const struct communicator *communicator = work->communicator;
-    const struct part *part = &work->parts[index];
+    const struct standin_part *part = &work->parts[index];
     int from = part->sends ? communicator->rank : part->peer;
     int to = part->sends ? part->peer : communicator->rank;
     uint64_t number = work->messages[index];

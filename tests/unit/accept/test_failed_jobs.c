@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "accept/failed_jobs.h"
+#include "accept/internal.h"
 
 static void says(const struct failed_jobs *jobs, const char *expected)
 {

@@ -5,8 +5,7 @@
  */
 #include "tests/unit/host_trees.h"
 
-#include "accept/judge/profile.h"
-#include "accept/judge/words.h"
+#include "accept/judge/judge.h"
 
 #define SICK 3 /* the host that differs */
 

@@ -5,8 +5,8 @@
  */
 #include "tests/unit/resolved.h"
 
-#include "accept/rails.h"
-#include "host/facts/inventory.h"
+#include "accept/accept.h"
+#include "host/facts/facts.h"
 
 /* ---- a transport in place of those of transports/list.c ---- */
 

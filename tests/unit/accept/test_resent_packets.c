@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #undef fail /* log.h has a function of that name */
 
-#include "accept/resent_packets.h"
+#include "accept/internal.h"
 
 #define HOSTS 6
 

@@ -13,9 +13,7 @@
 
 #include <cmocka.h>
 
-#include "accept/judge/exchange.h"
-#include "accept/judge/host_values.h"
-#include "accept/judge/sickness_text.h"
+#include "accept/judge/judge.h"
 #include "tests/unit/simulated_fleet.h"
 
 static const char *const names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"};

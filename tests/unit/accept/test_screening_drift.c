@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "accept/judge/drift.h"
+#include "accept/judge/judge.h"
 
 enum { HOSTS = 8, ROTATIONS = 24, RUNS = 400 };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "accept/judge/rounds.h"
+#include "accept/judge/judge.h"
 
 #define HOSTS_MOST 70
 

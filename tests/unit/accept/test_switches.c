@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "accept/switch_file.h"
+#include "accept/internal.h"
 #include "base/log.h"
 #include "base/text.h"
 

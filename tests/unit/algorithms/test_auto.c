@@ -4,7 +4,7 @@
  * tier: check; load: cpu1
  */
 #include "base/log.h"
-#include "collective/schedule/algorithm.h"
+#include "collective/schedule/schedule.h"
 #include "tests/unit/problems.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * without an algorithm.
  * tier: check; load: cpu1; sanitizers: none
  */
-#include "collective/prove/joint_schedule.h"
+#include "collective/prove/prove.h"
 #include "tests/unit/costs.h"
 #include "tests/unit/trials.h"
 

@@ -8,7 +8,7 @@
 
 #include "tests/unit/schedules.h"
 
-#include "algorithms/common/shapes.h"
+#include "algorithms/common/common.h"
 
 #define ORDERED_MOST  33 /* ranks */
 #define CHILDREN_MOST 130

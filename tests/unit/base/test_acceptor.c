@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/net/acceptor.h"
+#include "base/net/net.h"
 
 #define SECONDS 10
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/net/rendezvous.h"
+#include "base/net/net.h"
 
 #include <cmocka.h> /* last: its fail() is not that of log.h */
 

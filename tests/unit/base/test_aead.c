@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "controlplane/control/control.h"
-#include "controlplane/control/frame.h"
-#include "base/net/handshake.h"
+#include "base/net/net.h"
 
 enum { MOST = 65536, TEXT = 8, FRAME = 4 + 5 + TEXT + 16 };
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "controlplane/control/control.h"
-#include "base/net/handshake.h"
+#include "base/net/net.h"
 
 static const unsigned char secret[SECRET_BYTES] = "one secret";
 static const unsigned char other_secret[SECRET_BYTES] = "another secret";

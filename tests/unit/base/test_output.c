@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/io/output.h"
-#include "cli/tune/table_guidelines.h"
-#include "cli/run/table_ranking.h"
+#include "base/io/io.h"
+#include "cli/tune/tune.h"
+#include "cli/run/run.h"
 
 #define LONG 100000 /* bytes of a document */
 

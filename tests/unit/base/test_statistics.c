@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/stats/statistics.h"
+#include "base/stats/stats.h"
 
 #define assert_near(a, b) assert_true((a) - (b) < 1e-9 && (b) - (a) < 1e-9)
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "run/runner.h"
+#include "run/run.h"
 
 /* Of the job, by whether the call is bounded to less than it takes. */
 static const double timeouts[] = {2, 0.5}, nap_seconds[] = {3, 10};

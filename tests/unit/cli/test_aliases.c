@@ -5,7 +5,7 @@
  */
 #include "tests/unit/resolved.h"
 
-#include "cli/options/aliases.h"
+#include "cli/options/internal.h"
 
 /* Names of other tools: those of options, and of programs as the collective. */
 static void names_of_other_tools_are_taken(void **state)

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/tree.h"
 
-#include "cli/info/info_devices.h"
+#include "cli/info/internal.h"
 
 static void two_ports(struct device_list *list)
 {

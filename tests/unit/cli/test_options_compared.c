@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/options/resolve.h"
-#include "controlplane/control/join_request.h"
+#include "cli/options/options.h"
+#include "controlplane/control/control.h"
 
 /* The compared text of a command line, given as words between blanks. `change`: what it cannot give
  * on a machine without GPUs; NULL: nothing. */

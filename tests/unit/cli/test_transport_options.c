@@ -19,7 +19,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/options/resolve.h"
+#include "cli/options/options.h"
 #include "dataplane/transport/transport.h"
 
 /* ---- transports in place of those of transports/list.c ---- */

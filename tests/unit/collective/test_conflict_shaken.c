@@ -122,7 +122,7 @@ static void take_away(struct program *program, struct graph *graph, const struct
     tally->worst = seed > tally->worst ? seed : tally->worst;
 }
 
-static const struct sample samples[] = {
+static const struct schedule_sample samples[] = {
     {COLLECTIVE_ALLREDUCE, "ring", 4, 8, false, 1},
     {COLLECTIVE_ALLREDUCE, "ring", 3, 7, true, 2},
     {COLLECTIVE_ALLREDUCE, "rabenseifner", 5, 6, true, 1},

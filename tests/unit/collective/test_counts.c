@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "collective/collective.h"
-#include "collective/counts.h"
 
 #include <cmocka.h> /* last: its fail() is not that of log.h */
 

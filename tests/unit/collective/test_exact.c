@@ -15,8 +15,7 @@
 
 #include <cmocka.h>
 
-#include "dataplane/memory/inputs.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 
 #define STRIP       128 /* elements at a time */
 #define STRIP_BYTES ((size_t)STRIP * DATATYPE_SIZE_MOST)

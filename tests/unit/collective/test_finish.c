@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collective/prove/verify.h"
+#include "collective/prove/prove.h"
 #include "tests/unit/problems.h"
 #include "../shake.h"
 

@@ -11,8 +11,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "collective/formats/msccl.h"
-#include "cli/plan/show.h"
+#include "collective/formats/formats.h"
+#include "cli/plan/internal.h"
 #include "dataplane/memory/datatype.h"
 
 #define TRIALS_STRIDE (SANITIZED ? 211 : 23)

@@ -15,8 +15,8 @@
 
 #include "base/random.h"
 #include "tests/unit/problems.h"
-#include "collective/prove/verify.h"
-#include "collective/ring_order.h"
+#include "collective/prove/prove.h"
+#include "collective/collective.h"
 #include "../shake.h"
 
 #define RANKS 13

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collective/schedule/provenance.h"
+#include "collective/schedule/schedule.h"
 
 /* Pairs of elements of destination, each second pair, and those between; scratch as a whole. */
 static const struct span pairs = {BUFFER_DESTINATION, .run = 2, .stride = 4, .times = 3},

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/schedules.h"
 
-static const struct sample samples[] = {
+static const struct schedule_sample samples[] = {
     {COLLECTIVE_ALLREDUCE, "ring", 5, 12, false, 1},
     {COLLECTIVE_ALLREDUCE, "rabenseifner", 6, 9, true, 2},
     {COLLECTIVE_ALLTOALL, "pairwise", 5, 4, true, 1},

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collective/shape.h"
+#include "collective/collective.h"
 
 #define FOR_EACH(i, array) for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
 

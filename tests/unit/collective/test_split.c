@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collective/counts.h"
+#include "collective/collective.h"
 #include "dataplane/memory/datatype.h"
-#include "collective/schedule/algorithm.h"
+#include "collective/schedule/schedule.h"
 
 #define RANKS 6
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collective/schedule/tuned.h"
+#include "collective/schedule/schedule.h"
 
 /* The cells of a test: times of some algorithms; those of 0 were not measured. */
 #define NAMES 4

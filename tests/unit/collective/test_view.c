@@ -3,8 +3,8 @@
  * scratch keeps the order of its elements.
  * tier: check; load: cpu1
  */
-#include "collective/schedule/builder_internal.h"
-#include "collective/schedule/builder_memory.h"
+#include "collective/schedule/internal.h"
+#include "collective/schedule/schedule.h"
 #include "tests/unit/schedules.h"
 
 #include <stdlib.h>

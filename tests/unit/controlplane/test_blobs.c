@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/control/blobs.h"
-#include "run/cpu_binding.h"
-#include "run/start_barrier.h"
+#include "controlplane/control/control.h"
+#include "run/run.h"
 
 #include <cmocka.h> /* last: it makes a macro of fail() */
 

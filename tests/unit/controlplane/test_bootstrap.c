@@ -16,12 +16,8 @@
 
 #include "base/log.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "controlplane/bootstrap/launcher.h"
-#include "controlplane/bootstrap/managed.h"
-#include "controlplane/bootstrap/secret.h"
-#include "controlplane/bootstrap/tcp.h"
-#include "controlplane/control/frame.h"
-#include "controlplane/control/join_request.h"
+#include "controlplane/bootstrap/internal.h"
+#include "controlplane/control/control.h"
 
 /* A parser stays inside any bytes (run with the sanitizers). */
 static void test_parsers_on_noise(void **state)

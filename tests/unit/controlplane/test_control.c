@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "controlplane/control/messages.h"
+#include "controlplane/control/control.h"
 #include "collective/schedule/schedule.h"
 
 #define RANKS 4

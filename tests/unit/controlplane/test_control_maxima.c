@@ -7,9 +7,8 @@
 
 #include <sys/socket.h>
 
-#include "controlplane/control/frame.h"
-#include "controlplane/control/maxima.h"
-#include "controlplane/control/relay_maxima.h"
+#include "controlplane/control/control.h"
+#include "controlplane/control/internal.h"
 
 #define RANKS 5
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "controlplane/control/messages.h"
-#include "controlplane/control/parcels.h"
+#include "controlplane/control/control.h"
+#include "controlplane/control/internal.h"
 
 #define RANKS 4
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "controlplane/control/internal.h"
 
-#include "controlplane/control/parcels.h"
+#include <cmocka.h> /* after log.h: it makes a macro of fail() */
 
 #define RANKS     1000
 #define EACH_MOST 40

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #undef fail /* log.h has a function of that name */
 
-#include "controlplane/agents/roster.h"
+#include "controlplane/agents/agents.h"
 
 static const struct address_list work = {.count = 1, .list = {{.family = AF_INET, .port = 1}}};
 

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "controlplane/control/internal.h"
 
-#include "controlplane/control/starvation.h"
+#include <cmocka.h> /* after log.h: it makes a macro of fail() */
 
 #define DEADLINE 2.0
 

@@ -14,7 +14,7 @@
 
 #include "base/host.h"
 #include "base/status.h"
-#include "controlplane/bootstrap/supervisor.h"
+#include "controlplane/bootstrap/internal.h"
 
 #define RANKS_MOST 4
 #define KILLED     1000 /* it kills itself */

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "dataplane/memory/datatype.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "tests/unit/oracle.h"
 
 static void test_names(void **state)

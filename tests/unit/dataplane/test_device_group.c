@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "dataplane/execute/device_group.h"
+#include "dataplane/execute/execute.h"
 
 #define RANKS 4
 

@@ -1,6 +1,6 @@
 /*
  * test_eager.c - the executor of short messages, over a transport with few cells that often refuses
- * (executor_world.h), called through executor.h.
+ * (executor_world.h), called through dataplane/execute/execute.h.
  * tier: check; load: cpu1; program: own
  */
 #include "tests/unit/executor_world.h"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dataplane/transport/fallback.h"
+#include "dataplane/transport/transport.h"
 
 #define RANKS 12
 

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/jobs.h"
 
-#include "dataplane/transport/links.h"
+#include "dataplane/transport/transport.h"
 
 #define RANKS_MOST 7
 enum { NEAR, FAR, LONELY, FAKES };

@@ -13,8 +13,8 @@
 
 #undef fail
 #include "base/log.h"
-#include "dataplane/memory/memory_device.h"
-#include "run/memory_check.h"
+#include "dataplane/memory/memory.h"
+#include "run/run.h"
 
 static void assert_choice(const char *list, int index, int number, const char *bus)
 {

@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-#include "dataplane/memory/nontemporal.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 
 #define LINE 64
 #define MOST 20000 /* bytes: several times the distance of the prefetch */

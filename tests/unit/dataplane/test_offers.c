@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dataplane/transport/offer.h"
+#include "dataplane/transport/internal.h"
 
 static bool failing;
 

@@ -11,8 +11,7 @@
 
 #include <cmocka.h>
 
-#include "dataplane/memory/layout.h"
-#include "dataplane/memory/page_alias.h"
+#include "dataplane/memory/memory.h"
 
 #define BYTES 10001 /* several pages, and more than the C library copies by vectors */
 

@@ -177,7 +177,7 @@ static void every_algorithm(void **state)
 typedef void mutation(struct world *world, uint32_t nth);
 
 /* Does some seed notice it? Each operation of `rank` is lazy in turn. */
-static bool is_noticed(const struct sample *sample, const struct world_settings *given,
+static bool is_noticed(const struct schedule_sample *sample, const struct world_settings *given,
                        mutation *mutate, uint32_t nth, int rank, uint32_t lazy_operation)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -208,7 +208,7 @@ static void remove_wait(struct world *world, uint32_t nth)
 
 /* Does the shaker notice that rank 0's operation lacks a wait? Some waits are implied by others,
  * and by messages that come only after the other end has received something. */
-static bool shaker_notices(const struct sample *sample, uint32_t index, size_t nth)
+static bool shaker_notices(const struct schedule_sample *sample, uint32_t index, size_t nth)
 {
     struct trial trial;
     struct counts *counts;
@@ -238,7 +238,7 @@ static bool shaker_notices(const struct sample *sample, uint32_t index, size_t n
 }
 
 /* Every wait of rank 0, one after the other. The operation that it names is lazy. */
-static void assert_waits_noticed(const struct sample *sample, const struct world_settings *settings)
+static void assert_waits_noticed(const struct schedule_sample *sample, const struct world_settings *settings)
 {
     struct world world;
     struct counts *counts;
@@ -270,7 +270,7 @@ static void assert_waits_noticed(const struct sample *sample, const struct world
 
 static void a_wait_less(void **state)
 {
-    static const struct sample samples[] = {
+    static const struct schedule_sample samples[] = {
         {COLLECTIVE_ALLREDUCE, "ring", 3, 24, true, 2},
         {COLLECTIVE_ALLREDUCE, "tree", 4, 24, false, 1},
         {COLLECTIVE_ALLTOALLV, "pairwise", 3, 12, true, 2}, /* waits cross channels */
@@ -284,7 +284,7 @@ static void a_wait_less(void **state)
  * implies more of the waits. */
 static void a_wait_less_in_zcopy(void **state)
 {
-    static const struct sample samples[] = {
+    static const struct schedule_sample samples[] = {
         {COLLECTIVE_ALLREDUCE, "ring", 3, 24, true, 2},
         {COLLECTIVE_ALLTOALLV, "pairwise", 3, 12, true, 2},
     };
@@ -305,7 +305,7 @@ static void remove_fence(struct world *world, uint32_t nth)
 
 static void a_fence_less(void **state)
 {
-    static const struct sample sample = {COLLECTIVE_ALLTOALL, "pairwise", 4, 24, false, 1};
+    static const struct schedule_sample sample = {COLLECTIVE_ALLTOALL, "pairwise", 4, 24, false, 1};
     (void)state;
     assert_false(is_noticed(&sample, &narrow, NULL, 0, 0, 0));
     assert_true(is_noticed(&sample, &narrow, remove_fence, 1, 0, 0));
@@ -331,7 +331,7 @@ static void forge_credit(struct world *world, uint32_t nth)
 
 static void a_credit_less(void **state)
 {
-    static const struct sample sample = {COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
+    static const struct schedule_sample sample = {COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
     (void)state;
     assert_false(is_noticed(&sample, &narrow, NULL, 0, 0, 0));
     assert_true(is_noticed(&sample, &narrow, lose_credit, 0, 0, 0));
@@ -341,7 +341,7 @@ static void a_credit_less(void **state)
 /* A rank that does not begin: the others wait, say where, and end when the abort word says so. */
 static void an_abort(void **state)
 {
-    static const struct sample sample = {COLLECTIVE_ALLREDUCE, "ring", 3, 24, false, 1};
+    static const struct schedule_sample sample = {COLLECTIVE_ALLREDUCE, "ring", 3, 24, false, 1};
     struct world world;
     struct counts *counts;
     (void)state;

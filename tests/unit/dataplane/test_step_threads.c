@@ -143,7 +143,7 @@ static void settings_choose(struct world_settings *settings, int way)
     settings->pushes = way == 3 || mixed;
 }
 
-static void as_threads(const struct sample *sample, size_t slots, int way, unsigned each)
+static void as_threads(const struct schedule_sample *sample, size_t slots, int way, unsigned each)
 {
     struct team teams[WORLD_RANKS * 4];
     struct mover movers[THREADS_MOST];
@@ -183,7 +183,7 @@ static void as_threads(const struct sample *sample, size_t slots, int way, unsig
     counts_free(counts);
 }
 
-static const struct sample samples[] = {
+static const struct schedule_sample samples[] = {
     {COLLECTIVE_ALLREDUCE, "ring", 4, 64, true, 2},
     {COLLECTIVE_ALLREDUCE, "dbt", 5, 61, false, 2},
     {COLLECTIVE_ALLREDUCE, "rabenseifner", 6, 61, false, 1},

@@ -10,7 +10,7 @@
 #define SEEDS 12
 
 /* Rank 0 sends 24 elements to rank 1, in one message. */
-static const struct sample one_message = {COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
+static const struct schedule_sample one_message = {COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
 #define MESSAGE_BYTES (24 * sizeof(int32_t))
 
 static struct world_settings by_lines(void)
@@ -203,7 +203,7 @@ static void lines_alone(void **state)
 
 /* Faults. */
 
-static bool run_with(const struct sample *sample, const struct world_settings *settings, int rank,
+static bool run_with(const struct schedule_sample *sample, const struct world_settings *settings, int rank,
                      enum fault_kind fault, int nth, char why[TRIAL_WHY])
 {
     struct world world;
@@ -221,7 +221,7 @@ static bool run_with(const struct sample *sample, const struct world_settings *s
 /* Each incoming message of a rank in turn: all ranks end, and the data is wrong. */
 static void injected(void **state)
 {
-    static const struct sample samples[] = {
+    static const struct schedule_sample samples[] = {
         {COLLECTIVE_ALLREDUCE, "ring", 3, 24, true, 2},
         {COLLECTIVE_ALLGATHER, "bruck", 5, 13, false, 1},
         {COLLECTIVE_REDUCE, "binomial", 2, 24, false, 1},
@@ -249,7 +249,7 @@ static void injected(void **state)
 /* Halves that nobody reaches while plans are made last through plans that use all paths. */
 static void plans_in_turn(void **state)
 {
-    static const struct sample sample = {COLLECTIVE_ALLREDUCE, "ring", 4, 62, false, 2};
+    static const struct schedule_sample sample = {COLLECTIVE_ALLREDUCE, "ring", 4, 62, false, 2};
     struct world_settings first = by_lines(), settings;
     struct world world;
     struct counts *counts;

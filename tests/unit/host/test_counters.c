@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "host/meter.h"
+#include "host/host.h"
 
 static void test_gauges(void **state)
 {

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#include "host/inquiry.h"
-#include "host/facts/host_counters.h"
+#include "host/host.h"
+#include "host/facts/facts.h"
 
 static void expect_fact(enum part_kind kind, const char *part, const char *key, const char *value)
 {

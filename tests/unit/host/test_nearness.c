@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/nearness.h"
+#include "host/host.h"
 
 #define NIC_0A "0000:3b:00.0" /* beside node 0 (CPUs 0, 1) */
 #define NIC_0B "0000:3b:00.1" /* the same card */

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/tree.h"
 
-#include "host/nvidia.h"
+#include "host/host.h"
 
 static int machine_make(void **state)
 {

@@ -4,9 +4,7 @@
  */
 #include "tests/unit/tree.h"
 
-#include "host/sysfs.h"
-#include "host/ethtool.h"
-#include "host/port_counters.h"
+#include "host/host.h"
 
 #define IB "class/infiniband/"
 

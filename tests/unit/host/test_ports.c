@@ -7,10 +7,8 @@
  */
 #include "tests/unit/tree.h"
 
-#include "host/nearness.h"
-#include "host/pci.h"
-#include "host/rdma_port.h"
-#include "transports/verbs/port.h"
+#include "host/host.h"
+#include "transports/verbs/internal.h"
 
 #define IB "class/infiniband/"
 

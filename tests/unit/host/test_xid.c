@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/xid.h"
+#include "host/host.h"
 
 static int newest(const char *const *records, const char *bus, uint64_t since)
 {

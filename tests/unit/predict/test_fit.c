@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/fit/fitting.h"
-#include "predict/fit/model_fit.h"
+#include "predict/fit/fit.h"
+#include "predict/fit/internal.h"
 
 #define LINES_MOST 64
 #define BESIDE     (-1) /* as a window: another core does the same beside the rank */

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "base/random.h"
-#include "predict/simulate/flows.h"
+#include "predict/simulate/internal.h"
 
 /* Three links in a row; one flow along all, one on each, and two more on the last one. The last link
  * gives each of its four flows a quarter; the others what is left of theirs. */

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/counts.h"
-#include "collective/shape.h"
+#include "collective/collective.h"
 #include "tests/unit/textbook.h"
 
 /* p ranks; n bytes of the vector, or of all blocks; b of one of p blocks; q rounds. */

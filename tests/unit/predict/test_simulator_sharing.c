@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/counts.h"
-#include "collective/shape.h"
+#include "collective/collective.h"
 #include "tests/unit/textbook.h"
 
 /* With one port, the messages of a rank share it: all blocks of a star leave one after the other, or

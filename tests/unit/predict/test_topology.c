@@ -5,7 +5,7 @@
  * tier: check; load: cpu1
  */
 #include "tests/unit/topologies.h"
-#include "predict/topology/link_load.h"
+#include "predict/topology/topology.h"
 
 static int names_compare(const void *a, const void *b)
 {

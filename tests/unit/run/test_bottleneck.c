@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "run/results/bottleneck.h"
-#include "base/stats/statistics.h"
+#include "run/results/results.h"
+#include "base/stats/stats.h"
 
 #define RANKS_MOST 8
 #define MB         1000000u

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "tests/unit/card_memory.h"
-#include "run/buffers.h"
+#include "run/run.h"
 
 #include <cmocka.h> /* last: it makes a macro of fail() */
 

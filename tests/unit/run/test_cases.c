@@ -5,7 +5,7 @@
  */
 #include "base/text.h"
 #include "run/results/results.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "tests/unit/resolved.h"
 
 /* The lines of a job, size aside: "allreduce ring float sum, ...". */

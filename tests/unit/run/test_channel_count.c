@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "run/channel_count.h"
+#include "run/run.h"
 
 #define KIB ((size_t)1 << 10)
 

@@ -4,7 +4,7 @@
  * reduction is wrong: test_check_reductions.c.
  * tier: check; load: cpu1
  */
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 #include "tests/unit/spoiled.h"
 
 static void test_right(void **state)

@@ -7,7 +7,7 @@
 #include "tests/unit/spoiled.h"
 
 #include "base/clock.h"
-#include "dataplane/memory/reduce.h"
+#include "dataplane/memory/memory.h"
 
 struct set_case {
     int ranks;

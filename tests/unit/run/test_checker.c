@@ -9,9 +9,9 @@
  */
 #include "tests/transport/session_of.h"
 
-#include "run/check/pattern.h"
+#include "run/check/check.h"
 #include "dataplane/memory/memory.h"
-#include "run/test_case.h"
+#include "run/run.h"
 
 #define RANKS      3
 #define ITERATIONS 6 /* more than one burst, and each root twice */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "run/results/connectivity.h"
+#include "run/results/results.h"
 
 static struct link_class kind(int number, uint64_t ns)
 {

@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-#include "host/machine.h"
-#include "run/cpu_binding.h"
+#include "host/host.h"
+#include "run/run.h"
 
 #define RANKS_MOST 8
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/results/device_compare.h"
+#include "run/results/results.h"
 
 #define RANKS 32
 

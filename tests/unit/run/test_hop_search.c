@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "run/check/pattern.h"
-#include "run/results/hop_search.h"
-#include "collective/schedule/provenance.h"
-#include "dataplane/memory/inputs.h"
+#include "run/check/check.h"
+#include "run/results/internal.h"
+#include "collective/schedule/schedule.h"
+#include "dataplane/memory/memory.h"
 
 #define RANKS 6
 #define MANY  64 /* the most that a search takes */

@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "run/node_barrier.h"
+#include "run/run.h"
 
 #define RANKS_MOST 17
 

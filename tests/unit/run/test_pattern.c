@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "run/check/pattern.h"
-#include "dataplane/memory/reduce.h"
+#include "run/check/check.h"
+#include "dataplane/memory/memory.h"
 
 static struct pattern pattern_make(const char *collective, const struct datatype *type,
                                    const struct reduction *reduction, int ranks, size_t count)

@@ -7,9 +7,9 @@
 
 #include "tests/unit/tree.h"
 
-#include "run/cpu_binding.h"
-#include "run/session/rank_place.h"
-#include "collective/ring_order.h"
+#include "run/run.h"
+#include "run/session/internal.h"
+#include "collective/collective.h"
 
 #define RANKS_MOST 16
 

@@ -13,10 +13,8 @@
 
 #include <cmocka.h>
 
-#include "base/stats/modes.h"
-#include "run/results/sampling.h"
-#include "base/stats/statistics.h"
-#include "base/stats/trend.h"
+#include "base/stats/stats.h"
+#include "run/results/results.h"
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/staging_area.h"
+#include "run/run.h"
 
 #include <cmocka.h>
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "run/results/step_times.h"
+#include "run/results/results.h"
 
 #define STEPS 3
 

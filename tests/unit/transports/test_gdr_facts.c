@@ -5,9 +5,8 @@
  */
 #include "tests/unit/tree.h"
 
-#include "host/pci.h"
-#include "transports/verbs/gdr.h"
-#include "transports/verbs/peermem.h"
+#include "host/host.h"
+#include "transports/verbs/internal.h"
 
 static void file_remove(const char *path)
 {

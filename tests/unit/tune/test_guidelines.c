@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tune/guidelines.h"
+#include "tune/tune.h"
 
 /* An interval of one percent to each side. */
 static struct timed_line line_of(enum collective_id collective, const char *algorithm, size_t bytes,

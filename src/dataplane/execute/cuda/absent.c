@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "dataplane/execute/device_machine.h"
+#include "dataplane/execute/execute.h"
 
 static enum status absent_open(const struct machine_config *config, struct device_machine **machine,
                                char *reason)

@@ -13,11 +13,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "dataplane/execute/cuda/step_kernel.h"
-#include "dataplane/execute/device_machine.h"
-#include "dataplane/memory/cuda/current.h"
-#include "dataplane/memory/cuda/engine.h"
-#include "dataplane/memory/cuda/failure.h"
-#include "dataplane/memory/cuda/wait.h"
+#include "dataplane/execute/execute.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 #define ABORT_SECONDS 2.0 /* until a run has seen the abort word */
 

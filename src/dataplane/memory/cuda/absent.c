@@ -4,8 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "host/nvml/gpu.h"
-#include "host/nvml/gpu_link.h"
+#include "host/nvml/gpus.h"
 #include "dataplane/memory/memory.h"
 
 static const char *cuda_left_out(void)

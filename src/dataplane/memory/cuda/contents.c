@@ -3,15 +3,13 @@
  *
  * All of it goes through the queue of the kernels, in order.
  */
-#include "dataplane/memory/cuda/contents.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "dataplane/memory/cuda/engine.h"
-#include "dataplane/memory/cuda/failure.h"
+#include "dataplane/memory/cuda/cuda.h"
 #include "dataplane/memory/cuda/kernels.h"
-#include "dataplane/memory/cuda/wait.h"
 
 /* Inputs that a launch makes to compare them, so that the GPU serves other ranks in between, and
  * how many launches to begin before a wait: one blocks if too many are queued. */

@@ -1,7 +1,7 @@
 /*
  * current.c - keeps the name of the thread's GPU.
  */
-#include "dataplane/memory/cuda/current.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 /* As CUDA's own current device: it belongs to the thread. */
 static _Thread_local struct memory_device chosen = {.number = -1};

@@ -4,20 +4,16 @@
  * NVML tells most of it, of all GPUs. CUDA knows those that this process may use, by numbers of its
  * own; the PCI address says which is which.
  */
-#include "dataplane/memory/cuda/devices.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/inquiry.h"
-#include "host/nvml/gpu.h"
-#include "host/nvml/gpu_link.h"
-#include "dataplane/memory/cuda/choice.h"
-#include "dataplane/memory/cuda/dmabuf.h"
-#include "dataplane/memory/cuda/driver.h"
-#include "dataplane/memory/cuda/failure.h"
+#include "host/host.h"
+#include "host/nvml/gpus.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 /* cudaDevAttrMpsEnabled, which headers before CUDA 12.3 do not name. */
 #define DEVICE_ATTRIBUTE_MPS ((enum cudaDeviceAttr)133)

@@ -1,21 +1,20 @@
 /*
  * dmabuf.c - memory of a GPU that NICs write and read: exports it, and flushes what they wrote.
  *
- * Only the driver's interface exports a dmabuf (entry.h); cuda.h is not needed.
+ * Only the driver's interface exports a dmabuf (internal.h); cuda.h is not needed.
  *
  * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is not set. It is for copies and memsets that return before
  * they are done although they are synchronous. All work here is asynchronous, and no link sees
  * memory before an event says that the work there is done.
  */
-#include "dataplane/memory/cuda/dmabuf.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "dataplane/memory/cuda/entry.h"
-#include "dataplane/memory/cuda/failure.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 /* Of cuda.h. */
 #define DRIVER_SUCCESS              0

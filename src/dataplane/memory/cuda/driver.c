@@ -1,14 +1,14 @@
 /*
  * driver.c - looks for the driver's device file and library.
  */
-#include "dataplane/memory/cuda/driver.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "host/nvidia.h"
+#include "host/host.h"
 
 const char *cuda_driver_missing(void)
 {

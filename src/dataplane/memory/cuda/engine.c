@@ -3,17 +3,14 @@
  *
  * Nothing waits: work begins in one call and is found finished in a later one.
  */
-#include "dataplane/memory/cuda/engine.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "dataplane/memory/cuda/current.h"
-#include "dataplane/memory/cuda/failure.h"
 #include "dataplane/memory/cuda/kernels.h"
-#include "dataplane/memory/cuda/wait.h"
 
 #define THREADS     256u               /* of a block */
 #define BLOCKS_MOST 2048u              /* of a launch: several rounds of the largest GPU */

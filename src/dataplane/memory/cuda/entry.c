@@ -1,7 +1,7 @@
 /*
  * entry.c - finds functions of the CUDA driver.
  */
-#include "dataplane/memory/cuda/entry.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <cuda_runtime_api.h>
 #include <string.h>

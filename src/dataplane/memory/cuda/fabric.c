@@ -2,12 +2,11 @@
  * fabric.c - allocates memory in two steps, as fabric handles ask for: first the memory, then
  * addresses for it.
  */
-#include "dataplane/memory/cuda/fabric.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <pthread.h>
 #include <stdint.h>
 
-#include "dataplane/memory/cuda/entry.h"
 
 static struct fabric_calls calls;
 static bool has_calls;
@@ -91,7 +90,7 @@ int fabric_open(int device, void *base, size_t reserved)
 }
 
 /* Gives the memory addresses, which the device reaches; then they alone keep it. */
-static int memory_place(int device, unsigned long long memory, size_t reserved, void **base)
+static int fabric_place(int device, unsigned long long memory, size_t reserved, void **base)
 {
     unsigned long long at = 0;
     int error = calls.reserve(&at, reserved, 0, 0, 0);
@@ -116,7 +115,7 @@ int fabric_take(int device, size_t bytes, void **base, size_t *reserved)
 {
     unsigned long long memory;
     int error = memory_create(device, bytes, &memory, reserved);
-    return error ? error : memory_place(device, memory, *reserved, base);
+    return error ? error : fabric_place(device, memory, *reserved, base);
 }
 
 void fabric_give(void *base, size_t reserved)
@@ -154,5 +153,5 @@ int fabric_map(int device, const struct fabric_handle *handle, size_t reserved, 
     if (!fabric_has_calls())
         return FABRIC_NOT_SUPPORTED;
     int error = calls.borrow(&memory, copy.bytes, FABRIC_HANDLE_TYPE);
-    return error ? error : memory_place(device, memory, reserved, base);
+    return error ? error : fabric_place(device, memory, reserved, base);
 }

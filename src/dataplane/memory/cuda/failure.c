@@ -1,15 +1,14 @@
 /*
  * failure.c - what an error of the runtime means, and what to do.
  */
-#include "dataplane/memory/cuda/failure.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "host/xid.h"
-#include "dataplane/memory/cuda/current.h"
+#include "host/host.h"
 
 #if CUDART_VERSION / 1000 == 12
 #define DRIVER_REMEDY "install driver 525 or newer"

@@ -6,19 +6,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "host/nvml/gpu_meter.h"
-#include "dataplane/memory/cuda/choice.h"
-#include "dataplane/memory/cuda/contents.h"
-#include "dataplane/memory/cuda/current.h"
-#include "dataplane/memory/cuda/devices.h"
-#include "dataplane/memory/cuda/dmabuf.h"
-#include "dataplane/memory/cuda/driver.h"
-#include "dataplane/memory/cuda/engine.h"
-#include "dataplane/memory/cuda/fabric.h"
-#include "dataplane/memory/cuda/failure.h"
+#include "host/nvml/gpus.h"
+#include "dataplane/memory/cuda/cuda.h"
+#include "dataplane/memory/cuda/internal.h"
 #include "dataplane/memory/cuda/kernels.h"
-#include "dataplane/memory/cuda/peer.h"
-#include "dataplane/memory/cuda/wait.h"
 
 #define GRAIN_LEAST ((size_t)512 << 10)
 

@@ -5,7 +5,7 @@
  * need peer access. Ranks of other processes open a fabric handle if the memory has one, on this
  * host or on another; else, on this host, a CUDA IPC handle, which asks for peer access itself.
  */
-#include "dataplane/memory/cuda/peer.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -13,9 +13,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "dataplane/memory/cuda/current.h"
-#include "dataplane/memory/cuda/fabric.h"
-#include "dataplane/memory/cuda/failure.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 #define BUS_MOST      24
 #define IMEX_CHANNELS "/dev/nvidia-caps-imex-channels"

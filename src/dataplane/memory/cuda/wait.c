@@ -1,7 +1,7 @@
 /*
  * wait.c - polls a stream, or waits for a thread, and ticks.
  */
-#include "dataplane/memory/cuda/wait.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "dataplane/memory/cuda/current.h"
-#include "dataplane/memory/cuda/failure.h"
 
 #define ASK_NS 2000000 /* between two questions to the job */
 /* That a call may take: kernels are compiled for a GPU that is newer than cctest. */

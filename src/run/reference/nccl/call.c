@@ -4,7 +4,7 @@
  * A collective that NCCL has no function for is a group of its sends and receives, as in
  * nccl-tests.
  */
-#include "run/reference/nccl/call.h"
+#include "run/reference/nccl/internal.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -12,10 +12,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "collective/counts.h"
-#include "dataplane/memory/cuda/failure.h"
-#include "run/reference/nccl/communicator.h"
-#include "run/reference/nccl/refusal.h"
+#include "collective/collective.h"
+#include "dataplane/memory/cuda/cuda.h"
 #include "base/rank_state.h"
 
 #define CONNECT_SECONDS 1.0 /* in which the first run is expected to be in the stream */
@@ -79,7 +77,7 @@ static bool ranks_are_joined(const struct problem *problem, int from, int to)
 }
 
 /* What `rank` sends to `peer`, or receives from it. False: nothing. */
-static bool message_find(const struct problem *problem, int rank, int peer, bool sends,
+static bool call_message_find(const struct problem *problem, int rank, int peer, bool sends,
                          struct nccl_message *message)
 {
     bool is_there_already = problem->in_place && peer == rank;
@@ -100,7 +98,7 @@ static int messages_list(const struct problem *problem, int rank, size_t element
     int count = 0;
     for (int peer = 0; peer < problem->ranks; peer++)
         for (int sends = 1; sends >= 0; sends--)
-            if (message_find(problem, rank, peer, sends, &message)) {
+            if (call_message_find(problem, rank, peer, sends, &message)) {
                 message.at *= element;
                 if (list)
                     list[count] = message;

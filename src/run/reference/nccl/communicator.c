@@ -7,7 +7,7 @@
  * a collective, which connects it), while this one ticks. All other calls only put a kernel into a
  * stream.
  */
-#include "run/reference/nccl/communicator.h"
+#include "run/reference/nccl/internal.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -16,11 +16,8 @@
 
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "controlplane/control/exchange.h"
-#include "dataplane/memory/cuda/choice.h"
-#include "dataplane/memory/cuda/failure.h"
-#include "run/reference/nccl/library.h"
-#include "run/reference/nccl/refusal.h"
+#include "controlplane/control/control.h"
+#include "dataplane/memory/cuda/cuda.h"
 
 #define INIT_SECONDS  10.0 /* in which a communicator is expected to be there */
 #define ABORT_SECONDS 5.0

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/reference/nccl/library.h"
+#include "run/reference/nccl/internal.h"
 
 #define NCCL_LIBRARY "libnccl.so.2"
 

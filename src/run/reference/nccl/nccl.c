@@ -1,10 +1,7 @@
 /*
  * nccl.c - NVIDIA's library of collectives, as a vendor's.
  */
-#include "run/reference/nccl/call.h"
-#include "run/reference/nccl/communicator.h"
-#include "run/reference/nccl/library.h"
-#include "run/reference/nccl/refusal.h"
+#include "run/reference/nccl/internal.h"
 
 #include <cuda_runtime_api.h>
 

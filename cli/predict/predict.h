@@ -1,0 +1,42 @@
+/*
+ * predict.h - the interface of cli/predict/.
+ */
+#ifndef CCTEST_CLI_PREDICT_PREDICT_H
+#define CCTEST_CLI_PREDICT_PREDICT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "predict/topology/topology.h"
+#include "run/results/results.h"
+
+/* ---- The load of links in JSON. ---- */
+
+/* {"congestion_factor", "steps": [{"rank_bytes", "link_bytes_by_rate", "link"}], "links": [{"link",
+ * "rate", "bytes", "busy", "bytes_by_step"}], "links_left_out"}: the most loaded links first, as many
+ * as make LOAD_NUMBERS_MOST numbers. */
+#define LOAD_NUMBERS_MOST (1 << 20)
+json_t *load_json(const struct link_load *load);
+
+/* {"words", "hosts", "places", "links"} */
+json_t *topology_json(const struct topology *topology);
+
+/* ---- The load of links as text: the congestion factor, the most loaded links, and the
+ * steps.
+ * ---- */
+
+/* `title`: what makes the load. `all`: all links and steps, not the first few. */
+void load_print(FILE *out, const struct link_load *load, const char *title, bool all);
+
+/* ---- Prints what a model says of a line: beside what was measured, or alone. ---- */
+
+/* The titles of its columns (row 0 or 1), and a line's. Nothing without --model. */
+void prediction_titles_print(FILE *out, const struct job *job, int row);
+void prediction_columns_print(FILE *out, const struct job *job, const struct result *result);
+
+/* Below a line: in which of several steps measured and predicted times part most. Nothing if the steps
+ * are not known. */
+void prediction_steps_print(FILE *out, const struct result *result);
+
+#endif

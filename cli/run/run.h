@@ -1,0 +1,157 @@
+/*
+ * run.h - the interface of cli/run/.
+ */
+#ifndef CCTEST_CLI_RUN_RUN_H
+#define CCTEST_CLI_RUN_RUN_H
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/io/io.h"
+#include "base/rank_state.h"
+#include "cli/options/options.h"
+#include "predict/predict.h"
+#include "run/run.h"
+#include "run/results/results.h"
+
+/* ---- Prints a run as a JSON document. ---- */
+
+/* NULL: out of memory, which is recorded. The caller frees it with json_close(). */
+struct report *json_open(const char *path, const struct request *request, struct patience *patience, struct outcome *outcome);
+void json_close(struct report *report);
+
+/* Before there are ranks, in the process that owns the report: writes the document with status
+ * "running". So a path that cannot be written is found at once. */
+enum status json_announce(struct report *report);
+
+/* No job was started: writes a document with the recorded failure. Best effort. */
+void json_refuse(const char *path, enum status status);
+
+/* May the document be written again? Not to a stream. */
+bool json_is_replaceable(struct report *report);
+
+/* Completes the document, which another process may have left behind, with the status and one more
+ * error (NULL: none), and delivers it. May be called again where `path` is no stream. Returns the
+ * status that the document has: a graver one where results are lost. */
+enum status json_conclude(struct report *report, enum status status, const struct job_error *error);
+
+/* ---- The NICs and GPUs that the ranks use, in the JSON document of a run. ---- */
+
+/* At the beginning: adds the keys of the functions below, with empty lists. */
+void devices_begin(json_t *document);
+
+/* Adds "nics" and "gpus" to a rank, empty until devices_put(). */
+void devices_begin_rank(json_t *rank);
+
+/* Adds "nics" and "gpus", with the facts that are compared, "nic_differences" and
+ * "gpu_differences", and for each of the document's "ranks" the names of its NICs and GPUs. */
+void devices_put(json_t *document, const struct connectivity *connectivity);
+
+/* Adds "nics" and "gpus" to a line: what each has counted, by class. */
+void readings_put(json_t *line, const struct device_readings *readings);
+
+/* The counters of a class: {"local_ack_timeout_err": 3}. */
+json_t *counters_object(const struct counter_list *list, enum counter_class class);
+
+/* Adds "nic_faults" and "gpu_faults", what devices have counted in the job and healthy ones do not,
+ * and "nics_unfinished" and "gpus_unfinished". */
+void devices_end(json_t *document, const struct job_end *end);
+
+/* ---- One line on a terminal that says what runs now, below the table: for lines of the
+ * table that take long. It vanishes when something else is printed.
+ * ---- */
+
+struct running {
+    pthread_mutex_t lock;
+    const struct job *job;        /* NULL: nothing is shown */
+    int ranks;                    /* of the job */
+    const char *_Atomic *writing; /* likewise while this is not NULL */
+    bool on_terminal;
+    struct outcome *outcome;
+    struct progress_snapshot
+        line;     /* as it was when the present line of the table was first seen, */
+    double since; /* at that time, */
+    double due;   /* and when to show more of it */
+};
+
+void running_open(struct running *running, const char *_Atomic *writing, struct outcome *outcome);
+/* These ranks work for this job from now on; NULL: they no longer do. */
+void running_set_job(struct running *running, const struct job *job, int ranks);
+/* By any thread: what rank 0 does now. Shows it if that has taken a while. */
+void running_show(struct running *running, const struct progress_snapshot *now);
+/* Before anything else is printed, once `writing` says what. */
+void running_hide(struct running *running);
+
+/* ---- The table, CSV and JSON behind one report, and the status with which it ends.
+ *
+ * A job has one status: the exit status, the table's last line and JSON agree. So the status is
+ * written by the process whose exit status it is, after the end of all ranks that it started; rank
+ * 0, where it is a child, writes the rest (struct outcome).
+ * ---- */
+
+/* The table comes last: it must not say "ok" if the other files could not be written. */
+enum printer { PRINTER_CSV, PRINTER_SAMPLES, PRINTER_JSON, PRINTER_TABLE, PRINTERS };
+
+struct printers {
+    struct report report;
+    struct report *each[PRINTERS];     /* all but the table: NULL unless asked for */
+    const char *destination[PRINTERS]; /* for sentences */
+    bool is_stdout[PRINTERS];
+    struct predictor predictor;
+    struct patience patience; /* with the readers of streams */
+    struct outcome *outcome;  /* shared with child processes */
+    struct running running;
+    pthread_mutex_t lock; /* of what follows, and of what each printer has */
+    bool concluded;
+    enum status status; /* then */
+    _Atomic int said;   /* the status that JSON says, or else the table; negative: none yet */
+};
+
+/* Which of them: a job that runs inside of another has no table. */
+enum printed { PRINT_TABLE, PRINT_FILES };
+
+/* `announces`: this process or its child is rank 0, so it tests the paths now. The caller frees the
+ * printers with printers_close(), also after a failure, which is recorded. */
+enum status printers_open(struct printers *printers, const struct request *request, enum printed printed,
+                          bool announces);
+void printers_close(struct printers *printers);
+/* When the ranks have ended: writes the status, if `reports`, and closes the printers. Returns the
+ * final status. A file that does not take it ends the process (internal.h). */
+enum status printers_finish(struct printers *printers, bool reports, enum status status);
+
+/* ---- Ranks the algorithms of a run, below the table. ---- */
+
+/* What the foot of the table needs of a result. */
+struct ranked {
+    int choice;
+    size_t asked, bytes; /* of the sweep; as it became */
+    int ranks;
+    double time, busbw; /* us; GB/s */
+    double low, high;   /* us: the interval of the time; of few iterations the range of the times */
+    bool wrong;
+};
+
+/* Prints how fast each algorithm was, and in which place. `cells` come in the order of the results.
+ * Prints nothing where there is nothing to compare. */
+void ranking_print(FILE *out, const struct job *job, const struct ranked *cells, size_t count);
+
+/* ---- One line on the terminal behind standard error, below the results: it says what runs
+ * now, and vanishes before anything else is printed.
+ * ---- */
+
+#define TERMINAL_LINE_MOST                                                                         \
+    240 /* bytes of its text, with its 0: a terminal with any room takes so much at once */
+
+/* Is there a terminal that this process may move the cursor on? */
+bool terminal_line_possible(void);
+
+/* Shows a text in place of the last one. Waits for nothing: false: the terminal has no room (Ctrl-S
+ * stops one). */
+bool terminal_line_show(const char *text);
+
+/* Takes it away. False: likewise. */
+bool terminal_line_hide(void);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * internal.h - for the files of cli/tune/ alone.
+ */
+#ifndef CCTEST_CLI_TUNE_INTERNAL_H
+#define CCTEST_CLI_TUNE_INTERNAL_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "cli/options/options.h"
+#include "cli/tune/tune.h"
+#include "tune/tune.h"
+
+/* ---- The winners of `cctest tune` as a JSON document, which --tuning reads. ---- */
+
+/* `status` NULL: it runs. NULL: out of memory. */
+json_t *tune_json(const struct tuner *tuner, const struct request *request, const enum status *status);
+
+/* ---- Prints the winners of `cctest tune` for people. ---- */
+
+void tune_table_begin(FILE *out, const struct tuner *tuner);
+void tune_table_end(FILE *out, const struct tuner *tuner, enum status status);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * internal.h - for the files of controlplane/agents/ alone.
+ */
+#ifndef CCTEST_CONTROLPLANE_AGENTS_INTERNAL_H
+#define CCTEST_CONTROLPLANE_AGENTS_INTERNAL_H
+
+#include <pthread.h>
+
+#include "controlplane/agents/agents.h"
+#include "controlplane/control/control.h"
+
+/* ---- Rank 0's heartbeats while it does not turn: it judges, or waits for a disk or a terminal.
+ *
+ * A thread that sends, and reads nothing. While it runs no other thread may touch the connections, or
+ * fork.
+ * ---- */
+
+struct pulse {
+    struct child_links *links;
+    double seconds; /* between two heartbeats */
+    double beat; /* clock_seconds() at the last one, or the start; to be read once it has stopped */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stop;
+    bool runs, stops;
+};
+
+void pulse_init(struct pulse *pulse, struct child_links *links, double seconds);
+/* If no thread can be started, there are no heartbeats: agents miss rank 0 if it does not turn for long. */
+void pulse_start(struct pulse *pulse);
+void pulse_stop(struct pulse *pulse); /* one that does not run is allowed */
+void pulse_free(struct pulse *pulse);
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * internal.h - for the files of predict/topology/ alone.
+ */
+#ifndef CCTEST_PREDICT_TOPOLOGY_INTERNAL_H
+#define CCTEST_PREDICT_TOPOLOGY_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/random.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "predict/topology/topology.h"
+
+/* ---- The text of a topology, FAMILY[:SHAPE][:KEY=VALUE...]: its parts, and their values by a
+ * table of keys.
+ * ---- */
+
+#define SPEC_KEYS_MOST 12
+#define SPEC_TEXT_MOST 4096
+
+/* A number from `least` to `most`, or one of `words`, whose value is its index. */
+struct spec_key {
+    const char *name; /* "radix"; NULL ends a table */
+    double least, most, standard;
+    bool is_real;             /* else whole */
+    const char *const *words; /* ended by NULL; NULL: a number */
+    const char *help;
+};
+
+struct spec {
+    const char *text;          /* as the user wrote it */
+    char name[SPEC_TEXT_MOST]; /* "torus", or a path */
+    char *content;             /* of a file; a family that keeps it sets this to NULL. Else NULL */
+    const char *shape;         /* "8x8x8": a part without '=' behind the name; NULL: none */
+    const struct spec_key *tables[2]; /* the family's, and those that all have */
+    double values[2][SPEC_KEYS_MOST];
+    bool given[2][SPEC_KEYS_MOST];
+    char parts[SPEC_TEXT_MOST]; /* behind the name */
+};
+
+/* Reads `parts`, what stands behind the name ("" or ":k=4:rate=2"), by two tables of keys, the second
+ * of which may be NULL. STATUS_USAGE if a key is unknown or stands twice, a value is wrong, or more
+ * than one part has no '='. */
+enum status spec_read(struct spec *spec, const char *parts, const struct spec_key *own,
+                      const struct spec_key *common);
+
+/* Of a key that stands in a table. */
+double spec_value(const struct spec *spec, const char *key);
+bool spec_given(const struct spec *spec, const char *key);
+
+/* STATUS_USAGE: "'TEXT': " and the sentence. */
+enum status spec_refuse(const struct spec *spec, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- What a kind of topology has for topology.c: its keys, and formulas of its links and ways. ---- */
+
+/* More than anybody builds: they keep numbers within their types. */
+#define HOSTS_MOST (1 << 22)
+#define ENDS_MOST  (1 << 24)
+#define LINKS_MOST (1u << 30)
+
+struct topology {
+    const struct topology_family *family;
+    int hosts, ranks; /* ends on each host */
+    double rate;      /* of a host's port */
+    double latency_us;
+    uint32_t links;
+    size_t route_most;
+    char words[200];
+    void *shape; /* the family's own */
+};
+
+/* The links of a way, as topology_route() returns them. */
+struct topology_way {
+    uint32_t *links;
+    size_t most, count;
+};
+
+static inline void route_add(struct topology_way *route, uint32_t link)
+{
+    if (route->count < route->most)
+        route->links[route->count] = link;
+    route->count++;
+}
+
+struct topology_family {
+    const char *name;  /* "torus" */
+    const char *shape; /* what stands behind the name: "8x8x8"; NULL: nothing */
+    const char *help;
+    struct spec_key keys[SPEC_KEYS_MOST]; /* beside topology_keys */
+    /* Fills hosts, ranks, links, route_most, words and shape; the other fields are there. What it
+     * allocated stays in `shape`, also after an error. */
+    enum status (*make)(struct topology *topology, struct spec *spec);
+    void (*release)(void *shape); /* NULL: free() */
+    /* Between different ends. */
+    void (*route)(const struct topology *topology, int from, int to, struct topology_way *route);
+    double (*capacity)(const struct topology *topology, uint32_t link);
+    double (*latency)(const struct topology *topology, uint32_t link);
+    void (*name_link)(const struct topology *topology, uint32_t link, struct text *name);
+    void (*name_end)(const struct topology *topology, int end, struct text *name); /* or NULL */
+};
+
+/* Takes over the number of links. STATUS_USAGE if there are more than LINKS_MOST. */
+static inline enum status links_set(struct topology *topology, const struct spec *spec,
+                                    double links)
+{
+    if (links > LINKS_MOST)
+        return spec_refuse(spec, "it has %.3g links, and %u are the most: give fewer hosts", links,
+                           LINKS_MOST);
+    topology->links = (uint32_t)links;
+    return STATUS_OK;
+}
+
+/* Which of several equally short ways: the same for each message of a pair. */
+static inline uint64_t pair_hash(int from, int to)
+{
+    uint64_t state = (uint64_t)(uint32_t)from << 32 | (uint32_t)to;
+    return random_next(&state);
+}
+
+/* ---- Fat trees of two and of three levels of switches.
+ *
+ *      core          o o   o o          A switch has `radix` ports. Of those of an edge switch `down`
+ *                    |X|   |X|          lead to hosts and `up` to switches above; their proportion is
+ *      aggregation   o o   o o          the oversubscription. Three levels: radix/2 edge switches and
+ *                    |X|   |X|          `up` aggregation switches are a pod, and aggregation switch j
+ *      edge, leaf    o o   o o          of each pod meets the others at radix/2 core switches. Two
+ *                   /| |\ /| |\         levels: each leaf meets the others at `up` spines.
+ *      hosts
+ *
+ * With radix k and no oversubscription three levels are the k-ary fat tree of Al-Fares, Loukissas and
+ * Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008, of k^3/4 hosts.
+ * ---- */
+
+extern const struct topology_family family_fat_tree, family_leaf_spine;
+
+/* ---- Dragonflies: groups of `a` switches, each with `p` hosts, a link to each other switch
+ * of its group, and `h` links to other groups. All groups are connected with each other by one link
+ * in each direction: link k of a group (of its switch k/h) leads k + 1 groups on. a*h + 1 groups are
+ * the most.
+ *
+ *      group 0            group 1         A minimal way is local, global, local: at most 3 links
+ *      o---o---o  ------> o---o---o       between switches. Valiant's goes through a third group,
+ *      |\     /|          |\     /|       which a hash of the pair picks: longer, and it spreads
+ *      hosts ...          hosts ...       traffic between two groups over all.
+ *
+ * Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
+ * Its numbering of global links is the "relative" one of Camarero, Vallejo, Beivide, "Topological
+ * characterization of Hamming and dragonfly networks", TACO 2014.
+ * ---- */
+
+extern const struct topology_family family_dragonfly;
+
+/* ---- Tori, meshes and rings: hosts in up to six dimensions, each with a link to its neighbour
+ * on both sides of each dimension. A torus is closed in each dimension, a mesh is not; a ring is a
+ * torus of one.
+ *
+ * Messages go along the last dimension first, then along the one before it (dimension order: it keeps
+ * wormhole networks free of deadlock; Dally, Seitz, 1987), the shorter way round. Half way round, a
+ * host whose coordinate is even goes up, and others go down.
+ * ---- */
+
+extern const struct topology_family family_torus, family_mesh, family_ring;
+
+/* ---- A node as hwloc writes it (lstopo --of xml): cores below
+ * caches, dies, packages and the machine. Its cores are the ends, or what `places` says.
+ *
+ * hwloc does not know what the links inside a processor carry. So each link up carries together what
+ * all ends below it send, unless `cache`, `die` or `package` say less: the rate of the links above
+ * third-level caches, dies and packages.
+ * ---- */
+
+extern const struct topology_family family_hwloc;
+
+/* ---- Links between vertices, and the ways between them by a table: of topologies that no
+ * formula describes.
+ *
+ * A way is one of the least cost, the sum of its links' costs, and leads through no end. Of several next links that lie on such
+ * ways and have consecutive numbers, the pair's hash takes one.
+ * ---- */
+
+#define GRAPH_VERTICES_MOST 8192 /* the table grows with their square */
+
+struct link_graph_edge {
+    uint32_t from, to;
+    double capacity, latency_us;
+    uint32_t cost;
+};
+
+/* Zeroed is an empty one. */
+struct link_graph {
+    int vertices, vertex_room;
+    char **names;                  /* of vertices */
+    struct link_graph_edge *edges; /* after link_graph_finish() by `from`, then `to` */
+    uint32_t edge_count, edge_room;
+    uint32_t *first; /* vertices + 1: the edges of each */
+    int *column;     /* of each vertex, in the table; -1: no message ends there */
+    int columns;
+    struct next_hop *hops; /* [vertex][column] */
+    size_t longest;        /* links of the longest way */
+};
+
+struct next_hop {
+    uint16_t first, count; /* among the vertex's edges; count 0: no way */
+};
+
+/* The number of a new vertex; -1: out of memory. The name is copied. */
+int link_graph_add_vertex(struct link_graph *graph, const char *name);
+/* A link in each direction; cost 1 at least. False: out of memory. */
+bool link_graph_add_edges(struct link_graph *graph, int a, int b, double capacity,
+                          double latency_us, uint32_t cost);
+
+/* When all are added: finds the ways to each vertex for which `ends` is true. STATUS_USAGE, `what`
+ * being the file, if a vertex of them is out of reach for another or the graph is too large. */
+enum status link_graph_finish(struct link_graph *graph, const bool *ends, const char *what);
+void link_graph_free(struct link_graph *graph);
+
+/* Adds the edges of the way, `offset` being the number of edge 0. `to` is one of `ends`. */
+void link_graph_route(const struct link_graph *graph, int from, int to, uint64_t pick,
+                      uint32_t offset, struct topology_way *route);
+
+/* ---- A topology that a file describes: a graph, and the vertices at which its hosts or ends
+ * sit. Its links are those from each host up, if hosts have ports, those down to each, and the edges
+ * of the graph.
+ * ---- */
+
+struct mapped {
+    struct link_graph graph;
+    bool has_ports; /* hosts with a port each, of any number of ends; else ends of one host */
+    int places;     /* hosts, or ends */
+    int *vertex;    /* of each place */
+    char **names;   /* of each place */
+    double *port;   /* what each host's port carries */
+};
+
+/* An empty one, as t->shape. NULL: out of memory. */
+struct mapped *mapped_create(struct topology *t);
+/* Adds a place. False: out of memory. */
+bool mapped_add_place(struct mapped *mapped, const char *name, int vertex, double port);
+/* When all is added: fills what family->make() has to, but for the words. */
+enum status mapped_finish(struct topology *t, const struct spec *spec);
+
+/* The hooks of a family. */
+void mapped_release(void *shape);
+void mapped_route(const struct topology *t, int from, int to, struct topology_way *route);
+double mapped_capacity(const struct topology *t, uint32_t link);
+double mapped_latency(const struct topology *t, uint32_t link);
+void mapped_name_link(const struct topology *t, uint32_t link, struct text *name);
+void mapped_name_end(const struct topology *t, int end, struct text *name);
+
+#define MAPPED_HOOKS                                                                               \
+    .release = mapped_release, .route = mapped_route, .capacity = mapped_capacity,                 \
+    .latency = mapped_latency, .name_link = mapped_name_link, .name_end = mapped_name_end
+
+/* ---- A node as NCCL writes it (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE): CPUs, PCI switches,
+ * GPUs, NVLink. Its GPUs are the ends.
+ *
+ * What links carry follows from NCCL's rules (src/graph/topo.h and xml.cc): PCI, width by speed by
+ * its coding; NVLink, what one carries in this generation, by their count; between CPUs, by their
+ * maker. 1 is what the widest link of the first GPU carries.
+ * ---- */
+
+extern const struct topology_family family_nccl;
+
+/* ---- Rail-optimised networks of hosts with several GPUs, each with a NIC.
+ *
+ *      spines                 o   o   o       GPU i of each host of a pod reaches leaf i of the pod
+ *                             |\ /|\ /|       through its own NIC. Inside a host a switch (NVSwitch)
+ *      leaves: rail 0, 1, 2   o   o   o       joins the GPUs. A message between two rails goes to the
+ *                             |   |   |       receiver's rail inside the sender's host (NCCL's PXN),
+ *      GPUs of a host         o   o   o       or over a spine.
+ *                              \  |  /
+ *      inside it                 [ ]
+ *
+ * Source: NVIDIA DGX SuperPOD, reference architecture; for PXN: "Doubling all2all performance with
+ * NVIDIA Collective Communication Library 2.12", 2022.
+ * ---- */
+
+extern const struct topology_family family_rail;
+
+/* ---- The network that Slurm's topology.conf describes (topology/tree; topology.h has its
+ * form): hosts behind switches, and switches behind switches.
+ *
+ * The file does not say how many cables lead from a switch to one above it. LinkSpeed= of the one
+ * above gives what each of its links carries, in the unit of the slowest LinkSpeed= of a switch that
+ * has hosts (without one: 1). Where it has none, the links up of a switch carry together what comes
+ * from below it, divided by `oversubscription`.
+ * ---- */
+
+extern const struct topology_family family_slurm;
+
+#endif

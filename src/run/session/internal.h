@@ -1,0 +1,206 @@
+/*
+ * internal.h - for the files of run/session/ alone.
+ */
+#ifndef CCTEST_RUN_SESSION_INTERNAL_H
+#define CCTEST_RUN_SESSION_INTERNAL_H
+
+#include <sched.h>
+#include <stdbool.h>
+
+#include "controlplane/control/control.h"
+#include "host/host.h"
+#include "run/run.h"
+#include "run/results/results.h"
+#include "run/session/session.h"
+
+/* ---- What all test cases of a job will need on this rank: memory, peers and lanes. ---- */
+
+struct needs {
+    size_t bytes[BUFFERS];  /* the most of any test case */
+    size_t dropped;         /* bytes of the longest message that --inject may drop; 0: none */
+    struct peer_use *peers; /* by rank: of all test cases together */
+    int lanes;              /* the most of any test case that the host runs */
+    int device_channels;    /* the most, if devices run all that they may */
+    int device_lanes;       /* likewise, for each channel */
+};
+
+/* Every size of the sweep is looked at: where blocks are cut to nothing at one size, another may
+ * need other peers. Error: out of memory, or an algorithm that refuses the job. */
+enum status survey(const struct runner *runner, struct needs *needs);
+void needs_free(struct needs *needs);
+
+/* ---- Runs checked iterations, several in a row.
+ *
+ * The checker prepares several sets of buffers, each with other inputs. It then runs an iteration
+ * on each set, in the job's start mode, exactly as timed iterations run. Only then does it compare
+ * the results. So what an iteration leaves behind in slots and peers meets the next one, as it does
+ * when it is timed. Sizes of which only one set fits are checked one by one.
+ * ---- */
+
+struct checker {
+    struct runner *runner;
+    struct buffers sets[BUFFER_SETS_MOST];
+    int set_count;
+    uint64_t checks;              /* iterations so far in the job; they number the patterns */
+    bool struck[INJECTIONS_MOST]; /* injected faults of this rank that found a message */
+};
+
+/* Bytes that checker_open() will allocate. */
+size_t checker_bytes(const struct job *job, const struct needs *needs);
+
+/* Allocates the sets: the first with all that the test cases need, the others with less if that is
+ * much, and without a spare area. */
+enum status checker_open(struct checker *checker, struct runner *runner, const struct needs *needs);
+void checker_close(struct checker *checker);
+
+/* Runs the next checked iterations of a test case, and notes in its result what they found. If
+ * these are the timed ones (CHECKED_ALL), notes also their times: what is done before and after an
+ * iteration is outside of its time. */
+enum status checker_run(struct checker *checker, const struct test_case *test_case, long iterations,
+                        struct rank_result *rank_result);
+
+/* Fails if a fault was asked for and never injected. */
+enum status checker_check_injections(const struct checker *checker);
+
+/* ---- After a job has failed: what devices counted in the line that has not ended. ---- */
+
+struct postmortem {
+    int ranks;
+    struct device_changes *changes;  /* by rank */
+    struct device_readings readings; /* which point into them */
+};
+
+/* On each rank, once control_fail() has returned: reads the counters of its devices, and sends them
+ * to rank 0. There it waits a moment for the others', adds them to the sums, and fills in
+ * *postmortem. Best effort: ranks that have died count nothing, nor do devices whose driver hangs.
+ * `classes`: the first of enum counter_class that are of interest. */
+void postmortem_make(struct control *control, struct device_watch *watch, int classes,
+                     struct device_sums *sums, struct postmortem *postmortem);
+void postmortem_free(struct postmortem *postmortem); /* all zero is allowed */
+
+/* ---- The state of one rank's session, for setup.c, sweep.c and session.c. ---- */
+
+struct session {
+    struct job job; /* a copy: algorithms that refuse these ranks are left out of `-a all` */
+    const struct membership *membership;
+    struct report *report; /* rank 0; else NULL */
+    struct control *control;
+    struct runner runner;
+    struct checker checker; /* owns the buffers */
+    struct results results;
+    struct region regions[BUFFER_SETS_MOST + 2]; /* all that transfers name, until the links close:
+                                                    of wires, buffers, start barrier and rings */
+    struct region *rings;                        /* among them; NULL: no link can need any */
+    struct needs needs;                          /* of all test cases */
+    enum memory_use takes;                       /* of its host: what most of that memory is for */
+    struct cpu_binding *bindings;                /* by rank */
+    struct memory_device device, *devices; /* of this rank; by rank, once the places are known */
+    bool has_core;                         /* that no other rank runs on */
+    struct peer_exchange exchange;         /* its transports' */
+    struct peer_witness witness;
+    struct connectivity connectivity; /* rank 0's, once all ranks are connected */
+    struct device_watch watch;        /* of the NICs of its transports, and its GPU */
+    struct postmortem postmortem;     /* rank 0's, of a job that has failed */
+};
+
+/* ---- Whether the devices of the ranks run their schedules (dataplane/execute/execute.h). ---- */
+
+/* Bytes of the buffers' memory that this rank takes beside its buffers, for wires, if a device may
+ * run schedules. */
+size_t session_wire_bytes(const struct session *session);
+
+/* Opens this rank's device for that, if it may. `has_room`: there is memory for wires. */
+enum status session_open_devices(struct session *session, bool has_room);
+
+/* Called by all ranks together, when they are connected: concludes whether their devices may run
+ * schedules. Fails if the user insists, and none may. */
+enum status session_settle_devices(struct session *session);
+
+/* Called by all ranks together, before the first line that devices run, and before one with more
+ * channels than any before it: runs it once, and finds whether the kernels of all ranks run at the
+ * same time, which CUDA does not promise. If not, the host runs this line and all that follow. */
+enum status session_try_devices(struct session *session, struct test_case *test_case);
+
+/* ---- Opens a rank's links, and connects them to its peers. ---- */
+
+/* Opens the transports, and exchanges their addresses and the names of devices. All ranks call it
+ * together. Errors: links_open()'s, device_watch_open()'s. */
+enum status session_exchange_offers(struct session *session);
+
+/* Chooses a transport for each peer, and connects. All ranks call it together. Errors: a peer that
+ * none reaches, rings for which there is no memory, links_connect()'s. */
+enum status session_connect(struct session *session);
+
+/* ---- Where ranks are: on the parts of their host, and how near to its NICs. How far a
+ * ring goes from one rank to the next.
+ * ---- */
+
+struct rank_place {
+    struct host_place place;
+    uint32_t nic; /* the level that it shares with the nearest NIC; 0: this host shows no NIC */
+};
+
+/* Of a rank among CPUs, by the arguments of cpu_place_find(). `sysfs`: "/sys". */
+struct rank_place rank_place_of_cpus(const char *sysfs, const cpu_set_t *masks, int count, int me,
+                                     bool binds);
+
+/* Of a rank whose buffers a GPU has: the GPU, the GPUs that are joined by NVLinks (`nvlinked`, see
+ * gpu_nvlinked()), its PCIe switch, its port of the host bridge, the host bridge, the NUMA node. */
+struct rank_place rank_place_of_gpu(const char *sysfs, const char *bus, uint32_t nvlinked);
+
+void rank_place_encode(const struct rank_place *place, struct bytes *share);
+bool rank_place_decode(struct rank_place *place, struct reader *reader); /* false: invalid */
+
+/* Of a ring: how much is left on the way between two ranks. */
+uint32_t rank_places_distance(const struct rank_place *a, const struct rank_place *b,
+                              bool of_one_host);
+
+/* ---- The order of the ranks on a ring (order=auto), from where they run. ---- */
+
+/* Fills runner->split.ring_place if a candidate asks for it. Called by all ranks together, before
+ * any schedule is written, and after each has chosen its device. They exchange the CPUs that they
+ * may use, if CPUs read their buffers, and then the places that follow. */
+enum status session_find_ring(struct session *session);
+
+/* ---- The rings that a rank's links need, where they do not reach its buffers. ---- */
+
+/* Before the links open: fills in *region with the most that the rings will take, without an
+ * address. Returns how many regions that is: 0 where a CPU reads the buffers. */
+int session_plan_rings(struct session *session, struct region *region);
+
+/* When each peer's transport is chosen, and before the links connect: allocates the rings, for the
+ * links that need them. All ranks call it together. Errors: the ranks of this host ask for more
+ * than it has, or those of allocate() and pin(). */
+enum status session_open_rings(struct session *session);
+
+/* ---- Prepares a rank to run the sweep: binds it, allocates its buffers, connects it. ---- */
+
+/* Called by all ranks together after they have joined. */
+enum status session_set_up(struct session *session);
+
+/* ---- Runs all sizes and algorithms of the job: warm up, check, time, gather. ---- */
+
+/* Called by all ranks together after session_set_up(). */
+enum status session_sweep(struct session *session);
+
+/* ---- The untimed and the timed iterations of a test case. ---- */
+
+/* Runs the iterations that come before all others. */
+enum status timing_warm_up(struct session *session, const struct test_case *test_case);
+
+/* Runs the timed iterations. Under -n auto these are several batches, at the end of which the ranks
+ * add their times to `slowest`, and rank 0 decides whether a further one follows. Within a batch
+ * iterations run as they do under a fixed -n. After an exchange, caches are cold and cores may have
+ * slept: a further batch begins with a warm-up too, and the barrier after it. */
+enum status timing_run(struct session *session, struct test_case *test_case,
+                       struct rank_result *rank_result, struct slowest *slowest);
+
+/* ---- Joins the ranks by a vendor's library, if the job runs one. ---- */
+
+/* When the links are connected. All ranks call it together. */
+enum status session_open_vendor(struct session *session);
+
+/* Aborts what the library still runs. */
+void session_close_vendor(struct session *session);
+
+#endif

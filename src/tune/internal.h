@@ -1,0 +1,39 @@
+/*
+ * internal.h - for the files of tune/ alone.
+ */
+#ifndef CCTEST_TUNE_INTERNAL_H
+#define CCTEST_TUNE_INTERNAL_H
+
+#include "tune/tune.h"
+#include "tune/tune.h"
+
+/* ---- Which algorithms a round of a race has, as a small job takes them.
+ *
+ * The first round of a size has all of them, but for two kinds: those that the trend of the two next
+ * smaller sizes leaves far behind, and, where that trend is not known, those that a model predicts to be
+ * far behind. Measurements count for more than predictions.
+ * ---- */
+
+#define NAMES_MOST 2048 /* of the list of a job, which has to fit its command */
+
+/* The race of the `by`th smaller size; NULL: there is none. */
+const struct race *race_before(const struct tuner *tuner, const struct race *race, int by);
+
+/* Of the first round. Keeps in the race what a model prunes. Error: out of memory. */
+enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES_MOST]);
+
+/* Of a later round: the racers that are left. The order changes from round to round, so that none
+ * always follows the same one. */
+void names_left(const struct race *race, char names[NAMES_MOST]);
+
+/* ---- One round of one race: a small job, and what came of it. ---- */
+
+/* Measures the racers of `names` (separated by commas, or "all") once, and enters their times. `first`:
+ * every byte is checked in one more iteration. STATUS_INTERRUPTED, or out of memory; a job that fails
+ * is counted in the tuner. */
+enum status round_run(struct tuner *tuner, struct race *race, const char *names, bool first);
+
+/* Seconds that the next round of a race may take. */
+double round_seconds(const struct race *race);
+
+#endif
