@@ -46,7 +46,8 @@ VERBS ?= auto
 cuda_wanted := $(or $(CUDA),$(if $(SAN),no,auto))
 asked := $(strip $(CC) | $(CPPFLAGS) | $(PMIX) | $(VERBS) | $(cuda_wanted) | $(CUDA_ARCHS))
 -include $(config)
-ifneq ($(asked)|$(strip $(present))|,$(configured)|$(strip $(wildcard $(present)))|$(strip $(wildcard $(awaited))))
+newer := $(shell find scripts/configure scripts/find-cuda -newer $(config) 2>/dev/null)
+ifneq ($(asked)|$(strip $(present))|,$(configured)|$(strip $(wildcard $(present)))|$(strip $(wildcard $(awaited)) $(newer)))
 said := $(shell CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' PMIX='$(PMIX)' VERBS='$(VERBS)' CUDA='$(cuda_wanted)' \
     CUDA_ARCHS='$(CUDA_ARCHS)' ASKED='$(asked)' scripts/configure $(config) 2>&1)
 ifneq ($(.SHELLSTATUS),0)

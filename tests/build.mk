@@ -1,11 +1,5 @@
 # build.mk - the tests: their programs, tiers and studies. A part of the Makefile.
 
-# $(call program,PROGRAMS,OBJECTS,LIBRARIES): each is linked of these objects, its own %.o and the archive.
-define program
-$(1): $(2) $(library)
-	$$(call link,,$(3))
-endef
-
 # The tests of a folder are one program, in which each file's main() has the file's name: build/tests/unit/base/run test_size.
 # A test that replaces a function or a table of the library, or of the C library, is a program of its own, as its head says.
 units := $(sort $(dir $(wildcard tests/unit/*/*.c)))
@@ -83,7 +77,8 @@ $(BUILD)/tests/cuda/nccl/libnccl.so.2: $(nccl_standin) $(BUILD)/tests/cuda/nccl/
 # The program with that runtime; with it and the provider, whose NICs reach the runtime's device memory; with the provider.
 $(BUILD)/tests/cuda/cctest $(both_programs): $(BUILD)/cli/main.o $(cuda_device) $(cuda_runtime) $(library)
 	$(call link,-rdynamic)
-$(eval $(call program,$(BUILD)/tests/verbs/cctest,$(BUILD)/cli/main.o))
+$(BUILD)/tests/verbs/cctest: $(BUILD)/cli/main.o $(library)
+	$(call link)
 $(both_programs) $(BUILD)/tests/verbs/cctest: $(provider)
 
 # The NVML for tests, as what the program loads.
