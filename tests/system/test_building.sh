@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tier: night; load: cpu1
-# How cctest is built: what make says of a compiler that does not run, what it keeps from one make to the next, which CUDA toolkit scripts/find-cuda takes, what
-# scripts/setup --cuda says of a driver that is too old for it, and that no test program stays that a build leaves out.
+# How cctest is built: what make says of a compiler that does not run, what it keeps from one make to the next, which CUDA toolkit
+# scripts/find-cuda takes, what scripts/setup --cuda says of a driver that is too old for it, that no test program stays that a build
+# leaves out, and that cctest builds without any optional header.
 # Compilers, toolkits, drivers and packages are scripts that this writes.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -100,6 +101,20 @@ left_out() {
     check_silent "$note" "$out"
 }
 
+# Where the headers of PMIx, libibverbs and CUDA are missing, the program and all tests that need none of them still compile.
+without_headers() {
+    local header poison=$scratch/poison
+    mkdir -p "$poison/infiniband" "$poison/rdma"
+    for header in pmix infiniband/verbs rdma/rdma_cma cuda cuda_runtime_api cuda_runtime nccl nvml; do
+        echo "#error $header.h is missing" >"$poison/$header.h"
+    done
+    run make -s -k -C "$repository" PMIX=no VERBS=no CUDA=no CXX=none "CPPFLAGS=-I$poison" CFLAGS=-O0 "BUILD=$scratch/bare" \
+        "binary=$scratch/bare/cctest" tests
+    check_status 0 "make tests without the optional headers"
+    run "$scratch/bare/cctest" alltoall -a pairwise --np 2 -b 1K -e 1K -n 1
+    check_status 0
+}
+
 # A compiler that does not run is no missing header.
 compilers() {
     run make -n -C "$repository" "CC=no-such-wrapper gcc"
@@ -152,4 +167,5 @@ drivers
 kept
 compilers
 left_out
+without_headers
 finish

@@ -2,7 +2,7 @@
  * absent.c - the verbs transport of a cctest that was built without the headers of libibverbs.
  */
 #include "transports/transports.h"
-#include "transports/verbs/internal.h"
+#include "transports/verbs/facts.h"
 
 static const char *absent_unavailable(void)
 {

@@ -8,7 +8,7 @@
  *
  * Whether one GPU exports its memory is an attribute of the device, which only its library reads.
  */
-#include "transports/verbs/internal.h"
+#include "transports/verbs/facts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * options.c - the options behind the transport's name, and what no machine accepts of them.
  */
-#include "transports/verbs/internal.h"
+#include "transports/verbs/facts.h"
 
 #include <math.h>
 #include <stdio.h>

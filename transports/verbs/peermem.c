@@ -3,7 +3,7 @@
  *
  * Those of MLNX_OFED show themselves below mm/memory_peers; nvidia_peermem is NVIDIA's later one.
  */
-#include "transports/verbs/internal.h"
+#include "transports/verbs/facts.h"
 
 #include <stddef.h>
 #include <stdio.h>

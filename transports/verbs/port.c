@@ -5,7 +5,7 @@
  *         ports/1/                      likewise, and lid, pkeys/
  *     /sys/class/infiniband_verbs/uverbs0/ibdev   the NIC behind /dev/infiniband/uverbs0
  */
-#include "transports/verbs/internal.h"
+#include "transports/verbs/facts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "tests/unit/tree.h"
 
 #include "host/host.h"
-#include "transports/verbs/internal.h"
+#include "transports/verbs/facts.h"
 
 #define IB "class/infiniband/"
 

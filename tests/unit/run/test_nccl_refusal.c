@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "run/reference/nccl/internal.h"
+#include "run/reference/nccl/refusal.h"
 
 /* `expected`: a part of the reason; NULL: it is not refused. */
 static void expect(const char *type, const char *operator, int ranks, const char *expected)

@@ -6,7 +6,7 @@
 #include "tests/unit/tree.h"
 
 #include "host/host.h"
-#include "transports/verbs/internal.h"
+#include "transports/verbs/facts.h"
 
 static void file_remove(const char *path)
 {

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "run/reference/nccl/internal.h"
+#include "run/reference/nccl/refusal.h"
 
 static const char *nccl_left_out(char why[VENDOR_WHY_MOST])
 {

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stddef.h>
 
-#include "run/reference/reference.h"
+#include "run/reference/nccl/refusal.h"
 
 /* ---- The calls of NCCL that cctest makes, as its header nccl.h has them. NCCL keeps its binary
  * interface from 2.x to 2.x, so no header of a certain version is needed.
@@ -134,16 +134,5 @@ void nccl_version_text(int version, char *text, size_t size);
 /* As in vendor.h. */
 const char *nccl_unavailable(char why[VENDOR_WHY_MOST]);
 void nccl_version(char *text, size_t size);
-
-/* ---- What no version of NCCL can do, and NCCL's numbers for what it can. ---- */
-
-/* NCCL's ncclDataType_t and ncclRedOp_t for a type and an operator; -1: there is none. */
-int nccl_type(const struct datatype *datatype);
-int nccl_operator(const struct reduction *reduction);
-
-/* The first version that has the type, as ncclGetVersion() counts (22400: 2.24.0). */
-int nccl_type_since(const struct datatype *datatype);
-
-const char *nccl_refuses(const struct vendor_task *task, char why[VENDOR_WHY_MOST]); /* vendor.h */
 
 #endif

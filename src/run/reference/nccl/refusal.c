@@ -1,7 +1,7 @@
 /*
  * refusal.c - what no version of NCCL can do. Calls nothing of NCCL or CUDA.
  */
-#include "run/reference/nccl/internal.h"
+#include "run/reference/nccl/refusal.h"
 
 #include <stdio.h>
 
