@@ -10,7 +10,7 @@
 #include "accept/accept.h"
 #include "cli/options/options.h"
 
-/* ---- What others read of an acceptance run: lists of hosts for Slurm, and JUnit XML. ---- */
+/* ---- accept_files.c ---- */
 
 /* The hosts of one health, as Slurm writes lists: "n[1-16,18]"; "" where there is none. The caller
  * frees it. NULL: out of memory. */
@@ -26,7 +26,7 @@ enum status accept_files_probe(const struct request *request);
 /* Writes these files, each of them also where another fails. */
 enum status accept_files_write(const struct acceptance *acceptance);
 
-/* ---- An acceptance run as a JSON document. ---- */
+/* ---- accept_json.c ---- */
 
 /* All that is known: with `status` NULL the run goes on. A new reference; NULL: out of memory. */
 json_t *accept_json(const struct acceptance *acceptance, const struct request *request, const enum status *status);

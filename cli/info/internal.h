@@ -11,7 +11,7 @@
 #include "dataplane/memory/memory.h"
 #include "dataplane/transport/transport.h"
 
-/* ---- The NICs and GPUs of this machine, for `cctest info`. ---- */
+/* ---- info_devices.c ---- */
 
 /* Where devices are looked for. Both lists end by NULL. */
 struct device_sources {
@@ -54,7 +54,7 @@ void text_print(const char *text, int used, int column);
  * Returns `text`. */
 const char *text_join(const char *const *strings, int most, char *text, size_t size);
 
-/* ---- The transports and their options, for `list` and `help`. ---- */
+/* ---- transports.c ---- */
 
 /* Prints them on standard output, with texts from column `column` on. */
 void transports_print(int column);

@@ -135,7 +135,7 @@ void options_compared(const struct request *request, unsigned command, char text
 /* The options of a command as resolved, by long name; a new reference. */
 json_t *json_options(const struct request *request, unsigned command);
 
-/* ---- Option values that are algorithms with their own options, counts, or groups. ---- */
+/* ---- choices.c ---- */
 
 extern const struct option_kind kind_algorithm, kind_counts, kind_shape, kind_split;
 
@@ -210,7 +210,7 @@ enum status unknown_datatype(const char *subject);
 enum status unknown_reduction(const char *subject);
 enum status unknown_transport(const char *subject);
 
-/* ---- What a job goes through, as lists of names or 'all': collectives, datatypes, operators. ---- */
+/* ---- lists.c ---- */
 
 #define COLLECTIVES_TEXT_MOST (COLLECTIVES * 17) /* the names of all of them */
 
@@ -222,7 +222,7 @@ enum status collectives_read(const char *text, struct request *request);
 /* "allreduce,allgather". Returns `text`. */
 const char *collectives_text(const struct request *request, char text[COLLECTIVES_TEXT_MOST]);
 
-/* ---- Files that are written and read: no two of them may be one. ---- */
+/* ---- outputs.c ---- */
 
 /* Do two paths lead to the same file? It need not be there; "-" is standard output. */
 bool outputs_are_one(const char *one, const char *other);
@@ -233,7 +233,7 @@ bool command_line_reads(const struct command_line *line, const char *path);
 /* Refuses two outputs to the same place, and one to that of an input. STATUS_USAGE. */
 enum status outputs_settle(const struct command_line *line, const struct request *request);
 
-/* ---- Options of a command that has small jobs run, which these jobs are given, too. ---- */
+/* ---- passed.c ---- */
 
 #define PASSED_TEXT_MOST 2048 /* more than a --transport and a --memory are long */
 
@@ -273,12 +273,12 @@ extern const struct option_kind kind_transport;
 /* The index of a transport's option by its name, of `length` bytes; -1: it has no such option. */
 int transport_option_index(const struct transport *transport, const char *name, size_t length);
 
-/* What a transport says of its settings together, and of this machine. STATUS_USAGE: no machine
+/* Asks each transport about its settings together, and about this machine. STATUS_USAGE: no machine
  * may run with them. STATUS_UNAVAILABLE: the settings hold, but this machine cannot use a
  * transport that the user names. */
 enum status transports_settle(struct request *request);
 
-/* ---- Option values about tuning: what was measured before, and numbers of ranks. ---- */
+/* ---- tuning.c ---- */
 
 extern const struct option_kind kind_tuning, kind_rank_counts;
 

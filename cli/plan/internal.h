@@ -59,7 +59,7 @@ void plan_print_message(FILE *out, struct message message);
 
 json_t *plan_json(const struct schedule *schedule);
 
-/* What a plan has beside them: its "schedules" are empty. */
+/* The fields of a plan, whose "schedules" are still empty. */
 json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
                        const struct datatype *datatype, int channels);
 

@@ -93,7 +93,7 @@ struct drawing {
     int only; /* rank, or -1 */
 };
 
-/* ---- Text, arrow heads, dots, boxes and colours of pictures, and the file around one. ---- */
+/* ---- svg_shapes.c ---- */
 
 /* One line of text; `attributes`: as they stand in the element, or "". */
 void put_line(FILE *out, double x, double y, const char *attributes, const char *format, ...)

@@ -17,7 +17,7 @@
 enum status load_draw(const struct link_load *load, const char *title, const char *words,
                       const char *path);
 
-/* ---- The load of links that the messages of an algorithm make. ---- */
+/* ---- message_load.c ---- */
 
 /* Writes the schedule of one rank of a group after the other, and adds the messages that it sends.
  * `element`: bytes of one. Errors as of schedule_build() and link_load_add(). */

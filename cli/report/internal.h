@@ -43,7 +43,7 @@ void element_put(FILE *out, const char *element, const char *format, ...)
 void table_begin(FILE *out, const char *caption, const char *const *columns);
 void table_end(FILE *out);
 
-/* What may be long or wide, and is seen when it is opened. */
+/* A part that is closed at first, since it may be long or wide. */
 void details_begin(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void details_end(FILE *out);
 
@@ -61,18 +61,18 @@ const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST]);
 /* "s", or "" for 1. */
 const char *plural_end(size_t count);
 
-/* ---- An acceptance run on a page. ---- */
+/* ---- acceptance_part.c ---- */
 
 /* Verdict, findings, heat maps, distributions, stages and hosts. */
 void acceptance_put(struct page *page, const json_t *document);
 
-/* ---- Two runs side by side. ---- */
+/* ---- changes.c ---- */
 
-/* What of `after` differs from `before`: how they were run, and which lines changed beyond noise. */
+/* The differences between two runs: their options, and the lines that changed beyond noise. */
 void changes_put(struct page *page, const json_t *before, const char *before_name,
                  const json_t *after, const char *after_name);
 
-/* ---- Curves over the size of messages. ---- */
+/* ---- chart.c ---- */
 
 struct chart_point {
     double bytes, y;
@@ -184,9 +184,9 @@ void findings_put(FILE *out, const json_t *document, const struct measured *meas
  * rails, or several hosts in a cell, the worst. */
 void heat_map_put(FILE *out, const struct measured *measured, const struct measured_metric *metric);
 
-/* ---- A run of collectives on a page. ---- */
+/* ---- run_part.c ---- */
 
-/* What was run and where; for each collective, type and operation its curves and the winners. */
+/* The command and the hosts of a run; for each collective, type and operation the curves and the winners. */
 void run_put(struct page *page, const json_t *document);
 
 /* The value of an option, as the command line has it. */

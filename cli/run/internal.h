@@ -26,12 +26,12 @@ void csv_close(struct report *report);
  * cannot be written is found at once. */
 enum status csv_announce(struct report *report);
 
-/* ---- In JSON, why pairs of ranks do not run over the transport that they prefer. ---- */
+/* ---- json_fallbacks.c ---- */
 
 /* One object for each reason. */
 json_t *fallbacks_json(const struct connectivity *connectivity);
 
-/* ---- The groups of a split job in JSON, and the times of each. ---- */
+/* ---- json_groups.c ---- */
 
 /* The document's "groups": the name and the ranks of each; null: the job is not split. */
 json_t *groups_json(const struct job *job, const struct participants *participants);
@@ -40,7 +40,7 @@ json_t *groups_json(const struct job *job, const struct participants *participan
  * which of them are the slowest, the median and the fastest. */
 void groups_put(json_t *line, const struct result *result);
 
-/* ---- The times of a line in JSON, and how sure they are. ---- */
+/* ---- json_times.c ---- */
 
 /* Puts the keys time_us, device_time_us, median_interval, modes, trend, algbw_GBps, busbw_GBps and
  * slowest into a result, or into that of a group. */
@@ -70,13 +70,13 @@ struct columns {
 
 void columns_find(const struct job *job, struct columns *columns);
 
-/* What stands in the columns of a candidate's lines. "-": its collective has none. */
+/* The texts in the columns of a candidate's lines. "-": its collective has none. */
 void column_texts(const struct candidate *candidate, const char *texts[COLUMNS]);
 
 /* `texts` NULL: blanks. */
 void columns_print(FILE *out, const struct columns *columns, const char *const texts[COLUMNS]);
 
-/* ---- What the table says of the NICs and GPUs that the ranks use. ---- */
+/* ---- table_devices.c ---- */
 
 /* In the head: the devices that differ from the others. */
 void differences_print(FILE *out, const struct connectivity *connectivity);
@@ -95,7 +95,7 @@ void sick_print(FILE *out, const struct device_readings *sick);
  * where the host has it. */
 void gpus_print(FILE *out, const struct participants *participants, bool all);
 
-/* ---- The head of the table: what runs where, and all that is the same for every line. ---- */
+/* ---- table_head.c ---- */
 
 void head_print(FILE *out, const struct job *job, const struct participants *participants,
                 const struct columns *columns);

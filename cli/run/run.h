@@ -37,7 +37,7 @@ bool json_is_replaceable(struct report *report);
  * status that the document has: a graver one where results are lost. */
 enum status json_conclude(struct report *report, enum status status, const struct job_error *error);
 
-/* ---- The NICs and GPUs that the ranks use, in the JSON document of a run. ---- */
+/* ---- json_devices.c ---- */
 
 /* At the beginning: adds the keys of the functions below, with empty lists. */
 void devices_begin(json_t *document);

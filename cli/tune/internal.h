@@ -11,12 +11,12 @@
 #include "cli/tune/tune.h"
 #include "tune/tune.h"
 
-/* ---- The winners of `cctest tune` as a JSON document, which --tuning reads. ---- */
+/* ---- tune_json.c ---- */
 
 /* `status` NULL: it runs. NULL: out of memory. */
 json_t *tune_json(const struct tuner *tuner, const struct request *request, const enum status *status);
 
-/* ---- Prints the winners of `cctest tune` for people. ---- */
+/* ---- tune_table.c ---- */
 
 void tune_table_begin(FILE *out, const struct tuner *tuner);
 void tune_table_end(FILE *out, const struct tuner *tuner, enum status status);

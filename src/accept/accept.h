@@ -56,7 +56,7 @@ struct accept_options {
     const char *profile, *baseline; /* files that hosts are held against, or NULL */
 };
 
-/* ---- A list of readings that grows. ---- */
+/* ---- readings.c ---- */
 
 struct readings {
     struct reading *of;
@@ -95,7 +95,7 @@ void baseline_free(struct baseline *baseline); /* all zero is allowed */
 bool baseline_values(const struct baseline *baseline, const char *stage, const char *metric,
                      double *values, int hosts);
 
-/* ---- What is wrong with which host, in words. ---- */
+/* ---- findings.c ---- */
 
 #define FOUND_TEXT_MOST 480
 #define FOUND_WHAT_MOST 120
@@ -328,7 +328,7 @@ struct accept_arguments {
  */
 enum status accept_run(const struct membership *membership, void *arguments);
 
-/* ---- What a worker does that is no rank of a job: it looks at its host. ---- */
+/* ---- host_work.c ---- */
 
 /* Commands that are no command lines. */
 #define WORK_NOTHING   "nothing"   /* starts, and ends */
@@ -343,7 +343,7 @@ bool host_work_is(const char *command);
 /* Does it, and writes its result to `fd`. */
 enum status host_work_run(const char *command, int fd);
 
-/* ---- What the stages of an acceptance run have in common. ---- */
+/* ---- stage.c ---- */
 
 extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
 
@@ -388,7 +388,7 @@ bool number_keep(struct acceptance *acceptance, const struct host_number *number
 /* The status that a pair or host asks for whose job came to this. */
 enum status outcome_status(enum reading_outcome outcome);
 
-/* ---- Small jobs that run side by side in a stage, and what came of each. ---- */
+/* ---- trials.c ---- */
 
 extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
 
@@ -448,7 +448,7 @@ bool lines_are_alike(const json_t *line, const json_t *other);
 /* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
 double line_number(const json_t *line, const char *name);
 
-/* ---- The profile that --write-profile makes of the hosts that are good. ---- */
+/* ---- written_profile.c ---- */
 
 /* Puts what all good hosts have, and what they measured, with some room: a file that
  * host_profile_read() takes. STATUS_ERROR, after fail(): out of memory. */

@@ -109,7 +109,7 @@ struct host_look {
 enum status host_stage_run(struct acceptance *acceptance, enum accept_stage stage,
                            const struct host_look *looks, int count, struct stage_result *result);
 
-/* ---- What each host has, beside the others and beside what its parts could do. ---- */
+/* ---- inventory_stage.c ---- */
 
 /* Sets acceptance->inventories. */
 enum status inventory_stage_run(struct acceptance *acceptance, struct stage_result *result);
@@ -124,7 +124,7 @@ enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result
 /* In its place, where it is left out: what failed in pairs makes suspects, and what was slow is noted. */
 enum status isolate_stage_miss(struct acceptance *acceptance, struct stage_result *pairs);
 
-/* ---- Hosts that are lost, as findings. ---- */
+/* ---- losses.c ---- */
 
 /* Finds the hosts that are lost since the last call. */
 enum status losses_find(struct acceptance *acceptance);
@@ -133,7 +133,7 @@ enum status losses_find(struct acceptance *acceptance);
  * is rank 0's host or its network that is at fault: that is found, and those hosts are not judged. */
 enum status losses_judge(struct acceptance *acceptance);
 
-/* ---- Each host by itself: allreduce and alltoall among its agents, checked. ---- */
+/* ---- node_stage.c ---- */
 
 enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result);
 

@@ -25,7 +25,7 @@ const char *model_moved_text(const struct model *model, char to[MODEL_MOVED_TEXT
 /* The document; `residuals` (taken over, NULL: none): how well its numbers fit. NULL: out of memory. */
 json_t *model_json(const struct model *model, json_t *residuals);
 
-/* ---- How long a line of a job would take, by a model. ---- */
+/* ---- prediction.c ---- */
 
 /* Where the ranks of the job sit, how long it may take, and room for the times of steps and groups (halves
  * where an iteration goes there and back); as in struct simulation. */

@@ -516,7 +516,7 @@ bool node_barrier_passed(struct node_barrier *node_barrier);
  * release it, whether or not the rank that it waits for has arrived. */
 bool node_barrier_is_sound(const struct node_barrier *node_barrier);
 
-/* ---- The ranks that run on this rank's host. ---- */
+/* ---- node_ranks.c ---- */
 
 struct node_ranks {
     int *ranks; /* world ranks, ascending; this rank is one of them */
@@ -689,7 +689,7 @@ struct iteration_times {
 enum status runner_iterate(struct runner *runner, struct execution *execution, uint64_t *released,
                            struct iteration_times *times);
 
-/* ---- One size of one algorithm, made ready to run on sets of buffers. ---- */
+/* ---- test_case.c ---- */
 
 #define BUFFER_SETS_MOST 4 /* sets of buffers that a test case may run on */
 #define CLOCK_STEPS_MOST 4096

@@ -148,7 +148,7 @@ struct pull_endpoint {
     char reason[MEMORY_REASON_MOST + 64];
 };
 
-/* ---- The data path: cells that refer to bytes, and steps that read them. ---- */
+/* ---- channel.c ---- */
 
 /* Sending: learns what the peer has read, and publishes what it may read. */
 enum status pull_channel_send(struct pull_channel *channel);
@@ -168,7 +168,7 @@ void pull_wait_stats(const struct channel *base, struct wait_stats *wait_stats);
 /* As transport.connect(). */
 enum status pull_connect(struct endpoint *base, const int *ranks, int count, int lanes);
 
-/* ---- Another rank of this host: whether its memory can be mapped, and the mappings. ---- */
+/* ---- peer.c ---- */
 
 /* Lends the regions, and fills in the endpoint's address. */
 enum status pull_address_fill(struct pull_endpoint *endpoint);

@@ -181,7 +181,7 @@ enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_pair *
 /* Reads the asynchronous events of the rail; never blocks. */
 enum status verbs_rail_check(struct verbs_rail *rail);
 
-/* ---- How many slots, offers and segments a receiver grants on each lane. ---- */
+/* ---- grants.c ---- */
 
 /* New queue pairs of a rail, and how many of them are the first of their lane: these take slots and
  * offers, too. */
@@ -323,7 +323,7 @@ enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t first, ui
 /* Enters a queue pair into the rail's table; false: out of memory. */
 bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair);
 
-/* ---- What the two ways of a lane share: its queue pairs, credits and staging. ---- */
+/* ---- lane.c ---- */
 
 /* By the length, --copy and lane->direct, which both ends know. */
 bool verbs_is_zcopy(const struct channel *channel, size_t length);
@@ -413,7 +413,7 @@ void verbs_listen_end(struct verbs_rail *rail);
  * share equally near ones. STATUS_UNAVAILABLE: `reason` says why (TRANSPORT_REASON_MOST bytes). */
 enum status verbs_nics_open(struct verbs_endpoint *endpoint, char *reason);
 
-/* ---- A queue pair: creates it, and brings it to the state in which it sends. ---- */
+/* ---- pair.c ---- */
 
 /* Work requests of each queue pair on a rail that has `pairs` of them: its memory is this rank's. */
 uint32_t verbs_pair_depth(uint32_t pairs);
@@ -501,7 +501,7 @@ void verbs_answer_encode(const struct verbs_pair *pair, unsigned char answer[VER
 /* Is it the answer of the peer's rank? */
 bool verbs_answer_holds(const struct verbs_pair *pair, const unsigned char *answer, size_t size);
 
-/* ---- The NIC ports that a rank uses, and the queues that it creates on each. ---- */
+/* ---- rail.c ---- */
 
 /* Opens a port. False: it cannot be used, for `reason` (TRANSPORT_REASON_MOST bytes); the rail is to
  * be closed even so. */

@@ -209,7 +209,7 @@ const char *agent_link_end(enum link_end end);
 /* Takes the socket of a connector that is done. */
 void agent_take(struct connector *call, struct wire *wire);
 
-/* ---- Who belongs to a fleet, as rank 0 knows it: agents, their hosts, and which are lost. ---- */
+/* ---- roster.c ---- */
 
 /* A host, in the order of the first rank on each. */
 struct fleet_host {

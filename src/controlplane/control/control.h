@@ -33,7 +33,7 @@
 #include "base/rank_state.h"
 #include "base/status.h"
 
-/* ---- The result of an exchange: bytes of each rank, and how they are read. ---- */
+/* ---- blobs.c ---- */
 
 #define POSTMORTEM_MOST ((size_t)64 << 10) /* bytes that a rank adds after the job has failed */
 
@@ -463,7 +463,7 @@ void blobs_encode_count(int count, struct bytes *bytes);
 void blobs_encode_next(const void *data, size_t size, struct bytes *bytes);
 bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs);
 
-/* ---- Where rank 0 listens, and the addresses that lead from a rank to it. ---- */
+/* ---- root_address.c ---- */
 
 struct root_address {
     const struct membership *membership;

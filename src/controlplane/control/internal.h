@@ -230,7 +230,7 @@ void progress_read(struct progress *progress, struct progress_snapshot *snapshot
 /* The same of this rank's main thread, for rank 0: that it starves counts as progress. */
 void control_snapshot(struct control *control, struct progress_snapshot *snapshot);
 
-/* ---- The addresses that lead to rank 0, and where this rank listens itself. ---- */
+/* ---- find_root.c ---- */
 
 /* Rank 0 listens, unless it does already. Any other rank finds its routes to rank 0, and listens if
  * it may get children. Fails with a sentence. */
@@ -316,7 +316,7 @@ bool parcels_take(struct parcels *parcels, struct parcel *parcel);
 /* The bytes from parcels->next.data on were copied to `to`, where they are read from now on. */
 void parcels_rebase(struct parcels *parcels, const unsigned char *to);
 
-/* ---- Accepts the connections of ranks, and decodes their join requests. ---- */
+/* ---- rank_acceptor.c ---- */
 
 typedef void rank_acceptor_admit(void *argument, struct wire *wire,
                                  const struct join_request *request);
@@ -446,7 +446,7 @@ void relay_isolate(struct relay *relay, const char *why);
 /* Goes on with all of that, after poll(). */
 void relay_tend_uplink(struct relay *relay, short connector_events);
 
-/* ---- A relay reduces the maxima of the ranks behind it to one array. ---- */
+/* ---- relay_maxima.c ---- */
 
 /* Takes the content of MAXIMA, of this rank or of ranks behind it; false: it is malformed. */
 bool relay_take_maxima(struct relay *relay, const void *data, size_t size);
@@ -550,9 +550,7 @@ bool root_take_share(struct root *root, int rank, const unsigned char *data, siz
 /* The same for a part of EXCHANGE_MAXIMUM, of some ranks, which `rank` sends. */
 bool root_take_maxima(struct root *root, int rank, const unsigned char *data, size_t size);
 
-/* ---- Which ranks may join at rank 0, where they get a place, and why a job does not
- * begin.
- * ---- */
+/* ---- root_join.c ---- */
 
 void root_begin(struct root *root);
 /* A rank_acceptor_admit: takes in the process at the other end, sends it to a parent or refuses

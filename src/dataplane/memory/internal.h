@@ -40,7 +40,7 @@ enum status cpu_engine_progress(struct engine *engine);
 void cpu_engine_close(struct engine *engine);
 void cpu_engine_now(const struct transfer *transfer);
 
-/* ---- From hashed words to the values of one rank, for each type. ---- */
+/* ---- input_values.c ---- */
 
 #define VALUES_MOST 256u /* elements made at a time: all that they need stays in the first cache */
 

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "dataplane/transport/transport.h"
 
-/* ---- What a rank says of one of its transports: its address, or why it cannot be used. ---- */
+/* ---- offer.c ---- */
 
 #define OFFER_MOST TRANSPORT_ADDRESS_MOST
 

@@ -11,7 +11,7 @@
 #include "predict/simulate/simulate.h"
 #include "run/run.h"
 
-/* ---- A line that was measured to fit a model, and what the model says of it. ---- */
+/* ---- benchmark.c ---- */
 
 #define PASSES_MOST 3
 
@@ -39,7 +39,7 @@ struct benchmark {
 enum status benchmark_predict(const struct benchmark *benchmark, const struct model *model,
                               double *time, double *first);
 
-/* ---- On which cores of this host two ranks are near to each other, and on which they are not. ---- */
+/* ---- core_pairs.c ---- */
 
 /* Of the cores that the calling process may use; a cache is one of the third level, or what a package
  * has where there is none. */

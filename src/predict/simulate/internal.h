@@ -193,7 +193,7 @@ static inline size_t engine_length(const struct sim_engine *engine, uint32_t ope
     return engine_operation(engine, operation)->length * engine->element;
 }
 
-/* ---- How much of an operation a core moves in one turn, and how long that takes. ---- */
+/* ---- cost.c ---- */
 
 /* What a send costs: by the path that its transport takes. Decided when it begins, as there. */
 const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t operation);
@@ -215,7 +215,7 @@ size_t cost_grain(const struct sim_engine *engine, uint32_t operation);
 /* Runs it until nothing happens any more. */
 void engine_run(struct sim_engine *engine);
 
-/* ---- Makes the state of a simulation: ranks on cores, and channels with their messages. ---- */
+/* ---- engine_setup.c ---- */
 
 /* All at rest, at time 0. `phase`, 0 to 1: where cores that ranks share stand in the rounds of their
  * ranks. Errors as of simulate(). */
@@ -259,7 +259,7 @@ void index_heap_remove(struct index_heap *heap, uint32_t number); /* it must be 
  * two may be one array. False: out of memory. */
 bool release_find(const struct simulation *simulation, const double *came, double *released);
 
-/* ---- Pieces of messages on the wires of their channels, one after the other on each. ---- */
+/* ---- wire.c ---- */
 
 /* A piece leaves the sender: its bytes will arrive at the receiver (EVENT_ARRIVED). */
 /* `begins`: these are the first bytes of a message, which take the gap, too. */

@@ -17,7 +17,7 @@
 #include "collective/collective.h"
 #include "dataplane/memory/memory.h"
 
-/* ---- The results that must come of the inputs, by contract. ---- */
+/* ---- pattern.c ---- */
 
 struct pattern {
     struct problem problem;

@@ -248,7 +248,7 @@ enum status device_watch_take(struct device_watch *watch, struct device_changes 
 void device_watch_take_last(struct device_watch *watch, double seconds,
                             struct device_changes *changes);
 
-/* ---- What the devices of all ranks have counted, as a report shows it. ---- */
+/* ---- device_report.c ---- */
 
 struct device_reading {
     const char *host;
@@ -691,7 +691,7 @@ void results_free(struct results *results);
 bool results_fast_enough(const struct job *job, const struct result *results, int count,
                          struct result *slowest);
 
-/* ---- A rank's result of a line as it travels to rank 0, and as rank 0 reads it. ---- */
+/* ---- rank_summary.c ---- */
 
 struct transport_use {
     const struct transport *transport;

@@ -62,7 +62,7 @@ enum status checker_run(struct checker *checker, const struct test_case *test_ca
 /* Fails if a fault was asked for and never injected. */
 enum status checker_check_injections(const struct checker *checker);
 
-/* ---- After a job has failed: what devices counted in the line that has not ended. ---- */
+/* ---- postmortem.c ---- */
 
 struct postmortem {
     int ranks;
@@ -121,7 +121,7 @@ enum status session_settle_devices(struct session *session);
  * same time, which CUDA does not promise. If not, the host runs this line and all that follow. */
 enum status session_try_devices(struct session *session, struct test_case *test_case);
 
-/* ---- Opens a rank's links, and connects them to its peers. ---- */
+/* ---- link_setup.c ---- */
 
 /* Opens the transports, and exchanges their addresses and the names of devices. All ranks call it
  * together. Errors: links_open()'s, device_watch_open()'s. */
@@ -183,7 +183,7 @@ enum status session_set_up(struct session *session);
 /* Called by all ranks together after session_set_up(). */
 enum status session_sweep(struct session *session);
 
-/* ---- The untimed and the timed iterations of a test case. ---- */
+/* ---- timing.c ---- */
 
 /* Runs the iterations that come before all others. */
 enum status timing_warm_up(struct session *session, const struct test_case *test_case);
@@ -195,7 +195,7 @@ enum status timing_warm_up(struct session *session, const struct test_case *test
 enum status timing_run(struct session *session, struct test_case *test_case,
                        struct rank_result *rank_result, struct slowest *slowest);
 
-/* ---- Joins the ranks by a vendor's library, if the job runs one. ---- */
+/* ---- vendor_setup.c ---- */
 
 /* When the links are connected. All ranks call it together. */
 enum status session_open_vendor(struct session *session);
