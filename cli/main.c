@@ -24,7 +24,8 @@
 
 /* Writes JSON for scripts that wait for it, even if nothing could be started. A variable names a file
  * of results, and a request for help or for the version has none. */
-static enum status refuse(const struct command_line *line, struct request *unused, enum status status)
+static enum status refuse(const struct command_line *line, struct request *unused,
+                          enum status status)
 {
     const struct argument *json = command_line_argument(line, "json");
     bool has_results = !line->help && !line->version;

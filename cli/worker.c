@@ -84,8 +84,8 @@ enum status worker_run(const struct membership *membership, const char *command,
     if (host_work_is(command)) {
         status = host_work_run(command, result);
     } else {
-        status =
-            request && words ? worker_read(words, argument, request) : fail(STATUS_ERROR, "out of memory");
+        status = request && words ? worker_read(words, argument, request)
+                                  : fail(STATUS_ERROR, "out of memory");
         if (status == STATUS_OK)
             status = worker_start_job(membership, request, result);
         if (request)

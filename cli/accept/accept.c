@@ -177,12 +177,14 @@ enum status accept_command(const struct command_line *line, struct request *requ
     options_compared(request, FOR_ACCEPT, compared);
     job->bootstrap.outlives = true;
     enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
-    options_pass(line, request, 1u << GROUP_LINKS, &kind_transport, options); /* a job may have its own */
+    options_pass(line, request, 1u << GROUP_LINKS, &kind_transport,
+                 options); /* a job may have its own */
     if (status == STATUS_OK) {
         const struct accept_options *accept = &request->accept;
-        bool aside = output_is_standard(request->files.json) || output_is_standard(request->files.html) ||
-                     output_is_standard(accept->good) || output_is_standard(accept->bad) ||
-                     output_is_standard(accept->junit) || output_is_standard(accept->write_profile);
+        bool aside = output_is_standard(request->files.json) ||
+                     output_is_standard(request->files.html) || output_is_standard(accept->good) ||
+                     output_is_standard(accept->bad) || output_is_standard(accept->junit) ||
+                     output_is_standard(accept->write_profile);
         struct accept_printer printer = {.report = {.begin = printer_begin,
                                                     .running = printer_running,
                                                     .stage = printer_stage,

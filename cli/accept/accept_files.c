@@ -224,8 +224,8 @@ static enum status profile_write(const struct acceptance *acceptance, const char
 
 enum status accept_files_probe(const struct request *request)
 {
-    const char *const paths[] = {request->accept.good, request->accept.bad, request->accept.junit, request->files.html,
-                                 request->accept.write_profile};
+    const char *const paths[] = {request->accept.good, request->accept.bad, request->accept.junit,
+                                 request->files.html, request->accept.write_profile};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0] && status == STATUS_OK; i++)
         if (paths[i])

@@ -166,7 +166,8 @@ static json_t *errors_json(void)
     return errors;
 }
 
-json_t *accept_json(const struct acceptance *acceptance, const struct request *request, const enum status *status)
+json_t *accept_json(const struct acceptance *acceptance, const struct request *request,
+                    const enum status *status)
 {
     json_t *document = json_document();
     if (!document)

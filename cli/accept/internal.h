@@ -29,7 +29,8 @@ enum status accept_files_write(const struct acceptance *acceptance);
 /* ---- accept_json.c ---- */
 
 /* All that is known: with `status` NULL the run goes on. A new reference; NULL: out of memory. */
-json_t *accept_json(const struct acceptance *acceptance, const struct request *request, const enum status *status);
+json_t *accept_json(const struct acceptance *acceptance, const struct request *request,
+                    const enum status *status);
 
 /* ---- Prints an acceptance run for people: a line for each stage as it ends, then the
  * findings, and the hosts that are good and bad as lists that Slurm takes.

@@ -126,8 +126,8 @@ static enum status print_several(const char *list)
         printf("cctest %s [options]\n  %s\n\nCollectives (see `cctest help COLLECTIVE`):\n", list,
                commands->summary);
         for (int i = 0; request->job.collectives[i]; i++)
-            text_print(request->job.collectives[i]->summary, printf("  %s", request->job.collectives[i]->name),
-                       HELP_COLUMN);
+            text_print(request->job.collectives[i]->summary,
+                       printf("  %s", request->job.collectives[i]->name), HELP_COLUMN);
         print_run();
     }
     free(request);

@@ -30,8 +30,9 @@ static enum status choice_read_file(struct request *request, const struct collec
 {
     struct choice choice;
     enum status status = file_item_read(request, collective, file_item_path(item), &choice);
-    return status == STATUS_OK && choice.algorithm ? job_add_choice(&request->job, collective, &choice, item)
-                                                   : status;
+    return status == STATUS_OK && choice.algorithm
+               ? job_add_choice(&request->job, collective, &choice, item)
+               : status;
 }
 
 /* Adds an item of the list for one collective. It may have no such algorithm. */
@@ -144,8 +145,8 @@ static json_t *algorithm_names(const struct request *request, bool once)
     json_t *names = json_array(), *seen = json_object();
     for (int c = 0; c < request->job.candidate_count; c++) {
         char compared[CANDIDATE_TEXT_MOST];
-        const char *text =
-            once ? request->job.candidates[c].text : name_compared(&request->job.candidates[c], compared);
+        const char *text = once ? request->job.candidates[c].text
+                                : name_compared(&request->job.candidates[c], compared);
         const struct collective *collective = request->job.candidates[c].collective;
         if (!candidate_is_first(&request->job, c))
             continue;

@@ -2,7 +2,7 @@
  * command_line.c - finds the text of every option: flag (getopt_long, driven by the option table),
  * else environment, else default.
  */
-#include "cli/options/options.h"
+#include "cli/options/internal.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/parse.h"
-#include "cli/options/internal.h"
 #include "collective/formats/formats.h"
 
 static int option_index(const struct option_row *option)

@@ -85,8 +85,8 @@ static bool entry_choose(const struct name_table *table, struct request *request
 }
 
 /* *all: the list is 'all'. */
-static enum status list_read(const struct name_table *table, const char *text, struct request *request,
-                             bool *all)
+static enum status list_read(const struct name_table *table, const char *text,
+                             struct request *request, bool *all)
 {
     char item[ITEM_MOST];
     *all = strcmp(text, "all") == 0;

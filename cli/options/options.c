@@ -4,13 +4,12 @@
  * To add an option: a row here, its paragraph in man/cctest.1 (a test compares the two), a field
  * in struct job, and another value of it in tests/unit/cli/test_options_compared.c.
  */
-#include "cli/options/options.h"
+#include "cli/options/internal.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/options/internal.h"
 
 const char *const option_group_titles[GROUPS] = {
     [GROUP_WHAT] = "What to run",       [GROUP_SWEEP] = "Sizes and iterations",
@@ -378,7 +377,8 @@ static bool has_value(const json_t *value)
            !(json_is_array(value) && json_array_size(value) == 0);
 }
 
-static void text_add_option(struct text *text, const struct option_row *row, const struct request *request)
+static void text_add_option(struct text *text, const struct option_row *row,
+                            const struct request *request)
 {
     json_t *value = (row->kind->compare ? row->kind->compare : row->kind->show)(row, request);
     if (has_value(value)) {

@@ -130,7 +130,8 @@ const struct option_row *option_of(const char *name, unsigned commands);
  * the collective, and every option of that command that is not per_rank. If two ranks differ, a difference of their texts is what
  * the user has to look for. A text that does not fit is cut off. */
 #define COMPARED_TEXT_MOST (ALGORITHMS_MOST * CANDIDATE_TEXT_MOST + 2048)
-void options_compared(const struct request *request, unsigned command, char text[COMPARED_TEXT_MOST]);
+void options_compared(const struct request *request, unsigned command,
+                      char text[COMPARED_TEXT_MOST]);
 
 /* The options of a command as resolved, by long name; a new reference. */
 json_t *json_options(const struct request *request, unsigned command);
@@ -212,8 +213,6 @@ enum status unknown_transport(const char *subject);
 
 /* ---- lists.c ---- */
 
-#define COLLECTIVES_TEXT_MOST (COLLECTIVES * 17) /* the names of all of them */
-
 extern const struct option_kind kind_datatype, kind_reduction;
 
 /* Reads "allreduce,allgather" or "all" into request->job.collectives. */
@@ -256,8 +255,8 @@ const char *file_item_path(const char *item);
 
 /* Reads the file of an item into request->job.files, if it is not there yet, and makes *choice that of its
  * plan for the collective; choice->algorithm is NULL if it has none. */
-enum status file_item_read(struct request *request, const struct collective *collective, const char *path,
-                           struct choice *choice);
+enum status file_item_read(struct request *request, const struct collective *collective,
+                           const char *path, struct choice *choice);
 
 /* Proves all files of the job, whose options are all read. STATUS_USAGE, with the reason. */
 enum status files_settle(struct request *request);

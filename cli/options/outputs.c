@@ -130,15 +130,16 @@ enum status outputs_settle(const struct command_line *line, const struct request
                                      {"goal", request->plan.goal},
                                      {"msccl", request->plan.msccl},
                                      {"output", request->files.output}};
-    const struct output inputs[] = {{"profile", accept->profile},
-                                    {"baseline", accept->baseline},
-                                    {"switches", accept->switches},
-                                    {"counts", request->job.counts_text},
-                                    {"tuning", request->job.tuned ? request->job.tuned->path : NULL},
-                                    {"model", request->job.model},
-                                    {"topology", topology_file(request->predict.topology, file)},
-                                    {"place", request->predict.place},
-                                    {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
+    const struct output inputs[] = {
+        {"profile", accept->profile},
+        {"baseline", accept->baseline},
+        {"switches", accept->switches},
+        {"counts", request->job.counts_text},
+        {"tuning", request->job.tuned ? request->job.tuned->path : NULL},
+        {"model", request->job.model},
+        {"topology", topology_file(request->predict.topology, file)},
+        {"place", request->predict.place},
+        {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
     const char *list = command_line_argument(line, "algorithm")->text;
     const int count = sizeof outputs / sizeof outputs[0];
     const int input_count = sizeof inputs / sizeof inputs[0];

@@ -20,8 +20,8 @@ static enum source source_of(const struct command_line *line, const char *name)
     return command_line_argument(line, name)->source;
 }
 
-static void note_unused(const struct command_line *line, const struct request *request, const char *option,
-                        bool used, const char *why)
+static void note_unused(const struct command_line *line, const struct request *request,
+                        const char *option, bool used, const char *why)
 {
     char names[COLLECTIVES_TEXT_MOST];
     if (!used && source_of(line, option) == SOURCE_FLAG)
@@ -233,10 +233,12 @@ static enum status settle_executor(const struct request *request)
         return fail(STATUS_USAGE,
                     "--protocol is about schedules that run inside GPUs: give -m cuda "
                     "and no --executor host, or leave it out");
-    if ((request->job.protocol == PROTOCOL_LL && request->job.copy != COPY_AUTO && request->job.copy != COPY_LL) ||
+    if ((request->job.protocol == PROTOCOL_LL && request->job.copy != COPY_AUTO &&
+         request->job.copy != COPY_LL) ||
         (request->job.protocol == PROTOCOL_SIMPLE && request->job.copy == COPY_LL))
         return fail(STATUS_USAGE, "--protocol %s excludes --copy %s: leave one of them out",
-                    request->job.protocol == PROTOCOL_LL ? "ll" : "simple", copy_names[request->job.copy]);
+                    request->job.protocol == PROTOCOL_LL ? "ll" : "simple",
+                    copy_names[request->job.copy]);
     if (request->job.graph && no_device)
         return fail(STATUS_USAGE, "--graph replays launches of kernels that run schedules: give -m "
                                   "cuda and no --executor host, or leave it out");
@@ -252,8 +254,8 @@ static enum status settle_memory(const struct command_line *line, const struct r
                     "leave it out",
                     request->job.memory->name);
     const char *why = request->job.memory->unavailable ? request->job.memory->unavailable() : NULL;
-    return why ? fail(STATUS_UNAVAILABLE, "%s memory cannot be used here: %s", request->job.memory->name,
-                      why)
+    return why ? fail(STATUS_UNAVAILABLE, "%s memory cannot be used here: %s",
+                      request->job.memory->name, why)
                : STATUS_OK;
 }
 
@@ -360,7 +362,8 @@ static enum status settle_tune(const struct command_line *line, struct request *
         return fail(STATUS_USAGE, "tune --tuning writes the winners of all collectives of %.200s: leave '%.100s' "
                                   "out",
                     request->job.tuned->path, line->words[1]);
-    if (request->job.tuned && (request->files.json || request->tune.rank_count > 0 || request->job.model))
+    if (request->job.tuned &&
+        (request->files.json || request->tune.rank_count > 0 || request->job.model))
         return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --rank-counts and "
                                   "--model out");
     if (source_of(line, "budget") == SOURCE_NONE)

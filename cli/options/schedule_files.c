@@ -16,8 +16,8 @@ const char *file_item_path(const char *item)
     return strncmp(item, FILE_PREFIX, length) == 0 ? item + length : NULL;
 }
 
-enum status file_item_read(struct request *request, const struct collective *collective, const char *path,
-                           struct choice *choice)
+enum status file_item_read(struct request *request, const struct collective *collective,
+                           const char *path, struct choice *choice)
 {
     const struct schedule_file *file;
     struct file_plan *plan = NULL;

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "cli/options/options.h"
 
 #define SECONDS_MOST 86400
 
@@ -69,10 +68,10 @@ static json_t *stages_show(const struct option_row *option, const struct request
     (void)option;
     for (int i = 0; i < ACCEPT_STAGES; i++)
         if (request->accept.stages & (1u << i))
-            json_array_append_new(
-                names, request->accept.seconds[i] > 0
-                           ? json_sprintf("%s:%g", accept_stage_names[i], request->accept.seconds[i])
-                           : json_string(accept_stage_names[i]));
+            json_array_append_new(names, request->accept.seconds[i] > 0
+                                             ? json_sprintf("%s:%g", accept_stage_names[i],
+                                                            request->accept.seconds[i])
+                                             : json_string(accept_stage_names[i]));
     return names;
 }
 

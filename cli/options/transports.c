@@ -107,8 +107,8 @@ static enum status settings_read(struct transport_choice *choice, char *text)
 }
 
 /* "verbs:gid=3". */
-static enum status transport_add(const struct argument *argument, struct request *request, char *text,
-                                 int count)
+static enum status transport_add(const struct argument *argument, struct request *request,
+                                 char *text, int count)
 {
     struct transport_choice *choice = &request->job.transports[count];
     char *settings = part_cut(text);
@@ -138,7 +138,8 @@ static enum status transport_read(const struct argument *argument, struct reques
         return fail(STATUS_USAGE,
                     "--transport '%.60s...' is longer than %zu characters: shorten it",
                     argument->text, sizeof request->job.transport_values - 1);
-    snprintf(request->job.transport_values, sizeof request->job.transport_values, "%s", argument->text);
+    snprintf(request->job.transport_values, sizeof request->job.transport_values, "%s",
+             argument->text);
     for (char *item = request->job.transport_values, *next; item; item = next) {
         next = strchr(item, ',');
         if (next)
@@ -178,13 +179,15 @@ enum status transports_settle(struct request *request)
     enum status status = transports_suit(request);
     if (status != STATUS_OK)
         return status;
-    for (const struct transport_choice *choice = request->job.transports; choice->transport; choice++) {
+    for (const struct transport_choice *choice = request->job.transports; choice->transport;
+         choice++) {
         const struct transport *transport = choice->transport;
         if (transport->accepts &&
             !transport->accepts(choice->settings, request->job.bootstrap.timeout, reason))
             return fail(STATUS_USAGE, "transport %s: %s", transport->name, reason);
     }
-    for (const struct transport_choice *choice = request->job.transports; choice->transport; choice++) {
+    for (const struct transport_choice *choice = request->job.transports; choice->transport;
+         choice++) {
         const struct transport *transport = choice->transport;
         const char *why = choice->named && transport->unavailable ? transport->unavailable() : NULL;
         if (why)
@@ -208,7 +211,8 @@ static json_t *transport_compare(const struct option_row *option, const struct r
         char item[TRANSPORT_LIST_MOST + 64];
         struct text text = text_in(item, sizeof item);
         text_add(&text, "%s", request->job.transports[i].transport->name);
-        transport_settings_put(&request->job.transports[i], option_is_common, &text); /* all must agree */
+        transport_settings_put(&request->job.transports[i], option_is_common,
+                               &text); /* all must agree */
         json_array_append_new(items, json_string(item));
     }
     return items;

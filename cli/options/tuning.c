@@ -30,7 +30,8 @@ static json_t *tuning_compare(const struct option_row *option, const struct requ
 {
     if (!request->job.tuned)
         return tuning_show(option, request);
-    return json_sprintf("FILE (numbers %016llx)", (unsigned long long)request->job.tuned->fingerprint);
+    return json_sprintf("FILE (numbers %016llx)",
+                        (unsigned long long)request->job.tuned->fingerprint);
 }
 
 static void difference_add(struct text *text, const char *what, const char *there, const char *here)

@@ -246,7 +246,8 @@ static json_t *root_show(const struct option_row *option, const struct request *
 static enum status chunk_read(const struct argument *argument, struct request *request)
 {
     request->job.chunk = GRAIN_AUTO;
-    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : size_read_into(argument, &request->job.chunk);
+    return strcmp(argument->text, "auto") == 0 ? STATUS_OK
+                                               : size_read_into(argument, &request->job.chunk);
 }
 
 static json_t *chunk_show(const struct option_row *option, const struct request *request)
@@ -262,7 +263,8 @@ static enum status channels_read(const struct argument *argument, struct request
 
 static json_t *channels_show(const struct option_row *option, const struct request *request)
 {
-    return request->job.channels == CHANNELS_AUTO ? json_string("auto") : whole_show(option, request);
+    return request->job.channels == CHANNELS_AUTO ? json_string("auto")
+                                                  : whole_show(option, request);
 }
 
 static enum status iterations_read(const struct argument *argument, struct request *request)

@@ -4,7 +4,6 @@
  */
 #include "cli/plan/internal.h"
 
-#include "cli/plan/plan.h"
 
 #define LEGEND_PITCH 20.0
 #define NOTE_PITCH   15.0

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "collective/formats/formats.h"
-#include "cli/plan/plan.h"
 #include "cli/plan/internal.h"
 #include "base/io/io.h"
 #include "host/host.h"
@@ -215,18 +214,14 @@ static enum status plan_text_put(const struct request *request, const struct pro
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
-    enum status status = write(&(struct plan_text){&request->job, request->plan.calc, problem, out});
+    enum status status =
+        write(&(struct plan_text){&request->job, request->plan.calc, problem, out});
     if (fclose(out) != 0 && status == STATUS_OK)
         status = fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
     if (status == STATUS_OK)
         status = output_put(text, length, path, NULL);
     free(text);
     return status;
-}
-
-static bool is_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
 }
 
 enum status plan_command(const struct command_line *line, struct request *request)
@@ -249,8 +244,9 @@ enum status plan_command(const struct command_line *line, struct request *reques
         return status;
     }
     const struct rank_group all = split_group(&split, 0);
-    bool text = !is_stdout(request->files.json) && !is_stdout(request->files.svg) && !is_stdout(request->plan.goal) &&
-                !is_stdout(request->plan.msccl);
+    bool text = !output_is_standard(request->files.json) &&
+                !output_is_standard(request->files.svg) &&
+                !output_is_standard(request->plan.goal) && !output_is_standard(request->plan.msccl);
     json_t *document = request->files.json ? json_document() : NULL;
     json_t *plans = document ? json_array() : NULL;
     if (document)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/plan/plan.h"
 #include "base/io/io.h"
 
 #define MARGIN       124.0 /* right of the lifelines: the totals of each rank */

@@ -47,7 +47,8 @@ static enum status absent_ranks_place(const struct request *request, struct abse
         absent->node[r] = r / each;
     if (!request->predict.topology)
         return STATUS_OK;
-    status = placed_ranks_make(request->predict.topology, request->predict.place, absent->ranks, &absent->placed);
+    status = placed_ranks_make(request->predict.topology, request->predict.place, absent->ranks,
+                               &absent->placed);
     if (status != STATUS_OK)
         return status;
     free(absent->node);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/report.h"
 
 /* A line that both runs have. */
 struct change {

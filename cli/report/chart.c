@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/report/report.h"
 #include "base/io/io.h"
 
 #define WIDTH  400.0

@@ -1,7 +1,7 @@
 /*
  * lines.c - the lines of a run's JSON.
  */
-#include "cli/report/report.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "base/io/io.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "cli/report/internal.h"
 #include "tune/tune.h"
 
 _Static_assert(SERIES_TEXT_MOST >= ALGORITHM_TEXT_MOST, "the name of an algorithm fits");

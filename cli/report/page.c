@@ -1,14 +1,13 @@
 /*
  * page.c - a page of HTML: its head, its links, and a part for each document.
  */
-#include "cli/report/report.h"
+#include "cli/report/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/io/io.h"
 #include "base/log.h"
-#include "cli/report/internal.h"
 
 static bool is_acceptance(const json_t *document)
 {

@@ -4,7 +4,7 @@
  * What is not as this version writes it is left out: the document may be of a later version, or
  * edited by hand.
  */
-#include "cli/report/report.h"
+#include "cli/report/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "base/io/io.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/report/internal.h"
 #include "dataplane/memory/datatype.h"
 #include "run/run.h"
 #include "tune/tune.h"

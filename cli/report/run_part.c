@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/io/io.h"
-#include "cli/report/report.h"
 
 #define RANKS_MOST 4096 /* rows of the table of ranks */
 

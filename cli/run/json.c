@@ -5,7 +5,7 @@
  * In between it is written after each line, or, when that takes long, after some.
  * Keys may be added, never renamed.
  */
-#include "cli/run/run.h"
+#include "cli/run/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/options/options.h"
-#include "cli/run/internal.h"
 #include "cli/predict/predict.h"
 #include "collective/formats/formats.h"
 
@@ -119,7 +118,8 @@ static void json_begin(struct report *report, const struct job *job,
             member->host, "pid", (json_int_t)member->pid, "node", member->node, "local_rank",
             member->local_rank, "core", core < 0 ? json_null() : json_integer(core), "ring_place",
             ring ? json_integer(ring[i]) : json_null(), "device",
-            memory_device_json(participants->devices ? &participants->devices[i] : NULL), "barrier_group");
+            memory_device_json(participants->devices ? &participants->devices[i] : NULL),
+            "barrier_group");
         devices_begin_rank(rank);
         json_array_append_new(ranks, rank);
     }
@@ -378,7 +378,8 @@ static void json_end(struct report *report, const struct job *job, const struct 
 {
     struct json_report *json = json_report_of(report);
     (void)job;
-    json_object_set_new(json->document, "rejected_connections", end->rejected < 0 ? json_null() : json_integer(end->rejected));
+    json_object_set_new(json->document, "rejected_connections",
+                        end->rejected < 0 ? json_null() : json_integer(end->rejected));
     devices_end(json->document, end);
     for (int i = 0; i < end->error_count; i++)
         error_add(json, &end->errors[i]);
@@ -453,7 +454,8 @@ void json_refuse(const char *path, enum status status)
     json_close(report);
 }
 
-struct report *json_open(const char *path, const struct request *request, struct patience *patience, struct outcome *outcome)
+struct report *json_open(const char *path, const struct request *request, struct patience *patience,
+                         struct outcome *outcome)
 {
     struct json_report *json = calloc(1, sizeof *json);
     json_t *document = json_document();

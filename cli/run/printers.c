@@ -1,7 +1,7 @@
 /*
  * printers.c - the table, CSV and JSON behind one report, and the status with which it ends.
  */
-#include "cli/run/run.h"
+#include "cli/run/internal.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "cli/run/internal.h"
 
 #define FAILED_SECONDS 1.5 /* for a reader, after a job that failed */
 
@@ -254,14 +253,9 @@ static bool printers_conclude_instead(struct report *report, enum status *status
     return true;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 static const char *destination_name(const char *path)
 {
-    return is_stdout(path) ? "its standard output" : path;
+    return output_is_standard(path) ? "its standard output" : path;
 }
 
 /* From here on a JSON file says that the job runs, so one must say how it ends. A file system that
@@ -277,12 +271,12 @@ static enum status json_begin(struct printers *printers)
     return status;
 }
 
-enum status printers_open(struct printers *printers, const struct request *request, enum printed printed,
-                          bool announces)
+enum status printers_open(struct printers *printers, const struct request *request,
+                          enum printed printed, bool announces)
 {
     const struct output_files *files = &request->files;
-    bool aside = is_stdout(files->json) || is_stdout(files->csv) || is_stdout(files->samples) ||
-                 is_stdout(files->svg);
+    bool aside = output_is_standard(files->json) || output_is_standard(files->csv) ||
+                 output_is_standard(files->samples) || output_is_standard(files->svg);
     *printers = (struct printers){
         .report = {.begin = printers_begin,
                    .connected = printers_connected,
@@ -304,9 +298,9 @@ enum status printers_open(struct printers *printers, const struct request *reque
                         [PRINTER_SAMPLES] = destination_name(files->samples),
                         [PRINTER_JSON] = destination_name(files->json)},
         .is_stdout = {[PRINTER_TABLE] = !aside,
-                      [PRINTER_CSV] = is_stdout(files->csv),
-                      [PRINTER_SAMPLES] = is_stdout(files->samples),
-                      [PRINTER_JSON] = is_stdout(files->json)}};
+                      [PRINTER_CSV] = output_is_standard(files->csv),
+                      [PRINTER_SAMPLES] = output_is_standard(files->samples),
+                      [PRINTER_JSON] = output_is_standard(files->json)}};
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
@@ -323,9 +317,11 @@ enum status printers_open(struct printers *printers, const struct request *reque
     if (files->samples &&
         !(each[PRINTER_SAMPLES] = csv_open_samples(files->samples, &printers->patience, outcome)))
         return STATUS_ERROR;
-    if (files->json && !(each[PRINTER_JSON] = json_open(files->json, request, &printers->patience, outcome)))
+    if (files->json &&
+        !(each[PRINTER_JSON] = json_open(files->json, request, &printers->patience, outcome)))
         return STATUS_ERROR;
-    enum status status = announces ? predictor_open(&printers->predictor, request->job.model) : STATUS_OK;
+    enum status status =
+        announces ? predictor_open(&printers->predictor, request->job.model) : STATUS_OK;
     if (announces && each[PRINTER_CSV] && status == STATUS_OK)
         status = csv_announce(each[PRINTER_CSV]);
     if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)

@@ -103,8 +103,8 @@ static enum status ranks_run(struct job *job, struct bootstrap *bootstrap, const
 }
 
 /* Rank 0 cannot take results. Ranks that others have started wait for it, so it tells them. */
-static enum status ranks_refuse(struct request *request, struct bootstrap *bootstrap, const char *compared,
-                                enum status status)
+static enum status ranks_refuse(struct request *request, struct bootstrap *bootstrap,
+                                const char *compared, enum status status)
 {
     struct job *job = &request->job;
     struct failure failure;
@@ -127,7 +127,8 @@ enum status run_command(const struct command_line *line, struct request *request
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)
         return fail(STATUS_ERROR, "out of memory");
-    options_compared(request, FOR_RUN, compared); /* as the user gave them, before the ranks settle `auto` */
+    options_compared(request, FOR_RUN,
+                     compared); /* as the user gave them, before the ranks settle `auto` */
     enum status status = find_ranks(job, &bootstrap);
     if (status != STATUS_OK) {
         bootstrap_close(&bootstrap);

@@ -19,7 +19,8 @@
 /* ---- Prints a run as a JSON document. ---- */
 
 /* NULL: out of memory, which is recorded. The caller frees it with json_close(). */
-struct report *json_open(const char *path, const struct request *request, struct patience *patience, struct outcome *outcome);
+struct report *json_open(const char *path, const struct request *request, struct patience *patience,
+                         struct outcome *outcome);
 void json_close(struct report *report);
 
 /* Before there are ranks, in the process that owns the report: writes the document with status
@@ -114,8 +115,8 @@ enum printed { PRINT_TABLE, PRINT_FILES };
 
 /* `announces`: this process or its child is rank 0, so it tests the paths now. The caller frees the
  * printers with printers_close(), also after a failure, which is recorded. */
-enum status printers_open(struct printers *printers, const struct request *request, enum printed printed,
-                          bool announces);
+enum status printers_open(struct printers *printers, const struct request *request,
+                          enum printed printed, bool announces);
 void printers_close(struct printers *printers);
 /* When the ranks have ended: writes the status, if `reports`, and closes the printers. Returns the
  * final status. A file that does not take it ends the process (internal.h). */

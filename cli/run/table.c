@@ -18,7 +18,6 @@
 #include "controlplane/bootstrap/bootstrap.h"
 #include "cli/tune/tune.h"
 #include "cli/predict/predict.h"
-#include "cli/run/run.h"
 #include "run/run.h"
 
 /* A line that waits for those that it is compared with. */

@@ -54,7 +54,8 @@ void uses_print(FILE *out, const struct connectivity *connectivity)
 }
 
 /* Below a line: the counters of a class, one device a line. Prints nothing where there are none. */
-static void readings_print(FILE *out, const struct device_readings *readings, enum counter_class class)
+static void readings_print(FILE *out, const struct device_readings *readings,
+                           enum counter_class class)
 {
     char words[LINE_MOST];
     for (int i = 0; i < readings->count; i++) {

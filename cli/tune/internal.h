@@ -14,7 +14,8 @@
 /* ---- tune_json.c ---- */
 
 /* `status` NULL: it runs. NULL: out of memory. */
-json_t *tune_json(const struct tuner *tuner, const struct request *request, const enum status *status);
+json_t *tune_json(const struct tuner *tuner, const struct request *request,
+                  const enum status *status);
 
 /* ---- tune_table.c ---- */
 

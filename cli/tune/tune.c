@@ -58,7 +58,8 @@ static enum status json_keep(const struct tune_printer *printer, const struct tu
 static enum status printer_begin(struct tune_report *report, const struct tuner *tuner)
 {
     struct tune_printer *printer = printer_of(report);
-    if (json_keep(printer, tuner, NULL) != STATUS_OK || export_probe(&printer->request->tune) != STATUS_OK)
+    if (json_keep(printer, tuner, NULL) != STATUS_OK ||
+        export_probe(&printer->request->tune) != STATUS_OK)
         return STATUS_USAGE;
     tune_table_begin(printer->table, tuner);
     if (tuner->forecast)

@@ -80,7 +80,8 @@ static json_t *errors_json(const struct tuner *tuner)
     return errors;
 }
 
-json_t *tune_json(const struct tuner *tuner, const struct request *request, const enum status *status)
+json_t *tune_json(const struct tuner *tuner, const struct request *request,
+                  const enum status *status)
 {
     json_t *document = json_document(), *cells = json_array();
     if (!document || !cells)

@@ -1,14 +1,13 @@
 /*
  * accept.c - which hosts, links, NICs and GPUs are sick: stages on a fleet that outlives them.
  */
-#include "accept/accept.h"
+#include "accept/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/internal.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "accept/accept.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "accept/accept.h"
 #include "base/host_list.h"
 #include "base/log.h"
 #include "base/random.h"

@@ -1,14 +1,13 @@
 /*
  * host_work.c - what a worker does that is no rank of a job: it looks at its host.
  */
-#include "accept/accept.h"
+#include "accept/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "accept/internal.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/timed_call.h"

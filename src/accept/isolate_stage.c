@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "accept/accept.h"
 #include "base/log.h"
 #include "accept/judge/judge.h"
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "accept/accept.h"
 #include "base/text.h"
 
 #define SILENT_LEAST 2 /* hosts that accuse rank 0's */

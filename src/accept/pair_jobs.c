@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/accept.h"
 #include "base/log.h"
 #include "base/stats/stats.h"
 

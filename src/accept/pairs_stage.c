@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/accept.h"
 #include "base/log.h"
 #include "accept/judge/judge.h"
 

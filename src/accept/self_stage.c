@@ -3,7 +3,6 @@
  */
 #include "accept/internal.h"
 
-#include "accept/accept.h"
 
 enum status self_stage_run(struct acceptance *acceptance, struct stage_result *result)
 {

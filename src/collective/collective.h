@@ -36,7 +36,9 @@ enum collective_id {
     COLLECTIVE_SENDRECV,
     COLLECTIVE_BARRIER,
 };
-#define COLLECTIVES (COLLECTIVE_BARRIER + 1)
+#define COLLECTIVES           (COLLECTIVE_BARRIER + 1)
+#define COLLECTIVES_TEXT_MOST                                                                      \
+    (COLLECTIVES * 17) /* bytes of the names of all of them, with commas */
 
 /* The form of a source or destination. */
 struct extent_side {

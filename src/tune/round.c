@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tune/tune.h"
 
 #define START_SECONDS 0.1  /* that a job takes to start and end */
 #define JOB_SECONDS   60.0 /* after which a small job is given up, beside its --timeout */

@@ -1,7 +1,7 @@
 /*
  * tuner.c - which algorithm is the fastest: the order of the races and their rounds.
  */
-#include "tune/tune.h"
+#include "tune/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "controlplane/agents/agents.h"
 #include "run/run.h"
-#include "tune/internal.h"
 
 /* ---- the grid ---- */
 

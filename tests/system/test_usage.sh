@@ -96,6 +96,8 @@ refused "'altoall' is not a collective, nor an algorithm of one: did you mean 'a
 refused "'rabenseifnr' is not a collective, nor an algorithm of one: did you mean 'rabenseifner'\? valid are allreduce, .*barrier" list rabenseifnr
 refused "'bruk' is not a collective: " list allreduce,bruk
 refused "'altoall' is not a collective: did you mean 'alltoall'\?" help allreduce,altoall
+topologies=$(timeout 60 "$CCTEST" help topology)
+check "cctest help topology names families and their keys" grep -qE '^ +:rate= ' <<<"$topologies"
 refused "did you mean 'version'\? valid are allreduce, .*barrier, all, list, info, plan, accept, report, fit, predict, tune, guidelines, help, version$" help versoin
 refused "'list' is one word too many: write cctest version$" version list
 refused "has no option --np" list --np 4

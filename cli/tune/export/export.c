@@ -1,13 +1,12 @@
 /*
  * export.c - the winners of `cctest tune` in the forms that other libraries read.
  */
-#include "cli/tune/export/export.h"
+#include "cli/tune/export/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "cli/tune/export/internal.h"
 #include "base/io/io.h"
 
 enum status export_probe(const struct tune_options *tune)

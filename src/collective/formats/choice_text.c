@@ -10,8 +10,6 @@
 #include "base/parse.h"
 #include "base/text.h"
 
-#define COLLECTIVES_TEXT_MOST (COLLECTIVES * 17) /* the names of all of them */
-
 bool is_algorithm(const char *name)
 {
     for (int i = 0; collectives[i]; i++)

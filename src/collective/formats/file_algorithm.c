@@ -7,14 +7,13 @@
  * destination. In scratch it may lie anywhere, and its length follows from what it is: the proof
  * tells from which source element of the file each part comes.
  */
-#include "collective/formats/formats.h"
+#include "collective/formats/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/formats/internal.h"
 #include "collective/schedule/schedule.h"
 
 /* A block of the problem that has elements, but no part in the file. */

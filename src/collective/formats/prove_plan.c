@@ -2,13 +2,12 @@
  * prove_plan.c - proves the schedules of a file before anything runs them, and notes what a run
  * needs to know of each part: which source element it comes from, and so how long it is.
  */
-#include "collective/formats/formats.h"
+#include "collective/formats/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collective/formats/internal.h"
 #include "collective/prove/prove.h"
 #include "collective/schedule/schedule.h"
 

@@ -2,7 +2,7 @@
  * schedule_file.c - a file with schedules, in cctest's JSON or in MSCCL's XML: its first character
  * tells which.
  */
-#include "collective/formats/formats.h"
+#include "collective/formats/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text_file.h"
-#include "collective/formats/internal.h"
 #include "host/host.h"
 
 struct schedule_file {

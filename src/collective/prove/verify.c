@@ -6,13 +6,12 @@
  * buffers on its links. By the streaming rule (schedule.h) it then completes, with the same data,
  * on links of any kind.
  */
-#include "collective/prove/prove.h"
+#include "collective/prove/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collective/prove/internal.h"
 
 struct verifier {
     struct joint_schedule *joint;

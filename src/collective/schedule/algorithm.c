@@ -1,7 +1,7 @@
 /*
  * algorithm.c - from an algorithm that the user chose to a schedule.
  */
-#include "collective/schedule/schedule.h"
+#include "collective/schedule/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "collective/collective.h"
-#include "collective/schedule/internal.h"
 
 /* Names. */
 

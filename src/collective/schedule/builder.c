@@ -1,14 +1,13 @@
 /*
  * builder.c - collects the operations that an algorithm writes, and makes the schedule of them.
  */
-#include "collective/schedule/schedule.h"
+#include "collective/schedule/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "collective/schedule/internal.h"
 
 static void builder_place_buffers(struct builder *b)
 {

@@ -1,13 +1,12 @@
 /*
  * builder_memory.c - memory of a builder, and how a builder fails. The first failure is kept.
  */
-#include "collective/schedule/schedule.h"
+#include "collective/schedule/internal.h"
 
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "collective/schedule/internal.h"
 
 void builder_fail_memory(struct builder *b)
 {

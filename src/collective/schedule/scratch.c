@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#include "collective/schedule/schedule.h"
 
 /* Elements [from, to) of scratch; they move to `at`. */
 struct scratch_interval {

@@ -1,11 +1,10 @@
 /*
  * view.c - views of buffers as blocks, and messages made of blocks.
  */
-#include "collective/schedule/schedule.h"
+#include "collective/schedule/internal.h"
 
 #include <string.h>
 
-#include "collective/schedule/internal.h"
 
 static struct span *span_array(struct builder *b, size_t count)
 {

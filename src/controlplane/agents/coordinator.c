@@ -1,7 +1,7 @@
 /*
  * coordinator.c - rank 0's view of a fleet: hosts with their agents, and the jobs that run on them.
  */
-#include "controlplane/agents/agents.h"
+#include "controlplane/agents/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "controlplane/control/control.h"
-#include "controlplane/agents/internal.h"
 
 #define LOOK_SECONDS    0.25
 #define REPORT_SECONDS  8.0 /* after a worker's time, until its agent's report must be here */

@@ -5,7 +5,7 @@
  * other and look like one. So a launcher that cctest sees but does not support is an error, never
  * a reason to fork.
  */
-#include "controlplane/bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/internal.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
-#include "controlplane/bootstrap/internal.h"
 
 #define SERVER_SECONDS 10.0 /* for the PMIx server to answer, where --timeout is not given */
 

@@ -4,7 +4,7 @@
  * The supervisor is not a rank. It makes the secret and rank 0's listening socket before it forks,
  * so all ranks inherit them. See supervisor.c for the rest of its work.
  */
-#include "controlplane/bootstrap/bootstrap.h"
+#include "controlplane/bootstrap/internal.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -18,7 +18,6 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "controlplane/bootstrap/internal.h"
 
 #define LOCAL_RANKS_LEAST 2
 #define LOCAL_RANKS_MOST  8

@@ -22,7 +22,6 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/timed_call.h"
-#include "controlplane/bootstrap/bootstrap.h"
 
 #define ANSWER_SECONDS 1.0 /* past the deadline: hydra crashes if the receiver has gone */
 

@@ -4,7 +4,7 @@
  * Nothing here touches a socket: each call queues a frame for the helper thread and waits for the
  * answer, or for the end of the job.
  */
-#include "controlplane/control/control.h"
+#include "controlplane/control/internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,7 +18,6 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/signals.h"
-#include "controlplane/control/internal.h"
 #include "base/net/net.h"
 
 #define WATCH_SECONDS 0.02 /* between two calls of the watch */

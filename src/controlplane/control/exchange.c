@@ -1,13 +1,12 @@
 /*
  * exchange.c - an exchange from encoding to decoding.
  */
-#include "controlplane/control/control.h"
+#include "controlplane/control/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/control/internal.h"
 
 enum status exchange_decode(struct control *control, enum exchange kind, struct bytes *share,
                             const char *what,

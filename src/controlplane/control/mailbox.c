@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/signals.h"
-#include "controlplane/control/control.h"
 
 #define REPORT_SECONDS 3.0 /* for rank 0 to report before another rank ends their process */
 

@@ -5,13 +5,12 @@
  * has no peer. Ranks that have failed because of a peer come after the rank that is the reason. If
  * no cause explains the others, the wait-for graph does: root_cause.c.
  */
-#include "controlplane/verdict/verdict.h"
+#include "controlplane/verdict/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rank_list.h"
-#include "controlplane/verdict/internal.h"
 
 #define ACCUSERS_LEAST 2 /* failures that name one peer, until it and not a link is suspected */
 

@@ -193,7 +193,8 @@ static void executor_complete(struct device_executor *executor)
     traffic_add(&executor->group->traffic, &executor->traffic, +1);
 }
 
-static enum status device_executor_progress(struct execution *execution, bool *moved, bool *complete)
+static enum status device_executor_progress(struct execution *execution, bool *moved,
+                                            bool *complete)
 {
     struct device_executor *executor = executor_of(execution);
     struct device_machine *machine = executor->group->machine;

@@ -10,14 +10,13 @@
  * What a task has done becomes visible to others in steps of the grain (--chunk), or when it is
  * complete.
  */
-#include "dataplane/execute/execute.h"
+#include "dataplane/execute/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "dataplane/execute/internal.h"
 
 struct task {
     struct transfer transfer; /* first: a moved transfer is its task */

@@ -55,12 +55,11 @@
  * ranks, and in the second of two passes through the ranks the opposite of the coins in the first:
  * the absence of any rank shows within 4p elements of a page.
  */
-#include "dataplane/memory/memory.h"
+#include "dataplane/memory/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "dataplane/memory/internal.h"
 
 #define BLOCK VALUES_MOST /* elements made at a time */
 

@@ -13,7 +13,7 @@
  * 6.1), which costs what their faults would have cost. Peers that map it see huge pages, too,
  * because memory_place() aligns their mapping.
  */
-#include "dataplane/memory/memory.h"
+#include "dataplane/memory/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,6 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "dataplane/memory/internal.h"
 #include "host/host.h"
 
 #define PAGE          ((size_t)4096)

@@ -2,11 +2,10 @@
  * reduce.c - which kernel combines elements of a type by an operator. The kernels are in
  * reduce_native.c, reduce_small_float.c and reduce_pair.c.
  */
-#include "dataplane/memory/memory.h"
+#include "dataplane/memory/internal.h"
 
 #include <limits.h>
 
-#include "dataplane/memory/internal.h"
 
 static const struct kernels *const kernels[DATATYPES] = {
     [TYPE_FLOAT] = &kernels_float,

@@ -6,7 +6,7 @@
  * first that works both ways. A
  * transport that one rank cannot use at all is no failure while another reaches its peers.
  */
-#include "dataplane/transport/transport.h"
+#include "dataplane/transport/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "dataplane/transport/internal.h"
 
 #define LINKS_TRANSPORTS_MOST 8 /* a byte holds one bit for each */
 #define REASON_MOST           (OFFER_MOST + 64)

@@ -1,7 +1,7 @@
 /*
  * collect.c - asks each source of facts, in a thread with a limit.
  */
-#include "host/facts/facts.h"
+#include "host/facts/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include "base/timed_call.h"
 #include "host/host.h"
-#include "host/facts/internal.h"
 
 static const struct fact_source {
     const char *name;

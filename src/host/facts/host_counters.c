@@ -1,7 +1,7 @@
 /*
  * host_counters.c - all that a host counts.
  */
-#include "host/facts/facts.h"
+#include "host/facts/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "host/host.h"
 #include "host/nvml/gpus.h"
-#include "host/facts/internal.h"
 
 #define GPUS_MOST 16
 #define FILE_MOST ((size_t)1 << 16)

@@ -1,7 +1,7 @@
 /*
  * fit.c - measures what a model needs of the hosts of a job, and fits it.
  */
-#include "predict/fit/fit.h"
+#include "predict/fit/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "predict/fit/internal.h"
 #include "controlplane/agents/agents.h"
 #include "host/facts/facts.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/fit/fit.h"
 
 #define UNKNOWNS_MOST 64
 #define GAP_BYTES     64   /* about the headers of a packet */

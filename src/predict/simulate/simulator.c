@@ -1,13 +1,12 @@
 /*
  * simulator.c - how long a collective takes, by the schedules and the costs of a model.
  */
-#include "predict/simulate/simulate.h"
+#include "predict/simulate/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/simulate/internal.h"
 
 #define PHASES             5   /* in which cores that ranks share are simulated */
 #define SETTLE_ITERATIONS  3   /* simulated before the one that counts, where there is a barrier */

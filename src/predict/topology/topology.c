@@ -1,7 +1,7 @@
 /*
  * topology.c - a topology by its specification: which family it is of, and the questions to it.
  */
-#include "predict/topology/topology.h"
+#include "predict/topology/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text_file.h"
-#include "predict/topology/internal.h"
 
 #define RANKS_MOST 1024 /* of a host */
 

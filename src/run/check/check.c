@@ -6,12 +6,11 @@
  * evenly over all: which ones follows from their number, so a first pass counts, and a second one,
  * if any are wrong, selects.
  */
-#include "run/check/check.h"
+#include "run/check/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/check/internal.h"
 
 /* A destination, and how it is reached. */
 struct destination {

@@ -117,8 +117,8 @@ static enum status connectivity_note(struct connectivity *connectivity,
 
 /* A rank's share of the exchange: rejected connections, then its classes of links, then why links
  * are not of a preferred class. */
-static void connectivity_share_encode(const struct connectivity *own, const struct fallbacks *fallbacks,
-                         struct bytes *share)
+static void connectivity_share_encode(const struct connectivity *own,
+                                      const struct fallbacks *fallbacks, struct bytes *share)
 {
     bytes_put_u64(share, own->rejected);
     bytes_put_u32(share, (uint32_t)own->class_count);
@@ -194,8 +194,8 @@ enum status connectivity_gather(struct control *control, struct links *links,
                                           .node_barriers = start->node_barriers,
                                           .node_barrier_of = start->node_barrier_of,
                                           .devices.members = control_members(control)};
-    enum status status =
-        exchange_decode(control, EXCHANGE_GATHER, &share, "link", connectivity_share_decode, connectivity);
+    enum status status = exchange_decode(control, EXCHANGE_GATHER, &share, "link",
+                                         connectivity_share_decode, connectivity);
     return status == STATUS_OK && rank == 0
                ? connectivity_conclude(connectivity, control_members(control))
                : status;

@@ -4,7 +4,7 @@
  * The time of an iteration of a group is that of its slowest rank, or half of it where an iteration
  * goes there and back. Percentiles are taken over iterations. A line shows the slowest group.
  */
-#include "run/results/results.h"
+#include "run/results/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "run/results/internal.h"
 #include "run/run.h"
 
 static void error_add(void *argument, const struct job_error *error)

@@ -5,14 +5,13 @@
  * and algorithm warm up, check, time, and send the result to rank 0 (sweep.c); close the links;
  * finish; free the memory.
  */
-#include "run/session/session.h"
+#include "run/session/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "run/run.h"
-#include "run/session/internal.h"
 
 /* Gives up the memory of peers, and the links to them. */
 static void session_unlink(struct session *session)

@@ -4,7 +4,7 @@
  * CUDA counts GPUs anew in each process, and a launcher may show each of them another one as number
  * 0. So ranks compare PCI addresses and UUIDs, never numbers.
  */
-#include "dataplane/memory/cuda/cuda.h"
+#include "dataplane/memory/cuda/internal.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "host/nvml/gpus.h"
-#include "dataplane/memory/cuda/internal.h"
 
 #define GPUS_LISTED 8 /* in a sentence */
 

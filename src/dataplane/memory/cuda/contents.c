@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "dataplane/memory/cuda/cuda.h"
 #include "dataplane/memory/cuda/kernels.h"
 
 /* Inputs that a launch makes to compare them, so that the GPU serves other ranks in between, and

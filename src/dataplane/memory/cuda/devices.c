@@ -13,7 +13,6 @@
 
 #include "host/host.h"
 #include "host/nvml/gpus.h"
-#include "dataplane/memory/cuda/cuda.h"
 
 /* cudaDevAttrMpsEnabled, which headers before CUDA 12.3 do not name. */
 #define DEVICE_ATTRIBUTE_MPS ((enum cudaDeviceAttr)133)

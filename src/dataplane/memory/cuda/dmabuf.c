@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "dataplane/memory/cuda/cuda.h"
 
 /* Of cuda.h. */
 #define DRIVER_SUCCESS              0

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "host/nvml/gpus.h"
-#include "dataplane/memory/cuda/cuda.h"
 #include "dataplane/memory/cuda/internal.h"
 #include "dataplane/memory/cuda/kernels.h"
 

@@ -13,7 +13,6 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "dataplane/memory/cuda/cuda.h"
 
 #define BUS_MOST      24
 #define IMEX_CHANNELS "/dev/nvidia-caps-imex-channels"
