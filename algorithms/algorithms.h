@@ -15,20 +15,16 @@ extern const struct algorithm alltoall_pairwise, alltoall_pairwise_xor, alltoall
     reduce_scatter_pairwise;
 /* nccl.c */
 extern const struct algorithm collectives_nccl, exchanges_nccl, sendrecv_nccl;
-/* nccl_p2p.c */
 extern const struct algorithm alltoall_nccl_p2p;
-/* direct_alltoall.c */
-extern const struct algorithm alltoall_linear, alltoall_fullmesh, alltoall_scattered;
 /* direct.c */
+extern const struct algorithm alltoall_linear, alltoall_fullmesh, alltoall_scattered;
 extern const struct algorithm allgather_mesh, reduce_scatter_mesh, allreduce_mesh,
     allreduce_oneshot, broadcast_mesh, reduce_mesh;
 /* ring.c */
 extern const struct algorithm allgather_ring, reduce_scatter_ring, allreduce_ring, scatter_ring,
     gather_ring;
-/* ring_several.c */
 extern const struct algorithm allgather_ring_bidir, reduce_scatter_ring_bidir, allreduce_ring_bidir,
     allreduce_ring_multi;
-/* ring_alltoall.c */
 extern const struct algorithm alltoall_ring, alltoall_ring_bidir;
 /* bruck.c */
 extern const struct algorithm alltoall_bruck, alltoall_bruck_zero, alltoallv_padded_bruck,
@@ -42,7 +38,6 @@ extern const struct algorithm broadcast_nb, broadcast_nhr, reduce_nb, reduce_nhr
 /* circulant.c */
 extern const struct algorithm reduce_scatter_circulant, allgather_circulant, allreduce_circulant,
     broadcast_scatter_circulant, reduce_circulant_rsg;
-/* circulant_pipelined.c */
 extern const struct algorithm broadcast_circulant, reduce_circulant, allgather_circulant_pipe;
 /* neighbor.c */
 extern const struct algorithm allgather_neighbor;
@@ -80,12 +75,9 @@ extern const struct algorithm allgather_gather_bcast, reduce_scatter_linear, bro
     reduce_ring_gather;
 /* double_tree.c */
 extern const struct algorithm broadcast_dbt, reduce_dbt, allreduce_dbt;
-/* split_binary.c */
 extern const struct algorithm broadcast_split_binary;
-/* double_ring.c */
-extern const struct algorithm barrier_double_ring;
-/* dissemination.c */
-extern const struct algorithm barrier_dissemination;
+/* barrier.c */
+extern const struct algorithm barrier_dissemination, barrier_double_ring;
 /* hier.c */
 extern const struct algorithm allreduce_hier, reduce_scatter_hier, allgather_hier, broadcast_hier,
     reduce_hier, scatter_hier, gather_hier, allreduce_hier_leader, broadcast_hier_leader,
@@ -105,10 +97,6 @@ extern const struct algorithm alltoall_staged, alltoall_hier_relay;
 void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial);
 void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all);
-/* Its first `steps` rounds: blocks r-1 .. r-steps come to rank r. */
-void ring_pass(struct builder *b, const struct group *g, const struct view *all, int steps);
-/* The whole collective: partial results alternate between two areas. */
-void ring_reduce_scatter(struct builder *b, const struct call *call);
 
 /* scatter.c: a kernel, ceil(log2 p) rounds, subtrees are runs of ranks that begin at the root. */
 void binomial_scatter_on(struct builder *b, const struct group *g, int root,

@@ -91,21 +91,8 @@ struct fold {
  * rank of g) is active, and so are the ranks with the same index in their groups. */
 struct fold fold_make(struct builder *b, const struct group *g, int radix, int favourite);
 
-/* Group v has the group ranks fold_first(v) .. fold_first(v + 1) - 1 of g. */
-int fold_first(const struct fold *fold, int v);
-int fold_active(const struct fold *fold, int v);   /* its active rank */
 int fold_index(const struct fold *fold, int rank); /* the v of the group of `rank` */
 
-/* The number of ranks that send this rank their data; 0 if it is not active. */
-int fold_extras(const struct fold *fold, const struct group *g);
-
-/* The ranks' blocks, joined by group: P blocks. */
-struct view fold_blocks(struct builder *b, const struct fold *fold, const struct view *blocks);
-
-/* One step, if p is not P: the active rank combines the data of its group into `to`, which may be
- * the same memory as `own`. Returns where the result is: `own` if the rank is alone. */
-struct message fold_in(struct builder *b, const struct group *g, const struct fold *fold,
-                       struct message own, struct message to);
 /* One step, if p is not P: the active rank sends `result` to the others of its group. */
 void fold_out(struct builder *b, const struct group *g, const struct fold *fold,
               struct message result);

@@ -26,8 +26,6 @@ enum status accept_files_probe(const struct request *request);
 /* Writes these files, each of them also where another fails. */
 enum status accept_files_write(const struct acceptance *acceptance);
 
-/* ---- accept_json.c ---- */
-
 /* All that is known: with `status` NULL the run goes on. A new reference; NULL: out of memory. */
 json_t *accept_json(const struct acceptance *acceptance, const struct request *request,
                     const enum status *status);

@@ -2,17 +2,53 @@
  * help.c - `--help` and `cctest help`, printed from the tables of options, algorithms and
  * transports.
  */
+
+#include "base/io/io.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/info/internal.h"
+#include "cli/options/options.h"
+#include "collective/formats/formats.h"
+#include "dataplane/transport/transport.h"
+#include "predict/topology/topology.h"
+
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "cli/commands.h"
-#include "cli/options/options.h"
-#include "cli/info/internal.h"
-#include "collective/formats/formats.h"
-#include "predict/topology/topology.h"
+/*
+ * Prose in columns, for `help` and `list`.
+ */
+void text_print(const char *text, int used, int column)
+{
+    int at = column;
+    bool goes_on = used == 0 || used < column;
+    printf("%s%*s", goes_on ? "" : "\n", goes_on ? column - used : column, "");
+    for (const char *word = text + strspn(text, " "); *word; word += strspn(word, " ")) {
+        int length = (int)strcspn(word, " ");
+        if (at > column && at + 1 + length > TEXT_WIDTH) {
+            printf("\n%*s", column, "");
+            at = column;
+        }
+        at += printf("%s%.*s", at > column ? " " : "", length, word);
+        word += length;
+    }
+    putchar('\n');
+}
 
+const char *text_join(const char *const *strings, int most, char *text, size_t size)
+{
+    struct text out = text_in(text, size);
+    for (int i = 0; i < most && strings[i]; i++)
+        text_add(&out, i ? ", %s" : "%s", strings[i]);
+    return text;
+}
+
+/*
+ * `--help` and `cctest help`.
+ */
 #define HELP_COLUMN 30
 
 static void print_option(const struct option_row *row)
@@ -173,4 +209,52 @@ enum status help_command(const struct command_line *line, struct request *reques
     else
         return unknown_command(word);
     return STATUS_OK;
+}
+
+/*
+ * The transports and their options, for `list` and `help`.
+ */
+#define OPTION_WORDS_MOST 64 /* of an option; more than any has */
+
+void transports_print(int column)
+{
+    puts("Transports, each with the options that follow its name (-x NAME:OPTION=VALUE:...):");
+    for (int i = 0; transports[i]; i++) {
+        text_print(transports[i]->summary, printf("  %s", transports[i]->name), column);
+        const struct transport_option *option = transports[i]->options;
+        for (; option && option->name; option++)
+            text_print(option->help, printf("    %s=%s", option->name, option->values), column);
+    }
+}
+
+static json_t *option_json(const struct transport_option *option)
+{
+    static const char *const kinds[] = {[TRANSPORT_OPTION_NUMBER] = "number",
+                                        [TRANSPORT_OPTION_WORD] = "word",
+                                        [TRANSPORT_OPTION_TEXT] = "text"};
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:b}", "name", option->name, "kind", kinds[option->kind],
+                  "values", option->values, "help", option->help, "per_rank", option->per_rank);
+    if (option->kind == TRANSPORT_OPTION_NUMBER) {
+        json_object_set_new(object, "least", json_integer(option->least));
+        json_object_set_new(object, "most", json_integer(option->most));
+    }
+    if (option->kind == TRANSPORT_OPTION_WORD)
+        json_object_set_new(object, "words", json_strings(option->words, OPTION_WORDS_MOST));
+    return object;
+}
+
+json_t *transports_json(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; transports[i]; i++) {
+        json_t *options = json_array();
+        const struct transport_option *option = transports[i]->options;
+        for (; option && option->name; option++)
+            json_array_append_new(options, option_json(option));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:o}", "name", transports[i]->name, "summary",
+                                        transports[i]->summary, "options", options));
+    }
+    return list;
 }

@@ -54,7 +54,7 @@ void text_print(const char *text, int used, int column);
  * Returns `text`. */
 const char *text_join(const char *const *strings, int most, char *text, size_t size);
 
-/* ---- transports.c ---- */
+/* ---- help.c ---- */
 
 /* Prints them on standard output, with texts from column `column` on. */
 void transports_print(int column);

@@ -4,14 +4,16 @@
  */
 #include "cli/options/internal.h"
 
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "cli/options/options.h"
+#include "collective/formats/formats.h"
+
 #include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/log.h"
-#include "base/parse.h"
-#include "collective/formats/formats.h"
 
 static int option_index(const struct option_row *option)
 {
@@ -458,4 +460,32 @@ enum status command_line_read(int argc, char **argv, char **environment, struct 
     if (line->command && !line->help)
         status = first_failure(status, options_suit(line));
     return status;
+}
+
+/*
+ * Options of a command that has small jobs run, which these jobs are given, too.
+ */
+/* A switch may be set to no. */
+static bool is_off(const struct option_row *row, const struct request *request)
+{
+    json_t *value = row->kind->show(row, request);
+    bool off = !row->argument && json_is_false(value);
+    json_decref(value);
+    return off;
+}
+
+void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
+                  const struct option_kind *but, char to[PASSED_TEXT_MOST])
+{
+    struct text text = text_in(to, PASSED_TEXT_MOST);
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const struct argument *argument = &line->arguments[row - option_table];
+        bool passes = (row->commands & FOR_RUN) && (row->commands & line->command->bit) &&
+                      (groups >> row->group & 1) && !row->per_rank && row->kind != but;
+        if (!passes || argument->source <= SOURCE_DEFAULT || is_off(row, request))
+            continue;
+        text_add(&text, " --%s", row->name);
+        if (row->argument)
+            text_add(&text, " %s", argument->text);
+    }
 }

@@ -27,7 +27,7 @@ const struct alias *alias_lettered(int letter);
 /* What to write instead of a program's name, such as "osu_latency"; NULL: unknown. */
 const char *program_way(const char *name);
 
-/* ---- stages.c ---- */
+/* ---- values.c ---- */
 
 extern const struct option_kind kind_stages;
 

@@ -3,12 +3,101 @@
  */
 #include "cli/options/options.h"
 
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "collective/formats/formats.h"
+
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/text.h"
+/*
+ * Refusals of unknown names: the valid names, and the nearest; and kinds of memory.
+ */
+static struct names collective_names(void)
+{
+    struct names names = {.valid_count = 0};
+    for (int i = 0; collectives[i]; i++)
+        names_add(&names, collectives[i]->name, collectives[i]->aliases,
+                  LENGTH(collectives[i]->aliases));
+    return names;
+}
 
+/* Fails with "<subject> is not a collective; valid are ...; did you mean ...?". */
+static enum status unknown_collective(const char *subject)
+{
+    const struct names names = collective_names();
+    return names_refuse(subject, "collective", &names);
+}
+
+/* The nearest may be an algorithm, but they are too many for the list. */
+enum status unknown_listed(const char *subject)
+{
+    struct names names = collective_names();
+    for (int i = 0; algorithms[i]; i++) {
+        names_add_more(&names, &algorithms[i]->name, 1);
+        names_add_more(&names, algorithms[i]->aliases, LENGTH(algorithms[i]->aliases));
+    }
+    return names_refuse(subject, "collective, nor an algorithm of one", &names);
+}
+
+enum status unknown_transport(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    names_add(&names, "auto", NULL, 0);
+    for (int i = 0; transports[i]; i++)
+        names_add(&names, transports[i]->name, NULL, 0);
+    return names_refuse(subject, "transport", &names);
+}
+
+static enum status unknown_memory(const char *subject)
+{
+    static const char *const words[] = {"gpu", "gpus", "device"};
+    struct names names = {.valid_count = 0};
+    for (int i = 0; i < LENGTH(words); i++)
+        if (name_equal(subject, words[i]))
+            return fail(STATUS_USAGE, "'%s' is not a kind of memory: the memory of GPUs is -m cuda",
+                        subject);
+    for (int i = 0; memory_kinds[i]; i++)
+        names_add(&names, memory_kinds[i]->name, NULL, 0);
+    return names_refuse(subject, "kind of memory", &names);
+}
+
+/* ... a datatype, an operation, a transport. */
+static enum status unknown_datatype(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    for (int i = 0; datatypes[i]; i++)
+        names_add(&names, datatypes[i]->name, datatypes[i]->aliases, LENGTH(datatypes[i]->aliases));
+    return names_refuse(subject, "datatype", &names);
+}
+
+static enum status unknown_reduction(const char *subject)
+{
+    struct names names = {.valid_count = 0};
+    for (int i = 0; reductions[i]; i++)
+        names_add(&names, reductions[i]->name, NULL, 0);
+    return names_refuse(subject, "operation", &names);
+}
+
+static enum status memory_read(const struct argument *argument, struct request *request)
+{
+    request->job.memory = memory_find(argument->text);
+    return request->job.memory ? STATUS_OK : unknown_memory(argument->text);
+}
+
+static json_t *memory_show(const struct option_row *option, const struct request *request)
+{
+    (void)option;
+    return json_string(request->job.memory->name);
+}
+
+const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};
+
+/*
+ * What a job goes through.
+ */
 /* A table of which a list names some entries. Entries of different tables have different types. */
 struct name_table {
     const char *what;                      /* "datatype" */
@@ -147,3 +236,54 @@ static json_t *types_show(const struct option_row *option, const struct request 
 
 const struct option_kind kind_datatype = {.parse = types_read, .show = types_show};
 const struct option_kind kind_reduction = {.parse = types_read, .show = types_show};
+
+/*
+ * Items of --algorithm that are files with schedules: file:PATH. They are read with
+ * the other options, and proven when all options are known, before any rank is started.
+ */
+const char *file_item_path(const char *item)
+{
+    size_t length = strlen(FILE_PREFIX);
+    return strncmp(item, FILE_PREFIX, length) == 0 ? item + length : NULL;
+}
+
+enum status file_item_read(struct request *request, const struct collective *collective,
+                           const char *path, struct choice *choice)
+{
+    const struct schedule_file *file;
+    struct file_plan *plan = NULL;
+    *choice = (struct choice){.algorithm = NULL};
+    enum status status = schedule_file_read(path, &request->job.files, &file);
+    if (status == STATUS_OK)
+        status = schedule_file_plan(file, collective, &plan);
+    if (plan)
+        *choice = file_plan_choice(plan);
+    return status;
+}
+
+enum status files_settle(struct request *request)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < request->job.candidate_count && status == STATUS_OK; i++) {
+        const struct candidate *candidate = &request->job.candidates[i];
+        struct file_plan *plan = candidate->choice.file;
+        if (!plan)
+            continue;
+        if (candidate->collective->rooted && request->job.root == ROOT_ALL)
+            return fail(STATUS_USAGE,
+                        "%.200s is written for root %d: give --root %d instead of all", plan->path,
+                        plan->problem.root, plan->problem.root);
+        status = file_plan_prove(plan, request->job.in_place);
+    }
+    return status;
+}
+
+bool files_named(const char *list, const char *path,
+                 bool (*same)(const char *one, const char *other))
+{
+    char item[ITEM_MOST];
+    while (list_next(&list, ',', item))
+        if (file_item_path(item) && same(path, file_item_path(item)))
+            return true;
+    return false;
+}

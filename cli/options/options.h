@@ -202,13 +202,9 @@ const char *inject_fault(int index, const char **second);
 
 extern const struct option_kind kind_memory;
 
-/* Fails with "<subject> is not a collective; valid are ...; did you mean ...?". */
-enum status unknown_collective(const char *subject);
-/* ... "a collective, nor an algorithm of one". */
+/* Fails with "<subject> is neither a collective nor an algorithm of one; valid are ...; did you mean ...?". */
 enum status unknown_listed(const char *subject);
 /* ... a datatype, an operation, a transport. */
-enum status unknown_datatype(const char *subject);
-enum status unknown_reduction(const char *subject);
 enum status unknown_transport(const char *subject);
 
 /* ---- lists.c ---- */
@@ -232,7 +228,7 @@ bool command_line_reads(const struct command_line *line, const char *path);
 /* Refuses two outputs to the same place, and one to that of an input. STATUS_USAGE. */
 enum status outputs_settle(const struct command_line *line, const struct request *request);
 
-/* ---- passed.c ---- */
+/* ---- command_line.c ---- */
 
 #define PASSED_TEXT_MOST 2048 /* more than a --transport and a --memory are long */
 
@@ -277,7 +273,7 @@ int transport_option_index(const struct transport *transport, const char *name, 
  * transport that the user names. */
 enum status transports_settle(struct request *request);
 
-/* ---- tuning.c ---- */
+/* ---- choices.c ---- */
 
 extern const struct option_kind kind_tuning, kind_rank_counts;
 

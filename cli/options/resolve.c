@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/size.h"
+#include "base/parse.h"
 #include "collective/formats/formats.h"
 #include "dataplane/memory/memory.h"
 #include "run/run.h"

@@ -10,8 +10,7 @@
 #include "collective/prove/prove.h"
 
 /* ---- The structs that the parts of a plan's picture share: messages and their contents
- * (flow.c, label.c), the layout (layout.c), the drawing (svg.c, svg_shapes.c) and its legend
- * (legend.c).
+ * (flow.c), the layout and its legend (layout.c), and the drawing (svg.c).
  * ---- */
 
 /* A larger picture is unreadable. */
@@ -93,7 +92,7 @@ struct drawing {
     int only; /* rank, or -1 */
 };
 
-/* ---- svg_shapes.c ---- */
+/* ---- svg.c ---- */
 
 /* One line of text; `attributes`: as they stand in the element, or "". */
 void put_line(FILE *out, double x, double y, const char *attributes, const char *format, ...)
@@ -113,7 +112,6 @@ void put_box(const struct drawing *d, double x, double y, enum operation_kind ki
 struct colour {
     char text[8];
 };
-struct colour rank_colour(const struct drawing *d, int rank);
 
 const char *plural(size_t count); /* "s", or "" for 1 */
 

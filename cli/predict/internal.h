@@ -17,7 +17,7 @@
 enum status load_draw(const struct link_load *load, const char *title, const char *words,
                       const char *path);
 
-/* ---- message_load.c ---- */
+/* ---- load.c ---- */
 
 /* Writes the schedule of one rank of a group after the other, and adds the messages that it sends.
  * `element`: bytes of one. Errors as of schedule_build() and link_load_add(). */
@@ -33,14 +33,5 @@ struct placed_ranks {
     int *end;  /* of each rank */
     int *host; /* of each rank */
 };
-
-/* `place` NULL: block. STATUS_USAGE if either is wrong, or the ranks do not fit. To be freed with
- * placed_ranks_free(), also after an error. */
-enum status placed_ranks_make(const char *spec, const char *place, int ranks,
-                              struct placed_ranks *placed);
-/* A short ring of the ranks: of each, its place on it (problem->ring_place). The caller frees it with
- * free(); NULL after an error. */
-enum status placed_ranks_ring(const struct placed_ranks *placed, int **ring_place);
-void placed_ranks_free(struct placed_ranks *placed); /* zeroed is allowed */
 
 #endif

@@ -1,21 +1,86 @@
 /*
  * predict.c - `cctest predict`: how long collectives would take on ranks that need not be there.
  */
+
+#include "base/log.h"
+#include "base/stats/stats.h"
+#include "cli/commands.h"
+#include "cli/predict/internal.h"
+#include "cli/predict/predict.h"
+#include "cli/run/run.h"
+#include "collective/collective.h"
+#include "predict/predict.h"
+#include "predict/topology/topology.h"
+#include "run/results/results.h"
+#include "run/run.h"
+
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "cli/commands.h"
-#include "predict/predict.h"
-#include "cli/run/run.h"
-#include "cli/predict/internal.h"
-#include "run/results/results.h"
-#include "base/stats/stats.h"
-#include "run/run.h"
+/*
+ * Ranks that sit on a topology.
+ */
+/* `place` NULL: block. STATUS_USAGE if either is wrong, or the ranks do not fit. To be freed with
+ * placed_ranks_free(), also after an error. */
+static enum status placed_ranks_make(const char *spec, const char *place, int ranks,
+                              struct placed_ranks *placed)
+{
+    *placed = (struct placed_ranks){.spec = spec,
+                                    .place = place ? place : "block",
+                                    .ranks = ranks,
+                                    .end = calloc((size_t)ranks, sizeof *placed->end),
+                                    .host = calloc((size_t)ranks, sizeof *placed->host)};
+    if (!placed->end || !placed->host)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+    enum status status = topology_parse(spec, &placed->topology);
+    if (status == STATUS_OK)
+        status = placement_make(placed->topology, placed->place, ranks, placed->end);
+    for (int r = 0; r < ranks && status == STATUS_OK; r++)
+        placed->host[r] = topology_host(placed->topology, placed->end[r]);
+    return status;
+}
 
+/* ---- the ring ---- */
+
+static uint32_t ends_distance(const void *argument, int a, int b)
+{
+    const struct placed_ranks *placed = argument;
+    int from = a < b ? a : b, to = a < b ? b : a; /* the ways there and back may differ */
+    return topology_distance(placed->topology, placed->end[from], placed->end[to]);
+}
+
+static int ends_compare(const void *a, const void *b, void *argument)
+{
+    const struct placed_ranks *placed = argument;
+    int x = placed->end[*(const int *)a], y = placed->end[*(const int *)b];
+    return (x > y) - (x < y);
+}
+
+/* A short ring of the ranks: of each, its place on it (problem->ring_place). The caller frees it with
+ * free(); NULL after an error. */
+static enum status placed_ranks_ring(const struct placed_ranks *placed, int **ring_place)
+{
+    const struct rank_distances distances = {ends_distance, placed};
+    *ring_place =
+        ring_places_find(&distances, placed->ranks, ends_compare, (void *)(uintptr_t)placed);
+    return *ring_place ? STATUS_OK : STATUS_ERROR;
+}
+
+/* Zeroed is allowed. */
+static void placed_ranks_free(struct placed_ranks *placed)
+{
+    topology_free(placed->topology);
+    free(placed->end);
+    free(placed->host);
+    *placed = (struct placed_ranks){0};
+}
+
+/*
+ * `cctest predict`.
+ */
 /* The ranks of a job that does not run. */
 struct absent_ranks {
     int ranks;
@@ -295,4 +360,64 @@ enum status predict_command(const struct command_line *line, struct request *req
     }
     absent_ranks_free(&absent);
     return status;
+}
+
+/*
+ * Prints what a model says of a line: beside what was measured,
+ *
+ *     #wrong   predicted  measured/
+ *                     us  predicted
+ *          0       33.02       1.08
+ *     #   step 3 (of 0 to 5) differs most: it took 12.30 us, predicted 4.10
+ *
+ * or, of a line that only a model knows, how many ranks were simulated for it:
+ *
+ *     #wrong   simulated
+ *                  ranks
+ *          -           1
+ */
+void prediction_titles_print(FILE *out, const struct job *job, int row)
+{
+    int gap = row ? 6 : 0;
+    if (job->compares)
+        fprintf(out, "%*s %11s %10s", gap, "", row ? "us" : "predicted",
+                row ? "predicted" : "measured/");
+    else if (job->model)
+        fprintf(out, "%*s %11s", gap, "", row ? "ranks" : "simulated");
+}
+
+void prediction_columns_print(FILE *out, const struct job *job, const struct result *result)
+{
+    double measured = result->timing.time_us.p50;
+    if (result->is_predicted)
+        fprintf(out, " %11d", result->simulated_ranks);
+    else if (job->compares && result->predicted_us > 0 && result_is_timed(result))
+        fprintf(out, " %11.2f %10.2f", result->predicted_us, measured / result->predicted_us);
+    else if (job->compares)
+        fprintf(out, " %11s %10s", "-", "-");
+}
+
+void prediction_steps_print(FILE *out, const struct result *result)
+{
+    double measured = 0, predicted = 0, parted = 0; /* so far, us */
+    struct step_end part = {0};
+    int at = -1;
+    if (result->predicted_us <= 0 || result->steps < 2)
+        return;
+    for (int s = 0; s < result->steps; s++) { /* a step may end before those before it */
+        const struct step_end *end = &result->step_end[s];
+        const struct step_end own = {.measured_us = fmax(end->measured_us - measured, 0),
+                                     .predicted_us = fmax(end->predicted_us - predicted, 0)};
+        double apart = fabs(own.measured_us - own.predicted_us);
+        if (apart > parted) {
+            parted = apart;
+            part = own;
+            at = s;
+        }
+        measured += own.measured_us;
+        predicted += own.predicted_us;
+    }
+    if (at >= 0)
+        fprintf(out, "#   step %d (of 0 to %d) differs most: it took %.2f us, predicted %.2f\n",
+                at, result->steps - 1, part.measured_us, part.predicted_us);
 }

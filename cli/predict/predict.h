@@ -11,7 +11,7 @@
 #include "predict/topology/topology.h"
 #include "run/results/results.h"
 
-/* ---- load_json.c ---- */
+/* ---- load.c ---- */
 
 /* {"congestion_factor", "steps": [{"rank_bytes", "link_bytes_by_rate", "link"}], "links": [{"link",
  * "rate", "bytes", "busy", "bytes_by_step"}], "links_left_out"}: the most loaded links first, as many

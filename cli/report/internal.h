@@ -152,13 +152,6 @@ struct measured {
     int metric_count;
 };
 
-/* Reads a document, leaving out what names no host of it. False: out of memory. */
-bool measured_read(const json_t *document, struct measured *measured);
-void measured_free(struct measured *measured);
-
-/* The number of a host under this key; -1: there is none. */
-int measured_host_of(const struct measured *measured, const json_t *object, const char *key);
-
 /* How grave a word of health is: as enum health; 0 of "good", and of one that is not known. */
 int health_gravity(const char *word);
 
@@ -175,9 +168,6 @@ void distribution_put(FILE *out, const struct measured *measured,
 
 /* ---- What an acceptance run found, each finding with the measurements that it rests on. ---- */
 
-/* The findings of a document, the gravest first. */
-void findings_put(FILE *out, const json_t *document, const struct measured *measured);
-
 /* ---- The pairs of hosts as a map: rows send, columns receive. ---- */
 
 /* Draws a metric of pairs. A cell has the median of what its pair measured; where there are several
@@ -191,11 +181,6 @@ void run_put(struct page *page, const json_t *document);
 
 /* The value of an option, as the command line has it. */
 void option_text_put(FILE *out, const json_t *value);
-
-/* ---- The look of a page. ---- */
-
-/* The style sheet. */
-extern const char page_style[];
 
 #define SERIES_STYLES 6 /* colours of curves: the classes s0 ... */
 #define RAMP_LEVELS   7 /* colours of a heat map: the classes h0 ... */

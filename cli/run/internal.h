@@ -26,25 +26,7 @@ void csv_close(struct report *report);
  * cannot be written is found at once. */
 enum status csv_announce(struct report *report);
 
-/* ---- json_fallbacks.c ---- */
-
-/* One object for each reason. */
-json_t *fallbacks_json(const struct connectivity *connectivity);
-
-/* ---- json_groups.c ---- */
-
-/* The document's "groups": the name and the ranks of each; null: the job is not split. */
-json_t *groups_json(const struct job *job, const struct participants *participants);
-
-/* Puts the results of all groups into that of a line, in the order of the document's "groups", and
- * which of them are the slowest, the median and the fastest. */
-void groups_put(json_t *line, const struct result *result);
-
-/* ---- json_times.c ---- */
-
-/* Puts the keys time_us, device_time_us, median_interval, modes, trend, algbw_GBps, busbw_GBps and
- * slowest into a result, or into that of a group. */
-void timing_put(json_t *line, const struct timing *timing);
+/* ---- json.c ---- */
 
 /* ---- Prints a run as a table for people. ---- */
 
@@ -76,7 +58,7 @@ void column_texts(const struct candidate *candidate, const char *texts[COLUMNS])
 /* `texts` NULL: blanks. */
 void columns_print(FILE *out, const struct columns *columns, const char *const texts[COLUMNS]);
 
-/* ---- table_devices.c ---- */
+/* ---- table_notes.c ---- */
 
 /* In the head: the devices that differ from the others. */
 void differences_print(FILE *out, const struct connectivity *connectivity);

@@ -7,18 +7,159 @@
  */
 #include "cli/run/internal.h"
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/options/options.h"
+#include "cli/predict/predict.h"
+#include "collective/formats/formats.h"
+#include "run/run.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "cli/options/options.h"
-#include "cli/predict/predict.h"
-#include "collective/formats/formats.h"
+/*
+ * The times of a line in JSON, and how sure they are.
+ */
+/* A number, or null where there is none. */
+static json_t *number_json(double number)
+{
+    return isnan(number) ? json_null() : json_real(number);
+}
 
+static json_t *statistics_json(const struct statistics *times)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:o, s:f}", "min", times->min, "p50", times->p50, "mean",
+                     times->mean, "p90", times->p90, "p99", number_json(times->p99), "max",
+                     times->max);
+}
+
+static json_t *interval_json(const struct median_interval *interval)
+{
+    if (interval->coverage == 0)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b}", "low_us", interval->low, "high_us",
+                     interval->high, "level", MEDIAN_LEVEL, "coverage", interval->coverage,
+                     "margin", median_interval_margin(interval), "reached",
+                     median_interval_is_narrow(interval));
+}
+
+static json_t *modes_json(const struct modes *modes)
+{
+    if (modes->median[0] == 0)
+        return json_null();
+    json_t *both = json_array();
+    for (int i = 0; i < 2; i++)
+        json_array_append_new(
+            both, json_pack("{s:f, s:f}", "median_us", modes->median[i], "share", modes->share[i]));
+    return both;
+}
+
+static json_t *trend_json(const struct trend *trend)
+{
+    return trend->change == 0 ? json_null()
+                              : json_pack("{s:f, s:f}", "change", trend->change, "z", trend->z);
+}
+
+/* Puts the keys time_us, device_time_us, median_interval, modes, trend, algbw_GBps, busbw_GBps and
+ * slowest into a result, or into that of a group. */
+static void timing_put(json_t *line, const struct timing *timing)
+{
+    const struct slowest_rank *slowest = &timing->slowest;
+    json_object_set_new(line, "time_us", statistics_json(&timing->time_us));
+    json_object_set_new(line, "device_time_us",
+                        timing->device_us.max > 0 ? statistics_json(&timing->device_us)
+                                                  : json_null());
+    json_object_set_new(line, "median_interval", interval_json(&timing->p50_interval));
+    json_object_set_new(line, "modes", modes_json(&timing->modes));
+    json_object_set_new(line, "trend", trend_json(&timing->trend));
+    json_object_set_new(line, "algbw_GBps", json_real(timing->algbw));
+    json_object_set_new(line, "busbw_GBps", json_real(timing->busbw));
+    json_object_set_new(line, "slowest",
+                        slowest->rank < 0 ? json_null()
+                                          : json_pack("{s:i, s:I}", "rank", slowest->rank,
+                                                      "iterations", (json_int_t)slowest->times));
+}
+
+/*
+ * The groups of a split job in JSON, and the times of each.
+ */
+/* The document's "groups": the name and the ranks of each; null: the job is not split. */
+static json_t *groups_json(const struct job *job, const struct participants *participants)
+{
+    const struct split *split = participants->split;
+    if (job->split.kind == SPLIT_NONE)
+        return json_null();
+    json_t *groups = json_array();
+    for (int g = 0; g < split->groups->groups; g++) {
+        const struct rank_group group = split_group(split, g);
+        char name[GROUP_NAME_MOST];
+        json_t *ranks = json_array();
+        split_name(&job->split, &group, participants->members, name);
+        for (int r = 0; r < group.ranks; r++)
+            json_array_append_new(ranks, json_integer(group.members[r]));
+        json_array_append_new(groups, json_pack("{s:s, s:o}", "name", name, "ranks", ranks));
+    }
+    return groups;
+}
+
+/* Puts the results of all groups into that of a line, in the order of the document's "groups", and
+ * which of them are the slowest, the median and the fastest. */
+static void groups_put(json_t *line, const struct result *result)
+{
+    json_t *groups = json_array();
+    for (int g = 0; g < result->group_count; g++) {
+        json_t *group = json_object();
+        timing_put(group, &result->groups[g].timing);
+        json_object_set_new(group, "wrong", json_integer((json_int_t)result->groups[g].wrong));
+        json_array_append_new(groups, group);
+    }
+    json_object_set_new(line, "slowest_group", json_integer(result->slowest_group));
+    json_object_set_new(line, "median_group", json_integer(result->median_group));
+    json_object_set_new(line, "fastest_group", json_integer(result->fastest_group));
+    json_object_set_new(line, "groups", groups);
+}
+
+/*
+ * In JSON, why pairs of ranks do not run over the transport that they prefer.
+ */
+static json_t *fallback_json(const struct fallback *fallback, const struct member *members)
+{
+    static const char *const causes[FALLBACK_CAUSES] = {
+        [FALLBACK_ABSENT] = "absent",
+        [FALLBACK_REFUSED] = "refused",
+        [FALLBACK_UNREACHABLE] = "unreachable",
+    };
+    char text[FALLBACK_TEXT_MOST];
+    bool told = fallback->reason[0] != '\0';
+    json_t *object =
+        json_pack("{s:I, s:[i, i], s:s}", "pairs", (json_int_t)fallback->pairs, "example",
+                  fallback->low, fallback->high, "text", fallback_text(fallback, members, text));
+    json_object_set_new(object, "cause", told ? json_string(causes[fallback->cause]) : json_null());
+    json_object_set_new(object, "preferred", told ? json_string(fallback->preferred) : json_null());
+    json_object_set_new(object, "taken", told ? json_string(fallback->taken) : json_null());
+    json_object_set_new(object, "reason", told ? json_string(fallback->reason) : json_null());
+    return object;
+}
+
+/* One object for each reason. */
+static json_t *fallbacks_json(const struct connectivity *connectivity)
+{
+    const struct fallbacks *fallbacks = &connectivity->fallbacks;
+    json_t *list = json_array();
+    for (int i = 0; i < fallbacks->count; i++)
+        json_array_append_new(list, fallback_json(&fallbacks->list[i], connectivity->members));
+    if (fallbacks->further.pairs > 0)
+        json_array_append_new(list, fallback_json(&fallbacks->further, connectivity->members));
+    return list;
+}
+
+/*
+ * Prints a run as one JSON object.
+ */
 #define PEERS_MOST  4096 /* of all ranks, in one line */
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
 #define WRITE_BRIEF 0.05 /* seconds that writing may always take */

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/size.h"
-#include "controlplane/bootstrap/bootstrap.h"
+#include "base/parse.h"
 #include "cli/commands.h"
 #include "cli/options/options.h"
 #include "cli/run/run.h"
+#include "controlplane/bootstrap/bootstrap.h"
 #include "run/run.h"
 #include "run/session/session.h"
 
@@ -69,8 +69,8 @@ static void say_lines(const struct job *job)
         int kinds = 0, picked = 0; /* auto, or its picks, run one at each size */
         end = job_contest_end(job, first);
         for (int c = first; c < end; c++)
-            *(job->candidates[c].why[0] || !job->candidates[c].choice.algorithm ? &picked : &kinds) +=
-                1;
+            *(job->candidates[c].why[0] || !job->candidates[c].choice.algorithm ? &picked
+                                                                                : &kinds) += 1;
         sizes = job_size_count(job, &job->candidates[first]);
         most = sizes > most ? sizes : most;
         lines += sizes * (unsigned long long)(kinds + (picked > 0));

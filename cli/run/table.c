@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/size.h"
-#include "controlplane/bootstrap/bootstrap.h"
-#include "cli/tune/tune.h"
+#include "base/parse.h"
 #include "cli/predict/predict.h"
+#include "cli/tune/tune.h"
+#include "controlplane/bootstrap/bootstrap.h"
 #include "run/run.h"
 
 /* A line that waits for those that it is compared with. */
@@ -29,7 +29,7 @@ struct held {
 struct table {
     struct report report;
     struct stream stream;
-    FILE *out; /* over it */
+    FILE *out;      /* over it */
     bool predicted; /* nothing has run */
     char *loads;    /* of links, as text, for the end */
     size_t loads_length;

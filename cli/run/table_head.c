@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rank_list.h"
-#include "base/size.h"
+#include "base/parse.h"
+#include "base/text.h"
 #include "collective/formats/formats.h"
 #include "predict/simulate/simulate.h"
 #include "predict/topology/topology.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "base/parse.h"
 #include "run/run.h"
 
 #define SIZES_IN_A_BLOCK 6

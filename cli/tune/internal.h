@@ -17,9 +17,4 @@
 json_t *tune_json(const struct tuner *tuner, const struct request *request,
                   const enum status *status);
 
-/* ---- tune_table.c ---- */
-
-void tune_table_begin(FILE *out, const struct tuner *tuner);
-void tune_table_end(FILE *out, const struct tuner *tuner, enum status status);
-
 #endif

@@ -3,16 +3,39 @@
  */
 #include "accept/internal.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "accept/accept.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "controlplane/agents/agents.h"
 
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The names of the stages of `cctest accept`.
+ */
+const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
+    [STAGE_START] = "start",   [STAGE_INVENTORY] = "inventory",
+    [STAGE_SELF] = "self",     [STAGE_NODE] = "node",
+    [STAGE_PAIRS] = "pairs",   [STAGE_ISOLATE] = "isolate",
+    [STAGE_HALVES] = "halves", [STAGE_ALL] = "all",
+    [STAGE_SOAK] = "soak",     [ACCEPT_STAGES] = NULL,
+};
+
+/* The soak has the time of --duration. */
+const struct stage_time stage_times[ACCEPT_STAGES] = {
+    [STAGE_START] = {1, 20, 20},   [STAGE_INVENTORY] = {2, 30, 15}, [STAGE_SELF] = {2, 40, 15},
+    [STAGE_NODE] = {2, 60, 20},    [STAGE_PAIRS] = {3, 900, 60},    [STAGE_ISOLATE] = {3, 900, 60},
+    [STAGE_HALVES] = {5, 180, 30}, [STAGE_ALL] = {3, 120, 30},      [STAGE_SOAK] = {0, 0, 0},
+};
+
+/*
+ * The stages of a run, one after the other.
+ */
 #define START_SECONDS 20.0
 #define QUICK_KEPT    0.25 /* of its time: so much of it a stage has, whatever those before it took */
 

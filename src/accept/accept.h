@@ -56,7 +56,7 @@ struct accept_options {
     const char *profile, *baseline; /* files that hosts are held against, or NULL */
 };
 
-/* ---- readings.c ---- */
+/* ---- pair_jobs.c ---- */
 
 struct readings {
     struct reading *of;
@@ -134,9 +134,6 @@ void findings_free(struct findings *findings);
 /* Negative: `a` is graver, by what it makes of its hosts, then by its status: wrong data outranks
  * slowness. 0: they are as grave. */
 int findings_compare(const struct found *a, const struct found *b);
-
-/* What a finding makes of its hosts is less grave than it looked. */
-void findings_soften(struct findings *findings, int index, enum health health);
 
 /* The worst that was found of a host. */
 enum health findings_health(const struct findings *findings, int host);
@@ -448,7 +445,7 @@ bool lines_are_alike(const json_t *line, const json_t *other);
 /* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
 double line_number(const json_t *line, const char *name);
 
-/* ---- written_profile.c ---- */
+/* ---- host_profile.c ---- */
 
 /* Puts what all good hosts have, and what they measured, with some room: a file that
  * host_profile_read() takes. STATUS_ERROR, after fail(): out of memory. */

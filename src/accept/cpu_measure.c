@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/random.h"
-#include "host/host.h"
+#include "base/numbers.h"
 #include "dataplane/memory/memory.h"
+#include "host/host.h"
 
 #define BUFFER_MOST  ((size_t)64 << 20) /* bytes of one of the three buffers of a CPU */
 #define BUFFER_LEAST ((size_t)1 << 20)

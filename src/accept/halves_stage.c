@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "accept/judge/judge.h"
 #include "base/host_list.h"
 #include "base/log.h"
-#include "base/random.h"
-#include "accept/judge/judge.h"
+#include "base/numbers.h"
 
 #define JOB_SECONDS  60.0 /* that the exchange of all pairs may take */
 #define LINE_SECONDS 1.0  /* and what is timed of it */

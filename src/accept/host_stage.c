@@ -3,14 +3,14 @@
  */
 #include "accept/internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "accept/judge/judge.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "controlplane/agents/agents.h"
-#include "accept/judge/judge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define COLUMNS_MOST RAILS_MOST
 
@@ -67,7 +67,8 @@ static void columns_find(struct look_run *run)
     const char *ports[RAILS_MOST] = {NULL};
     int count = 1; /* the host as a whole */
     if (run->look->ranks == RANKS_ON_NIC)
-        count = nic_ports_find(acceptance->job->transports, acceptance->inventories, run->hosts, ports);
+        count =
+            nic_ports_find(acceptance->job->transports, acceptance->inventories, run->hosts, ports);
     for (int p = 0; p < count; p++)
         for (int m = 0; m < run->look->metric_count; m++)
             column_add(run, &run->look->metrics[m], ports[p]);
@@ -490,8 +491,10 @@ static enum status looks_take(struct look_run *runs, int looks, int *hosts,
     return status;
 }
 
-enum status host_stage_run(struct acceptance *acceptance, enum accept_stage stage,
-                           const struct host_look *looks, int count, struct stage_result *result)
+/* Takes one look after the other. A metric that no host has is left out. */
+static enum status host_stage_run(struct acceptance *acceptance, enum accept_stage stage,
+                                  const struct host_look *looks, int count,
+                                  struct stage_result *result)
 {
     int numbers = 0, *hosts = calloc((size_t)acceptance->roster->host_count, sizeof *hosts);
     struct look_run *runs = calloc((size_t)count, sizeof *runs);
@@ -518,4 +521,57 @@ enum status host_stage_run(struct acceptance *acceptance, enum accept_stage stag
     free(runs);
     free(hosts);
     return status;
+}
+
+/*
+ * Each host by itself: allreduce and alltoall among its agents, checked.
+ */
+enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    static const struct host_metric metrics[] = {
+        {"node.allreduce.latency", "allreduce of 1K among its agents", "us", "allreduce",
+         "time_us.p50", 1 << 10, true, 0.3},
+        {"node.allreduce.busbw", "allreduce of 1M", "GB/s", "allreduce", "busbw_GBps", 1 << 20,
+         false, 0.15},
+        {"node.alltoall.busbw", "alltoall of 1M", "GB/s", "alltoall", "busbw_GBps", 1 << 20, false,
+         0.15},
+    };
+    static const struct host_look look = {
+        "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 --timeout 10",
+        RANKS_OF_AGENTS,
+        "collectives among its own agents fail",
+        30,
+        metrics,
+        3};
+    return host_stage_run(acceptance, STAGE_NODE, &look, 1, result);
+}
+
+/*
+ * Each host by itself: its memory and its cores, its GPUs, and its NICs.
+ */
+enum status self_stage_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    static const struct host_metric cpu[] = {
+        {"self.copy", "copy by all cores", "GB/s", "copy", "GBps", 1, false, 0.1},
+        {"self.sum", "sum by all cores", "GB/s", "sum", "GBps", 1, false, 0.1},
+        {"self.core", "the slowest core", "million steps/s", "core", "Msteps", 1, false, 0.1},
+    };
+    static const struct host_metric gpu[] = {
+        {"self.gpu.copy", "copy inside a GPU", "GB/s", "gpu-copy", "GBps", 1, false, 0.1},
+        {"self.gpu.host_to_device", "copy from host to GPU", "GB/s", "host-to-device", "GBps", 1,
+         false, 0.1},
+        {"self.gpu.device_to_host", "copy from GPU to host", "GB/s", "device-to-host", "GBps", 1,
+         false, 0.1},
+    };
+    static const struct host_metric nic[] = {
+        {"self.loop", "loop through a NIC", "GB/s", "sendrecv", "busbw_GBps", 1, false, 0.1},
+    };
+    static const struct host_look looks[] = {
+        {WORK_CPU, RANKS_ALONE, "its memory and cores cannot be measured", 20, cpu, 3},
+        {WORK_GPUS, RANKS_ALONE, "its GPUs cannot be measured", 20, gpu, 3},
+        {"sendrecv --np 2 --ranks-as threads -a uni -b 1M -e 1M -n auto --budget 0.3 -w 2 -c 1 "
+         "--timeout 5",
+         RANKS_ON_NIC, "a loop through it fails", 20, nic, 1},
+    };
+    return host_stage_run(acceptance, STAGE_SELF, looks, sizeof looks / sizeof looks[0], result);
 }

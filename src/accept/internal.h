@@ -105,10 +105,6 @@ struct host_look {
     int metric_count;
 };
 
-/* Takes one look after the other. A metric that no host has is left out. */
-enum status host_stage_run(struct acceptance *acceptance, enum accept_stage stage,
-                           const struct host_look *looks, int count, struct stage_result *result);
-
 /* ---- inventory_stage.c ---- */
 
 /* Sets acceptance->inventories. */
@@ -124,7 +120,7 @@ enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result
 /* In its place, where it is left out: what failed in pairs makes suspects, and what was slow is noted. */
 enum status isolate_stage_miss(struct acceptance *acceptance, struct stage_result *pairs);
 
-/* ---- losses.c ---- */
+/* ---- findings.c ---- */
 
 /* Finds the hosts that are lost since the last call. */
 enum status losses_find(struct acceptance *acceptance);
@@ -133,7 +129,7 @@ enum status losses_find(struct acceptance *acceptance);
  * is rank 0's host or its network that is at fault: that is found, and those hosts are not judged. */
 enum status losses_judge(struct acceptance *acceptance);
 
-/* ---- node_stage.c ---- */
+/* ---- host_stage.c ---- */
 
 enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result);
 

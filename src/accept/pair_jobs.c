@@ -3,14 +3,47 @@
  */
 #include "accept/internal.h"
 
+#include "accept/accept.h"
+#include "base/log.h"
+#include "base/stats/stats.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/stats/stats.h"
+/*
+ * A list of readings that grows.
+ */
+const char *const reading_metric_names[METRICS] = {
+    [METRIC_LATENCY] = "latency", [METRIC_ALONE] = "alone", [METRIC_BOTH] = "both"};
+const char *const reading_metric_keys[METRICS] = {[METRIC_LATENCY] = "pairs.latency",
+                                                  [METRIC_ALONE] = "pairs.bandwidth",
+                                                  [METRIC_BOTH] = "pairs.bandwidth_both"};
 
+enum status readings_add(struct readings *readings, const struct reading *reading)
+{
+    if (readings->count == readings->room) {
+        size_t room = 2 * readings->room + 256;
+        struct reading *of = realloc(readings->of, room * sizeof *of);
+        if (!of)
+            return fail(STATUS_ERROR, "out of memory for %zu readings", room);
+        readings->of = of;
+        readings->room = room;
+    }
+    readings->of[readings->count++] = *reading;
+    return STATUS_OK;
+}
+
+void readings_free(struct readings *readings)
+{
+    free(readings->of);
+    *readings = (struct readings){0};
+}
+
+/*
+ * Measures disjoint pairs of hosts at the same time.
+ */
 #define ROUND_SECONDS 30.0 /* that the jobs of a round may take */
 #define ROUND_QUICK   12.0
 #define LINE_SECONDS  0.5 /* and one line of a job */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "base/numbers.h"
 
 void host_name(char *text, size_t size)
 {

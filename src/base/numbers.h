@@ -4,6 +4,10 @@
 #ifndef CCTEST_BASE_NUMBERS_H
 #define CCTEST_BASE_NUMBERS_H
 
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
 /* The greatest common divisor of two numbers that are not negative. */
 static inline long common_divisor(long x, long y)
 {
@@ -28,6 +32,53 @@ static inline int log2_down(int x)
 static inline int log2_up(int x)
 {
     return x > 1 ? log2_down(x - 1) + 1 : 0;
+}
+
+/* ---- A generator whose numbers follow from its seed on every machine: splitmix64 (Steele,
+ * Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). The state is its
+ * owner's; it begins as the seed.
+ */
+
+static inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* 0 .. bound - 1, bound > 0. */
+static inline uint64_t random_below(uint64_t *state, uint64_t bound)
+{
+    return (uint64_t)(((unsigned __int128)random_next(state) * bound) >> 64);
+}
+
+/* 0 .. count - 1 in random order (Fisher and Yates, in the form of Durstenfeld, CACM 1964). */
+static inline void random_shuffle(int *numbers, int count, uint64_t *state)
+{
+    for (int i = 0; i < count; i++) {
+        int j = (int)random_below(state, (uint64_t)i + 1);
+        numbers[i] = numbers[j];
+        numbers[j] = i;
+    }
+}
+
+/* ---- FNV-1a, which tells short texts apart; against chance, not against ill will. */
+
+#define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
+
+/* `hash`: HASH_BEGIN, or of what comes before. */
+static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static inline uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return hash_bytes(hash, text, strlen(text));
 }
 
 #endif

@@ -66,4 +66,17 @@ enum status parameter_unknown(const struct parameter *parameter, const char *con
  * NULL: it has none. */
 enum status parameter_incomplete(const struct parameter *parameter, const char *example);
 
+/* ---- Sizes in bytes as people write them: 8, 64M, 4KiB, 1.5G; K, M, G, T, P and E are powers
+ * of 1024, also with B or iB behind them.
+ */
+
+/* Reads a size. Returns NULL and sets *bytes, or returns why not: "is negative", "has trailing
+ * junk", "is too large", "is not a whole number of bytes" ... (static, to be put after the option's
+ * name and value). */
+const char *size_parse(const char *text, size_t *bytes);
+
+/* Writes 67108864 as "64M" where that is exact, else the plain number. Returns `text`. */
+#define SIZE_TEXT_MOST 24
+char *size_format(size_t bytes, char text[SIZE_TEXT_MOST]);
+
 #endif

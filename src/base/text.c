@@ -29,3 +29,52 @@ void text_add(struct text *text, const char *format, ...)
         return;
     text->used += (size_t)length < left ? (size_t)length : left - 1;
 }
+
+/*
+ * A list of ranks, for a sentence.
+ */
+#define RUNS_MOST 8 /* runs of consecutive ranks; ranks of further ones are counted */
+
+/* Writes the run that cannot grow any more. */
+static void run_write(struct rank_list *list)
+{
+    struct text text = text_after(list->numbers, sizeof list->numbers);
+    if (list->count == 0)
+        return;
+    if (list->runs++ >= RUNS_MOST) {
+        list->hidden += list->last - list->first + 1;
+        return;
+    }
+    text_add(&text, "%s%d", list->runs > 1 ? ", " : "", list->first);
+    if (list->last > list->first)
+        text_add(&text, list->last == list->first + 1 ? ", %d" : "..%d", list->last);
+}
+
+void rank_list_put(struct rank_list *list, int rank)
+{
+    if (list->count == 0 || rank != list->last + 1) {
+        run_write(list);
+        list->first = rank;
+    }
+    list->last = rank;
+    list->count++;
+}
+
+void rank_list_end(struct rank_list *list, struct text *text)
+{
+    run_write(list);
+    text_add(text, "%s %s", list->count == 1 ? "rank" : "ranks", list->numbers);
+    if (list->hidden > 0)
+        text_add(text, " and %d more", list->hidden);
+}
+
+char *rank_list_text(const bool *listed, int ranks, char *text, size_t size)
+{
+    struct rank_list list = {0};
+    struct text out = text_in(text, size);
+    for (int rank = 0; rank < ranks; rank++)
+        if (listed[rank])
+            rank_list_put(&list, rank);
+    rank_list_end(&list, &out);
+    return text;
+}

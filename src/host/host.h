@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 
-/* ---- counters.c ---- */
+/* ---- device.c ---- */
 
 #define COUNTER_NAME_MOST  48
 #define COUNTERS_SENT_MOST 1024 /* of one device */
@@ -147,7 +147,7 @@ void device_list_move(struct device_list *list, struct device_list *from);
 
 void device_list_free(struct device_list *list);
 
-/* ---- device_changes.c ---- */
+/* ---- device.c ---- */
 
 /* What a device has counted. */
 struct device_change {
@@ -339,7 +339,7 @@ double inquiry_seconds(struct inquiry *inquiry);
 /* "the driver of GPU 0000:3b:00.0 of host n7 has not answered for 33 s". Returns `text`. */
 const char *inquiry_text(struct inquiry *inquiry, const char *host, char text[INQUIRY_TEXT_MOST]);
 
-/* ---- machine.c ---- */
+/* ---- host_map.c ---- */
 
 /* Packages, NUMA nodes, third-level caches, cores and hardware threads. Of the whole machine, so
  * that ranks that may use different parts of it number the cores alike. To be destroyed; false:

@@ -7,7 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * The processors of this host as hwloc sees them.
+ */
+bool machine_load(hwloc_topology_t *topology)
+{
+    static const hwloc_obj_type_t types[] = {HWLOC_OBJ_CORE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_PACKAGE};
+    if (hwloc_topology_init(topology) != 0)
+        return false;
+    hwloc_topology_set_all_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        hwloc_topology_set_type_filter(*topology, types[t], HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_flags(*topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    if (hwloc_topology_load(*topology) == 0)
+        return true;
+    hwloc_topology_destroy(*topology);
+    return false;
+}
 
+/*
+ * The parts of a host as a tree.
+ */
 const char *const map_kind_names[MAP_KINDS] = {"package",     "node",   "cache", "core",
                                                "host bridge", "bridge", "GPU",   "NIC"};
 
@@ -237,4 +257,43 @@ const char *host_map_distance(const struct host_map *map, const char *sysfs, int
     if ((distance == PCI_UNKNOWN || distance == PCI_SYS) && node_known)
         distance = one->node == other->node ? PCI_NODE : PCI_SYS;
     return pci_distance_names[distance];
+}
+
+/*
+ * Where a rank or a device stands in its host.
+ */
+struct host_place host_place_unknown(void)
+{
+    struct host_place place;
+    for (int l = 0; l < PLACE_LEVELS; l++)
+        place.at[l] = PLACE_UNKNOWN;
+    return place;
+}
+
+int host_place_shared(const struct host_place *a, const struct host_place *b)
+{
+    int l = 0;
+    while (l < PLACE_LEVELS && (a->at[l] == PLACE_UNKNOWN || a->at[l] != b->at[l]))
+        l++;
+    return l;
+}
+
+int host_place_compare(const struct host_place *a, const struct host_place *b)
+{
+    for (int l = PLACE_LEVELS - 1; l >= 0; l--)
+        if (a->at[l] != b->at[l])
+            return a->at[l] < b->at[l] ? -1 : 1;
+    return 0;
+}
+
+void host_place_encode(const struct host_place *place, struct bytes *share)
+{
+    for (int l = 0; l < PLACE_LEVELS; l++)
+        bytes_put_u32(share, place->at[l]);
+}
+
+void host_place_decode(struct host_place *place, struct reader *reader)
+{
+    for (int l = 0; l < PLACE_LEVELS; l++)
+        place->at[l] = read_u32(reader);
 }

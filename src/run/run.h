@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "base/rank_list.h"
 #include "base/rank_state.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "collective/collective.h"
 #include "collective/formats/formats.h"
 #include "collective/schedule/schedule.h"
@@ -516,7 +516,7 @@ bool node_barrier_passed(struct node_barrier *node_barrier);
  * release it, whether or not the rank that it waits for has arrived. */
 bool node_barrier_is_sound(const struct node_barrier *node_barrier);
 
-/* ---- node_ranks.c ---- */
+/* ---- split.c ---- */
 
 struct node_ranks {
     int *ranks; /* world ranks, ascending; this rank is one of them */

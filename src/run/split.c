@@ -3,6 +3,10 @@
  */
 #include "run/run.h"
 
+#include "base/log.h"
+#include "base/text_file.h"
+#include "controlplane/bootstrap/bootstrap.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -10,10 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/log.h"
-#include "base/text_file.h"
-#include "controlplane/bootstrap/bootstrap.h"
 
 /* Reading the option. */
 
@@ -259,4 +259,38 @@ void split_name(const struct split_spec *spec, const struct rank_group *group,
     text_add(&name, " (");
     rank_list_end(&list, &name);
     text_add(&name, ")");
+}
+
+/*
+ * The ranks that run on this rank's host.
+ */
+enum status node_ranks_find(const struct member *members, int ranks, int rank,
+                            struct node_ranks *node)
+{
+    *node = (struct node_ranks){.place = members[rank].local_rank};
+    node->ranks = malloc((size_t)ranks * sizeof *node->ranks);
+    if (!node->ranks)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+    for (int r = 0; r < ranks; r++)
+        if (members[r].node == members[rank].node)
+            node->ranks[node->count++] = r;
+    return STATUS_OK;
+}
+
+void node_ranks_free(struct node_ranks *node)
+{
+    free(node->ranks);
+    *node = (struct node_ranks){0};
+}
+
+/* Groups follow the host names of the ranks; the launcher may count its nodes in another way. */
+void node_ranks_compare(const struct node_ranks *node, const struct membership *membership,
+                        const char *host)
+{
+    if (membership->node_ranks == 0 || node->place > 0 ||
+        (membership->node_ranks == node->count && membership->node_rank == 0))
+        return;
+    say("the launcher counts this rank as number %d of %d on its node, but among the ranks on host "
+        "%s it is number 0 of %d: groups and shared memory go by hosts, groups also by --shape",
+        membership->node_rank, membership->node_ranks, host, node->count);
 }

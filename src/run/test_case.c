@@ -3,14 +3,44 @@
  */
 #include "run/run.h"
 
+#include "base/log.h"
+#include "collective/formats/formats.h"
+#include "dataplane/execute/execute.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "dataplane/execute/execute.h"
-#include "collective/formats/formats.h"
+/*
+ * How many channels a line of the table has.
+ *
+ * The host moves the slices of all channels itself, so more channels give it more operations and
+ * nothing else. On a device each channel is a block of threads that works beside the others.
+ */
+/* A block of 512 threads copies or combines 8 KiB in one pass, 16 bytes a thread, and a handover to
+ * a peer takes it about as long as a few passes. A channel with fewer bytes than these waits for
+ * peers most of the time, and further blocks only wait beside it. NCCL cuts by the same measure:
+ * 64 bytes for each of the 512 threads of a channel. */
+#define DEVICE_CHANNEL_LEAST ((size_t)32 << 10)
 
+int channel_count_host(const struct job *job)
+{
+    return job->channels == CHANNELS_AUTO ? 1 : job->channels;
+}
+
+int channel_count_device(const struct job *job, size_t bytes, int most)
+{
+    int count = 1;
+    if (job->channels != CHANNELS_AUTO)
+        return job->channels;
+    while (2 * count <= most && bytes / DEVICE_CHANNEL_LEAST >= 2 * (size_t)count)
+        count *= 2;
+    return count;
+}
+
+/*
+ * One size of one algorithm.
+ */
 struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set)
 {
     int schedule = (int)(iteration % test_case->schedule_count);
@@ -39,8 +69,7 @@ int test_case_device_channels(const struct job *job, const struct test_case *tes
     int channels = may ? channel_count_device(job, bytes, most) : channel_count_host(job);
     char why[FILE_WHY_MOST];
     /* The job was checked with those of the host. */
-    if (choice->file &&
-        file_plan_refuses(choice->file, &test_case->sized.problem, channels, why))
+    if (choice->file && file_plan_refuses(choice->file, &test_case->sized.problem, channels, why))
         return channel_count_host(job);
     return channels;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/size.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 #define SPLIT_MOST 64 /* parts: beyond, the time of a part is mostly the start of an iteration */

@@ -26,7 +26,7 @@ enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES
  * always follows the same one. */
 void names_left(const struct race *race, char names[NAMES_MOST]);
 
-/* ---- round.c ---- */
+/* ---- race.c ---- */
 
 /* Measures the racers of `names` (separated by commas, or "all") once, and enters their times. `first`:
  * every byte is checked in one more iteration. STATUS_INTERRUPTED, or out of memory; a job that fails

@@ -3,14 +3,16 @@
  */
 #include "tune/internal.h"
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "tune/tune.h"
+
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/text.h"
 
 #define FORECAST_SHARE 0.1 /* of the budget, that all predictions may take */
 
@@ -71,7 +73,7 @@ static enum outlook outlook_of(const struct tuner *tuner, const struct race *rac
     if (!racer)
         return OUTLOOK_UNKNOWN;
     return !racer->wrong && racer_is_hopeful(racer->text, before, last) ? OUTLOOK_HOPEFUL
-                                                                       : OUTLOOK_HOPELESS;
+                                                                        : OUTLOOK_HOPELESS;
 }
 
 static void entrant_add(struct entrant entrants[RACERS_MOST], int *count, const char *text)
@@ -146,4 +148,34 @@ enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES
         race->pruned_count = 0;
     }
     return status;
+}
+
+/*
+ * The algorithm of a result in JSON, as -a takes it.
+ */
+void text_tame(char *text)
+{
+    for (; *text; text++)
+        if (iscntrl((unsigned char)*text))
+            *text = '?';
+}
+
+const char *algorithm_text(const json_t *result, char to[ALGORITHM_TEXT_MOST])
+{
+    struct text text = text_in(to, ALGORITHM_TEXT_MOST);
+    const char *name = json_string_value(json_object_get(result, "algorithm")), *key;
+    json_t *value;
+    text_add(&text, "%s", name ? name : "");
+    json_object_foreach(json_object_get(result, "algorithm_options"), key, value)
+    {
+        const char *part = json_string_value(json_object_get(value, "algorithm"));
+        if (strcmp(key, "path") == 0 && json_is_string(value)) /* file:PATH */
+            text_add(&text, ":%s", json_string_value(value));
+        else if (json_is_integer(value))
+            text_add(&text, ":%s=%lld", key, (long long)json_integer_value(value));
+        else if (json_is_string(value) || part)
+            text_add(&text, ":%s=%s", key, part ? part : json_string_value(value));
+    }
+    text_tame(to);
+    return to;
 }

@@ -15,7 +15,7 @@
 #include "predict/predict.h"
 #include "run/run.h"
 
-/* ---- algorithm_text.c ---- */
+/* ---- names.c ---- */
 
 /* "bruck:radix=4": the name and the options of an algorithm, from a result in JSON (of parts the name
  * alone). Control characters, which a file may hold and a terminal obeys, become '?'. Returns `text`. */

@@ -2,7 +2,7 @@
  * peer.c - measures the collectives of an MPI library as cctest measures its own, so that the two
  * can be compared.
  *
- * Both have the same start barrier (src/run/node_barrier.c), clock, sizes (bytes of the larger
+ * Both have the same start barrier (src/run/start_barrier.c), clock, sizes (bytes of the larger
  * buffer, rounded up to whole blocks), memory (private, huge pages from 32 KiB, touched by its
  * rank) and statistics. bench.py compiles it with the mpicc of each library and starts it with the
  * mpirun.
@@ -288,7 +288,7 @@ static int compare_samples(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Microseconds; by nearest rank, as in src/base/stats/statistics.c. */
+/* Microseconds; by nearest rank, as in src/base/stats/stats.c. */
 static double percentile(const uint64_t *sorted, long count, long percent)
 {
     long place = (count * percent + 99) / 100;

@@ -12,10 +12,10 @@
 #include "accept/accept.h"
 #include "accept/internal.h"
 #include "base/log.h"
-#include "base/size.h"
+#include "base/parse.h"
+#include "cli/options/options.h"
 #include "controlplane/bootstrap/bootstrap.h"
 #include "controlplane/bootstrap/internal.h"
-#include "cli/options/options.h"
 #include "fuzz.h"
 
 #define WORDS 24

@@ -17,7 +17,7 @@ static inline long log_up(long p, long k)
     return q;
 }
 
-static inline long log2_up(long p)
+static inline long ceil_log2(long p)
 {
     return log_up(p, 2);
 }
@@ -210,7 +210,7 @@ static inline long scatter_rd_of(long p, long root, long r, bool messages)
         v++;
     bool pair = folded_before(p, 2, v + 1) - folded_before(p, 2, v) > 1;
     bool away = pair && r == folded_before(p, 2, v);
-    long sent = messages ? log2_up(tree) : tree - 1;
+    long sent = messages ? ceil_log2(tree) : tree - 1;
 
     if (away)
         return sent + 1;

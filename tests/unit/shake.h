@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 #include "collective/prove/prove.h"
 #include "collective/schedule/schedule.h"
 

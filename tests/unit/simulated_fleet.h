@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/random.h"
 #include "accept/judge/judge.h"
+#include "base/numbers.h"
 
 #define SICK_MOST      64
 #define ROUNDS_MOST    100 /* of isolation: more is a fault */

@@ -97,17 +97,7 @@ struct tcp_socket *tcp_socket_find(const struct tcp_endpoint *endpoint, int peer
  * endpoint owns the descriptor. */
 enum status tcp_socket_install(struct tcp_endpoint *endpoint, int peer, int lane, int fd);
 
-/* Closes the socket and frees its channels. NULL is allowed. */
-void tcp_socket_free(struct tcp_socket *socket);
-
 /* ---- What a connection waited for, and what it does while nothing moves. ---- */
-
-/* A receiving channel waits for bytes from here on; some have arrived. */
-void tcp_starve_begin(struct tcp_channel *channel);
-void tcp_starve_end(struct tcp_channel *channel);
-
-/* The channel's first transfer is complete: takes it off the queue. */
-void tcp_done(struct tcp_channel *channel);
 
 /* transport->wait_stats and transport->idle_report. */
 void tcp_wait_stats(const struct channel *base, struct wait_stats *wait_stats);

@@ -181,7 +181,7 @@ enum status verbs_completion_failed(struct verbs_rail *rail, struct verbs_pair *
 /* Reads the asynchronous events of the rail; never blocks. */
 enum status verbs_rail_check(struct verbs_rail *rail);
 
-/* ---- grants.c ---- */
+/* ---- lane.c ---- */
 
 /* New queue pairs of a rail, and how many of them are the first of their lane: these take slots and
  * offers, too. */

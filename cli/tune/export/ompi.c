@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "base/parse.h"
 
 #define SEGMENT_LEAST                                                                              \
     ((size_t)128 << 10)                /* cctest's grain of pipelining: a quarter of the message, */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 
 #define HITS_LEAST 2
 #define ASKED_MOST 16 /* rounds of one host */

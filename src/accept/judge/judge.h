@@ -786,7 +786,7 @@ int switches_common(const struct switch_level *level, int hosts, const bool *sic
  * tolerance of its rule. False: out of memory. */
 bool inventory_typical_put(const struct inventory_host *hosts, int count, FILE *out);
 
-/* ---- words.c ---- */
+/* ---- sickness_text.c ---- */
 
 #define FINDING_TEXT_MOST 512
 

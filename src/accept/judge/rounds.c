@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/numbers.h"
-#include "base/random.h"
 
 #define PARTNERS_LEAST 7
 

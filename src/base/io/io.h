@@ -13,7 +13,7 @@
 #include "base/failure.h"
 #include "base/status.h"
 
-/* ---- document.c ---- */
+/* ---- json.c ---- */
 
 /* Reads the document of this file: JSON of this cctest's schema, with a version; what else it has is
  * the caller's to check. The caller gives up the reference. STATUS_USAGE, with the reason, and no

@@ -208,7 +208,7 @@ bool acceptor_drop_oldest(struct acceptor *acceptor, const char *why);
 /* Drops all pending connections, uncounted. Allowed more than once, also in acceptor_admit. */
 void acceptor_close(struct acceptor *acceptor);
 
-/* ---- connector.c ---- */
+/* ---- connections.c ---- */
 
 enum connector_state {
     CALL_NONE,
@@ -283,7 +283,7 @@ enum status rendezvous_check_interface(const char *interface, const char *host);
 enum status rendezvous_resolve(const char *interface, const char *host, int port, double seconds,
                                bool late, struct address routes[ADDRESSES_MOST], int *count);
 
-/* ---- socket.c ---- */
+/* ---- address.c ---- */
 
 /* Begins to connect; returns the socket, or -1 with errno. */
 int socket_connect(const struct address *address);

@@ -144,7 +144,7 @@ double spread_factor(double judged, double alarms);
  * tail of the binomial distribution. */
 double binomial_tail(int tries, int hits, double chance);
 
-/* ---- statistics.c ---- */
+/* ---- stats.c ---- */
 
 /* Microseconds. */
 struct statistics {

@@ -72,9 +72,6 @@ void *msccl_take(struct msccl_reading *reading, size_t count, size_t size);
 enum status msccl_int(const struct msccl_reading *reading, const struct xml_element *element,
                       const char *name, int least, int most, int *value);
 
-/* How many children of this name an element has. */
-int msccl_children(const struct xml_element *element, const char *name);
-
 /* ---- Steps of MSCCL that touch the same chunk although nothing orders them.
  *
  * MSCCL runs the thread blocks of a GPU side by side, and may run such steps in either order. Here they

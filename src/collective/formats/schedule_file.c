@@ -4,17 +4,229 @@
  */
 #include "collective/formats/internal.h"
 
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/numbers.h"
+#include "base/text_file.h"
+#include "collective/prove/prove.h"
+#include "collective/schedule/schedule.h"
+#include "host/host.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/hash.h"
-#include "base/log.h"
-#include "base/text_file.h"
-#include "host/host.h"
+/*
+ * Proves the schedules of a file before anything runs them, and notes what a run
+ * needs to know of each part: which source element it comes from, and so how long it is.
+ */
+/* Parts that the operations of all ranks move. */
+static uint64_t parts_moved(const struct file_plan *plan)
+{
+    uint64_t moved = 0;
+    for (int r = 0; r < plan->problem.ranks; r++)
+        for (size_t i = 0; i < plan->ranks[r].count; i++)
+            moved += plan->ranks[r].operations[i].length;
+    return moved;
+}
 
+static enum status check_limits(const struct file_plan *plan)
+{
+    const struct problem *problem = &plan->problem;
+    uint64_t operations = 0, parts = 0, moved = parts_moved(plan);
+    uint64_t channels = (uint64_t)problem->ranks * (uint64_t)problem->ranks * (uint64_t)plan->lanes;
+    for (int r = 0; r < problem->ranks; r++) {
+        operations += plan->ranks[r].count;
+        parts += collective_extent(problem, r, BUFFER_SOURCE) + plan->ranks[r].scratch +
+                 collective_extent(problem, r, BUFFER_DESTINATION);
+    }
+    const struct {
+        const char *what;
+        uint64_t count, most;
+    } limits[] = {{"operations", operations, FILE_OPERATIONS_MOST},
+                  {"elements in the buffers of all ranks", parts, FILE_PARTS_MOST},
+                  {"elements in all messages and local operations", moved, FILE_MOVED_MOST},
+                  {"pairs of ranks, times their lanes", channels, FILE_CHANNELS_MOST}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (limits[i].count > limits[i].most)
+            return fail(STATUS_USAGE,
+                        "%.200s has %llu %s, and more than %llu are not proven: write it for fewer "
+                        "elements, or fewer ranks",
+                        plan->path, (unsigned long long)limits[i].count, limits[i].what,
+                        (unsigned long long)limits[i].most);
+    return STATUS_OK;
+}
+
+/* The schedule of parts of one rank. */
+static enum status rank_build(const struct file_plan *plan, const struct problem *problem, int rank,
+                              struct schedule **schedule)
+{
+    const struct file_rank *source = &plan->ranks[rank];
+    struct builder *b = builder_create(problem, rank);
+    if (!b)
+        return STATUS_ERROR;
+    struct group group = builder_group(b);
+    if (source->scratch)
+        view_scratch_block(b, source->scratch);
+    replay_put(b, &group,
+               &(struct replay){.operations = source->operations,
+                                .count = source->count,
+                                .epochs = source->epochs,
+                                .epoch_count = source->epoch_count,
+                                .lanes = plan->lanes});
+    enum status status = builder_finish(b, true, schedule);
+    /* In place a copy of an element onto itself vanishes, and lines no longer fit. */
+    if (status == STATUS_OK && (*schedule)->count == source->count)
+        (*schedule)->lines = source->lines;
+    return status;
+}
+
+/* A target that overlaps itself or an input, which the conflict rule finds before the verifier does. */
+static enum status refuse_overlap(const struct file_plan *plan, const struct failure *found)
+{
+    bool memory = strncmp(found->text, "out of memory", strlen("out of memory")) == 0;
+    return memory ? fail_again(found)
+                  : fail(STATUS_USAGE, "%.200s is no right %s: %s", plan->path,
+                         plan->problem.collective->name, found->text);
+}
+
+/* A malformed operation is no failure of this program, as it would be in an algorithm of its own. */
+static enum status rank_try(const struct file_plan *plan, const struct problem *problem, int rank,
+                            struct schedule **schedule)
+{
+    struct log *outer = log_current(), inner;
+    log_init(&inner, outer->rank, 0);
+    log_attach(&inner);
+    enum status status = rank_build(plan, problem, rank, schedule);
+    log_attach(outer);
+    return status == STATUS_OK ? STATUS_OK : refuse_overlap(plan, &inner.failure);
+}
+
+static enum status proof_build(const struct file_plan *plan, const struct problem *problem,
+                               struct file_proof *proof)
+{
+    size_t ranks = (size_t)problem->ranks;
+    enum status status = STATUS_OK;
+    proof->schedules = calloc(ranks, sizeof(struct schedule *));
+    proof->origins = calloc(ranks, sizeof *proof->origins);
+    if (!proof->schedules || !proof->origins)
+        return fail(STATUS_ERROR, "out of memory for the schedules of %.200s", plan->path);
+    for (int r = 0; r < problem->ranks && status == STATUS_OK; r++) {
+        size_t moved = 1;
+        status = rank_try(plan, problem, r, &proof->schedules[r]);
+        for (size_t i = 0; status == STATUS_OK && i < proof->schedules[r]->count; i++)
+            moved += proof->schedules[r]->operations[i].length;
+        proof->origins[r] = status == STATUS_OK ? malloc(moved * sizeof(uint32_t)) : NULL;
+        if (status == STATUS_OK && !proof->origins[r])
+            status = fail(STATUS_ERROR, "out of memory for the schedules of %.200s", plan->path);
+    }
+    return status;
+}
+
+/* Does the message put a part of a block, or take it, where another part of a block belongs? */
+static bool message_uneven(struct message message, size_t count, const uint32_t *origins)
+{
+    for (size_t i = 0; i < message.count; i++)
+        for (size_t x = 0; x < message.spans[i].run * message.spans[i].times; x++, origins++) {
+            const struct span *span = &message.spans[i];
+            size_t at = span_element(span, x);
+            if (span->buffer != BUFFER_SCRATCH && at % count != *origins % count)
+                return true;
+        }
+    return false;
+}
+
+static void note_uneven(const struct file_plan *plan, struct file_proof *proof)
+{
+    size_t count = plan->problem.count;
+    proof->uneven_rank = NO_RANK;
+    for (int r = 0; r < plan->problem.ranks && count > 1 && !plan->counts; r++) {
+        const struct schedule *schedule = proof->schedules[r];
+        const uint32_t *origins = proof->origins[r];
+        for (size_t i = 0; i < schedule->count; origins += schedule->operations[i++].length) {
+            const struct operation *operation = &schedule->operations[i];
+            if (message_uneven(operation->to, count, origins) ||
+                message_uneven(operation->from, count, origins) ||
+                message_uneven(operation->with, count, origins)) {
+                proof->uneven_rank = r;
+                proof->uneven_operation = i;
+                return;
+            }
+        }
+    }
+}
+
+static enum status proof_verify(const struct file_plan *plan, const struct problem *problem,
+                                struct file_proof *proof)
+{
+    struct verification verification;
+    enum status status = STATUS_OK;
+    /* A barrier tells only who has come, so a contribution may come twice. */
+    verify_origins((const struct schedule *const *)proof->schedules, problem->ranks,
+                   !problem->collective->sized, proof->origins, &verification);
+    if (!verification.right)
+        status = fail(
+            STATUS_USAGE, "%.200s is no right %s%s: %s%s%s%s", plan->path,
+            problem->collective->name, problem->in_place ? ", in place" : "", verification.error,
+            plan->in_place == problem->in_place ? ""
+            : plan->in_place ? " (it is written for buffers in place: give --in-place)"
+                             : " (it is written for buffers of their own: leave --in-place out)",
+            plan->note ? "; " : "", plan->note ? plan->note : "");
+    verification_free(&verification);
+    return status;
+}
+
+static void proof_free(struct file_proof *proof, int ranks)
+{
+    for (int r = 0; proof && r < ranks; r++) {
+        if (proof->schedules)
+            schedule_free(proof->schedules[r]);
+        if (proof->origins)
+            free(proof->origins[r]);
+    }
+    if (proof) {
+        free(proof->schedules);
+        free(proof->origins);
+    }
+    free(proof);
+}
+
+enum status file_plan_prove(struct file_plan *plan, bool in_place)
+{
+    struct problem problem = plan->problem;
+    problem.in_place = in_place;
+    if (plan->proof)
+        return STATUS_OK;
+    enum status status = check_limits(plan);
+    if (status != STATUS_OK)
+        return status;
+    struct file_proof *proof = calloc(1, sizeof *proof);
+    if (!proof)
+        return fail(STATUS_ERROR, "out of memory for the schedules of %.200s", plan->path);
+    status = proof_build(plan, &problem, proof);
+    if (status == STATUS_OK)
+        status = proof_verify(plan, &problem, proof);
+    if (status == STATUS_OK) {
+        note_uneven(plan, proof);
+        plan->proof = proof;
+    } else {
+        proof_free(proof, problem.ranks);
+    }
+    return status;
+}
+
+void file_plan_free(struct file_plan *plan)
+{
+    proof_free(plan->proof, plan->problem.ranks);
+    counts_free(plan->counts);
+    plan->proof = NULL;
+    plan->counts = NULL;
+}
+
+/*
+ * A file with schedules.
+ */
 struct schedule_file {
     struct schedule_file *next;
     char *path;

@@ -3,12 +3,79 @@
  */
 #include "collective/schedule/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/log.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Memory of a builder, and how a builder fails. The first failure is kept.
+ */
+/* Fails the builder for lack of memory. */
+static void builder_fail_memory(struct builder *b)
+{
+    if (b->status == STATUS_OK)
+        b->status = fail(STATUS_ERROR, "out of memory while writing a schedule");
+}
+
+/* Makes room for element `count` of an array that grows by doubling; `room`: elements allocated,
+ * `size`: bytes of one. Returns false, and fails the builder, when memory runs out. */
+static bool array_reserve(struct builder *b, void **array, size_t *room, size_t count, size_t size)
+{
+    if (count < *room)
+        return true;
+    size_t more = *room ? 2 * *room : 64;
+    more = more > count ? more : count + 1;
+    void *grown = realloc(*array, more * size);
+    if (!grown) {
+        builder_fail_memory(b);
+        return false;
+    }
+    *array = grown;
+    *room = more;
+    return true;
+}
+
+static void *builder_take_from(struct builder *b, struct arena *arena, size_t bytes)
+{
+    if (b->status != STATUS_OK)
+        return NULL;
+    void *taken = arena_take(arena, bytes);
+    if (!taken)
+        builder_fail_memory(b);
+    return taken;
+}
+
+void *builder_draft(struct builder *b, size_t bytes)
+{
+    return builder_take_from(b, b->drafts, bytes);
+}
+
+/* Likewise memory that lives as long as the schedule. */
+static void *builder_take(struct builder *b, size_t bytes)
+{
+    return builder_take_from(b, b->memory, bytes);
+}
+
+/* Fails the builder because the operation at hand is malformed; `what` follows "operation N". */
+static void builder_refuse(struct builder *b, const char *what)
+{
+    if (b->status == STATUS_OK)
+        b->status =
+            fail(STATUS_ERROR, "the schedule of rank %d for %s is malformed: operation %zu %s",
+                 b->schedule->rank, b->schedule->problem.collective->name, b->count, what);
+}
+
+void builder_stop(struct builder *b, enum status status)
+{
+    if (b->status == STATUS_OK)
+        b->status = status;
+}
+
+/*
+ * Collects the operations that an algorithm writes.
+ */
 static void builder_place_buffers(struct builder *b)
 {
     struct schedule *schedule = b->schedule;

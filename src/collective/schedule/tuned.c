@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 #define RANKS_NEAR 4 /* numbers of ranks that count for another one */
@@ -190,8 +190,7 @@ static int merit_compare(const void *a, const void *b)
 }
 
 /* All algorithms of the corners, the best first, each once. */
-static int merits_find(const struct corner *corners, int count,
-                       struct merit merits[MERITS_MOST])
+static int merits_find(const struct corner *corners, int count, struct merit merits[MERITS_MOST])
 {
     int found = 0;
     for (int c = 0; c < count; c++)

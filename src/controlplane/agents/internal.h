@@ -25,10 +25,4 @@ struct pulse {
     bool runs, stops;
 };
 
-void pulse_init(struct pulse *pulse, struct child_links *links, double seconds);
-/* If no thread can be started, there are no heartbeats: agents miss rank 0 if it does not turn for long. */
-void pulse_start(struct pulse *pulse);
-void pulse_stop(struct pulse *pulse); /* one that does not run is allowed */
-void pulse_free(struct pulse *pulse);
-
 #endif

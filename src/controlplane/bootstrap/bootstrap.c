@@ -7,13 +7,31 @@
  */
 #include "controlplane/bootstrap/internal.h"
 
+#include "base/log.h"
+#include "controlplane/bootstrap/bootstrap.h"
+
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "base/log.h"
+/*
+ * The life of one rank, the same under every bootstrap.
+ */
+enum status rank_main_run(const struct bootstrap_options *options,
+                          const struct membership *membership, rank_main *main, void *argument)
+{
+    struct log log;
+    log_init(&log, membership->rank, options->verbosity);
+    log_attach(&log);
+    enum status status = main(membership, argument);
+    log_attach(NULL);
+    return status;
+}
 
+/*
+ * The choice of the bootstrap.
+ */
 #define SERVER_SECONDS 10.0 /* for the PMIx server to answer, where --timeout is not given */
 
 /* --rendezvous is there without all that it needs. */

@@ -110,7 +110,7 @@ struct process_manager {
     void (*close)(struct process_manager *manager);
 };
 
-/* ---- rank_main.c ---- */
+/* ---- bootstrap.c ---- */
 
 /* All that a rank does; returns the job's status. `argument` is the caller's. */
 typedef enum status rank_main(const struct membership *membership, void *argument);

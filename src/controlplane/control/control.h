@@ -33,7 +33,7 @@
 #include "base/rank_state.h"
 #include "base/status.h"
 
-/* ---- blobs.c ---- */
+/* ---- exchange.c ---- */
 
 #define POSTMORTEM_MOST ((size_t)64 << 10) /* bytes that a rank adds after the job has failed */
 
@@ -484,9 +484,5 @@ enum status root_address_listen(const struct membership *membership, struct list
 /* Turns to the next of rank 0's spare ports; false: all were tried, or there are none, and the first
  * is next. */
 bool root_address_next_port(struct root_address *root);
-
-/* Are all ranks on this host? Then they listen on loopback alone, where no other host can
- * connect. */
-bool root_address_stays_here(const struct root_address *root);
 
 #endif

@@ -230,7 +230,7 @@ void progress_read(struct progress *progress, struct progress_snapshot *snapshot
 /* The same of this rank's main thread, for rank 0: that it starves counts as progress. */
 void control_snapshot(struct control *control, struct progress_snapshot *snapshot);
 
-/* ---- find_root.c ---- */
+/* ---- root_address.c ---- */
 
 /* Rank 0 listens, unless it does already. Any other rank finds its routes to rank 0, and listens if
  * it may get children. Fails with a sentence. */
@@ -279,8 +279,6 @@ enum maxima_fit {
 
 /* Takes a message in. */
 enum maxima_fit maxima_take(struct maxima *maxima, const struct maxima_message *message);
-/* As a message. */
-void maxima_encode_held(const struct maxima *maxima, struct bytes *bytes);
 /* None are held any more. */
 void maxima_drop(struct maxima *maxima);
 
@@ -316,7 +314,7 @@ bool parcels_take(struct parcels *parcels, struct parcel *parcel);
 /* The bytes from parcels->next.data on were copied to `to`, where they are read from now on. */
 void parcels_rebase(struct parcels *parcels, const unsigned char *to);
 
-/* ---- rank_acceptor.c ---- */
+/* ---- root_address.c ---- */
 
 typedef void rank_acceptor_admit(void *argument, struct wire *wire,
                                  const struct join_request *request);
@@ -446,7 +444,7 @@ void relay_isolate(struct relay *relay, const char *why);
 /* Goes on with all of that, after poll(). */
 void relay_tend_uplink(struct relay *relay, short connector_events);
 
-/* ---- relay_maxima.c ---- */
+/* ---- maxima.c ---- */
 
 /* Takes the content of MAXIMA, of this rank or of ranks behind it; false: it is malformed. */
 bool relay_take_maxima(struct relay *relay, const void *data, size_t size);
@@ -527,10 +525,6 @@ struct root {
 void root_send_all(struct root *root, int type, const void *data, size_t size);
 /* To one other rank, on each connection that leads to it. */
 void root_send_to(struct root *root, int rank, int type, const void *data, size_t size);
-/* Remembers what is wrong with a rank; the verdict follows after a moment. The first cause of each
- * rank counts. */
-void root_add_cause(struct root *root, int rank, enum cause_kind kind,
-                    const struct failure *failure);
 /* The same for what rank 0 finds itself. */
 void root_blame(struct root *root, int rank, enum cause_kind kind, enum status status,
                 const char *message);
@@ -539,8 +533,6 @@ void root_end(struct root *root, int type, enum status status, const char *text)
 /* The same with root->verdict, which is printed first. */
 void root_pronounce(struct root *root, int type);
 void root_repeat(struct root *root); /* sends that again, for a rank that has called since */
-/* Closes the listeners once no rank may turn to rank 0 any more. Allowed more than once. */
-void root_tend_rank_acceptor(struct root *root);
 
 /* ---- Exchanges between all ranks, through rank 0. ---- */
 

@@ -4,16 +4,38 @@
  */
 #include "controlplane/control/internal.h"
 
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/signals.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/host.h"
-#include "base/signals.h"
+/*
+ * Does a thread wait for a core?
+ */
+void starvation_look(struct starvation *starvation, const struct thread_sight *sight,
+                     double deadline)
+{
+    if (sight->progress != starvation->progress) {
+        starvation->progress = sight->progress;
+        starvation->progressed = sight->now;
+    }
+    if (!sight->ready || sight->cpu_ns != starvation->cpu_ns) {
+        starvation->cpu_ns = sight->cpu_ns;
+        starvation->ready_since = sight->now;
+    }
+    bool starves = sight->now - starvation->ready_since > deadline / 2;
+    bool counts = sight->now - starvation->progressed < STARVATION_DEADLINES * deadline;
+    starvation->count += starves && counts;
+}
 
+/*
+ * What the helper threads of all ranks have in common.
+ */
 #define REPORT_SECONDS 3.0 /* for rank 0 to report before another rank ends their process */
 
 const char *control_signal_name(const struct control *control)

@@ -3,12 +3,14 @@
  */
 #include "controlplane/control/control.h"
 
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/log.h"
 #include "base/net/net.h"
+#include "controlplane/control/internal.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 
 enum status root_address_find(const struct membership *membership, double seconds,
                               struct root_address *root)
@@ -64,7 +66,9 @@ bool root_address_next_port(struct root_address *root)
     return root->spare_port > 0;
 }
 
-bool root_address_stays_here(const struct root_address *root)
+/* Are all ranks on this host? Then they listen on loopback alone, where no other host can
+ * connect. */
+static bool root_address_stays_here(const struct root_address *root)
 {
     const char *host = root->membership->root_host;
     unsigned char number[16];
@@ -75,4 +79,71 @@ bool root_address_stays_here(const struct root_address *root)
         if (!address_is_loopback(&root->routes[i]))
             return false;
     return true;
+}
+
+/*
+ * The addresses that lead to rank 0, and where this rank listens itself.
+ */
+/* Finds the way to rank 0, and listens for ranks that rank 0 may have no place for. */
+enum status control_prepare(struct control *control)
+{
+    const struct membership *membership = &control->membership;
+    struct helper *helper = &control->helper;
+    if (membership->rank == 0)
+        return root_address_listen(membership, &helper->listeners);
+    enum status status = root_address_find(membership, control->config.timeout, &helper->root);
+    if (status == STATUS_OK && membership->ranks > control->config.fan_out + 1)
+        status = addresses_listen(membership->interface, root_address_stays_here(&helper->root),
+                                  &helper->listeners, &helper->home);
+    return status;
+}
+
+/*
+ * Accepts the connections of ranks, and decodes their join requests.
+ */
+#define PENDING_SECONDS 3.0
+
+static const char *rank_acceptor_admit_pending(void *argument, int fd,
+                                               const struct handshake *handshake)
+{
+    const struct rank_acceptor *rank_acceptor = argument;
+    struct wire wire = {0};
+    struct join_request request;
+    size_t size;
+    const void *bytes = handshake_hello(handshake, &size);
+    if (!join_request_decode(bytes, size, &request))
+        return "sent an invalid join request";
+    wire_connect(&wire, fd, handshake_keys(handshake));
+    rank_acceptor->admit(rank_acceptor->argument, &wire, &request);
+    return NULL;
+}
+
+bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
+                        rank_acceptor_admit *admit, void *argument)
+{
+    struct listeners *listeners = &control->helper.listeners;
+    struct join_request request;
+    join_request_fill(&request, &control->membership, control->options);
+    request.home = control->helper.home;
+    *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
+    rank_acceptor->acceptor = (struct acceptor){
+        .listeners = listeners,
+        .secret = control->membership.secret,
+        .purpose = CONTROL_PURPOSE,
+        .seconds = PENDING_SECONDS,
+        .most = RANK_ACCEPTOR_POLLS - ADDRESSES_MOST,
+        .spare = listeners->count > 0 ? fcntl(listeners->fd[0], F_DUPFD_CLOEXEC, 0) : -1,
+        .admit = rank_acceptor_admit_pending,
+        .argument = rank_acceptor,
+        .rejected = &control->rejected,
+    };
+    rank_acceptor->acceptor.hello_size =
+        join_request_encode(&request, rank_acceptor->acceptor.hello);
+    return acceptor_open(&rank_acceptor->acceptor, control->helper.now);
+}
+
+void rank_acceptor_close(struct rank_acceptor *rank_acceptor)
+{
+    acceptor_close(&rank_acceptor->acceptor); /* its spare would keep a listener alive */
+    listeners_close(rank_acceptor->acceptor.listeners);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rank_list.h"
 #include "base/text.h"
 
 #define STRAYED_MOST 3 /* ranks whose parents are named in a message */

@@ -50,7 +50,7 @@ bool graph_has_busy(const struct wait_graph *graph);
 void graph_explain(struct wait_graph *graph, const struct situation *situation,
                    struct verdict *verdict);
 
-/* ---- verdict_text.c ---- */
+/* ---- verdict.c ---- */
 
 /* Adds "rank 3 (host node1, pid 4711)". */
 void put_name(const struct situation *situation, int rank, struct text *text);

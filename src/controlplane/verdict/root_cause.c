@@ -19,7 +19,7 @@
 
 #include <stdlib.h>
 
-#include "base/rank_list.h"
+#include "base/text.h"
 #include "collective/schedule/schedule.h"
 
 #define CIRCLE_MOST 8 /* ranks of a circle that are named */

@@ -264,16 +264,6 @@ struct fault {
     struct transfer original; /* the transfer without the fault */
 };
 
-/* Is the next operation, of this kind, the chosen message? Called for each, in program order. */
-bool fault_strikes(struct fault *fault, enum operation_kind kind);
-
-/* Before the chosen transfer is posted. A dropped message lands at `spare`. */
-void fault_begin(struct fault *fault, struct transfer *transfer, char *spare);
-
-/* When it is complete: does the damage in this memory, restores the transfer, ends the fault. */
-enum status fault_finish(struct fault *fault, struct transfer *transfer,
-                         const struct memory *memory);
-
 /* ---- What a rank runs again and again: started, then polled to its end. An executor runs
  * a schedule, a vendor's library a collective of its own.
  * ---- */

@@ -97,13 +97,6 @@ struct kernels {
     finish_function *const *finish;             /* indexed likewise; NULL: none */
 };
 
-extern const struct kernels kernels_int8, kernels_int16, kernels_int32, kernels_int64;
-extern const struct kernels kernels_uint8, kernels_uint16, kernels_uint32, kernels_uint64;
-extern const struct kernels kernels_float, kernels_double;
-extern const struct kernels kernels_float16, kernels_bfloat16, kernels_e4m3, kernels_e5m2;
-extern const struct kernels kernels_float_int32, kernels_int32_int32;
-extern const struct kernels kernels_double_int64, kernels_int64_int64;
-
 #ifdef __clang__
 #define UNROLLED /* it does so by itself */
 #else

@@ -1,12 +1,298 @@
 /*
- * reduce.c - which kernel combines elements of a type by an operator. The kernels are in
- * reduce_native.c, reduce_small_float.c and reduce_pair.c.
+ * reduce.c - which kernel combines elements of a type by an operator.
  */
 #include "dataplane/memory/internal.h"
 
 #include <limits.h>
 
+/*
+ * The kernels of the types that the machine computes with: integers, float and
+ * double.
+ */
+WRAPPING_OPERATORS(KERNEL, 8)
+WRAPPING_OPERATORS(KERNEL, 16)
+WRAPPING_OPERATORS(KERNEL, 32)
+WRAPPING_OPERATORS(KERNEL, 64)
+NATIVE_FINISHES(FINISH_KERNEL)
 
+#define INTEGER(name, bits)                                                                        \
+    ORDERED_OPERATORS(KERNEL, name, name##_t)                                                      \
+    static const struct kernels kernels_##name = {                                                 \
+        .reduce = {INTEGER_OPERATORS(KERNEL_ENTRY, name, bits)},                                   \
+        .finish = finish_##name##_kernels,                                                         \
+    };
+
+INTEGER(int8, 8)
+INTEGER(int16, 16)
+INTEGER(int32, 32)
+INTEGER(int64, 64)
+INTEGER(uint8, 8)
+INTEGER(uint16, 16)
+INTEGER(uint32, 32)
+INTEGER(uint64, 64)
+
+#define FLOATING(type)                                                                             \
+    FLOAT_OPERATORS(KERNEL, type, type)                                                            \
+    static const struct kernels kernels_##type = {                                                 \
+        .reduce = {FLOATING_OPERATORS(KERNEL_ENTRY, type, type)},                                  \
+        .finish = finish_##type##_kernels,                                                         \
+    };
+
+FLOATING(float)
+FLOATING(double)
+
+/*
+ * The kernels of pairs: the greatest or least value, and the index that came with
+ * it.
+ *
+ * Pairs are read as two words each, so that the loops become vector code, which loops over
+ * structures of two types do not.
+ */
+#define LOOP_PAIRS(name, target, word, wins)                                                       \
+    target static void name(void *to, const void *a, const void *b, size_t elements)               \
+    {                                                                                              \
+        word *out = to;                                                                            \
+        const word *left = a, *right = b;                                                          \
+        VECTORIZE UNROLLED for (size_t i = 0; i < 2 * elements; i += 2)                            \
+        {                                                                                          \
+            const word x = left[i], y = right[i], at = left[i + 1], other = right[i + 1];          \
+            const int take = wins(x, at, y, other);                                                \
+            out[i] = take ? x : y;                                                                 \
+            out[i + 1] = take ? at : other;                                                        \
+        }                                                                                          \
+    }
+
+#define KERNEL_PAIRS(OPERATOR, wins, word)                                                         \
+    LOOP_PAIRS(wins##_baseline, , word, wins)                                                      \
+    LOOP_PAIRS(wins##_avx2, FOR_AVX2, word, wins)                                                  \
+    KERNEL_TABLE(wins)
+
+#define PAIR(name, word)                                                                           \
+    PAIR_OPERATORS(KERNEL_PAIRS, name, word)                                                       \
+    static const struct kernels kernels_##name = {                                                 \
+        .reduce = {PAIR_OPERATORS(KERNEL_ENTRY, name, word)}};
+
+PAIR(float_int32, uint32_t)
+PAIR(int32_int32, uint32_t)
+PAIR(double_int64, uint64_t)
+PAIR(int64_int64, uint64_t)
+
+/*
+ * The kernels of floats of 8 and 16 bits.
+ *
+ * Measured on a Zen 4, sums of float8_e4m3 in the cache: 3.4 GB/s by AVX2 and float16; 1.4 by AVX2
+ * with a table of 256 floats to load from (gather); in the baseline 0.6 by integer arithmetic, 0.3
+ * with the table.
+ */
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#define LOOPS_BASELINE(format, type)                                                               \
+    LOOP(sum_##format##_baseline, , type, sum_##format)                                            \
+    LOOP(prod_##format##_baseline, , type, prod_##format)
+#define FINISH_BASELINE(function, type, divisor)                                                   \
+    FINISH_LOOP(function##_baseline, , type, divisor, function)
+
+LOOPS_BASELINE(float16, uint16_t)
+LOOPS_BASELINE(bfloat16, uint16_t)
+LOOPS_BASELINE(e4m3, uint8_t)
+LOOPS_BASELINE(e5m2, uint8_t)
+SMALL_FINISHES(FINISH_BASELINE)
+
+#ifdef __x86_64__
+/* With AVX2 and F16C, which compilers do not make of the loops above. Bytes are converted by way of
+ * float16: e5m2 is its upper half; e4m3, shifted, is too, except for a power of two. To round twice
+ * is correct, since float16 has more than twice the bits of both. */
+
+FOR_AVX2 static inline __m256 float16_load(const uint16_t *from)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
+}
+
+FOR_AVX2 static inline void float16_store(uint16_t *to, __m256 value)
+{
+    _mm_storeu_si128((__m128i *)to, _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+}
+
+FOR_AVX2 static inline __m256 bfloat16_load(const uint16_t *from)
+{
+    __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)from));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+
+FOR_AVX2 static inline void bfloat16_store(uint16_t *to, __m256 value)
+{
+    __m256i bits = _mm256_castps_si256(value);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i up = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    bits = _mm256_blendv_epi8(_mm256_add_epi32(bits, up), quiet, nan);
+    bits = _mm256_srli_epi32(bits, 16);
+    _mm_storeu_si128((__m128i *)to, _mm_packus_epi32(_mm256_castsi256_si128(bits),
+                                                     _mm256_extracti128_si256(bits, 1)));
+}
+
+/* Half of 16 float16 codes. */
+FOR_AVX2 static inline __m256 halves_low(__m256i halves)
+{
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(halves));
+}
+
+FOR_AVX2 static inline __m256 halves_high(__m256i halves)
+{
+    return _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1));
+}
+
+/* The upper bits of float16 codes, from bit `shift` on, rounded; at most 0x7f without the sign. */
+FOR_AVX2 static inline void upper_store(uint8_t *to, __m256 low, __m256 high, int shift)
+{
+    __m128i first = _mm256_cvtps_ph(low, _MM_FROUND_TO_NEAREST_INT);
+    __m128i second = _mm256_cvtps_ph(high, _MM_FROUND_TO_NEAREST_INT);
+    __m256i half = _mm256_set_m128i(second, first);
+    __m256i magnitude = _mm256_and_si256(half, _mm256_set1_epi16(0x7fff));
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi16(half, shift), _mm256_set1_epi16(1));
+    __m256i up = _mm256_add_epi16(odd, _mm256_set1_epi16((short)((1 << (shift - 1)) - 1)));
+    magnitude = _mm256_srli_epi16(_mm256_add_epi16(magnitude, up), shift);
+    magnitude = _mm256_min_epi16(magnitude, _mm256_set1_epi16(0x7f));
+    __m256i sign = _mm256_and_si256(_mm256_srli_epi16(half, 8), _mm256_set1_epi16(0x80));
+    __m256i code = _mm256_or_si256(magnitude, sign);
+    _mm_storeu_si128((__m128i *)to, _mm_packus_epi16(_mm256_castsi256_si128(code),
+                                                     _mm256_extracti128_si256(code, 1)));
+}
+
+FOR_AVX2 static inline __m256i e5m2_load(const uint8_t *from)
+{
+    return _mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)from)), 8);
+}
+
+FOR_AVX2 static inline void e5m2_store(uint8_t *to, __m256 low, __m256 high)
+{
+    upper_store(to, low, high, 8);
+}
+
+/* The sign goes to bit 15, the rest to bits 7 to 13, which makes 2^-8 of the value, as
+ * upper_store() expects. */
+FOR_AVX2 static inline __m256i e4m3_load(const uint8_t *from)
+{
+    __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));
+    __m256i magnitude = _mm256_and_si256(_mm256_slli_epi16(wide, 7), _mm256_set1_epi16(0x3f80));
+    __m256i nan = _mm256_cmpeq_epi16(magnitude, _mm256_set1_epi16(0x3f80));
+    __m256i sign = _mm256_and_si256(wide, _mm256_set1_epi16((short)0x8000));
+    nan = _mm256_and_si256(nan, _mm256_set1_epi16(0x7e00));
+    return _mm256_or_si256(_mm256_or_si256(magnitude, sign), nan);
+}
+
+FOR_AVX2 static inline void e4m3_store(uint8_t *to, __m256 low, __m256 high)
+{
+    upper_store(to, low, high, 7);
+}
+
+FOR_AVX2 static inline __m256 e4m3_product(__m256 x, __m256 y)
+{
+    return _mm256_mul_ps(_mm256_mul_ps(x, y), _mm256_set1_ps(0x1p8f));
+}
+
+/* 8 elements at a time. */
+#define LOOP_AVX2(op, format, combine)                                                             \
+    FOR_AVX2 static void op##_##format##_avx2(void *to, const void *a, const void *b,              \
+                                              size_t elements)                                     \
+    {                                                                                              \
+        uint16_t *out = to;                                                                        \
+        const uint16_t *left = a, *right = b;                                                      \
+        size_t whole = elements - elements % 8;                                                    \
+        UNROLLED for (size_t i = 0; i < whole; i += 8)                                             \
+            format##_store(out + i, combine(format##_load(left + i), format##_load(right + i)));   \
+        op##_##format##_baseline(out + whole, left + whole, right + whole, elements - whole);      \
+    }
+
+#define LOOPS_AVX2(format)                                                                         \
+    LOOP_AVX2(sum, format, _mm256_add_ps)                                                          \
+    LOOP_AVX2(prod, format, _mm256_mul_ps)                                                         \
+    FOR_AVX2 static void finish_##format##_avx2(void *to, const void *from, size_t elements,       \
+                                                int ranks)                                         \
+    {                                                                                              \
+        uint16_t *out = to;                                                                        \
+        const uint16_t *in = from;                                                                 \
+        const __m256 divisor = _mm256_set1_ps((float)ranks);                                       \
+        size_t whole = elements - elements % 8;                                                    \
+        for (size_t i = 0; i < whole; i += 8)                                                      \
+            format##_store(out + i, _mm256_div_ps(format##_load(in + i), divisor));                \
+        finish_##format##_baseline(out + whole, in + whole, elements - whole, ranks);              \
+    }
+
+/* The same of bytes, 16 at a time. */
+#define LOOP_BYTES_AVX2(op, format, combine)                                                       \
+    FOR_AVX2 static void op##_##format##_avx2(void *to, const void *a, const void *b,              \
+                                              size_t elements)                                     \
+    {                                                                                              \
+        uint8_t *out = to;                                                                         \
+        const uint8_t *left = a, *right = b;                                                       \
+        size_t whole = elements - elements % 16;                                                   \
+        for (size_t i = 0; i < whole; i += 16) {                                                   \
+            __m256i x = format##_load(left + i), y = format##_load(right + i);                     \
+            format##_store(out + i, combine(halves_low(x), halves_low(y)),                         \
+                           combine(halves_high(x), halves_high(y)));                               \
+        }                                                                                          \
+        op##_##format##_baseline(out + whole, left + whole, right + whole, elements - whole);      \
+    }
+
+#define LOOPS_BYTES_AVX2(format, product)                                                          \
+    LOOP_BYTES_AVX2(sum, format, _mm256_add_ps)                                                    \
+    LOOP_BYTES_AVX2(prod, format, product)                                                         \
+    FOR_AVX2 static void finish_##format##_avx2(void *to, const void *from, size_t elements,       \
+                                                int ranks)                                         \
+    {                                                                                              \
+        uint8_t *out = to;                                                                         \
+        const uint8_t *in = from;                                                                  \
+        const __m256 divisor = _mm256_set1_ps((float)ranks);                                       \
+        size_t whole = elements - elements % 16;                                                   \
+        for (size_t i = 0; i < whole; i += 16) {                                                   \
+            __m256i x = format##_load(in + i);                                                     \
+            format##_store(out + i, _mm256_div_ps(halves_low(x), divisor),                         \
+                           _mm256_div_ps(halves_high(x), divisor));                                \
+        }                                                                                          \
+        finish_##format##_baseline(out + whole, in + whole, elements - whole, ranks);              \
+    }
+
+LOOPS_AVX2(float16)
+LOOPS_AVX2(bfloat16)
+LOOPS_BYTES_AVX2(e4m3, e4m3_product)
+LOOPS_BYTES_AVX2(e5m2, _mm256_mul_ps)
+#else
+#define sum_float16_avx2     sum_float16_baseline
+#define prod_float16_avx2    prod_float16_baseline
+#define finish_float16_avx2  finish_float16_baseline
+#define sum_bfloat16_avx2    sum_bfloat16_baseline
+#define prod_bfloat16_avx2   prod_bfloat16_baseline
+#define finish_bfloat16_avx2 finish_bfloat16_baseline
+#define sum_e4m3_avx2        sum_e4m3_baseline
+#define prod_e4m3_avx2       prod_e4m3_baseline
+#define finish_e4m3_avx2     finish_e4m3_baseline
+#define sum_e5m2_avx2        sum_e5m2_baseline
+#define prod_e5m2_avx2       prod_e5m2_baseline
+#define finish_e5m2_avx2     finish_e5m2_baseline
+#endif
+
+#define KERNELS_SMALL(format, type)                                                                \
+    KERNEL_TABLE(sum_##format)                                                                     \
+    KERNEL_TABLE(prod_##format)                                                                    \
+    FINISH_TABLE(finish_##format)                                                                  \
+    ORDERED_OPERATORS(KERNEL, format, type)                                                        \
+    static const struct kernels kernels_##format = {                                               \
+        .reduce = {FLOATING_OPERATORS(KERNEL_ENTRY, format, type)},                                \
+        .finish = finish_##format##_kernels,                                                       \
+    };
+
+KERNELS_SMALL(float16, uint16_t)
+KERNELS_SMALL(bfloat16, uint16_t)
+KERNELS_SMALL(e4m3, uint8_t)
+KERNELS_SMALL(e5m2, uint8_t)
+
+/*
+ * Which kernel combines elements of a type by an operator.
+ */
 static const struct kernels *const kernels[DATATYPES] = {
     [TYPE_FLOAT] = &kernels_float,
     [TYPE_DOUBLE] = &kernels_double,

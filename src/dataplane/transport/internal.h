@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "dataplane/transport/transport.h"
 
-/* ---- offer.c ---- */
+/* ---- transport.c ---- */
 
 #define OFFER_MOST TRANSPORT_ADDRESS_MOST
 

@@ -7,11 +7,13 @@
  */
 #include "dataplane/transport/transport.h"
 
+#include "base/log.h"
+#include "dataplane/transport/internal.h"
+
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/log.h"
 
 const char *const copy_names[] = {
     [COPY_AUTO] = "auto", [COPY_BCOPY] = "bcopy", [COPY_ZCOPY] = "zcopy", [COPY_LL] = "ll", NULL,
@@ -166,4 +168,124 @@ void traffic_add(struct traffic *sum, const struct traffic *more, int sign)
     }
     sum->copied_sending += sign > 0 ? more->copied_sending : -more->copied_sending;
     sum->copied_receiving += sign > 0 ? more->copied_receiving : -more->copied_receiving;
+}
+
+/*
+ * The sentence about garbage in memory that ranks share.
+ */
+enum status fail_garbage(int peer, const char *what)
+{
+    return fail_peer(
+        REASON_PEER_INVALID, peer,
+        "the memory that rank %d and this rank share holds %s that no rank writes: another process "
+        "writes there, or memory fails; look for memory errors in the kernel's log (dmesg), and "
+        "compare with -x tcp",
+        peer, what);
+}
+
+/*
+ * Which NIC ports a transport may use.
+ */
+/* "mlx5_0+mlx5_1:2", as the user gave it; NULL: nothing. */
+static const char *nics_given(const struct transport_choice *choice)
+{
+    const struct transport_option *options = choice->transport->options;
+    for (int i = 0; options && i < TRANSPORT_OPTIONS_MOST && options[i].name; i++)
+        if (strcmp(options[i].name, "nic") == 0 && choice->settings[i].given)
+            return choice->settings[i].text;
+    return NULL;
+}
+
+/* Does an entry of nic= name this port? "mlx5_0" names all ports of the NIC, and an inventory calls
+ * port 1 so. */
+static bool entry_names(const char *entry, size_t length, const char *nic)
+{
+    size_t name = strcspn(nic, ":");
+    if (length < name || strncmp(entry, nic, name) != 0)
+        return false;
+    const char *port = nic[name] ? nic + name : ":1";
+    return length == name ||
+           (length == name + strlen(port) && strncmp(entry + name, port, strlen(port)) == 0);
+}
+
+bool choice_allows_nic(const struct transport_choice *choice, const char *nic)
+{
+    const char *list = nics_given(choice);
+    for (const char *entry = list; entry && *entry; entry += *entry == '+') {
+        size_t length = strcspn(entry, "+");
+        if (entry_names(entry, length, nic))
+            return true;
+        entry += length;
+    }
+    return !list;
+}
+
+/*
+ * What a rank says of one of its transports: its address, or why it cannot be used.
+ */
+void offer_encode(const struct transport_offer *offer, struct bytes *share)
+{
+    bytes_put_u32(share, offer->kind);
+    bytes_put_u32(share, (uint32_t)offer->size);
+    bytes_put(share, offer->data, offer->size);
+}
+
+bool offer_decode(struct transport_offer *offer, struct reader *reader)
+{
+    uint32_t kind = read_u32(reader), size = read_u32(reader);
+    const unsigned char *data = read_bytes(reader, size);
+    if (!data || size > sizeof offer->data || kind == OFFER_NONE || kind >= OFFERS)
+        return false;
+    offer->kind = kind;
+    offer->size = size;
+    memcpy(offer->data, data, size);
+    return true;
+}
+
+bool offers_open(struct offers *offers, int rank, int ranks, int count)
+{
+    size_t all = (size_t)ranks * (size_t)count;
+    *offers = (struct offers){.rank = rank,
+                              .ranks = ranks,
+                              .count = count,
+                              .mine = calloc((size_t)count + 1, sizeof *offers->mine),
+                              .theirs = calloc(all + 1, sizeof *offers->theirs),
+                              .addresses = calloc((size_t)count + 1, sizeof *offers->addresses)};
+    return offers->mine && offers->theirs && offers->addresses;
+}
+
+void offers_take(struct offers *offers, int rank, int i, const struct transport_offer *offer,
+                 bool is_peer)
+{
+    offers->addresses[i] += offer->kind == OFFER_ADDRESS;
+    if (rank == offers->rank || !is_peer)
+        return;
+    struct transport_offer **kept =
+        &offers->theirs[(size_t)rank * (size_t)offers->count + (size_t)i];
+    size_t size = offsetof(struct transport_offer, data) + offer->size;
+    free(*kept);
+    *kept = calloc(1, size);
+    if (*kept)
+        memcpy(*kept, offer, size);
+    else
+        offers->lacks_memory = true;
+}
+
+const struct transport_offer *offers_of(const struct offers *offers, int rank, int i)
+{
+    static const struct transport_offer none = {.kind = OFFER_NONE};
+    const struct transport_offer *kept =
+        offers->theirs[(size_t)rank * (size_t)offers->count + (size_t)i];
+    return rank == offers->rank ? &offers->mine[i] : kept ? kept : &none;
+}
+
+void offers_close(struct offers *offers)
+{
+    size_t all = (size_t)offers->ranks * (size_t)offers->count;
+    for (size_t i = 0; offers->theirs && i < all; i++)
+        free(offers->theirs[i]);
+    free(offers->theirs);
+    free(offers->mine);
+    free(offers->addresses);
+    *offers = (struct offers){0};
 }

@@ -536,7 +536,7 @@ void links_watch(struct links *links, bool watched);
 
 void links_close(struct links *links); /* NULL is allowed */
 
-/* ---- nic_choice.c ---- */
+/* ---- transport.c ---- */
 
 /* May the transport use this port, "mlx5_2" (its port 1) or "mlx5_2:2"? Its nic= names it, or is not given. */
 bool choice_allows_nic(const struct transport_choice *choice, const char *nic);

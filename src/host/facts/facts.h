@@ -117,9 +117,6 @@ const struct inventory_fact *inventory_find(const struct inventory *inventory, e
 /* Its value, with its unit. Returns `text`. */
 const char *fact_text(const struct inventory_fact *fact, char text[VALUE_TEXT_MOST]);
 
-/* Appends the facts of `from`, which stays. */
-void inventory_append(struct inventory *inventory, const struct inventory *from);
-
 void inventory_encode(const struct inventory *inventory, struct bytes *share);
 /* Appends; false: invalid. Out of memory: inventory->failed. */
 bool inventory_decode(struct inventory *inventory, struct reader *reader);

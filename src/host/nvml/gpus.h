@@ -38,8 +38,7 @@ bool gpu_field_value(const struct nvmlFieldValue_st *field, uint64_t *value);
 
 /* NVLinks that the GPU has, at most GPU_NVLINKS_MOST; 0 if that is not known. */
 int gpu_nvlinks(struct nvmlDevice_st *gpu);
-/* Is one of them up? How many of the first `links` are? */
-bool gpu_nvlink_is_up(struct nvmlDevice_st *gpu, int link);
+/* The number of the first `links` NVLinks that are up. */
 int gpu_nvlinks_up(struct nvmlDevice_st *gpu, int links);
 
 /* Adds a GPU with its facts. Where NVML does not know it, these are few. NULL: out of memory, which

@@ -11,7 +11,7 @@
 #include "predict/simulate/simulate.h"
 #include "run/run.h"
 
-/* ---- benchmark.c ---- */
+/* ---- fit.c ---- */
 
 #define PASSES_MOST 3
 
@@ -38,8 +38,6 @@ struct benchmark {
 /* The same by a model: *time and *first in us. Errors as of simulate(). */
 enum status benchmark_predict(const struct benchmark *benchmark, const struct model *model,
                               double *time, double *first);
-
-/* ---- core_pairs.c ---- */
 
 /* Of the cores that the calling process may use; a cache is one of the third level, or what a package
  * has where there is none. */
@@ -137,11 +135,6 @@ struct unknown {
     double *value;  /* in the model; above 0 */
     double least;   /* it does not fall below this */
 };
-
-/* Improves the unknowns from where they stand. `count` benchmarks decide. Errors as of
- * benchmark_predict(). */
-enum status unknowns_fit(struct unknown *unknowns, int unknown_count,
-                         const struct benchmark *benchmarks, int count, const struct model *model);
 
 /* The error of a benchmark, as above: that of its time, and of rank 0's part where it has one, half
  * each. */

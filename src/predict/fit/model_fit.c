@@ -3,12 +3,95 @@
  */
 #include "predict/fit/internal.h"
 
+#include "base/log.h"
+#include "predict/fit/fit.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+/*
+ * Finds the costs of a model by which the simulator says what was measured.
+ */
+#define FACTOR_FIRST 2.0
+#define FACTOR_LAST  1.02
+#define ROUNDS_MOST  60
+#define WORTH        1e-6 /* by which the sum has to fall */
 
+enum status benchmark_error(const struct benchmark *benchmark, const struct model *model,
+                            double *error)
+{
+    double time = 0, first = 0;
+    enum status status = benchmark_predict(benchmark, model, &time, &first);
+    *error = fabs(log(time / benchmark->time));
+    if (benchmark->first > 0)
+        *error = (*error + fabs(log(first / benchmark->first))) / 2;
+    return status;
+}
+
+static enum status errors_sum(const struct benchmark *benchmarks, int count,
+                              const struct model *model, double *sum)
+{
+    enum status status = STATUS_OK;
+    double error;
+    *sum = 0;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        status = benchmark_error(&benchmarks[i], model, &error);
+        *sum += error;
+    }
+    return status;
+}
+
+/* Tries the unknown times and divided by the factor; keeps what is better. *kept: one was. */
+static enum status unknown_try(const struct unknown *unknown, double factor,
+                               const struct benchmark *benchmarks, int count,
+                               const struct model *model, double *sum, bool *kept)
+{
+    const double before = *unknown->value;
+    const double tries[] = {before * factor, before / factor};
+    enum status status = STATUS_OK;
+    for (int i = 0; i < 2 && status == STATUS_OK && !*kept; i++) {
+        double now;
+        if (tries[i] < unknown->least)
+            continue;
+        *unknown->value = tries[i];
+        status = errors_sum(benchmarks, count, model, &now);
+        if (status == STATUS_OK && now < *sum - WORTH) {
+            *sum = now;
+            *kept = true;
+        } else {
+            *unknown->value = before;
+        }
+    }
+    return status;
+}
+
+/* Improves the unknowns from where they stand. `count` benchmarks decide. Errors as of
+ * benchmark_predict(). */
+static enum status unknowns_fit(struct unknown *unknowns, int unknown_count,
+                                const struct benchmark *benchmarks, int count,
+                                const struct model *model)
+{
+    double sum, factor = FACTOR_FIRST;
+    enum status status = errors_sum(benchmarks, count, model, &sum);
+    for (int round = 0; round < ROUNDS_MOST && factor > FACTOR_LAST && status == STATUS_OK;
+         round++) {
+        bool better = false;
+        for (int u = 0; u < unknown_count && status == STATUS_OK; u++) {
+            bool kept = false;
+            status = unknown_try(&unknowns[u], factor, benchmarks, count, model, &sum, &kept);
+            better |= kept;
+        }
+        if (!better)
+            factor = sqrt(factor);
+    }
+    return status;
+}
+
+/*
+ * From benchmarks to a model.
+ */
 #define UNKNOWNS_MOST 64
 #define GAP_BYTES     64   /* about the headers of a packet */
 #define TINY          1e-7 /* us: a cost that is as good as none */
@@ -32,8 +115,8 @@ static void part_add(struct fit_part *part, double *value, double start, double 
 }
 
 /* A curve with a point at each of these numbers of bytes. */
-static void part_add_curve(struct fit_part *part, struct curve *curve, const double *bytes, int count,
-                           double start)
+static void part_add_curve(struct fit_part *part, struct curve *curve, const double *bytes,
+                           int count, double start)
 {
     curve->count = count;
     for (int i = 0; i < count; i++) {
@@ -104,9 +187,9 @@ static struct link_model *link_of(struct model *model, const struct fit_measurem
     if (link || model->link_count == LINK_MODELS_MOST)
         return link;
     link = &model->links[model->link_count++];
-    *link = (struct link_model){
-        .distance = measurement->distance,
-        .port = measurement->distance == DISTANCE_NETWORK ? PORT_NODE : PORT_NONE};
+    *link = (struct link_model){.distance = measurement->distance,
+                                .port = measurement->distance == DISTANCE_NETWORK ? PORT_NODE
+                                                                                  : PORT_NONE};
     snprintf(link->transport, sizeof link->transport, "%s",
              measurement->transports[0].transport->name);
     _Static_assert(RAIL_NAME_MOST >= NIC_TEXT_MOST, "the name of a rail is cut off");
@@ -147,8 +230,9 @@ static const struct path_cost *near_row(const struct model *model, const struct 
     for (int i = 0; i < model->link_count; i++) {
         const struct link_model *near = &model->links[i];
         for (int p = 0; p < near->path_count; p++)
-            if (near->distance != DISTANCE_NETWORK && strcmp(near->transport, link->transport) == 0 &&
-                near->paths[p].path == path && near->paths[p].least == least)
+            if (near->distance != DISTANCE_NETWORK &&
+                strcmp(near->transport, link->transport) == 0 && near->paths[p].path == path &&
+                near->paths[p].least == least)
                 return &near->paths[p];
     }
     return NULL;
@@ -178,9 +262,9 @@ static enum status link_fit(const struct fit_measurement *measurement, struct mo
     core_latency_add(&link->core, measurement->core.least, measurement->core.most);
     for (int i = 0; i < transport->path_range_count; i++) {
         const struct path_range *range = &transport->path_ranges[i];
-        const struct path_cost *near =
-            measurement->distance == DISTANCE_NETWORK ? near_row(model, link, range->path, range->least)
-                                                     : NULL;
+        const struct path_cost *near = measurement->distance == DISTANCE_NETWORK
+                                           ? near_row(model, link, range->path, range->least)
+                                           : NULL;
         if (range->path == measurement->path && near)
             row_add_apart(&part, link, measurement, near);
         else if (range->path == measurement->path)
@@ -198,8 +282,8 @@ static enum status combine_fit(const struct fit_measurement *measurement, struct
         const struct benchmark *one = &measurement->benchmarks[first];
         struct fit_measurement same = *measurement;
         struct fit_part part = {.count = 0};
-        for (end = first; end < measurement->count &&
-                          measurement->benchmarks[end].datatype == one->datatype;)
+        for (end = first;
+             end < measurement->count && measurement->benchmarks[end].datatype == one->datatype;)
             end++;
         same.benchmarks += first;
         same.count = end - first;

@@ -11,8 +11,136 @@
 #include "predict/simulate/internal.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+/*
+ * When the start barrier of a run releases the ranks of several hosts.
+ */
+/* The barrier's message of one byte, from one host to another. */
+static double token_time(const struct simulation *simulation)
+{
+    const struct link_model *link =
+        model_link(simulation->model, simulation->transports, DISTANCE_NETWORK, 0);
+    if (!link)
+        return 0; /* the simulation fails by itself */
+    const struct path_cost *cost = link_path(link, PATH_LINE, 1);
+    return cost->send_overhead + cost->gap + cost->wire + cost->latency + cost->receive_overhead;
+}
 
+static void tokens_pass(double *host, double *next, int hosts, double token)
+{
+    for (int step = 1; step < hosts; step *= 2) {
+        for (int h = 0; h < hosts; h++)
+            next[h] = fmax(host[h], host[(h - step + hosts) % hosts] + token);
+        memcpy(host, next, (size_t)hosts * sizeof *host);
+    }
+}
+
+bool release_find(const struct simulation *simulation, const double *came, double *released)
+{
+    const int ranks = simulation_ranks(simulation), *node = simulation->node;
+    double *host = calloc((size_t)ranks, sizeof *host), *next = calloc((size_t)ranks, sizeof *next);
+    double first = INFINITY;
+    int hosts = 0;
+    bool done = host && next;
+    for (int r = 0; r < ranks && done; r++) {
+        hosts = node[r] >= hosts ? node[r] + 1 : hosts;
+        host[node[r]] = fmax(host[node[r]], came[r]);
+    }
+    if (done)
+        tokens_pass(host, next, hosts, token_time(simulation));
+    for (int h = 0; h < hosts; h++)
+        first = fmin(first, host[h]);
+    for (int r = 0; r < ranks && done; r++)
+        released[r] = host[node[r]] - first;
+    free(host);
+    free(next);
+    return done;
+}
+
+/*
+ * Pieces of messages on the wires of their channels, one after the other on each.
+ */
+/* Bytes arrive, after those before them. */
+static void wire_deliver(struct sim_engine *engine, uint32_t number, size_t bytes, double latency)
+{
+    struct sim_channel *channel = &engine->channels[number];
+    double at = engine->now + latency + channel->route_latency;
+    at = at > channel->last_arrival ? at : channel->last_arrival;
+    channel->last_arrival = at;
+    engine_add(engine, at, EVENT_ARRIVED, number, bytes);
+}
+
+static void wire_begin(struct sim_engine *engine, uint32_t number)
+{
+    const struct sim_channel *channel = &engine->channels[number];
+    const struct sim_piece *piece = &engine->pieces[channel->first_piece];
+    if (!flows_start(engine->flows, engine->now, piece->load, 1 / piece->wire,
+                     engine->routes + channel->first_resource, channel->resources, number))
+        engine->failed = true;
+}
+
+static bool pieces_grow(struct sim_engine *engine)
+{
+    uint32_t room = engine->piece_room ? 2 * engine->piece_room : 256;
+    struct sim_piece *pieces = realloc(engine->pieces, room * sizeof *pieces);
+    if (!pieces)
+        return false;
+    for (uint32_t i = engine->piece_room; i < room; i++)
+        pieces[i].next = i + 1 < room ? i + 1 : NONE;
+    engine->free_piece = engine->piece_room;
+    engine->pieces = pieces;
+    engine->piece_room = room;
+    return true;
+}
+
+/* A piece leaves the sender: its bytes will arrive at the receiver (EVENT_ARRIVED). */
+/* `begins`: these are the first bytes of a message, which take the gap, too. */
+static void wire_send(struct sim_engine *engine, uint32_t number, size_t bytes,
+                      const struct path_cost *cost, bool begins)
+{
+    struct sim_channel *channel = &engine->channels[number];
+    if (cost->wire == 0) {
+        wire_deliver(engine, number, bytes, cost->latency);
+        return;
+    }
+    if (engine->free_piece == NONE && !pieces_grow(engine)) {
+        engine->failed = true;
+        return;
+    }
+    uint32_t piece = engine->free_piece;
+    engine->free_piece = engine->pieces[piece].next;
+    engine->pieces[piece] =
+        (struct sim_piece){.bytes = bytes,
+                           .load = (double)bytes + (begins ? cost->gap / cost->wire : 0),
+                           .wire = cost->wire,
+                           .latency = cost->latency,
+                           .next = NONE};
+    bool idle = channel->first_piece == NONE;
+    *(idle ? &channel->first_piece : &engine->pieces[channel->last_piece].next) = piece;
+    channel->last_piece = piece;
+    if (idle)
+        wire_begin(engine, number);
+}
+
+/* The piece that ends next has passed its wire, now. */
+static void wire_end(struct sim_engine *engine)
+{
+    uint32_t number = flows_end(engine->flows);
+    struct sim_channel *channel = &engine->channels[number];
+    uint32_t piece = channel->first_piece;
+    channel->first_piece = engine->pieces[piece].next;
+    wire_deliver(engine, number, engine->pieces[piece].bytes, engine->pieces[piece].latency);
+    engine->pieces[piece].next = engine->free_piece;
+    engine->free_piece = piece;
+    if (channel->first_piece != NONE)
+        wire_begin(engine, number);
+}
+
+/*
+ * The state of a simulation moves on.
+ */
 #define MOMENT 1e-9 /* us: what happens within it happens at once */
 
 static void core_serve(struct sim_engine *engine, uint32_t number);
@@ -80,8 +208,8 @@ static size_t send_movable(struct sim_engine *engine, uint32_t operation)
     }
     if (it->cost->movement == MOVEMENT_PULL || it->cost->window == 0)
         return bytes;
-    size_t room = it->cost->window > channel->outstanding ? it->cost->window - channel->outstanding
-                                                          : 0;
+    size_t room =
+        it->cost->window > channel->outstanding ? it->cost->window - channel->outstanding : 0;
     room -= room % engine->element;
     channel->is_blocked = room < bytes;
     return bytes < room ? bytes : room;
@@ -171,9 +299,10 @@ static void operation_limit_find(struct sim_engine *engine, uint32_t operation)
     const struct program_operation *program = engine_operation(engine, operation);
     size_t first = it->first_wait;
     uint32_t holder;
-    size_t limit = limit_of_waits(program->length, rank->program->waits + program->first_wait,
-                                  program[1].first_wait - program->first_wait,
-                                  engine->visible + rank->first, engine->element, 0, &first, &holder);
+    size_t limit =
+        limit_of_waits(program->length, rank->program->waits + program->first_wait,
+                       program[1].first_wait - program->first_wait, engine->visible + rank->first,
+                       engine->element, 0, &first, &holder);
     it->first_wait = (uint32_t)first;
     it->limit = limit - limit % engine->element;
     if (holder != UINT32_MAX)
@@ -311,7 +440,8 @@ static void rank_start(struct sim_engine *engine, uint32_t number)
 }
 
 /* Takes the next operation of the core's rank that can move; NONE: there is none. */
-static uint32_t core_operation(struct sim_engine *engine, const struct sim_core *core, size_t *bytes)
+static uint32_t core_operation(struct sim_engine *engine, const struct sim_core *core,
+                               size_t *bytes)
 {
     struct sim_rank *rank = &engine->rank[core->rank];
     for (uint32_t operation; (operation = rank->ready) != NONE;) {

@@ -259,14 +259,4 @@ void index_heap_remove(struct index_heap *heap, uint32_t number); /* it must be 
  * two may be one array. False: out of memory. */
 bool release_find(const struct simulation *simulation, const double *came, double *released);
 
-/* ---- wire.c ---- */
-
-/* A piece leaves the sender: its bytes will arrive at the receiver (EVENT_ARRIVED). */
-/* `begins`: these are the first bytes of a message, which take the gap, too. */
-void wire_send(struct sim_engine *engine, uint32_t channel, size_t bytes,
-               const struct path_cost *cost, bool begins);
-
-/* The piece that ends next has passed its wire, now. */
-void wire_end(struct sim_engine *engine);
-
 #endif

@@ -36,7 +36,6 @@ struct curve {
         double bytes, value;
     } points[CURVE_MOST]; /* ascending by bytes */
 };
-double curve_at(const struct curve *curve, double bytes);
 
 extern const char *const movement_names[]; /* ended by NULL: "push", "pull", "grant" */
 
@@ -167,13 +166,6 @@ struct rank_program {
     struct program_epoch *epochs;
     uint32_t *members; /* of epochs, by first_member */
 };
-
-/* The program of a schedule, to be freed with free(); *peers: of each operation, -1 for local ones,
- * likewise. NULL: out of memory. */
-struct rank_program *rank_program_of(const struct schedule *schedule, int32_t **peers);
-
-/* Do they differ in nothing? Then ranks of both do the same but for their peers. */
-bool rank_programs_equal(const struct rank_program *a, const struct rank_program *b);
 
 /* ---- The programs of all ranks, and whether one of them stands for all.
  *

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "predict/topology/topology.h"
@@ -39,12 +39,6 @@ struct spec {
     bool given[2][SPEC_KEYS_MOST];
     char parts[SPEC_TEXT_MOST]; /* behind the name */
 };
-
-/* Reads `parts`, what stands behind the name ("" or ":k=4:rate=2"), by two tables of keys, the second
- * of which may be NULL. STATUS_USAGE if a key is unknown or stands twice, a value is wrong, or more
- * than one part has no '='. */
-enum status spec_read(struct spec *spec, const char *parts, const struct spec_key *own,
-                      const struct spec_key *common);
 
 /* Of a key that stands in a table. */
 double spec_value(const struct spec *spec, const char *key);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/random.h"
+#include "base/numbers.h"
 #include "base/text_file.h"
 
 #define BLANKS      " \t\r\v\f"

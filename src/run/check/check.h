@@ -17,7 +17,7 @@
 #include "collective/collective.h"
 #include "dataplane/memory/memory.h"
 
-/* ---- pattern.c ---- */
+/* ---- check.c ---- */
 
 struct pattern {
     struct problem problem;

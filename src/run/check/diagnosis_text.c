@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rank_list.h"
+#include "base/text.h"
 
 #define BITS_MOST 4 /* flipped bits that are named */
 

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/rank_list.h"
+#include "base/text.h"
 #include "controlplane/control/control.h"
-#include "run/run.h"
 #include "dataplane/transport/transport.h"
+#include "run/run.h"
 
 static struct link_class *class_find(struct connectivity *connectivity,
                                      const struct link_class *like)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/rank_list.h"
+#include "base/text.h"
 #include "run/check/check.h"
 #include "run/run.h"
 

@@ -6,14 +6,35 @@
  */
 #include "run/results/internal.h"
 
+#include "base/log.h"
+#include "base/text.h"
+#include "run/results/results.h"
+#include "run/run.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/text.h"
-#include "run/run.h"
+/*
+ * Does anything take the results, and did it take all of them?
+ *
+ * The ranks may be started by one launcher each, and only rank 0 writes results. So its failure to
+ * write them is a failure of the job, which all ranks learn before their end.
+ */
+enum status report_check_whole(struct report *report)
+{
+    const char *why = report && report->unwritten ? report->unwritten(report) : NULL;
+    return why ? fail(STATUS_ERROR, "%s", why) : STATUS_OK;
+}
 
+enum status report_check_read(struct report *report)
+{
+    return report && atomic_load(&report->unread) ? report_check_whole(report) : STATUS_OK;
+}
+
+/*
+ * From all ranks' results to a line of the table.
+ */
 static void error_add(void *argument, const struct job_error *error)
 {
     struct results *results = argument;

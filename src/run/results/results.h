@@ -465,11 +465,6 @@ enum status slowest_open(struct slowest *slowest, const struct split *split, int
 enum status slowest_add(struct control *control, const struct rank_result *rank_result,
                         struct slowest *slowest);
 
-/* At rank 0: copies the times of a group, each divided by `trips`, from `words` (duration or device)
- * to `to`, which has room for all iterations. */
-void slowest_copy(const struct slowest *slowest, const uint64_t *words, int group, uint64_t trips,
-                  uint64_t *to);
-
 /* At rank 0: of the intervals of the groups' medians the widest, in relation to its median. Each
  * duration has so many trips. */
 enum status slowest_interval(const struct slowest *slowest, uint64_t trips, const struct tick *tick,
@@ -691,7 +686,7 @@ void results_free(struct results *results);
 bool results_fast_enough(const struct job *job, const struct result *results, int count,
                          struct result *slowest);
 
-/* ---- rank_summary.c ---- */
+/* ---- rank_result.c ---- */
 
 struct transport_use {
     const struct transport *transport;

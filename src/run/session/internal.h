@@ -24,9 +24,6 @@ struct needs {
     int device_lanes;       /* likewise, for each channel */
 };
 
-/* Every size of the sweep is looked at: where blocks are cut to nothing at one size, another may
- * need other peers. Error: out of memory, or an algorithm that refuses the job. */
-enum status survey(const struct runner *runner, struct needs *needs);
 void needs_free(struct needs *needs);
 
 /* ---- Runs checked iterations, several in a row.
@@ -62,21 +59,13 @@ enum status checker_run(struct checker *checker, const struct test_case *test_ca
 /* Fails if a fault was asked for and never injected. */
 enum status checker_check_injections(const struct checker *checker);
 
-/* ---- postmortem.c ---- */
+/* ---- session.c ---- */
 
 struct postmortem {
     int ranks;
     struct device_changes *changes;  /* by rank */
     struct device_readings readings; /* which point into them */
 };
-
-/* On each rank, once control_fail() has returned: reads the counters of its devices, and sends them
- * to rank 0. There it waits a moment for the others', adds them to the sums, and fills in
- * *postmortem. Best effort: ranks that have died count nothing, nor do devices whose driver hangs.
- * `classes`: the first of enum counter_class that are of interest. */
-void postmortem_make(struct control *control, struct device_watch *watch, int classes,
-                     struct device_sums *sums, struct postmortem *postmortem);
-void postmortem_free(struct postmortem *postmortem); /* all zero is allowed */
 
 /* ---- The state of one rank's session, for setup.c, sweep.c and session.c. ---- */
 
@@ -164,15 +153,6 @@ enum status session_find_ring(struct session *session);
 
 /* ---- The rings that a rank's links need, where they do not reach its buffers. ---- */
 
-/* Before the links open: fills in *region with the most that the rings will take, without an
- * address. Returns how many regions that is: 0 where a CPU reads the buffers. */
-int session_plan_rings(struct session *session, struct region *region);
-
-/* When each peer's transport is chosen, and before the links connect: allocates the rings, for the
- * links that need them. All ranks call it together. Errors: the ranks of this host ask for more
- * than it has, or those of allocate() and pin(). */
-enum status session_open_rings(struct session *session);
-
 /* ---- Prepares a rank to run the sweep: binds it, allocates its buffers, connects it. ---- */
 
 /* Called by all ranks together after they have joined. */
@@ -195,7 +175,7 @@ enum status timing_warm_up(struct session *session, const struct test_case *test
 enum status timing_run(struct session *session, struct test_case *test_case,
                        struct rank_result *rank_result, struct slowest *slowest);
 
-/* ---- vendor_setup.c ---- */
+/* ---- link_setup.c ---- */
 
 /* When the links are connected. All ranks call it together. */
 enum status session_open_vendor(struct session *session);

@@ -3,11 +3,149 @@
  */
 #include "run/session/internal.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 #include "controlplane/control/control.h"
+#include "run/run.h"
 
+#include <stdlib.h>
+
+/*
+ * The rings that a rank's links need, where they do not reach its buffers.
+ *
+ * Transports must know a rank's memory when they open. Only when they all have, and the ranks have
+ * chosen among them, is it known which links need rings.
+ */
+/* Before the links open: fills in *region with the most that the rings will take, without an
+ * address. Returns how many regions that is: 0 where a CPU reads the buffers. */
+static int session_plan_rings(struct session *session, struct region *region)
+{
+    int channels = 0;
+    if (session->job.memory->host_reads)
+        return 0;
+    for (int r = 0; r < session->runner.ranks; r++)
+        channels += 2 * session->needs.peers[r].lanes;
+    session->rings = region;
+    *region = (struct region){
+        .kind = memory_find("host"), .bytes = staging_area_most(channels), .fd = -1};
+    return 1;
+}
+
+/* Channels of all test cases that need a ring. */
+static int session_ring_channels(const struct session *session)
+{
+    const struct runner *runner = &session->runner;
+    int channels = 0;
+    for (int r = 0; r < runner->ranks; r++)
+        if (session->needs.peers[r].lanes > 0)
+            channels += session->needs.peers[r].lanes *
+                        links_ring_directions(runner->links, r, session->job.memory);
+    return channels;
+}
+
+/* What the ranks of this host take, in their order. */
+struct ring_requests {
+    const struct node_ranks *node;
+    struct memory_request *requests;
+    int count;
+};
+
+static bool ring_requests_decode(void *argument, int rank, struct reader *reader)
+{
+    struct ring_requests *host = argument;
+    struct memory_request request;
+    memory_request_decode(&request, reader);
+    if (host->count < host->node->count && host->node->ranks[host->count] == rank)
+        host->requests[host->count++] = request;
+    return true;
+}
+
+/* Has this host memory for the rings of all of its ranks? */
+static enum status session_check_rings(struct session *session, int channels)
+{
+    const struct memory_kind *memory = session->rings->kind;
+    const struct node_ranks *node = &session->runner.node;
+    struct memory_pool pools[MEMORY_POOLS];
+    struct bytes share = {0};
+    struct ring_requests host = {.node = node};
+    host.requests = calloc((size_t)node->count, sizeof *host.requests);
+    if (!host.requests)
+        return fail(STATUS_ERROR, "out of memory for %d ranks", node->count);
+    memory->look(pools); /* no rank allocates before all have looked */
+    const struct memory_request request =
+        memory_request_make(memory, staging_area_bytes(channels), 0, pools);
+    memory_request_encode(&request, &share);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "ring",
+                                         ring_requests_decode, &host);
+    if (status == STATUS_OK)
+        status = memory_check_host(memory, MEMORY_RINGS, pools, host.requests, node->count);
+    free(host.requests);
+    return status;
+}
+
+/* When each peer's transport is chosen, and before the links connect: allocates the rings, for the
+ * links that need them. All ranks call it together. Errors: the ranks of this host ask for more
+ * than it has, or those of allocate() and pin(). */
+static enum status session_open_rings(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    if (!session->rings)
+        return STATUS_OK;
+    int channels = session_ring_channels(session);
+    enum status status = session_check_rings(session, channels);
+    if (status == STATUS_OK)
+        status = staging_area_open(&runner->memory, channels, &runner->tick, &runner->staging);
+    session->rings->base = runner->staging.region.base;
+    session->rings->bytes = runner->staging.region.bytes;
+    return status;
+}
+
+/*
+ * Joins the ranks by a vendor's library, if the job runs one.
+ */
+/* What the candidates of the job ask of their vendor. Returns how many tasks they are. */
+static int job_tasks(const struct job *job, int ranks, struct vendor_task *tasks)
+{
+    int count = 0;
+    for (int i = 0; i < job->candidate_count; i++) {
+        const struct candidate *candidate = &job->candidates[i];
+        if (candidate->choice.algorithm->vendor)
+            tasks[count++] = (struct vendor_task){.collective = candidate->collective,
+                                                  .datatype = candidate->datatype,
+                                                  .reduction = candidate->reduction,
+                                                  .ranks = ranks,
+                                                  .in_place = job->in_place};
+    }
+    return count;
+}
+
+enum status session_open_vendor(struct session *session)
+{
+    const struct job *job = &session->job;
+    struct runner *runner = &session->runner;
+    runner->vendor = job_vendor(job);
+    if (!runner->vendor)
+        return STATUS_OK;
+    struct vendor_task *tasks = calloc((size_t)job->candidate_count, sizeof *tasks);
+    if (!tasks)
+        return fail(STATUS_ERROR, "out of memory for %d algorithms", job->candidate_count);
+    int count = job_tasks(job, runner->ranks, tasks);
+    enum status status = runner->vendor->open(session->control, tasks, count, &runner->tick,
+                                              &runner->vendor_session);
+    free(tasks);
+    return status;
+}
+
+void session_close_vendor(struct session *session)
+{
+    struct runner *runner = &session->runner;
+    if (runner->vendor)
+        runner->vendor->close(runner->vendor_session);
+    runner->vendor_session = NULL;
+}
+
+/*
+ * Opens a rank's links.
+ */
 static enum status session_exchange_peers(void *session, const int *peers, int count,
                                           const void *mine, size_t each, void *theirs)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/size.h"
+#include "base/parse.h"
 #include "cuda_runtime_api.h"
 
 #define COPIES 8 /* one behind the other, for each time: the launch and the wait count little */

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/size.h"
-#include "local.h"
+#include "base/parse.h"
 #include "dataplane/memory/memory.h"
+#include "local.h"
 
 #define REPEAT_MOST 32
 

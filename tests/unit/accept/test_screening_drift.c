@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/random.h"
 #include "accept/judge/judge.h"
+#include "base/numbers.h"
 
 enum { HOSTS = 8, ROTATIONS = 24, RUNS = 400 };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 #include "base/stats/stats.h"
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-4)

@@ -344,7 +344,7 @@ struct unequal {
 
 static struct cost ahc_allreduce_cost(const struct unequal *u)
 {
-    return (struct cost){.rounds = 2 * log2_up(u->M) + 2 * (u->G - 1),
+    return (struct cost){.rounds = 2 * ceil_log2(u->M) + 2 * (u->G - 1),
                          .elements = 2 * (u->n - u->n / (u->G * u->M))};
 }
 
@@ -358,7 +358,7 @@ static struct cost ahc_broke_cost(const struct unequal *u)
 
 static struct cost ahc_reduce_scatter_cost(const struct unequal *u)
 {
-    return (struct cost){.rounds = log2_up(u->M) + u->G - 1, .elements = (u->p - 1) * u->n};
+    return (struct cost){.rounds = ceil_log2(u->M) + u->G - 1, .elements = (u->p - 1) * u->n};
 }
 
 /* A ring sends all but what its neighbour has: for 1/m of the blocks, those of the next group. */
@@ -371,24 +371,24 @@ static struct cost ahc_allgather_cost(const struct unequal *u)
 
         spared = least(spared, next * u->n / shape_size(u->shape, g));
     }
-    return (struct cost){.rounds = log2_up(u->M) + u->G - 1, .elements = u->p * u->n - spared};
+    return (struct cost){.rounds = ceil_log2(u->M) + u->G - 1, .elements = u->p * u->n - spared};
 }
 
 static struct cost leader_allreduce_cost(const struct unequal *u)
 {
-    return (struct cost){.rounds = 2 * log2_up(u->M) + 2 * (u->G - 1),
-                         .elements = log2_up(u->M) * u->n + 2 * (u->G - 1) * (u->n / u->G)};
+    return (struct cost){.rounds = 2 * ceil_log2(u->M) + 2 * (u->G - 1),
+                         .elements = ceil_log2(u->M) * u->n + 2 * (u->G - 1) * (u->n / u->G)};
 }
 
 static struct cost leader_broadcast_cost(const struct unequal *u)
 {
-    return (struct cost){.rounds = log2_up(u->G) + log2_up(u->M),
-                         .elements = (log2_up(u->G) + log2_up(u->M)) * u->n};
+    return (struct cost){.rounds = ceil_log2(u->G) + ceil_log2(u->M),
+                         .elements = (ceil_log2(u->G) + ceil_log2(u->M)) * u->n};
 }
 
 static struct cost leader_reduce_cost(const struct unequal *u)
 {
-    return (struct cost){.rounds = log2_up(u->G) + log2_up(u->M), .elements = u->n};
+    return (struct cost){.rounds = ceil_log2(u->G) + ceil_log2(u->M), .elements = u->n};
 }
 
 static const struct unequal_row {

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/parse.h"
-#include "base/size.h"
 
 static void sizes_are_read(void **state)
 {

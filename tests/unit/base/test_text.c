@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "base/rank_list.h"
+#include "base/text.h"
 
 /* Rank r is listed where ranks[r] is an x. */
 static void expect_list(const char *ranks, const char *expected)

@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/random.h"
-#include "tests/unit/problems.h"
-#include "collective/prove/prove.h"
-#include "collective/collective.h"
 #include "../shake.h"
+#include "base/numbers.h"
+#include "collective/collective.h"
+#include "collective/prove/prove.h"
+#include "tests/unit/problems.h"
 
 #define RANKS 13
 

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 #include "predict/simulate/internal.h"
 
 /* Three links in a row; one flow along all, one on each, and two more on the last one. The last link

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 #include "tune/tune.h"
 
 static void time_add(struct race *race, const char *name, double time, double least)

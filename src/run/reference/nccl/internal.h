@@ -131,8 +131,4 @@ const char *nccl_load(struct nccl_api *api, int *version, char why[VENDOR_WHY_MO
 /* "2.28.3" */
 void nccl_version_text(int version, char *text, size_t size);
 
-/* As in vendor.h. */
-const char *nccl_unavailable(char why[VENDOR_WHY_MOST]);
-void nccl_version(char *text, size_t size);
-
 #endif

@@ -1,12 +1,13 @@
 /*
  * library.c - loads NCCL at run time, so that the binary starts without it.
  */
+
+#include "run/reference/nccl/internal.h"
+
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "run/reference/nccl/internal.h"
 
 #define NCCL_LIBRARY "libnccl.so.2"
 
@@ -58,14 +59,15 @@ const char *nccl_load(struct nccl_api *api, int *version, char why[VENDOR_WHY_MO
     return missing ? why : NULL;
 }
 
-const char *nccl_unavailable(char why[VENDOR_WHY_MOST])
+/* vendor->unavailable and vendor->version. */
+static const char *nccl_unavailable(char why[VENDOR_WHY_MOST])
 {
     struct nccl_api api;
     int version;
     return nccl_load(&api, &version, why);
 }
 
-void nccl_version(char *text, size_t size)
+static void nccl_version(char *text, size_t size)
 {
     struct nccl_api api;
     int version;
@@ -74,3 +76,18 @@ void nccl_version(char *text, size_t size)
     if (!nccl_load(&api, &version, why))
         nccl_version_text(version, text, size);
 }
+
+/*
+ * NVIDIA's library of collectives, as a vendor's.
+ */
+const struct vendor vendor_nccl = {
+    .name = "nccl",
+    .title = "NCCL",
+    .memory = &memory_cuda,
+    .unavailable = nccl_unavailable,
+    .version = nccl_version,
+    .refuses = nccl_refuses,
+    .open = nccl_open,
+    .prepare = nccl_prepare,
+    .close = nccl_close,
+};

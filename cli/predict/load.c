@@ -1,0 +1,357 @@
+/*
+ * load.c - the load of links that an algorithm makes, as text, JSON and picture.
+ */
+#include "cli/predict/internal.h"
+
+#include "base/io/io.h"
+#include "base/log.h"
+#include "cli/plan/plan.h"
+#include "cli/predict/predict.h"
+#include "cli/report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * The load of links that the messages of an algorithm make.
+ */
+static enum status schedule_load(const struct schedule *schedule, size_t element,
+                                 struct link_load *load)
+{
+    const struct problem *problem = &schedule->problem;
+    int rank = problem_member(problem, schedule->rank);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < schedule->count && status == STATUS_OK; i++) {
+        const struct operation *operation = &schedule->operations[i];
+        if (operation->kind == OPERATION_SEND)
+            status = link_load_add(load, operation->step, rank, operation->peer,
+                                   (double)operation->length * (double)element);
+    }
+    return status;
+}
+
+enum status message_load_add(const struct choice *choice, const struct problem *problem,
+                             int channels, size_t element, struct link_load *load)
+{
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++) {
+        struct schedule *schedule = NULL;
+        status = schedule_build(choice, problem, rank, channels, false, &schedule);
+        if (status == STATUS_OK)
+            status = schedule_load(schedule, element, load);
+        schedule_free(schedule);
+    }
+    return status;
+}
+
+/*
+ * The load of links as text.
+ */
+#define LINKS_SHOWN 10
+#define RUNS_SHOWN  20
+
+static const char *link_name(const struct link_load *load, uint32_t number,
+                             struct topology_link *link)
+{
+    topology_link_get(link_load_topology(load), number, link);
+    return link->name;
+}
+
+static void links_print(FILE *out, const struct link_load *load, int most)
+{
+    struct loaded_link *top = calloc((size_t)most, sizeof *top);
+    double ends = link_load_sums(load).ends;
+    int count = top ? link_load_top(load, top, most) : 0;
+    if (count > 0)
+        fprintf(out, "#\n# %-48s %8s %9s %9s %9s\n", "the most loaded links", "rate", "bytes",
+                "busiest", "busy");
+    for (int i = 0; i < count; i++) {
+        struct topology_link link;
+        char bytes[BYTES_TEXT_MOST], peak[BYTES_TEXT_MOST];
+        fprintf(out, "  %-48s %8.3g %9s %9s %8.0f%%\n", link_name(load, top[i].link, &link),
+                topology_capacity(link_load_topology(load), top[i].link),
+                bytes_text(top[i].bytes, bytes), bytes_text(top[i].peak, peak),
+                100 * top[i].time / ends);
+    }
+    free(top);
+}
+
+/* Steps that follow each other with the same numbers are one line. */
+static int run_end(const struct link_load *load, int first)
+{
+    struct step_load one = link_load_step(load, first);
+    for (int s = first + 1; s < link_load_steps(load); s++) {
+        struct step_load other = link_load_step(load, s);
+        if (other.ends != one.ends || other.links != one.links || other.link != one.link)
+            return s;
+    }
+    return link_load_steps(load);
+}
+
+static void steps_print(FILE *out, const struct link_load *load, int most)
+{
+    int steps = link_load_steps(load), first = 0;
+    fprintf(out, "#\n# %-13s %12s %12s %7s  %s\n", "steps", "rank sends", "link, by rate", "factor",
+            "the busiest link");
+    for (int shown = 0; first < steps && shown < most; shown++) {
+        struct step_load step = link_load_step(load, first);
+        struct topology_link link = {.name = "-"};
+        char numbers[32], ends[BYTES_TEXT_MOST], busiest[BYTES_TEXT_MOST];
+        int end = run_end(load, first);
+        snprintf(numbers, sizeof numbers, end - first > 1 ? "%d-%d" : "%d", first, end - 1);
+        if (step.link != NO_LINK)
+            link_name(load, step.link, &link);
+        fprintf(out, "  %-13s %12s %12s %7.3g  %s\n", numbers, bytes_text(step.ends, ends),
+                bytes_text(step.links, busiest),
+                step.ends > 0 && step.links > step.ends ? step.links / step.ends : 1, link.name);
+        first = end;
+    }
+    if (first < steps)
+        fprintf(out, "# and %d more steps: -v shows all\n", steps - first);
+}
+
+void load_print(FILE *out, const struct link_load *load, const char *title, bool all)
+{
+    struct load_sums sums = link_load_sums(load);
+    char ends[BYTES_TEXT_MOST], links[BYTES_TEXT_MOST];
+    fprintf(out, "# load of links, %s\n", title);
+    fprintf(out,
+            "# congestion factor %.3g: %s through the busiest link of each step, %s through a "
+            "rank's own port\n",
+            link_load_factor(load), bytes_text(sums.all, links), bytes_text(sums.ends, ends));
+    uint32_t count = topology_links(link_load_topology(load));
+    links_print(out, load, all && count > 0 ? (int)count : LINKS_SHOWN);
+    steps_print(out, load, all ? link_load_steps(load) : RUNS_SHOWN);
+}
+
+/*
+ * The load of links in JSON.
+ */
+static json_t *name_json(const struct link_load *load, uint32_t number)
+{
+    struct topology_link link;
+    if (number == NO_LINK)
+        return json_null();
+    topology_link_get(link_load_topology(load), number, &link);
+    return json_string(link.name);
+}
+
+static json_t *steps_json(const struct link_load *load)
+{
+    json_t *steps = json_array();
+    for (int s = 0; s < link_load_steps(load); s++) {
+        struct step_load step = link_load_step(load, s);
+        json_array_append_new(steps, json_pack("{s:f, s:f, s:o}", "rank_bytes", step.ends,
+                                               "link_bytes_by_rate", step.links, "link",
+                                               name_json(load, step.link)));
+    }
+    return steps;
+}
+
+static json_t *link_json(const struct link_load *load, const struct loaded_link *link, double ends)
+{
+    json_t *by_step = json_array();
+    for (int s = 0; s < link_load_steps(load); s++)
+        json_array_append_new(by_step, json_real(link_load_bytes(load, s, link->link)));
+    return json_pack("{s:o, s:f, s:f, s:f, s:o}", "link", name_json(load, link->link), "rate",
+                     topology_capacity(link_load_topology(load), link->link), "bytes", link->bytes,
+                     "busy", ends > 0 ? link->time / ends : 0.0, "bytes_by_step", by_step);
+}
+
+json_t *load_json(const struct link_load *load)
+{
+    uint32_t all = topology_links(link_load_topology(load));
+    double ends = link_load_sums(load).ends;
+    struct loaded_link *top = calloc((size_t)all + 1, sizeof *top);
+    int count = top ? link_load_top(load, top, (int)all) : 0;
+    int shown = LOAD_NUMBERS_MOST / (link_load_steps(load) + 1);
+    json_t *links = json_array();
+    for (int i = 0; i < count && i < shown; i++)
+        json_array_append_new(links, link_json(load, &top[i], ends));
+    free(top);
+    return json_pack("{s:f, s:o, s:o, s:i}", "congestion_factor", link_load_factor(load), "steps",
+                     steps_json(load), "links", links, "links_left_out",
+                     count > shown ? count - shown : 0);
+}
+
+json_t *topology_json(const struct topology *topology)
+{
+    return json_pack("{s:s, s:i, s:i, s:I}", "words", topology_words(topology), "hosts",
+                     topology_hosts(topology), "places", topology_ends(topology), "links",
+                     (json_int_t)topology_links(topology));
+}
+
+/*
+ * The load of links as a picture.
+ */
+#define ROWS_MOST    48
+#define COLUMNS_MOST 128
+#define ROW          16.0
+#define TOP          112.0
+#define LEFT         330.0
+#define BAR          120.0 /* the bar of all steps together */
+#define LEVELS       8     /* colours above what the ranks' own ports allow */
+
+struct load_map {
+    FILE *out;
+    const struct link_load *load;
+    struct loaded_link links[ROWS_MOST];
+    int rows, columns, shared; /* steps of a column */
+    double column;             /* width */
+    double worst;              /* the largest factor of any cell */
+    double ends;               /* sum over steps of the busiest end */
+};
+
+static const char style[] =
+    "text { font: 11px 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif; fill: #333 }\n"
+    ".title { font-size: 17px; font-weight: bold; fill: #111 }\n"
+    ".small { font-size: 10px; fill: #666 }\n"
+    ".bar { fill: #888 }\n"
+    ".one { stroke: #c00; stroke-dasharray: 2 2 }\n";
+
+/* What a link makes of a step, in multiples of what the ends alone make of it. */
+static double cell_factor(const struct load_map *map, uint32_t link, int step)
+{
+    double ends = link_load_step(map->load, step).ends;
+    double bytes = link_load_bytes(map->load, step, link);
+    return ends > 0 ? bytes / topology_capacity(link_load_topology(map->load), link) / ends : 0;
+}
+
+/* Up to 1 from white to blue: the link has time left. Above, from yellow to red: it slows the step
+ * down. */
+static struct colour factor_colour(const struct load_map *map, double factor)
+{
+    struct colour colour;
+    int red, green, blue;
+    if (factor <= 1 + 1e-9) {
+        red = (int)(255 - 165 * factor);
+        green = (int)(255 - 105 * factor);
+        blue = (int)(255 - 35 * factor);
+    } else {
+        double share = map->worst > 1 ? log(factor) / log(map->worst) : 1;
+        share = ceil(fmin(1, share) * LEVELS) / LEVELS;
+        red = (int)(250 - 60 * share);
+        green = (int)(200 - 190 * share);
+        blue = (int)(60 - 40 * share);
+    }
+    snprintf(colour.text, sizeof colour.text, "#%02x%02x%02x", (unsigned)red & 0xff,
+             (unsigned)green & 0xff, (unsigned)blue & 0xff);
+    return colour;
+}
+
+static void cell_put(const struct load_map *map, int row, int column)
+{
+    const struct loaded_link *link = &map->links[row];
+    int first = column * map->shared, end = first + map->shared, steps = link_load_steps(map->load);
+    double factor = 0, bytes = 0;
+    for (int s = first; s < end && s < steps; s++) {
+        factor = fmax(factor, cell_factor(map, link->link, s));
+        bytes = fmax(bytes, link_load_bytes(map->load, s, link->link));
+    }
+    char text[BYTES_TEXT_MOST], numbers[40];
+    if (bytes == 0)
+        return;
+    end = end < steps ? end : steps;
+    snprintf(numbers, sizeof numbers, end - first > 1 ? "steps %d to %d" : "step %d", first,
+             end - 1);
+    fprintf(map->out,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\">"
+            "<title>%s: %s bytes, factor %.3g</title></rect>\n",
+            LEFT + column * map->column, TOP + row * ROW, map->column - (map->column > 4), ROW - 1,
+            factor_colour(map, factor).text, numbers, bytes_text(bytes, text), factor);
+}
+
+static void row_put(const struct load_map *map, int row, double busiest)
+{
+    const struct loaded_link *loaded = &map->links[row];
+    double y = TOP + row * ROW, right = LEFT + map->columns * map->column + 12;
+    struct topology_link link;
+    char text[BYTES_TEXT_MOST];
+    topology_link_get(link_load_topology(map->load), loaded->link, &link);
+    put_line(map->out, LEFT - 8, y + 12, "text-anchor=\"end\"", "%s", link.name);
+    for (int c = 0; c < map->columns; c++)
+        cell_put(map, row, c);
+    fprintf(map->out,
+            "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", right,
+            y + 3, BAR * loaded->time / busiest, ROW - 7);
+    put_line(map->out, right + BAR + 6, y + 12, "class=\"small\"", "%s, busy %.0f%%",
+             bytes_text(loaded->bytes, text), 100 * loaded->time / map->ends);
+}
+
+/* What the colours mean. */
+static void legend_put(const struct load_map *map)
+{
+    static const double shares[] = {0.25, 0.5, 1};
+    double x = LEFT;
+    for (int i = 0; i < 3 + (map->worst > 1 ? 2 : 0); i++) {
+        double factor = i < 3 ? shares[i] : i == 3 ? sqrt(map->worst) : map->worst;
+        fprintf(map->out, "<rect x=\"%.1f\" y=\"78\" width=\"22\" height=\"12\" fill=\"%s\"/>\n", x,
+                factor_colour(map, factor).text);
+        put_line(map->out, x + 26, 88, "class=\"small\"", "%.3g", factor);
+        x += 72;
+    }
+    put_line(map->out, x, 88, "class=\"small\"",
+             "bytes by the link's rate, in multiples of what the busiest rank sends in the step");
+}
+
+static void axis_put(const struct load_map *map)
+{
+    int steps = link_load_steps(map->load), apart = (map->columns + 15) / 16;
+    for (int c = 0; c < map->columns; c += apart)
+        put_line(map->out, LEFT + (c + 0.5) * map->column, TOP - 5,
+                 "class=\"small\" text-anchor=\"middle\"", "%d", c * map->shared);
+    put_line(map->out, LEFT - 8, TOP - 5, "class=\"small\" text-anchor=\"end\"", "%d step%s", steps,
+             plural((size_t)steps));
+}
+
+static void body_put(struct load_map *map, const char *title, const char *words)
+{
+    put_line(map->out, 16, 30, "class=\"title\"", "%s", title);
+    put_line(map->out, 16, 50, "", "%s", words);
+    put_line(map->out, 16, 67, "class=\"small\"",
+             "congestion factor %.3g; the %d most loaded links", link_load_factor(map->load),
+             map->rows);
+    legend_put(map);
+    axis_put(map);
+    for (int r = 0; r < map->rows; r++)
+        row_put(map, r, map->links[0].time);
+}
+
+static void map_measure(struct load_map *map)
+{
+    int steps = link_load_steps(map->load);
+    map->rows = link_load_top(map->load, map->links, ROWS_MOST);
+    map->shared = (steps + COLUMNS_MOST - 1) / COLUMNS_MOST;
+    map->columns = map->shared ? (steps + map->shared - 1) / map->shared : 0;
+    map->column = map->columns > 64 ? 8 : map->columns > 16 ? 16 : 32;
+    map->ends = link_load_sums(map->load).ends;
+    for (int s = 0; s < steps; s++) {
+        struct step_load step = link_load_step(map->load, s);
+        if (step.ends > 0)
+            map->worst = fmax(map->worst, step.links / step.ends);
+    }
+}
+
+enum status load_draw(const struct link_load *load, const char *title, const char *words,
+                      const char *path)
+{
+    struct load_map *map = calloc(1, sizeof *map);
+    char *body = NULL;
+    size_t length = 0;
+    if (!map)
+        return fail(STATUS_ERROR, "not enough memory for the picture: free some");
+    map->load = load;
+    map_measure(map);
+    map->out = open_memstream(&body, &length);
+    if (map->out)
+        body_put(map, title, words);
+    bool good = map->out && fclose(map->out) == 0;
+    const struct svg_frame frame = {title, style,
+                                    fmax(980, LEFT + map->columns * map->column + BAR + 160),
+                                    TOP + map->rows * ROW + 24};
+    enum status status = svg_put(&frame, good ? body : NULL, path);
+    free(body);
+    free(map);
+    return status;
+}

@@ -1,0 +1,303 @@
+/*
+ * connections.c - accepts connections and makes them, authenticated, without blocking.
+ */
+#include "base/net/net.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * Accepts connections and authenticates them, without blocking.
+ */
+#define YIELD_SECONDS 0.1 /* that a connection may be pending while others wait in the backlog */
+#define PAUSE_SECONDS 0.2 /* after an accept() that failed: out of descriptors, most likely */
+
+struct pending {
+    int fd;
+    struct handshake *handshake;
+    double since;
+    struct address from;
+};
+
+bool acceptor_open(struct acceptor *acceptor, double now)
+{
+    struct pending *pending = realloc(acceptor->pending, (size_t)acceptor->most * sizeof *pending);
+    if (!pending)
+        return false;
+    acceptor->pending = pending;
+    for (int i = 0; i < acceptor->count; i++)
+        pending[i].since = now;
+    return true;
+}
+
+/* May the oldest pending connection be dropped? */
+static bool acceptor_yields(const struct acceptor *acceptor, double now)
+{
+    return acceptor->count > 0 && now - acceptor->pending[0].since > YIELD_SECONDS;
+}
+
+int acceptor_watch(const struct acceptor *acceptor, struct pollfd *set, double now)
+{
+    bool open = acceptor->most > 0 && now >= acceptor->pause_until &&
+                (acceptor->count < acceptor->most || acceptor_yields(acceptor, now));
+    for (int i = 0; i < acceptor->listeners->count; i++)
+        *set++ = (struct pollfd){.fd = open ? acceptor->listeners->fd[i] : -1, .events = POLLIN};
+    for (int i = 0; i < acceptor->count; i++)
+        *set++ = (struct pollfd){.fd = acceptor->pending[i].fd,
+                                 .events = handshake_events(acceptor->pending[i].handshake)};
+    return acceptor->listeners->count + acceptor->count;
+}
+
+static struct pending acceptor_take(struct acceptor *acceptor, int index)
+{
+    struct pending *pending = &acceptor->pending[index], taken = *pending;
+    memmove(pending, pending + 1, (size_t)(--acceptor->count - index) * sizeof *pending);
+    return taken;
+}
+
+static void pending_drop(struct acceptor *acceptor, const struct pending *pending, const char *why)
+{
+    atomic_fetch_add(acceptor->rejected, 1);
+    char from[ADDRESS_TEXT];
+    bool mapped = !strncmp(address_text(&pending->from, from), "::ffff:", 7);
+    snprintf(acceptor->last_rejected, sizeof acceptor->last_rejected, "%s, which %s",
+             mapped ? from + 7 : from, why);
+    say_verbose(2, "dropped a connection from %s", acceptor->last_rejected);
+    close(pending->fd);
+}
+
+bool acceptor_drop_oldest(struct acceptor *acceptor, const char *why)
+{
+    if (acceptor->count == 0)
+        return false;
+    struct pending pending = acceptor_take(acceptor, 0);
+    pending_drop(acceptor, &pending, why);
+    handshake_free(pending.handshake);
+    return true;
+}
+
+/* For one more connection; false: the oldest pending one is too young to be dropped. */
+static bool acceptor_make_room(struct acceptor *acceptor, double now)
+{
+    return acceptor_yields(acceptor, now) &&
+           acceptor_drop_oldest(acceptor, "did not authenticate while others waited");
+}
+
+/* Returns whether the connection stays pending. */
+static bool pending_serve(struct acceptor *acceptor, int index, bool ready, double now)
+{
+    struct pending pending = acceptor->pending[index];
+    enum handshake_state state = ready ? handshake_step(pending.handshake) : HANDSHAKE_PENDING;
+    if (state == HANDSHAKE_PENDING && now - pending.since < acceptor->seconds)
+        return true;
+    acceptor_take(acceptor, index);
+    const char *why = state == HANDSHAKE_DONE
+                          ? acceptor->admit(acceptor->argument, pending.fd, pending.handshake)
+                          : handshake_reason(pending.handshake);
+    if (why)
+        pending_drop(acceptor, &pending, why);
+    handshake_free(pending.handshake);
+    return false;
+}
+
+/* No descriptor is left. Foreign connections must not end a job, so pending ones are dropped
+ * first; if there are none, the job itself needs more descriptors than it may have. Returns
+ * whether to try again. */
+static bool acceptor_find_descriptor(struct acceptor *acceptor, double now)
+{
+    if (acceptor->count > 0)
+        return acceptor_make_room(acceptor, now);
+    acceptor->exhausted = true;
+    if (acceptor->spare < 0)
+        return false;
+    close(acceptor->spare);
+    acceptor->spare = -1;
+    return true;
+}
+
+static void acceptor_accept(struct acceptor *acceptor, int listener, double now)
+{
+    struct pollfd waiting = {.fd = listener, .events = POLLIN};
+    while (poll(&waiting, 1, 0) > 0 &&
+           (acceptor->count < acceptor->most || acceptor_make_room(acceptor, now))) {
+        struct pending pending = {.since = now};
+        struct sockaddr_storage address;
+        socklen_t size = sizeof address;
+        pending.fd =
+            accept4(listener, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int error = errno;
+        if (pending.fd < 0 && (error == EMFILE || error == ENFILE) &&
+            acceptor_find_descriptor(acceptor, now))
+            continue;
+        if (pending.fd < 0) {
+            if (error != EAGAIN && error != EWOULDBLOCK && error != ECONNABORTED && error != EINTR)
+                acceptor->pause_until = now + PAUSE_SECONDS;
+            return;
+        }
+        socket_set_prompt(pending.fd);
+        address_of((struct sockaddr *)&address, &pending.from);
+        pending.handshake = handshake_create(pending.fd, true, acceptor->secret, acceptor->purpose,
+                                             acceptor->hello, acceptor->hello_size);
+        if (pending.handshake)
+            acceptor->pending[acceptor->count++] = pending;
+        else
+            close(pending.fd);
+    }
+}
+
+void acceptor_serve(struct acceptor *acceptor, const struct pollfd *set, double now)
+{
+    const struct pollfd *polled = set + acceptor->listeners->count;
+    for (int i = 0; i < acceptor->count; polled++)
+        i += pending_serve(acceptor, i, polled->revents, now);
+    for (int i = 0; i < acceptor->listeners->count; i++)
+        if (set[i].revents)
+            acceptor_accept(acceptor, acceptor->listeners->fd[i], now);
+}
+
+void acceptor_close(struct acceptor *acceptor)
+{
+    if (acceptor->spare >= 0)
+        close(acceptor->spare);
+    acceptor->spare = -1;
+    while (acceptor->count > 0) {
+        struct pending pending = acceptor_take(acceptor, acceptor->count - 1);
+        close(pending.fd);
+        handshake_free(pending.handshake);
+    }
+    free(acceptor->pending);
+    acceptor->pending = NULL;
+}
+
+/*
+ * Connects to another rank and authenticates, without blocking.
+ */
+static void call_hang_up(struct connector *call)
+{
+    handshake_free(call->handshake);
+    call->handshake = NULL;
+    if (call->fd >= 0)
+        close(call->fd);
+    call->fd = -1;
+}
+
+/* The outcome of an answered attempt is kept when a later one runs out of time. */
+static void call_note(struct connector *call, int error)
+{
+    const char **outcome = &call->outcomes[call->next - 1];
+    if (error != ETIMEDOUT || !*outcome)
+        *outcome = error == ETIMEDOUT ? "no answer" : strerrordesc_np(error);
+    call->refused += error == ECONNREFUSED;
+}
+
+/* The next address, or the end of them. */
+static void call_dial(struct connector *call, double now)
+{
+    call_hang_up(call);
+    while (call->fd < 0 && call->next < call->count) {
+        call->fd = socket_connect(&call->routes[call->next++]);
+        if (call->fd < 0)
+            call_note(call, errno);
+    }
+    call->until = now + call->seconds;
+    if (call->fd < 0)
+        call->state = call->wrong || (call->foreign > 0 && call->foreign == call->count)
+                          ? CALL_HOPELESS
+                          : CALL_FAILED;
+}
+
+void connector_begin(struct connector *call, const struct address *routes, const char **outcomes,
+                     int count, double seconds, double now)
+{
+    call->state = CALL_PENDING;
+    call->handshake = NULL;
+    call->fd = -1;
+    call->outcomes = outcomes;
+    call->count = count;
+    call->next = call->refused = call->foreign = 0;
+    call->wrong = false;
+    call->rejection = NULL;
+    call->seconds = seconds;
+    memcpy(call->routes, routes, (size_t)count * sizeof *routes);
+    call_dial(call, now);
+}
+
+struct pollfd connector_watch(const struct connector *call)
+{
+    bool pending = call->state == CALL_PENDING;
+    return (struct pollfd){.fd = pending ? call->fd : -1,
+                           .events = call->handshake ? handshake_events(call->handshake) : POLLOUT};
+}
+
+static bool call_is_right(const struct connector *call)
+{
+    size_t size;
+    const void *hello = handshake_hello(call->handshake, &size);
+    return call->is_right(call->rank, hello, size);
+}
+
+static void call_shake_hands(struct connector *call, double now)
+{
+    enum handshake_state state = handshake_step(call->handshake);
+    if (state == HANDSHAKE_PENDING && now < call->until)
+        return;
+    if (state == HANDSHAKE_DONE && call_is_right(call)) {
+        call->state = CALL_DONE;
+        call->keys = *handshake_keys(call->handshake);
+        return;
+    }
+    call->outcomes[call->next - 1] =
+        state == HANDSHAKE_DONE ? "is another rank" : handshake_reason(call->handshake);
+    if (state == HANDSHAKE_REFUSED && !handshake_lost(call->handshake)) {
+        call->rejection = call->outcomes[call->next - 1];
+        if (handshake_foreign(call->handshake))
+            call->foreign++;
+        else
+            call->wrong = true;
+    }
+    call_dial(call, now);
+}
+
+/* The connection was made, or has failed. */
+static void call_connected(struct connector *call, bool answered, double now)
+{
+    int error = answered ? socket_connect_result(call->fd) : ETIMEDOUT;
+    if (error == 0)
+        call->handshake = handshake_create(call->fd, false, call->secret, call->purpose,
+                                           call->hello, call->hello_size);
+    if (error == 0 && !call->handshake)
+        error = ENOMEM;
+    if (error) {
+        call_note(call, error);
+        call_dial(call, now);
+    }
+}
+
+enum connector_state connector_step(struct connector *call, short events, double now)
+{
+    if (call->state == CALL_PENDING && !call->handshake && (events || now >= call->until))
+        call_connected(call, events != 0, now);
+    if (call->state == CALL_PENDING && call->handshake)
+        call_shake_hands(call, now);
+    return call->state;
+}
+
+void connector_taken(struct connector *call)
+{
+    call->fd = -1;
+    connector_drop(call);
+}
+
+void connector_drop(struct connector *call)
+{
+    if (call->state == CALL_NONE)
+        return;
+    call_hang_up(call);
+    call->state = CALL_NONE;
+}
