@@ -216,14 +216,14 @@ static void a_rank_that_does_not_die_holds_no_job(void **state)
 static int job_run_stopped(void *argument)
 {
     const double timeout = 2;
-    bool *continued = argument; /* before a longer one */
+    bool *continued = argument; /* before twice this, and their work takes longer than that */
     struct supervisor *supervisor = supervisor_create(2, false);
     pid_t pids[2] = {0};
     for (int rank = 0; supervisor && rank < 2; rank++) {
         pids[rank] = supervisor_fork(supervisor, rank);
         if (pids[rank] == 0) {
             raise(SIGSTOP);
-            sleep(3);
+            sleep(6);
             _exit(0);
         }
     }
@@ -233,13 +233,13 @@ static int job_run_stopped(void *argument)
         for (int rank = 0; *continued && rank < 2; rank++) {
             while (host_process_state(pids[rank]) != 'T')
                 usleep(10000);
-            usleep(500000);
+            usleep(200000);
             kill(pids[rank], SIGCONT);
         }
         _exit(0);
     }
     alarm(60);
-    int status = supervisor ? (int)supervisor_wait(supervisor, *continued ? 10 * timeout : timeout) : -1;
+    int status = supervisor ? (int)supervisor_wait(supervisor, *continued ? 2 * timeout : timeout) : -1;
     waitpid(helper, NULL, 0);
     if (supervisor)
         supervisor_destroy(supervisor);
