@@ -331,8 +331,8 @@ enum status accept_run(const struct membership *membership, void *arguments);
 #define WORK_NOTHING   "nothing"   /* starts, and ends */
 #define WORK_INVENTORY "inventory" /* what the host has: the result is an inventory, encoded */
 #define WORK_COUNTERS  "counters"  /* what it has counted: device_changes, encoded */
-#define WORK_CPU       "cpu"       /* how fast its memory and cores are: JSON (cpu_measure.h) */
-#define WORK_GPUS      "gpus"      /* how fast its GPUs copy: JSON (gpu_measure.h) */
+#define WORK_CPU       "cpu"       /* how fast its memory and cores are: JSON (cpu_measure.c) */
+#define WORK_GPUS      "gpus"      /* how fast its GPUs copy: JSON (gpu_measure.c) */
 
 /* Is the command one of these? */
 bool host_work_is(const char *command);

@@ -1,5 +1,6 @@
 /*
- * options.c - the options behind the transport's name, and what no machine accepts of them.
+ * options.c - the options behind the transport's name, what no machine accepts of them, and the timeout and
+ * retries of queue pairs.
  */
 #include "transports/verbs/facts.h"
 

@@ -626,7 +626,7 @@ struct profile_line {
 enum status profile_line_read(const char *text, const char *file, int number,
                               struct profile_line *line);
 
-/* The number of a line's value, in `unit`: sizes as base/size.h reads them; a unit may be left out
+/* The number of a line's value, in `unit`: sizes as base/parse.h reads them; a unit may be left out
  * where the sentence below names none. STATUS_USAGE, after fail(): "nodes.profile:3: nic.rate is
  * given in Gb/s, not as '400 MB'". VALUE_TEXT has no number. */
 enum status profile_number(const struct profile_line *line, enum value_unit unit, double *number);

@@ -1,5 +1,5 @@
 /*
- * sickness.c - from suspects to places.
+ * sickness.c - from suspects to places: hosts, NICs, links and switches.
  */
 #include "accept/judge/judge.h"
 

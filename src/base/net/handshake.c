@@ -1,5 +1,6 @@
 /*
- * handshake.c - two ends of a socket prove to each other that they know the job's secret.
+ * handshake.c - two ends of a socket prove to each other that they know the job's secret, and then
+ * encrypt their messages.
  *
  *   connecting end                            accepting end
  *   opening: magic, protocol, nonce        -> (answers once it has seen magic and protocol)

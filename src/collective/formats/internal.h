@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "base/xml.h"
 #include "collective/formats/formats.h"
-#include "collective/formats/formats.h"
 #include "collective/schedule/schedule.h"
 
 /* ---- Reads schedules from cctest's own JSON, as `cctest plan --json` writes it. ---- */

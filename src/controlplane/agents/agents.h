@@ -147,7 +147,7 @@ void worker_abandon(struct worker *worker);
  *            -- agents of rank 0's own host
  * ---- */
 
-#define FLEET_PURPOSE "fleet" /* of connections (handshake.h); their hellos are join requests */
+#define FLEET_PURPOSE "fleet" /* of connections (base/net/net.h); their hellos are join requests */
 
 struct agent;
 

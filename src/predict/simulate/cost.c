@@ -1,5 +1,6 @@
 /*
- * cost.c - how much of an operation a core moves in one turn, and how long that takes.
+ * cost.c - the costs of the model that hold for a link and a message, and the time of a core for a piece.
+ * engine.c charges latency and wire.
  */
 #include "predict/simulate/internal.h"
 

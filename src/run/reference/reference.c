@@ -1,5 +1,5 @@
 /*
- * vendor.c - the vendors' libraries, by name.
+ * reference.c - the vendors' libraries, by name.
  */
 #include "run/reference/reference.h"
 

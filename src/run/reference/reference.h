@@ -1,5 +1,5 @@
 /*
- * vendor.h - the interface of a vendor's library of collectives, which runs beside cctest's own
+ * reference.h - the interface of a vendor's library of collectives, which runs beside cctest's own
  * algorithms: on the same buffers, with the same inputs, checks, start barrier and clock.
  *
  * The library is opaque. It shows no schedule, and brings links of its own.

@@ -75,7 +75,7 @@ struct nccl_api {
 
 /* ---- One collective of NCCL, as what a rank runs. ---- */
 
-/* As in vendor.h. */
+/* As in reference.h. */
 enum status nccl_prepare(struct vendor_session *session, const struct vendor_call *asked,
                          struct execution **execution);
 
@@ -117,7 +117,7 @@ enum status nccl_failed(const struct nccl_communicator *communicator, int result
 enum status nccl_call_slowly(struct nccl_communicator *communicator, int (*make)(void *argument),
                              void *argument, const char *what, double seconds, int *result);
 
-/* As in vendor.h. */
+/* As in reference.h. */
 enum status nccl_open(struct control *control, const struct vendor_task *tasks, int count,
                       const struct tick *tick, struct vendor_session **session);
 void nccl_close(struct vendor_session *session);
