@@ -75,7 +75,7 @@ endif
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
 sources := $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* src/*/* src/*/*/* algorithms algorithms/* transports transports/* cli cli/* cli/*/*)))
 objects := $(sources:%.c=$(BUILD)/%.o) $(kernels:%.cu=$(BUILD)/%.o)
-# Ranks and helpers are threads, whose stacks may be small (STACK_LEAST of cli/main.c).
+# Ranks and helpers are threads; cli/main.c says how small their stacks may be (STACK_LEAST).
 $(objects): flags += $(if $(SAN),,-Wframe-larger-than=16384)
 # Tests link with everything but main(), as an archive, so that a test can replace a part.
 library := $(BUILD)/libcctest.a

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #include "base/io/io.h"
 
 /* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of them. */
-#define STACK_LEAST ((size_t)64 << 10)
+#define STACK_LEAST ((size_t)128 << 10)
 
 /* Writes JSON for scripts that wait for it, even if nothing could be started. A variable names a file
  * of results, and a request for help or for the version has none. */
@@ -86,52 +85,21 @@ static enum status start(int argc, char **argv, struct request *request, struct 
     return status;
 }
 
-/* A command line that no stack is large enough for. */
-struct refused {
-    int argc;
-    char **argv;
-    struct log *log;
-};
-
-static void *refused_write(void *argument)
-{
-    struct refused *refused = argument;
-    struct command_line line;
-    struct request *request = calloc(1, sizeof *request);
-    log_attach(refused->log);
-    command_line_read(refused->argc, refused->argv, environ, &line);
-    if (request)
-        refuse(&line, request, refused->log->failure.status);
-    free(request);
-    return NULL;
-}
-
-/* The limit does not hold for a thread whose stack has a size of its own. */
-static enum status refuse_apart(int argc, char **argv, struct log *log, enum status status)
-{
-    struct refused refused = {.argc = argc, .argv = argv, .log = log};
-    pthread_attr_t attributes;
-    pthread_t thread;
-    if (pthread_attr_init(&attributes) != 0)
-        return status;
-    pthread_attr_setstacksize(&attributes, 4 * STACK_LEAST);
-    if (pthread_create(&thread, &attributes, refused_write, &refused) == 0)
-        pthread_join(thread, NULL);
-    pthread_attr_destroy(&attributes);
-    return status;
-}
-
-/* The request is too large for a small stack. A limit below STACK_LEAST would end in a crash somewhere:
- * it is also what the threads of the program get. */
-static enum status start_on_stack(int argc, char **argv, struct log *log)
+/* The limit is also what each thread of the program gets. Too small a stack would end in a crash. */
+static enum status stack_check(void)
 {
     struct rlimit stack;
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_LEAST)
-        return refuse_apart(argc, argv, log,
-                            fail(STATUS_ERROR,
-                                 "a thread may have %zu KiB of stack, and cctest needs %zu KiB: "
-                                 "raise that limit (ulimit -s 8192)",
-                                 (size_t)stack.rlim_cur >> 10, STACK_LEAST >> 10));
+        return fail(STATUS_USAGE,
+                    "a thread may have %zu KiB of stack, and cctest needs %zu KiB: raise that "
+                    "limit (ulimit -s 8192)",
+                    (size_t)stack.rlim_cur >> 10, STACK_LEAST >> 10);
+    return STATUS_OK;
+}
+
+/* The request is too large for a stack of STACK_LEAST. */
+static enum status start_allocated(int argc, char **argv, struct log *log)
+{
     struct request *request = calloc(1, sizeof *request);
     if (!request)
         return fail(STATUS_ERROR, "out of memory");
@@ -159,11 +127,11 @@ int main(int argc, char **argv)
     struct log log;
     log_init(&log, -1, 0);
     log_attach(&log);
-    enum status status = STATUS_OK;
-    if (argc > 1 && strcmp(argv[1], "complete") == 0)
+    enum status status = stack_check();
+    if (status == STATUS_OK && argc > 1 && strcmp(argv[1], "complete") == 0)
         complete_words(argc - 2, argv + 2);
-    else
-        status = start_on_stack(argc, argv, &log);
+    else if (status == STATUS_OK)
+        status = start_allocated(argc, argv, &log);
     log_print_failure(&log);
     errno = 0;
     if (fflush(stdout) != 0 && status == STATUS_OK) {

@@ -53,16 +53,19 @@ for collective in allreduce gather; do
     check_status 0 "checks of $collective with messages that are longer than the sets of buffers for several checks in a row"
     check_json "$scratch/sets.json" 'all(r["checked"] == 3 and r["wrong"] == 0 for r in d["results"])' 'len(d["results"]) == 2'
 done
-# A small stack: of a process, and of threads. The environment takes a part of it.
+# The smallest stack: of a process, and of threads. The environment takes a part of it.
 for as in processes threads; do
     for fault in "" corrupt:rank=1:iteration=1; do
         # shellcheck disable=SC2016
-        run env -i bash -c 'ulimit -s 64 && exec "$@"' limited "$CCTEST" allreduce --np 2 -b 8K -e 8K --ranks-as $as \
+        run env -i bash -c 'ulimit -s 128 && exec "$@"' limited "$CCTEST" allreduce --np 2 -b 8K -e 8K --ranks-as $as \
             ${fault:+--inject $fault}
-        check_status $((${#fault} > 0 ? 3 : 0)) "64 KiB of stack, $as $fault"
+        check_status $((${#fault} > 0 ? 3 : 0)) "128 KiB of stack, $as $fault"
     done
 done
-limited -s 48 -- "a thread may have 48 KiB of stack, and cctest needs 64 KiB: raise that limit \(ulimit -s" allreduce
+run bash -c 'ulimit -s 127; exec "$@"' limited "$CCTEST" allreduce
+check_status 2 "127 KiB of stack"
+check_says "^cctest: a thread may have 127 KiB of stack, and cctest needs 128 KiB: raise that limit \(ulimit -s 8192\)$"
+check "not one line on standard error" test "$(wc -l <"$err")" = 1
 
 # A core that another program uses, too: a rank that waits sleeps, and does not yield again and again.
 core=$(taskset -cp $$ | sed 's/.*[: ]\([0-9]*\).*/\1/')

@@ -376,8 +376,6 @@ replaced 2 usage "is not an algorithm" "$CCTEST" list allreduce bruck --json "$s
 replaced 2 usage "cannot write $scratch/none/a" "$CCTEST" allreduce --np 2 --csv "$scratch/none/a" --json "$stale"
 replaced 2 usage "no option --bogus" env CCTEST_JSON="$stale" "$CCTEST" allreduce --bogus
 replaced 2 usage "which collective?" env CCTEST_JSON="$stale" "$CCTEST"
-# shellcheck disable=SC2016
-replaced 1 error "may have 48 KiB of stack" bash -c 'ulimit -s 48; exec "$@"' - "$CCTEST" allreduce --json "$stale"
 # What takes no --json writes no file of the environment.
 for words in "help --bogus" "help bogus" "--version --bogus" "--help --bogus" "allreduce --help --bogus"; do
     read -ra words <<<"$words"

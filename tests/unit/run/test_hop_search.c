@@ -26,7 +26,7 @@
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define STACK ((size_t)1 << 20)
 #else
-#define STACK ((size_t)32 << 10) /* half of STACK_LEAST of cli/main.c */
+#define STACK ((size_t)32 << 10) /* a quarter of STACK_LEAST of cli/main.c */
 #endif
 
 struct bench {
