@@ -30,7 +30,7 @@ const struct argument *command_line_argument(const struct command_line *line, co
 #define LONG_FIRST  256
 #define ALIAS_FIRST (LONG_FIRST + OPTIONS_MOST)
 
-#define ALIASES_MOST 64  /* letters of aliases */
+#define ALIASES_MOST 32  /* aliases at most */
 #define COPIED_MOST  256 /* words in which the command is sought */
 #define TYPED_MOST   16  /* names that are written in another way than here */
 #define NAME_MOST    40
@@ -39,7 +39,7 @@ struct getopt_tables {
     struct option longs[OPTIONS_MOST + TYPED_MOST + 1];
     char typed[TYPED_MOST][NAME_MOST];
     int count, typed_count;
-    char letters[2 * OPTIONS_MOST + 3 * ALIASES_MOST + 2];
+    char letters[2 * OPTIONS_MOST + 2 * ALIASES_MOST + 2];
 };
 
 /* The alias behind a code of getopt; NULL: an option of cctest's own, or nothing. */
@@ -47,9 +47,6 @@ static const struct alias *alias_of(int code)
 {
     if (code >= ALIAS_FIRST)
         return &option_aliases[code - ALIAS_FIRST];
-    for (const struct option_row *row = option_table; row->name; row++)
-        if (row->letter && row->letter == code)
-            return NULL;
     return code < LONG_FIRST ? alias_lettered(code) : NULL;
 }
 
@@ -58,7 +55,7 @@ static const struct option_row *row_of(int code)
 {
     const struct alias *alias = alias_of(code);
     if (alias)
-        return alias->option ? option_find(alias->option) : NULL;
+        return option_find(alias->option);
     if (code >= LONG_FIRST)
         return &option_table[code - LONG_FIRST];
     for (const struct option_row *row = option_table; row->name; row++)
@@ -87,9 +84,7 @@ static void tables_add(struct getopt_tables *tables, const char *name, int code)
     const struct option_row *row = row_of(code);
     tables->longs[tables->count++] = (struct option){
         .name = name,
-        .has_arg = !row            ? optional_argument
-                   : row->argument ? required_argument
-                                   : no_argument,
+        .has_arg = row->argument ? required_argument : no_argument,
         .val = code,
     };
 }
@@ -145,11 +140,10 @@ static void getopt_tables_fill(struct getopt_tables *tables, int argc, char **ar
         }
     }
     for (const struct alias *alias = option_aliases; alias->name || alias->letter; alias++) {
-        if (!alias->letter || alias_of(alias->letter) != alias)
-            continue; /* a letter here, too */
-        const struct option_row *row = row_of(alias->letter);
+        if (!alias->letter)
+            continue;
         *letters++ = alias->letter;
-        for (int colons = !row ? 2 : row->argument ? 1 : 0; colons > 0; colons--)
+        if (row_of(alias->letter)->argument)
             *letters++ = ':';
     }
     *letters = '\0';
@@ -184,7 +178,7 @@ static enum status unknown_flag(const char *word, int letter)
                     prefixed[1]);
     const char *nearest = name_nearest(name, names);
     const struct alias *alias = nearest ? alias_named(nearest) : NULL;
-    if (alias && alias->option)
+    if (alias)
         nearest = alias->option;
     return fail(STATUS_USAGE, "there is no option --%s: %s%s%ssee `cctest help`", name,
                 nearest ? "did you mean --" : "", nearest ? nearest : "", nearest ? "? " : "");
@@ -199,9 +193,6 @@ static enum status flag_take(struct command_line *line, const struct option_row 
         return fail(STATUS_USAGE,
                     "-n%s is -n with the value '%s': for the number of ranks write --np N", value,
                     value);
-    const struct alias *alias = row->letter ? alias_lettered(row->letter) : NULL;
-    if (alias && value[0] && strspn(value, "0123456789:") == strlen(value))
-        return fail(STATUS_USAGE, "there is no -%c with a number: %s", row->letter, alias->way);
     if (row->kind == &kind_inject && argument->source == SOURCE_FLAG)
         return fail(STATUS_USAGE,
                     "--%s is given twice: give it once, with commas between the faults", row->name);
@@ -224,11 +215,6 @@ static enum status flag_read(int code, const char *flag, unsigned command,
 {
     if (code == '?')
         return unknown_flag(flag, optopt);
-    const struct alias *alias = alias_of(code);
-    if (alias && alias->way && code >= ALIAS_FIRST)
-        return fail(STATUS_USAGE, "there is no option --%s: %s", alias->name, alias->way);
-    if (alias && alias->way)
-        return fail(STATUS_USAGE, "there is no option -%c: %s", alias->letter, alias->way);
     const struct option_row *row = row_lettered(row_of(code == ':' ? optopt : code), command);
     if (code == ':' && row->kind != &kind_file)
         return fail(STATUS_USAGE, "--%s needs a value, %s: %s", row->name, row->argument,

@@ -6,16 +6,13 @@
 
 #include "cli/options/options.h"
 
-/* ---- Options and programs of other tools (nccl-tests, OSU's benchmarks, launchers): the
- * option that means the same here, or a sentence about the way it is done here.
- * ---- */
+/* ---- Options and programs of other tools (nccl-tests, OSU's benchmarks, launchers) ---- */
 
-/* An option of another tool. Exactly one of `option` and `way` is set. */
+/* An option of another tool that means the same as one here. */
 struct alias {
     const char *name;   /* "minbytes"; NULL: it has a letter only */
-    char letter;        /* 0: none. If it is also a letter here, it means this with a number. */
+    char letter;        /* which no option here has; 0: none */
     const char *option; /* the option's name here: "min-bytes" */
-    const char *way;    /* the way it is done here, to be put behind "there is no option -g: " */
 };
 
 extern const struct alias option_aliases[]; /* ended by one without name and letter */
