@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     log_print_failure(&log);
     errno = 0;
     if (fflush(stdout) != 0 && status == STATUS_OK) {
-        say("cannot write standard output: %s; redirect it elsewhere", stream_error());
+        say("cannot write standard output: %s; redirect it elsewhere", write_error(errno));
         status = STATUS_ERROR;
     }
     return (int)status;

@@ -16,11 +16,8 @@
 struct csv_report {
     struct report report;
     const char *path;
-    FILE *held; /* what `path` names; NULL: standard output */
-    struct stream stream;
-    FILE *file; /* over it */
-    struct patience *patience;
-    struct outcome *outcome;
+    struct output_queue *queue;
+    FILE *file; /* into it */
     const char *columns;
     int ranks;
     long line; /* of the table, from 0 */
@@ -34,20 +31,16 @@ static struct csv_report *csv_report_of(struct report *report)
 enum status csv_announce(struct report *report)
 {
     struct csv_report *csv = csv_report_of(report);
-    enum status status =
-        strcmp(csv->path, "-") != 0 ? output_try(csv->path, &csv->held) : STATUS_OK;
-    csv->stream = (struct stream){.fd = csv->held ? fileno(csv->held) : STDOUT_FILENO,
-                                  .patience = csv->patience};
+    enum status status = STATUS_OK;
+    int fd = STDOUT_FILENO;
+    if (!output_is_standard(csv->path))
+        status = output_open(csv->path, &fd);
+    output_queue_open(csv->queue, fd);
     if (status == STATUS_OK)
-        csv->file = stream_open(&csv->stream);
+        csv->file = output_queue_stream(csv->queue);
     if (status == STATUS_OK && !csv->file)
         return fail(STATUS_ERROR, "not enough memory for the CSV report: free some");
     return status;
-}
-
-static void csv_flush(struct csv_report *csv)
-{
-    outcome_flush(csv->outcome, csv->file, csv->held ? csv->path : "standard output", !csv->held);
 }
 
 static void csv_begin(struct report *report, const struct job *job,
@@ -58,13 +51,11 @@ static void csv_begin(struct report *report, const struct job *job,
     csv->ranks = participants->ranks;
     /* Not before there is a job: an earlier run's results survive a refusal. What standard output
      * already holds belongs to the shell that opened it (>>, or one > for several runs). */
-    if (csv->held && ftruncate(fileno(csv->held), 0) != 0 && errno != EINVAL) {
-        outcome_fail(csv->outcome, "cannot write %s: %s; choose another file", csv->path,
-                     stream_error());
-        return;
-    }
+    if (!output_is_standard(csv->path) && ftruncate(output_queue_fd(csv->queue), 0) != 0 &&
+        errno != EINVAL)
+        output_queue_fail(csv->queue, errno);
     fputs(csv->columns, csv->file);
-    csv_flush(csv);
+    fflush(csv->file);
 }
 
 /* A text that a user wrote, in quotes where it needs them. */
@@ -103,24 +94,14 @@ static void csv_result(struct report *report, const struct job *job, const struc
     fprintf(csv->file, ",%d,", result->group_count);
     csv_text(csv->file, result->slowest_name);
     fprintf(csv->file, ",%.3f,%.3f\n", result->median_us, result->fastest_us);
-    csv_flush(csv);
+    fflush(csv->file);
 }
 
-/* A file server may refuse the data as late as at close(). */
 static void csv_end(struct report *report, const struct job *job, const struct job_end *end)
 {
-    struct csv_report *csv = csv_report_of(report);
     (void)job;
     (void)end;
-    csv_flush(csv);
-    if (!csv->held)
-        return;
-    fclose(csv->file); /* first: it writes to what `held` has open */
-    csv->file = NULL;
-    if (fclose(csv->held) != 0)
-        outcome_fail(csv->outcome, "cannot write %s: %s; choose another file", csv->path,
-                     stream_error());
-    csv->held = NULL;
+    fflush(csv_report_of(report)->file);
 }
 
 static void csv_samples(struct report *report, const struct job *job, const struct line_name *line,
@@ -131,7 +112,7 @@ static void csv_samples(struct report *report, const struct job *job, const stru
         fprintf(csv->file, "%ld,%s,%s,%zu,%d,%ld,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", csv->line,
                 job->candidates[line->choice].collective->name, job->candidates[line->choice].text,
                 line->bytes, row->rank, row->iteration, row->duration, row->late, row->device);
-    csv_flush(csv);
+    fflush(csv->file);
 }
 
 static void csv_next_line(struct report *report, const struct job *job, const struct result *result)
@@ -141,8 +122,7 @@ static void csv_next_line(struct report *report, const struct job *job, const st
     csv_report_of(report)->line++;
 }
 
-static struct report *csv_create(const char *path, struct patience *patience,
-                                 struct outcome *outcome, const char *columns)
+static struct report *csv_create(const char *path, struct output_queue *queue, const char *columns)
 {
     struct csv_report *csv = calloc(1, sizeof *csv);
     if (!csv) {
@@ -151,16 +131,15 @@ static struct report *csv_create(const char *path, struct patience *patience,
     }
     csv->report = (struct report){.begin = csv_begin, .end = csv_end};
     csv->path = path;
-    csv->patience = patience;
-    csv->outcome = outcome;
+    csv->queue = queue;
     csv->columns = columns;
     return &csv->report;
 }
 
-struct report *csv_open(const char *path, struct patience *patience, struct outcome *outcome)
+struct report *csv_open(const char *path, struct output_queue *queue)
 {
     struct report *report =
-        csv_create(path, patience, outcome,
+        csv_create(path, queue,
                    "collective,algorithm,transport,memory,datatype,op,root,ranks,bytes,count,"
                    "in_place,iterations,checked,wrong,start,min_us,p50_us,mean_us,p90_us,p99_us,"
                    "max_us,algbw_GBps,busbw_GBps,counts,groups,slowest,median_us,fastest_us\n");
@@ -169,11 +148,10 @@ struct report *csv_open(const char *path, struct patience *patience, struct outc
     return report;
 }
 
-struct report *csv_open_samples(const char *path, struct patience *patience,
-                                struct outcome *outcome)
+struct report *csv_open_samples(const char *path, struct output_queue *queue)
 {
     struct report *report = csv_create(
-        path, patience, outcome,
+        path, queue,
         "line,collective,algorithm,bytes,rank,iteration,duration_ns,late_ns,device_ns\n");
     if (report) {
         report->samples = csv_samples;
@@ -189,7 +167,5 @@ void csv_close(struct report *report)
     struct csv_report *csv = csv_report_of(report);
     if (csv->file)
         fclose(csv->file);
-    if (csv->held)
-        fclose(csv->held);
     free(csv);
 }

@@ -5,7 +5,6 @@
 #define CCTEST_CLI_RUN_INTERNAL_H
 
 #include <jansson.h>
-#include <pthread.h>
 #include <stdio.h>
 
 #include "base/io/io.h"
@@ -16,10 +15,9 @@
 /* ---- Prints a run as comma-separated values. ---- */
 
 /* NULL: out of memory, which is recorded. The caller frees it with csv_close(). */
-struct report *csv_open(const char *path, struct patience *patience, struct outcome *outcome);
+struct report *csv_open(const char *path, struct output_queue *queue);
 /* The same for raw samples, one line each, in place of results. */
-struct report *csv_open_samples(const char *path, struct patience *patience,
-                                struct outcome *outcome);
+struct report *csv_open_samples(const char *path, struct output_queue *queue);
 void csv_close(struct report *report);
 
 /* Before there are ranks, in the process that owns the report: opens the file. So a path that
@@ -30,10 +28,8 @@ enum status csv_announce(struct report *report);
 
 /* ---- Prints a run as a table for people. ---- */
 
-/* To the descriptor `fd`. Standard error takes it where standard output has other results: what
- * cannot be written there is no failure. NULL: out of memory, which is recorded. The caller frees
- * it with table_close(). */
-struct report *table_open(int fd, struct patience *patience, struct outcome *outcome);
+/* NULL: out of memory, which is recorded. The caller frees it with table_close(). */
+struct report *table_open(struct output_queue *queue, struct outcome *outcome);
 void table_close(struct report *report);
 
 /* The last line: how the job ended. */
@@ -96,25 +92,5 @@ void sampling_columns_print(FILE *out, const struct job *job, const struct resul
 
 /* Sentences below a line whose samples are not of one kind: two modes, a trend. */
 void samples_remark(FILE *out, const struct result *result);
-
-/* ---- Ends the process where a file does not take its last write: no helper thread of a
- * rank is left then.
- * ---- */
-
-struct watchdog {
-    pthread_t thread;
-    pid_t watched; /* the thread that writes */
-    int over;      /* eventfd; -1: no thread watches */
-    struct report *report;
-    const _Atomic int *said; /* the status that JSON or the table says; negative: none yet */
-    enum status status;      /* of the job, so far */
-};
-
-/* Watches the calling thread. The process ends when one write has taken FILE_SECONDS, a wait for a
- * reader not counted, with `said`, or else with `status` and an error. What is given here stays
- * until watchdog_stop(). Without memory for a thread nothing is watched. */
-void watchdog_start(struct watchdog *watchdog, struct report *report, const _Atomic int *said,
-                    enum status status);
-void watchdog_stop(struct watchdog *watchdog);
 
 #endif

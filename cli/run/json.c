@@ -14,6 +14,7 @@
 #include "collective/formats/formats.h"
 #include "run/run.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,17 +165,15 @@ static json_t *fallbacks_json(const struct connectivity *connectivity)
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
 #define WRITE_BRIEF 0.05 /* seconds that writing may always take */
 
-#define REFUSAL_SECONDS 1.0 /* for the reader of a refusal */
-
 struct json_report {
     struct report report;
     const char *path;
     const struct request *request; /* NULL: no job has begun */
     struct outcome *outcome;
-    struct patience *patience;
+    /* Of a stream, open from the start: its reader finds no end before the document. */
+    struct output_queue *queue;
     json_t *document;
     bool ended; /* the document is whole but for the status */
-    FILE *held; /* a stream, so that its reader finds no end before the document; else NULL */
     int draft;  /* of a stream, the document so far, for the process that concludes; -1: none */
     double due; /* clock_seconds() when it may be written again */
 };
@@ -184,13 +183,24 @@ static struct json_report *json_report_of(struct report *report)
     return (struct json_report *)report;
 }
 
-static void json_deliver(struct json_report *json)
+static void json_send(struct json_report *json)
+{
+    size_t length = 0;
+    char *text = json_text(json->document, &length);
+    if (!text)
+        output_queue_fail(json->queue, ENOMEM);
+    else
+        output_queue_put(json->queue, text, length);
+    free(text);
+}
+
+static void json_replace(struct json_report *json)
 {
     struct log log;
     struct log *speaker = log_current();
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
-    bool good = json_put(json->document, json->path, json->patience) == STATUS_OK;
+    bool good = json_put(json->document, json->path, NULL) == STATUS_OK;
     log_attach(speaker);
     if (!good)
         outcome_fail(json->outcome, "%s", log.failure.text);
@@ -202,12 +212,12 @@ static void json_store(struct json_report *json)
 {
     size_t length = 0;
     if (!output_is_stream(json->path)) {
-        json_deliver(json);
+        json_replace(json);
         return;
     }
     char *text = json_text(json->document, &length);
     if (text && ftruncate(json->draft, 0) == 0 && lseek(json->draft, 0, SEEK_SET) == 0)
-        stream_write(json->draft, text, length, NULL); /* else there is no draft */
+        write_all(json->draft, text, length); /* else there is no draft */
     free(text);
 }
 
@@ -508,9 +518,9 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_keep(json);
 }
 
-static void error_add(struct json_report *json, const struct job_error *error)
+static void error_add(json_t *document, const struct job_error *error)
 {
-    json_array_append_new(json_object_get(json->document, "errors"),
+    json_array_append_new(json_object_get(document, "errors"),
                           json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
                                     error->host, "phase", error->phase, "message", error->message));
 }
@@ -523,7 +533,7 @@ static void json_end(struct report *report, const struct job *job, const struct 
                         end->rejected < 0 ? json_null() : json_integer(end->rejected));
     devices_end(json->document, end);
     for (int i = 0; i < end->error_count; i++)
-        error_add(json, &end->errors[i]);
+        error_add(json->document, &end->errors[i]);
     json->ended = true;
     json_store(json);
 }
@@ -532,12 +542,9 @@ enum status json_announce(struct report *report)
 {
     struct json_report *json = json_report_of(report);
     json_object_set_new(json->document, "options", json_options(json->request, FOR_RUN));
-    if (strcmp(json->path, "-") == 0)
-        return STATUS_OK;
     if (output_is_stream(json->path))
-        return output_try(json->path, &json->held);
-    return json_put(json->document, json->path, json->patience) == STATUS_OK ? STATUS_OK
-                                                                             : STATUS_USAGE;
+        return STATUS_OK;
+    return json_put(json->document, json->path, NULL) == STATUS_OK ? STATUS_OK : STATUS_USAGE;
 }
 
 /* The document that rank 0, another process, left behind; false: none that can be read. */
@@ -576,43 +583,32 @@ enum status json_conclude(struct report *report, enum status status, const struc
     }
     json->ended = true;
     if (error)
-        error_add(json, error);
+        error_add(json->document, error);
     json_object_set_new(json->document, "status", json_string(status_word(status)));
-    json_deliver(json);
+    if (output_is_stream(json->path))
+        json_send(json);
+    else
+        json_replace(json);
     return status;
 }
 
-void json_refuse(const char *path, enum status status)
+enum status json_open_stream(struct report *report)
 {
-    struct outcome outcome = {.failed = true}; /* one complaint is enough */
-    struct patience patience = {.seconds = REFUSAL_SECONDS};
-    struct report *report = json_open(path, NULL, &patience, &outcome);
-    struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
-    if (report) {
-        json_report_of(report)->ended = true;
-        json_conclude(report, status, &error);
-    }
-    json_close(report);
+    struct json_report *json = json_report_of(report);
+    enum status status = STATUS_OK;
+    int fd = STDOUT_FILENO;
+    if (!output_is_standard(json->path) && output_is_stream(json->path))
+        status = output_open(json->path, &fd);
+    output_queue_open(json->queue, fd);
+    return status;
 }
 
-struct report *json_open(const char *path, const struct request *request, struct patience *patience,
-                         struct outcome *outcome)
+/* All keys of a run, before it has begun. NULL: out of memory. */
+static json_t *document_begin(void)
 {
-    struct json_report *json = calloc(1, sizeof *json);
     json_t *document = json_document();
-    if (!json || !document) {
-        free(json);
-        fail(STATUS_ERROR, "not enough memory for the JSON report: free some");
+    if (!document)
         return NULL;
-    }
-    json->report = (struct report){
-        .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
-    json->path = path;
-    json->request = request;
-    json->patience = patience;
-    json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
-    json->outcome = outcome;
-    json->document = document;
     json_object_set_new(document, "status", json_string("running"));
     json_object_set_new(document, "options", json_object());
     json_object_set_new(document, "vendor", json_null());
@@ -626,6 +622,45 @@ struct report *json_open(const char *path, const struct request *request, struct
     json_object_set_new(document, "rejected_connections", json_null());
     json_object_set_new(document, "results", json_array());
     json_object_set_new(document, "errors", json_array());
+    return document;
+}
+
+void json_refuse(const char *path, enum status status)
+{
+    struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
+    struct log log; /* one complaint is enough */
+    struct log *speaker = log_current();
+    json_t *document = document_begin();
+    log_init(&log, speaker->rank, speaker->verbosity);
+    log_attach(&log);
+    if (document) {
+        error_add(document, &error);
+        json_object_set_new(document, "status", json_string(status_word(status)));
+        json_put(document, path, NULL);
+    }
+    log_attach(speaker);
+    json_decref(document);
+}
+
+struct report *json_open(const char *path, const struct request *request,
+                         struct output_queue *queue, struct outcome *outcome)
+{
+    struct json_report *json = calloc(1, sizeof *json);
+    json_t *document = document_begin();
+    if (!json || !document) {
+        free(json);
+        json_decref(document);
+        fail(STATUS_ERROR, "not enough memory for the JSON report: free some");
+        return NULL;
+    }
+    json->report = (struct report){
+        .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
+    json->path = path;
+    json->request = request;
+    json->queue = queue;
+    json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
+    json->outcome = outcome;
+    json->document = document;
     return &json->report;
 }
 
@@ -634,8 +669,6 @@ void json_close(struct report *report)
     if (!report)
         return;
     struct json_report *json = json_report_of(report);
-    if (json->held)
-        fclose(json->held);
     if (json->draft >= 0)
         close(json->draft);
     json_decref(json->document);

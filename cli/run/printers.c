@@ -3,6 +3,7 @@
  */
 #include "cli/run/internal.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,14 @@
 #include "base/log.h"
 #include "base/signals.h"
 
-#define FAILED_SECONDS 1.5 /* for a reader, after a job that failed */
+#define FAILED_SECONDS 1.5 /* that a reader may take nothing, after a job that failed */
 
 static struct printers *printers_of(struct report *report)
 {
     return (struct printers *)report;
 }
 
-/* Each call of rank 0's main thread but the last, until printers_done(). */
+/* Each call, until printers_done(). */
 static struct printers *printers_enter(struct report *report)
 {
     struct printers *printers = printers_of(report);
@@ -28,12 +29,34 @@ static struct printers *printers_enter(struct report *report)
     return printers;
 }
 
-/* The next printer; NULL: not asked for. From now on its reader may block the rank. */
+/* The next printer; NULL: not asked for. */
 static struct report *printers_turn(struct printers *printers, enum printer printer)
 {
-    atomic_store(&printers->report.writing, printers->destination[printer]);
     running_hide(&printers->running);
     return printers->each[printer];
+}
+
+/* Keeps the first failure to write. Standard error takes the table where standard output has other
+ * results: what cannot be written there is no failure. */
+static void queues_check(struct printers *printers)
+{
+    for (enum printer i = 0; i < PRINTERS; i++) {
+        int error = output_queue_error(printers->queues[i]);
+        if (!error || !printers->each[i] || (i == PRINTER_TABLE && !printers->is_stdout[i]))
+            continue;
+        printers->outcome->gone |= printers->is_stdout[i];
+        outcome_fail(printers->outcome, "cannot write %s: %s", printers->destination[i],
+                     write_error(error));
+    }
+}
+
+/* Does anything take the results? */
+static bool is_read(const struct printers *printers)
+{
+    bool read = !printers->outcome->gone;
+    for (enum printer i = 0; i < PRINTERS; i++)
+        read |= printers->each[i] && i != PRINTER_TABLE && !printers->is_stdout[i];
+    return read;
 }
 
 /* Has the reader of a pipe or socket gone? */
@@ -55,20 +78,41 @@ static void printers_done(struct printers *printers)
         outcome->gone = true; /* it is written at the end only */
         outcome_fail(outcome, "cannot write standard output: no process reads it");
     }
-    bool read = !outcome->gone;
-    for (enum printer i = 0; i < PRINTERS; i++)
-        read |= printers->each[i] && i != PRINTER_TABLE && !printers->is_stdout[i];
-    if (read || outcome->ended)
+    queues_check(printers);
+    if (is_read(printers) || outcome->ended)
         outcome_say(outcome);
-    atomic_store(&printers->report.unread, !read);
-    atomic_store(&printers->report.writing, NULL);
     pthread_mutex_unlock(&printers->lock);
 }
 
-static const char *printers_unwritten(struct report *report)
+static const char *printers_failure(struct report *report, bool whole)
 {
-    struct outcome *outcome = printers_of(report)->outcome;
-    return atomic_load(&outcome->failed) ? outcome->failure : NULL;
+    struct printers *printers = printers_enter(report);
+    printers_done(printers);
+    bool fails = atomic_load(&printers->outcome->failed) && (whole || !is_read(printers));
+    return fails ? printers->outcome->failure : NULL;
+}
+
+static size_t printers_queued(struct report *report)
+{
+    struct printers *printers = printers_of(report);
+    size_t bytes = 0;
+    for (enum printer i = 0; i < PRINTERS; i++)
+        bytes += output_queue_bytes(printers->queues[i]);
+    return bytes;
+}
+
+static void printers_drain(struct report *report, enum status status)
+{
+    struct printers *printers = printers_of(report);
+    for (enum printer i = 0; i < PRINTERS; i++)
+        output_queue_drain(printers->queues[i], status_is_whole(status) ? 0 : FAILED_SECONDS);
+    printers_enter(report);
+    for (enum printer i = PRINTER_CSV; i <= PRINTER_SAMPLES; i++) {
+        int error = output_queue_close(printers->queues[i]);
+        if (error)
+            output_queue_fail(printers->queues[i], error);
+    }
+    printers_done(printers);
 }
 
 static void printers_begin(struct report *report, const struct job *job,
@@ -184,16 +228,26 @@ static bool status_reason(const struct printers *printers, enum status status,
     return true;
 }
 
-/* After a failure to write, in this process. */
-static enum status status_after(const struct printers *printers, enum status status)
+/* After a failure to write. */
+static enum status status_after(struct printers *printers, enum status status)
 {
+    queues_check(printers);
     if (!printers->outcome->failed)
         return status;
     return status_graver(status, signals_pending() ? STATUS_INTERRUPTED : STATUS_ERROR);
 }
 
-/* JSON comes first. What it says is the status, whatever becomes of the table then, unless it can be
- * replaced. */
+static void last_line(struct printers *printers, enum status status)
+{
+    struct report *table = printers_turn(printers, PRINTER_TABLE);
+    bool gone = printers->is_stdout[PRINTER_TABLE] && printers->outcome->gone;
+    if (table && !gone && !printers->has_last_line)
+        table_conclude(table, status);
+    printers->has_last_line = true;
+}
+
+/* JSON comes first: the table must not say "ok" if JSON could not be written. Where JSON waits for
+ * a reader, so does the table's last line (printers_settle()). */
 static enum status conclude_locked(struct printers *printers, enum status status)
 {
     struct outcome *outcome = printers->outcome;
@@ -204,70 +258,88 @@ static enum status conclude_locked(struct printers *printers, enum status status
     if (!outcome->ended && status_is_whole(status))
         status = STATUS_ERROR;
     status = status_after(printers, status);
-    if (!status_is_whole(status))
-        printers->patience.seconds = FAILED_SECONDS;
     bool reason = status_reason(printers, status, &error);
     struct report *json = printers_turn(printers, PRINTER_JSON);
-    if (json) {
-        status = json_conclude(json, status, reason ? &error : NULL);
-        status = status_after(printers, status);
-        atomic_store(&printers->said, (int)status);
-    }
-    struct report *table = printers_turn(printers, PRINTER_TABLE);
-    if (table)
-        table_conclude(table, status);
-    bool stays = json && !json_is_replaceable(json);
-    enum status final = stays ? status : status_after(printers, status);
-    if (json && final != status) {
-        error = job_error_make(NO_RANK, "", "end", outcome->failure);
-        json_conclude(printers_turn(printers, PRINTER_JSON), final, &error);
-    }
-    outcome_say(outcome);
-    atomic_store(&printers->report.writing, NULL);
-    printers->status = final;
-    atomic_store(&printers->said, (int) final);
-    return final;
+    if (json)
+        status = status_after(printers, json_conclude(json, status, reason ? &error : NULL));
+    printers->status = status;
+    if (output_queue_bytes(printers->queues[PRINTER_JSON]) == 0)
+        last_line(printers, status);
+    return status;
 }
 
 static enum status printers_conclude(struct report *report, enum status status)
 {
-    struct printers *printers = printers_of(report);
-    pthread_mutex_lock(&printers->lock);
+    struct printers *printers = printers_enter(report);
     status = conclude_locked(printers, status);
     pthread_mutex_unlock(&printers->lock);
     return status;
 }
 
-/* The lock is kept: the thread that hangs must not go on and write, too. A thread that hangs in the
- * table's last line has written JSON, and that stays. */
-static bool printers_conclude_instead(struct report *report, enum status *status)
+/* When nothing waits any more: the last texts may have failed. The status that a stream of JSON has
+ * taken stays. */
+static enum status printers_settle(struct printers *printers, enum status status)
 {
-    struct printers *printers = printers_of(report);
-    if (pthread_mutex_trylock(&printers->lock) != 0) {
-        int said = atomic_load(&printers->said);
-        if (said >= 0)
-            *status = (enum status)said;
-        return said >= 0;
+    struct report *json = printers->each[PRINTER_JSON];
+    bool stays =
+        json && !json_is_replaceable(json) && !output_queue_error(printers->queues[PRINTER_JSON]);
+    enum status final = stays ? status : status_after(printers, status);
+    if (json && final != status) {
+        struct job_error error = job_error_make(NO_RANK, "", "end", printers->outcome->failure);
+        json_conclude(json, final, &error);
     }
-    *status = conclude_locked(printers, *status);
-    return true;
+    last_line(printers, final);
+    output_queue_drain(printers->queues[PRINTER_TABLE],
+                       status_is_whole(final) ? 0 : FAILED_SECONDS);
+    queues_check(printers);
+    outcome_say(printers->outcome);
+    return final;
 }
 
 static const char *destination_name(const char *path)
 {
-    return output_is_standard(path) ? "its standard output" : path;
+    return output_is_standard(path) ? "standard output" : path;
 }
 
-/* From here on a JSON file says that the job runs, so one must say how it ends. A file system that
- * does not answer is given up; no signal ends the process any more. */
+/* From here on a JSON file says that the job runs, so one must say how it ends: no signal ends the
+ * process any more. */
 static enum status json_begin(struct printers *printers)
 {
-    struct watchdog watchdog;
+    enum status status = json_open_stream(printers->each[PRINTER_JSON]);
     signals_hold();
-    watchdog_start(&watchdog, &printers->report, &printers->said, STATUS_ERROR);
-    enum status status = json_announce(printers_turn(printers, PRINTER_JSON));
-    atomic_store(&printers->report.writing, NULL);
-    watchdog_stop(&watchdog);
+    return status == STATUS_OK ? json_announce(printers->each[PRINTER_JSON]) : status;
+}
+
+/* Makes the printers that are asked for. */
+static enum status printers_make(struct printers *printers, const struct request *request,
+                                 enum printed printed)
+{
+    const struct output_files *files = &request->files;
+    struct report **each = printers->each;
+    struct output_queue *const *queues = printers->queues;
+    struct outcome *outcome = printers->outcome;
+    bool made = printed != PRINT_TABLE ||
+                (each[PRINTER_TABLE] = table_open(queues[PRINTER_TABLE], outcome));
+    made = made && (!files->csv || (each[PRINTER_CSV] = csv_open(files->csv, queues[PRINTER_CSV])));
+    made = made &&
+           (!files->samples ||
+            (each[PRINTER_SAMPLES] = csv_open_samples(files->samples, queues[PRINTER_SAMPLES])));
+    made = made &&
+           (!files->json ||
+            (each[PRINTER_JSON] = json_open(files->json, request, queues[PRINTER_JSON], outcome)));
+    return made ? STATUS_OK : STATUS_ERROR;
+}
+
+static enum status printers_announce(struct printers *printers, const struct job *job)
+{
+    struct report **each = printers->each;
+    enum status status = predictor_open(&printers->predictor, job->model);
+    if (each[PRINTER_CSV] && status == STATUS_OK)
+        status = csv_announce(each[PRINTER_CSV]);
+    if (each[PRINTER_SAMPLES] && status == STATUS_OK)
+        status = csv_announce(each[PRINTER_SAMPLES]);
+    if (each[PRINTER_JSON] && status == STATUS_OK)
+        status = json_begin(printers);
     return status;
 }
 
@@ -277,58 +349,38 @@ enum status printers_open(struct printers *printers, const struct request *reque
     const struct output_files *files = &request->files;
     bool aside = output_is_standard(files->json) || output_is_standard(files->csv) ||
                  output_is_standard(files->samples) || output_is_standard(files->svg);
-    *printers = (struct printers){
-        .report = {.begin = printers_begin,
-                   .connected = printers_connected,
-                   .samples = printers_samples,
-                   .running = printers_running,
-                   .result = printers_result,
-                   .end = printers_end,
-                   .conclude = printers_conclude,
-                   .conclude_instead = printers_conclude_instead,
-                   .unwritten = printers_unwritten,
-                   .hurries = &printers->patience.over,
-                   .awaits_reader = &printers->patience.waits,
-                   .writes = &printers->patience.writes},
-        .lock = PTHREAD_MUTEX_INITIALIZER,
-        .said = -1,
-        .patience = {.writing = &printers->report.writing},
-        .destination = {[PRINTER_TABLE] = aside ? "its standard error" : destination_name("-"),
-                        [PRINTER_CSV] = destination_name(files->csv),
-                        [PRINTER_SAMPLES] = destination_name(files->samples),
-                        [PRINTER_JSON] = destination_name(files->json)},
-        .is_stdout = {[PRINTER_TABLE] = !aside,
-                      [PRINTER_CSV] = output_is_standard(files->csv),
-                      [PRINTER_SAMPLES] = output_is_standard(files->samples),
-                      [PRINTER_JSON] = output_is_standard(files->json)}};
+    *printers =
+        (struct printers){.report = {.begin = printers_begin,
+                                     .connected = printers_connected,
+                                     .samples = printers_samples,
+                                     .running = printers_running,
+                                     .result = printers_result,
+                                     .end = printers_end,
+                                     .conclude = printers_conclude,
+                                     .failure = printers_failure,
+                                     .queued = printers_queued,
+                                     .drain = printers_drain},
+                          .lock = PTHREAD_MUTEX_INITIALIZER,
+                          .destination = {[PRINTER_TABLE] = "the table",
+                                          [PRINTER_CSV] = destination_name(files->csv),
+                                          [PRINTER_SAMPLES] = destination_name(files->samples),
+                                          [PRINTER_JSON] = destination_name(files->json)},
+                          .is_stdout = {[PRINTER_TABLE] = !aside,
+                                        [PRINTER_CSV] = output_is_standard(files->csv),
+                                        [PRINTER_SAMPLES] = output_is_standard(files->samples),
+                                        [PRINTER_JSON] = output_is_standard(files->json)}};
+    bool whole = true;
+    for (enum printer i = 0; i < PRINTERS; i++)
+        whole &= (printers->queues[i] = output_queue_create()) != NULL;
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
+    printers->outcome = shared == MAP_FAILED ? NULL : shared;
+    if (!printers->outcome || !whole)
         return fail(STATUS_ERROR, "not enough memory for the report: free some");
-    struct outcome *outcome = printers->outcome = shared;
-    running_open(&printers->running, &printers->report.writing, outcome);
-    struct report **each = printers->each;
-    if (printed == PRINT_TABLE &&
-        !(each[PRINTER_TABLE] =
-              table_open(aside ? STDERR_FILENO : STDOUT_FILENO, &printers->patience, outcome)))
-        return STATUS_ERROR;
-    if (files->csv && !(each[PRINTER_CSV] = csv_open(files->csv, &printers->patience, outcome)))
-        return STATUS_ERROR;
-    if (files->samples &&
-        !(each[PRINTER_SAMPLES] = csv_open_samples(files->samples, &printers->patience, outcome)))
-        return STATUS_ERROR;
-    if (files->json &&
-        !(each[PRINTER_JSON] = json_open(files->json, request, &printers->patience, outcome)))
-        return STATUS_ERROR;
-    enum status status =
-        announces ? predictor_open(&printers->predictor, request->job.model) : STATUS_OK;
-    if (announces && each[PRINTER_CSV] && status == STATUS_OK)
-        status = csv_announce(each[PRINTER_CSV]);
-    if (announces && each[PRINTER_SAMPLES] && status == STATUS_OK)
-        status = csv_announce(each[PRINTER_SAMPLES]);
-    if (announces && each[PRINTER_JSON] && status == STATUS_OK)
-        status = json_begin(printers);
-    return status;
+    output_queue_open(printers->queues[PRINTER_TABLE], aside ? STDERR_FILENO : STDOUT_FILENO);
+    running_open(&printers->running, printers->queues[PRINTER_TABLE], printers->outcome);
+    enum status status = printers_make(printers, request, printed);
+    return status == STATUS_OK && announces ? printers_announce(printers, &request->job) : status;
 }
 
 void printers_close(struct printers *printers)
@@ -336,8 +388,8 @@ void printers_close(struct printers *printers)
     static void (*const closes[PRINTERS])(struct report * report) = {csv_close, csv_close,
                                                                      json_close, table_close};
     for (enum printer i = 0; i < PRINTERS; i++) {
-        atomic_store(&printers->report.writing, printers->destination[i]);
         closes[i](printers->each[i]);
+        output_queue_destroy(printers->queues[i]);
     }
     predictor_close(&printers->predictor);
     if (printers->outcome)
@@ -346,16 +398,11 @@ void printers_close(struct printers *printers)
 
 enum status printers_finish(struct printers *printers, bool reports, enum status status)
 {
-    struct watchdog watchdog;
-    bool writes = printers->outcome->begun;
-    for (enum printer i = 0; i < PRINTERS; i++)
-        writes |= i != PRINTER_TABLE && printers->each[i];
-    if (writes)
-        watchdog_start(&watchdog, &printers->report, &printers->said, status);
     if (reports)
         status = printers_conclude(&printers->report, status);
+    printers_drain(&printers->report, status);
+    if (reports)
+        status = printers_settle(printers, status);
     printers_close(printers);
-    if (writes)
-        watchdog_stop(&watchdog);
     return status;
 }

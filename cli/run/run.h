@@ -19,12 +19,14 @@
 /* ---- Prints a run as a JSON document. ---- */
 
 /* NULL: out of memory, which is recorded. The caller frees it with json_close(). */
-struct report *json_open(const char *path, const struct request *request, struct patience *patience,
-                         struct outcome *outcome);
+struct report *json_open(const char *path, const struct request *request,
+                         struct output_queue *queue, struct outcome *outcome);
 void json_close(struct report *report);
 
-/* Before there are ranks, in the process that owns the report: writes the document with status
- * "running". So a path that cannot be written is found at once. */
+/* Before there are ranks, in the process that owns the report. So a path that cannot be written is
+ * found at once. The first opens a stream, and may wait for its reader; the second writes a file,
+ * with status "running". */
+enum status json_open_stream(struct report *report);
 enum status json_announce(struct report *report);
 
 /* No job was started: writes a document with the recorded failure. Best effort. */
@@ -66,9 +68,10 @@ void devices_end(json_t *document, const struct job_end *end);
 
 struct running {
     pthread_mutex_t lock;
-    const struct job *job;        /* NULL: nothing is shown */
-    int ranks;                    /* of the job */
-    const char *_Atomic *writing; /* likewise while this is not NULL */
+    const struct job *job; /* NULL: nothing is shown */
+    int ranks;             /* of the job */
+    struct output_queue
+        *table; /* nothing is shown while text waits there, perhaps for this terminal */
     bool on_terminal;
     struct outcome *outcome;
     struct progress_snapshot
@@ -77,12 +80,12 @@ struct running {
     double due;   /* and when to show more of it */
 };
 
-void running_open(struct running *running, const char *_Atomic *writing, struct outcome *outcome);
+void running_open(struct running *running, struct output_queue *table, struct outcome *outcome);
 /* These ranks work for this job from now on; NULL: they no longer do. */
 void running_set_job(struct running *running, const struct job *job, int ranks);
 /* By any thread: what rank 0 does now. Shows it if that has taken a while. */
 void running_show(struct running *running, const struct progress_snapshot *now);
-/* Before anything else is printed, once `writing` says what. */
+/* Before anything else is printed. */
 void running_hide(struct running *running);
 
 /* ---- The table, CSV and JSON behind one report, and the status with which it ends.
@@ -97,17 +100,17 @@ enum printer { PRINTER_CSV, PRINTER_SAMPLES, PRINTER_JSON, PRINTER_TABLE, PRINTE
 
 struct printers {
     struct report report;
-    struct report *each[PRINTERS];     /* all but the table: NULL unless asked for */
-    const char *destination[PRINTERS]; /* for sentences */
+    struct report *each[PRINTERS];         /* all but the table: NULL unless asked for */
+    struct output_queue *queues[PRINTERS]; /* of each; JSON that is a file does not use its own */
+    const char *destination[PRINTERS];     /* for sentences */
     bool is_stdout[PRINTERS];
     struct predictor predictor;
-    struct patience patience; /* with the readers of streams */
-    struct outcome *outcome;  /* shared with child processes */
+    struct outcome *outcome; /* shared with child processes */
     struct running running;
     pthread_mutex_t lock; /* of what follows, and of what each printer has */
     bool concluded;
     enum status status; /* then */
-    _Atomic int said;   /* the status that JSON says, or else the table; negative: none yet */
+    bool has_last_line; /* the table has */
 };
 
 /* Which of them: a job that runs inside of another has no table. */
@@ -118,8 +121,8 @@ enum printed { PRINT_TABLE, PRINT_FILES };
 enum status printers_open(struct printers *printers, const struct request *request,
                           enum printed printed, bool announces);
 void printers_close(struct printers *printers);
-/* When the ranks have ended: writes the status, if `reports`, and closes the printers. Returns the
- * final status. A file that does not take it ends the process (internal.h). */
+/* When the ranks have ended: writes the status, if `reports`, waits for readers, and closes the
+ * printers. Returns the final status. */
 enum status printers_finish(struct printers *printers, bool reports, enum status status);
 
 /* ---- Ranks the algorithms of a run, below the table. ---- */

@@ -55,11 +55,11 @@ bool terminal_line_hide(void)
 #define BRIEF_SECONDS 1.0  /* that need no such line */
 #define SHOW_SECONDS  0.25 /* between two */
 
-void running_open(struct running *running, const char *_Atomic *writing, struct outcome *outcome)
+void running_open(struct running *running, struct output_queue *table, struct outcome *outcome)
 {
     *running = (struct running){
         .lock = PTHREAD_MUTEX_INITIALIZER,
-        .writing = writing,
+        .table = table,
         .outcome = outcome,
         .on_terminal = terminal_line_possible(),
     };
@@ -124,8 +124,9 @@ void running_show(struct running *running, const struct progress_snapshot *now)
         running->due = clock + BRIEF_SECONDS;
     }
     bool measures = now->phase >= PHASE_WARMUP && now->phase <= PHASE_GATHER;
-    if (running->job && !atomic_load(running->writing) && measures && clock >= running->due &&
-        now->algorithm >= 0 && now->algorithm < running->job->candidate_count) {
+    if (running->job && output_queue_bytes(running->table) == 0 && measures &&
+        clock >= running->due && now->algorithm >= 0 &&
+        now->algorithm < running->job->candidate_count) {
         line_show(running, now, clock - running->since);
         running->due = clock + SHOW_SECONDS;
     }

@@ -28,14 +28,12 @@ struct held {
 
 struct table {
     struct report report;
-    struct stream stream;
-    FILE *out;      /* over it */
+    FILE *out;      /* into its queue */
     bool predicted; /* nothing has run */
     char *loads;    /* of links, as text, for the end */
     size_t loads_length;
     FILE *loads_out; /* over it; NULL: there are none */
     struct outcome *outcome;
-    bool aside; /* it goes to standard error */
     bool colour;
     struct columns columns;
     struct held *held; /* that compete, of one size */
@@ -61,14 +59,6 @@ static const char *paint(const struct table *table, const char *code)
 #define BOLD  "\033[1m"
 #define RED   "\033[31m"
 #define PLAIN "\033[0m"
-
-static void table_flush(struct table *table)
-{
-    if (table->aside)
-        fflush(table->out);
-    else
-        outcome_flush(table->outcome, table->out, "the table", true);
-}
 
 /* The head. */
 
@@ -103,7 +93,7 @@ static void table_begin(struct report *report, const struct job *job,
         fputs("#\n", table->out);
         print_columns(table, job);
     }
-    table_flush(table);
+    fflush(table->out);
 }
 
 /* The links by transport and treatment: with -v all, else those that are staged. */
@@ -159,7 +149,7 @@ static void table_connected(struct report *report, const struct job *job,
     differences_print(table->out, connectivity);
     fputs("#\n", table->out);
     print_columns(table, job);
-    table_flush(table);
+    fflush(table->out);
 }
 
 /* The lines. */
@@ -284,7 +274,7 @@ static void release_held(struct table *table, const struct job *job)
         free(held->congested);
     }
     table->held_count = 0;
-    table_flush(table);
+    fflush(table->out);
 }
 
 static void remember_cell(struct table *table, const struct result *result)
@@ -421,7 +411,7 @@ static void table_end(struct report *report, const struct job *job, const struct
     release_held(table, job);
     sick_print(table->out, &end->sick);
     if (table->cell_count == 0) {
-        table_flush(table);
+        fflush(table->out);
         return;
     }
     ranking_print(table->out, job, table->cells, table->cell_count);
@@ -432,7 +422,7 @@ static void table_end(struct report *report, const struct job *job, const struct
         fprintf(table->out, "# %s\n", table->fallbacks[i]);
     received_print(table, job);
     loads_print(table);
-    table_flush(table);
+    fflush(table->out);
 }
 
 void table_conclude(struct report *report, enum status status)
@@ -445,16 +435,14 @@ void table_conclude(struct report *report, enum status status)
     if (wrong)
         fprintf(table->out, ", %zu element%s wrong", wrong, wrong == 1 ? "" : "s");
     fputc('\n', table->out);
-    table_flush(table);
+    fflush(table->out);
 }
 
-struct report *table_open(int fd, struct patience *patience, struct outcome *outcome)
+struct report *table_open(struct output_queue *queue, struct outcome *outcome)
 {
     struct table *table = calloc(1, sizeof *table);
-    if (table) {
-        table->stream = (struct stream){.fd = fd, .patience = patience};
-        table->out = stream_open(&table->stream);
-    }
+    if (table)
+        table->out = output_queue_stream(queue);
     if (!table || !table->out) {
         free(table);
         fail(STATUS_ERROR, "not enough memory for the table: free some");
@@ -465,9 +453,8 @@ struct report *table_open(int fd, struct patience *patience, struct outcome *out
                                     .connected = table_connected,
                                     .result = table_result,
                                     .end = table_end};
-    table->aside = fd == STDERR_FILENO;
     table->outcome = outcome;
-    table->colour = isatty(fd) && (!no_colour || !*no_colour) && terminal &&
+    table->colour = isatty(output_queue_fd(queue)) && (!no_colour || !*no_colour) && terminal &&
                     strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();
     return &table->report;
 }

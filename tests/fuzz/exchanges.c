@@ -311,15 +311,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     setenv("HWLOC_SYNTHETIC", "l3:1 core:2 pu:1", 1);
     request_make(&request, next.flags & PROFILE);
     bool json = next.flags & JSON;
-    struct patience patience = {.seconds = 1};
-    int nothing = open("/dev/null", O_WRONLY);
-    struct report *report = json ? json_open("/dev/null", &request, &patience, &outcome)
-                                 : table_open(nothing, &patience, &outcome);
+    struct output_queue *queue = output_queue_create();
+    require(queue);
+    output_queue_open(queue, open("/dev/null", O_WRONLY));
+    struct report *report =
+        json ? json_open("/dev/null", &request, queue, &outcome) : table_open(queue, &outcome);
     struct membership membership = {.ranks = next.flags & THREE ? 3 : 1,
                                     .secret = "fuzz",
                                     .started_here = true,
                                     .bootstrap = "fuzz"};
-    require(report && nothing >= 0);
+    require(report && output_queue_fd(queue) >= 0);
     log_init(&log, 0, 0);
     log_attach(&log);
     struct session_arguments arguments = {.job = &request.job, .options = "fuzz", .report = report};
@@ -331,7 +332,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         json_close(report);
     else
         table_close(report);
-    close(nothing);
+    output_queue_destroy(queue);
     return 0;
 }
 

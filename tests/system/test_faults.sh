@@ -426,19 +426,21 @@ def await_line(mine): # waits for a line of the table: the job is then in the mi
             job.kill()
             sys.exit(f"says only {said}")
         said += os.read(mine, 4096)
-def await_told(): # that the job waits for its reader, which it says after some seconds
-    until = time.time() + 60
-    while "waits until a process reads its standard output" not in open("/proc/self/fd/2").read():
+def await_full(): # for longer than the deadline
+    until, since = time.time() + 60, time.time()
+    while time.time() - since < 6:
         if time.time() > until:
             job.kill()
             sys.exit("does not fill the pipe")
+        if select.select([], [out[1]], [], 0)[1]:
+            since = time.time()
         time.sleep(0.05)
 out, err = narrow_pipe(), narrow_pipe()
 if how == "stderr":
     fill(err[1])
 job = subprocess.Popen(command, stdout=out[1], stderr=err[1] if how == "stderr" else None)
 if how == "stdout":
-    await_told() # beyond the deadline, after 5 s: a reader that pauses is no rank's fault
+    await_full() # a reader that pauses is no rank's fault
     job.send_signal(signal.SIGTERM)
 else:
     await_line(out[0])

@@ -26,12 +26,6 @@ refused() {
     check_says "^cctest: .*$regex"
 }
 
-# The same for JSON that cannot be written: a thread watches the attempt.
-refused_as_written() {
-    local own=$((own + 1))
-    refused "$@"
-}
-
 # Names: the message lists the valid ones and the nearest.
 refused "'altoall' is not a .*did you mean 'alltoall'\? valid are .*allreduce.*barrier" altoall
 refused "'xyzzyq' is not a .*: valid are " xyzzyq
@@ -283,9 +277,9 @@ ln "$scratch/made" "$scratch/hard-made"
 refused "name the same file" alltoall --csv "$scratch/link-made" --samples "$scratch/made"
 refused "name the same file" alltoall --csv "$scratch/hard-made" --json "$scratch/made"
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a" --samples "$scratch/none/b"
-refused_as_written "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/none/a"
+refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/none/a"
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a"
-refused_as_written "cannot write $scratch: Is a directory" alltoall --json "$scratch"
+refused "cannot write $scratch: Is a directory" alltoall --json "$scratch"
 
 # Variables of launchers accept as many ranks as --world.
 for ranks in 65537 99999; do

@@ -74,58 +74,63 @@ void json_reader_leave(struct json_reader *reader, size_t before);
  * characters become blanks. */
 void markup_put(FILE *out, const char *text);
 
-/* ---- Text for a reader that may pause, or go: pipes, terminals, FIFOs.
- *
- * A reader that pauses is no fault, so a writer waits for it. At the end of a job that has failed,
- * or that a signal ends, the writer gives up instead.
+/* ---- queue.c: text for a reader that may pause, or go: a terminal, a pipe, a FIFO. A thread writes it.
  * ---- */
 
-/* How long a writer waits for a reader. A pending signal that ends jobs ends the wait, too. */
-struct patience {
-    _Atomic bool over;            /* the writer no longer waits */
-    _Atomic bool waits;           /* it waits now */
-    _Atomic unsigned long writes; /* that have returned, of all streams */
-    double seconds;               /* that the reader may take nothing; 0: no limit */
-    const char *_Atomic *writing; /* what is being written, for a sentence; NULL: says none */
-    bool told;                    /* that the writer waits */
-};
+struct output_queue;
 
-/* Writes all of the text; false with errno, which is ETIMEDOUT where the wait for the reader ended.
- * Says so if it waits for long. `patience` NULL: as write() does. */
-bool stream_write(int fd, const char *text, size_t length, struct patience *patience);
+/* The thread starts with the first text. A process may fork before that: each then has a queue.
+ * NULL: out of memory. */
+struct output_queue *output_queue_create(void);
+/* Drops what waits, and closes the descriptor. NULL is allowed. */
+void output_queue_destroy(struct output_queue *queue);
+/* Where the text goes, before the first. The queue owns the descriptor, unless it is a standard
+ * one. */
+void output_queue_open(struct output_queue *queue, int fd);
+int output_queue_fd(const struct output_queue *queue);
+/* After output_queue_drain(). Returns an errno, or 0: a file server may refuse the data as late as
+ * that. */
+int output_queue_close(struct output_queue *queue);
 
-/* What a stream writes to. */
-struct stream {
-    int fd;
-    struct patience *patience;
-};
-
-/* A buffered stream of which fflush() writes so; `stream` outlives it. fclose() leaves its `fd`
- * open. NULL: out of memory. */
-FILE *stream_open(struct stream *stream);
-
-/* Why a write failed, by errno: "Broken pipe", "no process reads it". */
-const char *stream_error(void);
+/* Queues text. Where no thread can be started, writes it. False with errno: the queue has failed. */
+bool output_queue_put(struct output_queue *queue, const char *bytes, size_t length);
+/* A buffered stream of which fflush() puts the text into the queue. NULL: out of memory. */
+FILE *output_queue_stream(struct output_queue *queue);
+/* Bytes that wait to be written. */
+size_t output_queue_bytes(struct output_queue *queue);
+/* errno of a failed write, after which nothing more is written; 0: none. */
+int output_queue_error(struct output_queue *queue);
+/* The same by another failure than that of a write. */
+void output_queue_fail(struct output_queue *queue, int error);
+/* Waits until all is written. Gives up when the reader has taken nothing for `seconds` (0: no
+ * limit), and when a signal that ends jobs is pending: the queue has failed with ETIMEDOUT then. */
+void output_queue_drain(struct output_queue *queue, double seconds);
 
 /* ---- Files that are whole at any moment, and what JSON documents share. ---- */
 
+/* Why a write failed, by its errno: "Broken pipe", "no process reads it". */
+const char *write_error(int error);
+
+/* Writes all of the text; false with errno. */
+bool write_all(int fd, const char *text, size_t length);
+
+struct patience;
 /* Writes `length` bytes to `path`: "-" is standard output; a regular file, or one that is not there
- * yet, is replaced at once by rename; anything else (a device, a FIFO) is written to, with
- * `patience` for its reader (stream_write()). STATUS_ERROR, with the reason, if that fails. */
-enum status output_put(const char *text, size_t length, const char *path,
-                       struct patience *patience);
+ * yet, is replaced at once by rename, and keeps its mode; anything else (a device, a FIFO) is
+ * written to. STATUS_ERROR, with the reason, if that fails: a regular file then has what it had
+ * before. */
+enum status output_put(const char *text, size_t length, const char *path, struct patience *none);
 /* The same for a document. */
-enum status json_put(const json_t *document, const char *path, struct patience *patience);
+enum status json_put(const json_t *document, const char *path, struct patience *none);
 /* A document as text, which the caller frees. NULL: out of memory. */
 char *json_text(const json_t *document, size_t *length);
 
 /* Opens `path` before there are ranks, to append to it, and makes it if it is not there. A FIFO
- * without a reader does not block. On failure *file is NULL and the reason is
- * recorded: STATUS_USAGE if another name is needed, STATUS_ERROR if the file can be made usable. */
-enum status output_try(const char *path, FILE **file);
+ * waits for its reader. On failure *fd is -1, and the reason is recorded: STATUS_USAGE. */
+enum status output_open(const char *path, int *fd);
 
-/* Can `path` be written to? Leaves no file that was not there. A FIFO, or a link that leads nowhere, is
- * not tried. Fails like output_try(). */
+/* Can output_put() write to `path`? A FIFO, or a link that leads nowhere, is not tried. Fails like
+ * output_open(). */
 enum status output_probe(const char *path);
 
 /* Is there anything but a regular file at `path`? It cannot be replaced, only written to once. */
@@ -155,8 +160,6 @@ struct outcome {
     char failure[MESSAGE_MOST]; /* a sentence about the first */
 };
 
-/* Flushes a stream; `what` names it for the sentence. */
-void outcome_flush(struct outcome *outcome, FILE *file, const char *what, bool is_stdout);
 /* Something could not be written. The first sentence is kept. */
 void outcome_fail(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -121,7 +121,7 @@ static void child_gone(struct supervisor *supervisor, int rank, enum status stat
     if (decides)
         supervisor->status = status_graver(supervisor->status, status);
     supervisor->alive--;
-    if (supervisor->ending > 0 || rank == 0 || (status != STATUS_OK && decides))
+    if (supervisor->ending > 0 || rank == 0 || (!status_is_whole(status) && decides))
         supervisor->ending = clock_seconds(); /* each end gives the others more time */
 }
 
@@ -219,7 +219,7 @@ static bool child_is_stopped(const struct child *child)
     return child->stopped || state == 'T' || state == 't';
 }
 
-/* Rank 0 may still be writing results; after a good end, any rank may be freeing much memory. */
+/* Rank 0 may still be writing results; after a whole end, any rank may be freeing much memory. */
 static bool child_is_late(const struct supervisor *supervisor, int rank, double now)
 {
     bool may_be_busy = rank == 0 || status_is_whole(supervisor->status);

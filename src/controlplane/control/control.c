@@ -93,7 +93,7 @@ static struct control *control_create(const struct membership *membership,
     struct control *control = calloc(1, sizeof *control);
     if (!control)
         return NULL;
-    control->helper.write_watch.thread = gettid();
+    control->main_thread = gettid();
     control->has_main_clock = pthread_getcpuclockid(pthread_self(), &control->main_clock) == 0;
     control->membership = *membership;
     control->config = *config;

@@ -12,9 +12,8 @@
  * cause on stderr, and sends all ranks the verdict: one exit status for all survivors. Each call
  * below returns the verdict's status as soon as there is one. No call waits for ever: the deadline
  * limits the time in which no rank progresses, a rank that cannot reach rank 0 any more ends by
- * itself, and the helper thread ends a process whose main thread does not react to the end (it may
- * be writing to a pipe that no process reads). A main thread that ticks reacts: it may be freeing
- * much.
+ * itself, and the helper thread ends a process whose main thread does not react to the end. A main
+ * thread that ticks reacts: it may be freeing much.
  */
 #ifndef CCTEST_CONTROLPLANE_CONTROL_CONTROL_H
 #define CCTEST_CONTROLPLANE_CONTROL_CONTROL_H
@@ -92,8 +91,6 @@ struct membership {
     void *joined_argument;
 };
 
-#define FILE_SECONDS 30.0 /* that one write to a file may take; a reader may pause for longer */
-
 struct control_config {
     double timeout;      /* seconds without progress of any rank, at most */
     const char *options; /* canonical text of everything that all ranks must agree on */
@@ -101,17 +98,12 @@ struct control_config {
     /* Rank 0: why there can be no job, which it has said, and now tells all ranks that call; or
      * NULL. control_join() returns its status then. */
     const struct failure *refusal;
-    const char *_Atomic const
-        *writing; /* what rank 0 writes results to just now; NULL at the others */
-    const _Atomic bool *awaits_reader;   /* likewise: it waits until a process reads that */
-    const _Atomic unsigned long *writes; /* likewise: how many pieces of results it has written */
     /* Rank 0: called by the helper, again and again, with what its main thread does; or NULL. */
     void (*running)(void *argument, const struct progress_snapshot *now);
     void *running_argument;
-    _Atomic bool *hurries; /* set where rank 0 is to wait no longer for a reader; likewise */
     /* Where this process writes the status of the job: called before the helper ends it. Writes
-     * *status, unless one was written, and returns what was. False: results are being written. */
-    bool (*conclude)(void *argument, enum status *status);
+     * the status, unless one was written, and returns what was. */
+    enum status (*conclude)(void *argument, enum status status);
     void *conclude_argument;
 };
 

@@ -14,7 +14,6 @@
 #include "base/net/net.h"
 #include "base/rank_state.h"
 #include "base/status.h"
-#include "base/write_watch.h"
 #include "controlplane/control/control.h"
 #include "controlplane/verdict/verdict.h"
 
@@ -121,9 +120,6 @@ struct helper {
     double woken;         /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
     double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
-    double hurried_at; /* when the main thread was told to wait for no reader; 0: it was not */
-    struct write_watch write_watch; /* on the main thread, */
-    uint64_t writing_progress;      /* and its progress at the last look */
     double ending_at; /* when the helper first tried to end the process; 0: it did not */
     uint64_t reacted; /* the main thread's ticks then */
     int signal;       /* the last that came; 0: none */
@@ -149,6 +145,7 @@ struct control {
     double gap; /* seconds between two looks at the clock: after more, the process was stopped */
 
     /* The main thread's. */
+    pid_t main_thread;
     clockid_t main_clock; /* of the CPU time that it has had */
     bool has_main_clock;
     struct progress progress;             /* the helper reads it */
@@ -198,17 +195,9 @@ void control_set_lost(struct control *control, int rank);
 /* The job has ended with this status. The first call counts. */
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
-/* Rank 0: for how many seconds its main thread has been in one write to a file (a JSON document is
- * one) that waits for neither a reader nor a CPU. It may be on a server that does not answer, so a
- * long one is said. */
-double control_writing_seconds(struct control *control);
 /* Ends the process if its main thread does not notice that the job has ended, or does not come to
  * its own end. Each tick of the main thread (tick_on()) gives it more time. A rank other than 0 that
  * has noticed the end is left to its supervisor, if it has one.
- *
- * Rank 0 may be writing results. After a job that failed, it is told to wait no longer for a reader;
- * after one that went through, it may wait for a reader until a signal comes, and for a file
- * FILE_SECONDS.
  *
  * The process ends with the job's own status. Where rank 0 has not reported, that is an error. If
  * this process writes the status, it does so first. A status that was written stays. */

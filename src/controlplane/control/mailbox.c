@@ -234,21 +234,8 @@ static double main_reacted_at(struct control *control)
     return helper->reacted_at;
 }
 
-/* A main thread that waits for a reader goes on; false: it does not wait for one, or has had its
- * moment. */
-static bool main_hurried(struct control *control, const char *writing)
-{
-    struct helper *helper = &control->helper;
-    if (!control->config.hurries || (!writing && helper->hurried_at == 0))
-        return false;
-    if (helper->hurried_at == 0)
-        helper->hurried_at = helper->now;
-    atomic_store(control->config.hurries, true);
-    return helper->now - helper->hurried_at < STUCK_SECONDS;
-}
-
-/* The status with which the process ends is the one in the table and in JSON. False: rank 0 is
- * writing there, or will soon, and has a moment for it. */
+/* The status with which the process ends is the one in the table and in JSON. False: rank 0 has a
+ * moment to write it there. */
 static bool main_concluded(struct control *control, enum status *status)
 {
     struct helper *helper = &control->helper;
@@ -265,26 +252,10 @@ static bool main_concluded(struct control *control, enum status *status)
             fail(*status, "%s", control_signal_name(control));
         }
     }
-    double since = helper->now - helper->ending_at;
-    if (control->membership.rank > 0 && since < REPORT_SECONDS)
+    if (control->membership.rank > 0 && helper->now - helper->ending_at < REPORT_SECONDS)
         return false;
-    bool concluded = control->config.conclude(control->config.conclude_argument, status);
-    if (!concluded && status_is_whole(*status))
-        *status = STATUS_ERROR; /* it is written nowhere */
-    return concluded || since > REPORT_SECONDS + STUCK_SECONDS;
-}
-
-double control_writing_seconds(struct control *control)
-{
-    const struct control_config *config = &control->config;
-    struct helper *helper = &control->helper;
-    const char *writing = config->writing ? atomic_load(config->writing) : NULL;
-    unsigned long writes = config->writes ? atomic_load(config->writes) : 0;
-    bool waits = config->awaits_reader && atomic_load(config->awaits_reader);
-    uint64_t progress = atomic_load_explicit(&control->progress.progress, memory_order_relaxed);
-    waits |= progress != helper->writing_progress;
-    helper->writing_progress = progress;
-    return write_watch_look(&helper->write_watch, writing, writes, waits, helper->now);
+    *status = control->config.conclude(control->config.conclude_argument, *status);
+    return true;
 }
 
 void control_watch_main(struct control *control)
@@ -299,22 +270,16 @@ void control_watch_main(struct control *control)
     bool done = main_is_closing(control) || (frees && supervised);
     enum status status = control->mailbox.status;
     pthread_mutex_unlock(&control->mailbox.lock);
-    const char *writing = control->config.writing ? atomic_load(control->config.writing) : NULL;
     bool whole = status_is_whole(status), signaled = control->helper.signal != 0;
-    bool may_write = writing && control_writing_seconds(control) < FILE_SECONDS;
-    if (done || (may_write && whole && !signaled))
-        return;
-    double patience = writing && whole ? 0 : whole || frees ? FREE_SECONDS : STUCK_SECONDS;
-    if (now - reacted_at < patience || main_hurried(control, writing))
+    if (done || now - reacted_at < (whole || frees ? FREE_SECONDS : STUCK_SECONDS))
         return;
     if (root && whole && (signaled || !control->config.conclude))
         status = signaled ? STATUS_INTERRUPTED : STATUS_ERROR;
     if (!main_concluded(control, &status))
         return;
     say_verbose(root ? 0 : 1,
-                "ending this process: the job ended %.1f s ago and this rank does not %s%s%s",
-                now - control->helper.ended_at, writing ? "end: does no process read " : "react",
-                writing ? writing : "", writing ? ", or does its file system not answer?" : "");
+                "ending this process: the job ended %.1f s ago and this rank does not react",
+                now - control->helper.ended_at);
     _exit((int)status);
 }
 
@@ -341,8 +306,8 @@ static void control_look_at_main(struct control *control, uint64_t progress)
                                  .cpu_ns =
                                      (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec,
                                  .progress = progress};
-    sight.ready = sight.cpu_ns == helper->starvation.cpu_ns &&
-                  host_thread_is_ready(helper->write_watch.thread);
+    sight.ready =
+        sight.cpu_ns == helper->starvation.cpu_ns && host_thread_is_ready(control->main_thread);
     starvation_look(&helper->starvation, &sight, control->config.timeout);
     helper->looked_at = helper->now;
 }

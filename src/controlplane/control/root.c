@@ -365,16 +365,6 @@ static bool root_heartbeat_due(const struct root *root)
     return root->control->helper.now - root->heartbeat_at >= root->control->heartbeat;
 }
 
-/* While rank 0 writes results, the others wait for it. A reader that pauses is no rank's fault, and a
- * file may be slow. */
-static void root_wait_for_reader(struct root *root)
-{
-    struct control *control = root->control;
-    double seconds = control_writing_seconds(control);
-    if (control->helper.write_watch.writing && seconds < FILE_SECONDS)
-        root->progressed = control->helper.now;
-}
-
 static void root_check_progress(struct root *root)
 {
     struct control *control = root->control;
@@ -383,7 +373,6 @@ static void root_check_progress(struct root *root)
     peer_heard(root, &root->peers[0], &snapshot);
     if (control->config.running)
         control->config.running(control->config.running_argument, &snapshot);
-    root_wait_for_reader(root);
     double stalled = control->helper.now - root->progressed;
     if (root->verdict_at > 0 && control->helper.now >= root->verdict_at)
         root_judge(root);

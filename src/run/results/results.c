@@ -7,13 +7,16 @@
 #include "run/results/internal.h"
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/text.h"
+#include "base/tick.h"
 #include "run/results/results.h"
 #include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /*
  * Does anything take the results, and did it take all of them?
@@ -21,15 +24,28 @@
  * The ranks may be started by one launcher each, and only rank 0 writes results. So its failure to
  * write them is a failure of the job, which all ranks learn before their end.
  */
-enum status report_check_whole(struct report *report)
+#define QUEUED_MOST ((size_t)64 << 20) /* bytes that may wait for readers while the job goes on */
+#define LOOK_NS     20000000           /* between two looks at them */
+
+static enum status report_check(struct report *report, bool whole, const struct tick *tick)
 {
-    const char *why = report && report->unwritten ? report->unwritten(report) : NULL;
+    if (!report || !report->failure)
+        return STATUS_OK;
+    while (report->queued(report) > (whole ? 0 : QUEUED_MOST) && tick_on(tick) &&
+           !signals_pending())
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    const char *why = report->failure(report, whole);
     return why ? fail(STATUS_ERROR, "%s", why) : STATUS_OK;
 }
 
-enum status report_check_read(struct report *report)
+enum status report_check_whole(struct report *report, const struct tick *tick)
 {
-    return report && atomic_load(&report->unread) ? report_check_whole(report) : STATUS_OK;
+    return report_check(report, true, tick);
+}
+
+enum status report_check_read(struct report *report, const struct tick *tick)
+{
+    return report_check(report, false, tick);
 }
 
 /*

@@ -607,8 +607,7 @@ struct job_end {
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
-/* All calls come from rank 0's main thread, but for running(), conclude() and
- * conclude_instead(). */
+/* All calls come from rank 0's main thread, but for running() and conclude(). */
 struct report {
     void (*begin)(struct report *report, const struct job *job,
                   const struct participants *participants);
@@ -624,29 +623,29 @@ struct report {
     void (*running)(struct report *report, const struct progress_snapshot *now);
     /* Always called, also after errors: all but the status is written. */
     void (*end)(struct report *report, const struct job *job, const struct job_end *end);
-    /* At last, in the process whose exit status it is: writes the status. Returns the final one,
-     * which is graver where results could not be written. Later calls return the same. */
+    /* At last, in the process whose exit status it is: writes the status, which is graver where
+     * results could not be written. Returns it; later calls return the same. Any thread of that
+     * process may call it, in the place of one that hangs. */
     enum status (*conclude)(struct report *report, enum status status);
-    /* The same by any thread of that process, in the place of one that hangs: no further call returns,
-     * and the process ends with *status, which is the final one then. False: a call is under way, and
-     * nothing was done. */
-    bool (*conclude_instead)(struct report *report, enum status *status);
-    /* A sentence about results that could not be written; NULL: there are none. NULL is allowed. */
-    const char *(*unwritten)(struct report *report);
-    const char *_Atomic writing; /* the name of the file that a call is writing; NULL: none */
-    _Atomic bool unread;         /* nothing takes the results any more: unwritten() says why */
-    _Atomic bool *awaits_reader; /* a call waits for a reader of `writing`; else its file is slow */
-    _Atomic unsigned long *writes; /* pieces that `writing` and earlier files have taken */
-    _Atomic bool *hurries;         /* set by the control plane: calls no longer wait for readers */
+    /* A sentence, where the results cannot be written: at all, or (`whole`) not all of them. NULL:
+     * they can. */
+    const char *(*failure)(struct report *report, bool whole);
+    /* Bytes that wait for readers. */
+    size_t (*queued)(struct report *report);
+    /* When the control plane is closed: waits until all is written, for a reader that pauses as
+     * long as it takes; after a job that failed, or after a signal, a moment. NULL is allowed. */
+    void (*drain)(struct report *report, enum status status);
 };
-
-/* Where the results cannot be written, the job fails: at once if nothing takes them any more, else
- * at its end (report_check_whole()). Both record the failure, and allow NULL. */
-enum status report_check_read(struct report *report);
-enum status report_check_whole(struct report *report);
 
 struct rank_result;
 struct tick;
+
+/* Where the results cannot be written, the job fails: at once if nothing takes them any more, else
+ * at its end (report_check_whole()). Both record the failure, and allow NULL. Both wait for a
+ * reader that pauses: the first if too much is queued, the second until all is written. The wait
+ * ticks, so that no rank is blamed for it. */
+enum status report_check_read(struct report *report, const struct tick *tick);
+enum status report_check_whole(struct report *report, const struct tick *tick);
 
 /* Zeroed at the start; stays empty at other ranks. */
 struct results {
@@ -770,8 +769,10 @@ enum status group_results_make(struct result *result, const struct line *line);
 size_t sample_rows_bytes(const struct job *job, int ranks);
 
 /* Hands all samples of a line to report->samples(), part by part. All ranks call it together, each
- * with its own part of the line; `report` is rank 0's, else NULL. Errors: as control_exchange(). */
+ * with its own part of the line; `report` is rank 0's, else NULL. Errors: as control_exchange(),
+ * and report_check_read(). */
 enum status sample_rows_report(struct control *control, const struct job *job,
-                               const struct rank_result *rank_result, struct report *report);
+                               const struct rank_result *rank_result, struct report *report,
+                               const struct tick *tick);
 
 #endif

@@ -103,7 +103,8 @@ size_t sample_rows_bytes(const struct job *job, int ranks)
 }
 
 enum status sample_rows_report(struct control *control, const struct job *job,
-                               const struct rank_result *rank_result, struct report *report)
+                               const struct rank_result *rank_result, struct report *report,
+                               const struct tick *tick)
 {
     struct sample_part part = {.ranks = control_ranks(control)};
     const long most = part_most(part.ranks);
@@ -119,6 +120,8 @@ enum status sample_rows_report(struct control *control, const struct job *job,
         status = part_gather(control, rank_result, &part);
         if (status == STATUS_OK && report && report->samples)
             report->samples(report, job, &line, part.rows, (size_t)part.count * (size_t)part.ranks);
+        if (status == STATUS_OK)
+            status = report_check_read(report, tick);
     }
     free(part.rows);
     return status;

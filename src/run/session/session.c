@@ -213,17 +213,20 @@ static void session_running(void *argument, const struct progress_snapshot *now)
         report->running(report, now);
 }
 
-static bool session_conclude(void *argument, enum status *status)
+/* A helper ends the process in the place of a main thread that hangs. */
+static enum status session_conclude(void *argument, enum status status)
 {
     struct report *report = argument;
-    return report->conclude_instead(report, status);
+    status = report->conclude(report, status);
+    report->drain(report, STATUS_ERROR);
+    return status;
 }
 
 /* Is the status of the job written by this process, if need be by the helper of any of its ranks? Of
  * ranks that are processes of a parent, it is written by that. */
 static bool session_concludes(const struct membership *membership, const struct report *report)
 {
-    return report && report->conclude_instead &&
+    return report && report->conclude &&
            (!membership->own_process || (membership->rank == 0 && !membership->started_here));
 }
 
@@ -252,7 +255,9 @@ static enum status session_measure(struct session *session)
         status = checker_check_injections(&session->checker);
     if (status == STATUS_OK)
         status = session_check_drops(session);
-    return status == STATUS_OK ? report_check_whole(session->report) : status;
+    if (status == STATUS_OK)
+        status = report_check_whole(session->report, &session->runner.tick);
+    return status;
 }
 
 enum status session_run(const struct membership *membership, void *argument)
@@ -273,13 +278,8 @@ enum status session_run(const struct membership *membership, void *argument)
     struct control_config config = {.timeout = job->bootstrap.timeout,
                                     .options = arguments->options,
                                     .refusal = arguments->refusal,
-                                    .writing = session->report ? &session->report->writing : NULL,
-                                    .awaits_reader =
-                                        session->report ? session->report->awaits_reader : NULL,
-                                    .writes = session->report ? session->report->writes : NULL,
                                     .running = session->report ? session_running : NULL,
                                     .running_argument = session->report,
-                                    .hurries = session->report ? session->report->hurries : NULL,
                                     .conclude_argument = arguments->report};
     if (session_concludes(membership, arguments->report))
         config.conclude = session_conclude;
@@ -301,7 +301,10 @@ enum status session_run(const struct membership *membership, void *argument)
         }
     }
     status = session_report(session, status);
+    struct report *report = session->report;
     session_close(session, whole);
     free(session);
+    if (report && report->drain)
+        report->drain(report, status);
     return status;
 }

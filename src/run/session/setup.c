@@ -407,7 +407,8 @@ static enum status session_connected(struct session *session)
     if (status == STATUS_OK && session->report && session->report->connected)
         session->report->connected(session->report, &session->job, connectivity);
     if (status == STATUS_OK)
-        status = report_check_read(session->report); /* the table has its head */
+        status =
+            report_check_read(session->report, &session->runner.tick); /* the table has its head */
     if (status == STATUS_OK && session->report)
         status = results_open(&session->results, &connectivity->devices, &session->runner.tick);
     return status == STATUS_OK ? device_watch_begin(&session->watch) : status;

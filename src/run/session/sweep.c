@@ -54,9 +54,10 @@ static enum status session_gather(struct session *session, struct rank_result *r
     const struct job *job = &session->job;
     struct bytes bytes = {0};
     struct blobs blobs = {0};
-    enum status status = job->gathers_samples ? sample_rows_report(session->control, job,
-                                                                   rank_result, session->report)
-                                              : STATUS_OK;
+    enum status status = job->gathers_samples
+                             ? sample_rows_report(session->control, job, rank_result,
+                                                  session->report, &session->runner.tick)
+                             : STATUS_OK;
     if (status == STATUS_OK)
         status = slowest_add(session->control, rank_result, slowest);
     if (status == STATUS_OK) {
@@ -68,7 +69,7 @@ static enum status session_gather(struct session *session, struct rank_result *r
             results_add_line(&session->results, rank_result, job, &session->runner.split,
                              control_members(session->control), &blobs, slowest, session->report);
     blobs_free(&blobs);
-    return status == STATUS_OK ? report_check_read(session->report) : status;
+    return status == STATUS_OK ? report_check_read(session->report, &session->runner.tick) : status;
 }
 
 static enum status session_test_case(struct session *session, int choice, size_t bytes)

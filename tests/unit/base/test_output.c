@@ -1,12 +1,10 @@
-/*
- * test_output.c - files that are whole at any moment: replaced at once, and nothing beside them;
- * the ranking of algorithms.
- * tier: check; load: cpu1
- */
+/*  test_output.c - files that are whole at any moment: replaced at once, or not at all; the ranking
+ * of algorithms. tier: check; load: cpu1 */
+#include "base/log.h" /* before cmocka.h, which makes a macro of fail() */
 #include "tests/unit/child.h"
 
 #include <dirent.h>
-#include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +20,10 @@ static char text[LONG];
 
 static int folder_make(void **state)
 {
+    static struct log log;
     (void)state;
+    log_init(&log, -1, 0);
+    log_attach(&log);
     memset(text, 'x', sizeof text);
     if (!mkdtemp(folder))
         return 1;
@@ -73,18 +74,50 @@ static int put_beyond_a_limit(void *argument)
     return (int)output_put(text, LONG, path, NULL);
 }
 
-/* The first write() stops at the limit, and the second one kills the writer. */
-static void a_writer_that_is_killed_leaves_nothing(void **state)
+static int put_with_an_error(void *argument)
+{
+    (void)argument;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){LONG / 2, LONG / 2});
+    return (int)output_put(text, LONG, path, NULL);
+}
+
+/* The first write() stops at the limit. The second one kills the writer, or fails. */
+static void the_old_file_stays_where_the_new_one_is_not_whole(void **state)
 {
     (void)state;
-    int unnamed = open(folder, O_WRONLY | O_TMPFILE, 0600);
-    if (unnamed < 0)
-        skip(); /* this file system gives every file a name at once */
-    close(unnamed);
+    glob_t beside;
     assert_int_equal(output_put(text, 10, path, NULL), STATUS_OK);
-    const struct child *child = child_run(put_beyond_a_limit, NULL);
-    assert_true(WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGXFSZ);
+    const struct child *child = child_run(put_with_an_error, NULL);
+    assert_true(WIFEXITED(child->status) && WEXITSTATUS(child->status) == STATUS_ERROR);
     check_length(10);
+    child = child_run(put_beyond_a_limit, NULL);
+    assert_true(WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGXFSZ);
+    assert_int_equal(glob("/tmp/cctest-output-*/report.json.*.tmp", 0, NULL, &beside), 0);
+    for (size_t i = 0; i < beside.gl_pathc; i++)
+        if (strncmp(beside.gl_pathv[i], path, strlen(path)) == 0)
+            assert_int_equal(unlink(beside.gl_pathv[i]), 0);
+    globfree(&beside);
+    check_length(10);
+}
+
+/* A file that is replaced keeps its mode. Where it may not be written, or a folder is in its place,
+ * it stays. */
+static void a_file_stays_what_it_is(void **state)
+{
+    (void)state;
+    struct stat about;
+    assert_int_equal(output_put(text, 10, path, NULL), STATUS_OK);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(output_probe(path), STATUS_OK);
+    assert_int_equal(output_put(text, LONG, path, NULL), STATUS_OK);
+    check_length(LONG);
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0640);
+    assert_int_equal(output_put(text, 10, folder, NULL), STATUS_ERROR);
+    assert_int_equal(output_probe(folder), STATUS_USAGE);
+    assert_int_equal(output_probe("/nowhere/at/all"), STATUS_USAGE);
+    check_length(LONG);
 }
 
 /* The best in the mean of its places comes first. A wrong result has no place, and its algorithm is
@@ -163,7 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_replaced),
-        cmocka_unit_test(a_writer_that_is_killed_leaves_nothing),
+        cmocka_unit_test(the_old_file_stays_where_the_new_one_is_not_whole),
+        cmocka_unit_test(a_file_stays_what_it_is),
         cmocka_unit_test(algorithms_are_ranked),
         cmocka_unit_test(slow_lines_are_shown),
     };
