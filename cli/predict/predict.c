@@ -326,7 +326,7 @@ enum status predict_command(const struct command_line *line, struct request *req
 {
     struct job *job = &request->job;
     struct absent_ranks absent = {0};
-    struct printers printers;
+    struct printers printers = {.outcome = NULL};
     (void)line;
     enum status status = prediction_check(job);
     if (status == STATUS_OK)
@@ -340,9 +340,11 @@ enum status predict_command(const struct command_line *line, struct request *req
         return status;
     }
     signal(SIGPIPE, SIG_IGN);
-    status = printers_open(&printers, request, PRINT_TABLE, true);
+    struct model *model = NULL;
+    status = model_read(job->model, &model);
+    if (status == STATUS_OK)
+        status = printers_open(&printers, request, PRINT_TABLE, true);
     if (status == STATUS_OK) {
-        const struct model *model = printers.predictor.model;
         const struct participants participants = {.ranks = absent.ranks,
                                                   .members = absent.members,
                                                   .split = &absent.split,
@@ -358,6 +360,7 @@ enum status predict_command(const struct command_line *line, struct request *req
     } else {
         printers_close(&printers);
     }
+    free(model);
     absent_ranks_free(&absent);
     return status;
 }

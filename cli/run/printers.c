@@ -120,7 +120,6 @@ static void printers_begin(struct report *report, const struct job *job,
 {
     struct printers *printers = printers_enter(report);
     printers->outcome->begun = true;
-    predictor_begin(&printers->predictor, job, participants);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
@@ -134,7 +133,6 @@ static void printers_connected(struct report *report, const struct job *job,
                                const struct connectivity *connectivity)
 {
     struct printers *printers = printers_enter(report);
-    predictor_connected(&printers->predictor, job, connectivity);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each && each->connected)
@@ -158,12 +156,10 @@ static void printers_result(struct report *report, const struct job *job,
                             const struct result *result)
 {
     struct printers *printers = printers_enter(report);
-    struct result shown = *result;
-    predictor_line(&printers->predictor, job, &shown);
     for (enum printer i = 0; i < PRINTERS; i++) {
         struct report *each = printers_turn(printers, i);
         if (each)
-            each->result(each, job, &shown);
+            each->result(each, job, result);
     }
     printers_done(printers);
 }
@@ -330,10 +326,10 @@ static enum status printers_make(struct printers *printers, const struct request
     return made ? STATUS_OK : STATUS_ERROR;
 }
 
-static enum status printers_announce(struct printers *printers, const struct job *job)
+static enum status printers_announce(struct printers *printers)
 {
     struct report **each = printers->each;
-    enum status status = predictor_open(&printers->predictor, job->model);
+    enum status status = STATUS_OK;
     if (each[PRINTER_CSV] && status == STATUS_OK)
         status = csv_announce(each[PRINTER_CSV]);
     if (each[PRINTER_SAMPLES] && status == STATUS_OK)
@@ -380,7 +376,7 @@ enum status printers_open(struct printers *printers, const struct request *reque
     output_queue_open(printers->queues[PRINTER_TABLE], aside ? STDERR_FILENO : STDOUT_FILENO);
     running_open(&printers->running, printers->queues[PRINTER_TABLE], printers->outcome);
     enum status status = printers_make(printers, request, printed);
-    return status == STATUS_OK && announces ? printers_announce(printers, &request->job) : status;
+    return status == STATUS_OK && announces ? printers_announce(printers) : status;
 }
 
 void printers_close(struct printers *printers)
@@ -391,7 +387,6 @@ void printers_close(struct printers *printers)
         closes[i](printers->each[i]);
         output_queue_destroy(printers->queues[i]);
     }
-    predictor_close(&printers->predictor);
     if (printers->outcome)
         munmap(printers->outcome, sizeof *printers->outcome);
 }

@@ -11,6 +11,7 @@
 #include "cli/options/options.h"
 #include "cli/run/run.h"
 #include "controlplane/bootstrap/bootstrap.h"
+#include "predict/predict.h"
 #include "run/run.h"
 #include "run/session/session.h"
 
@@ -94,10 +95,13 @@ static void say_lines(const struct job *job)
 
 /* Runs the ranks. */
 static enum status ranks_run(struct job *job, struct bootstrap *bootstrap, const char *compared,
-                             struct printers *printers, bool reports)
+                             struct predicting_report *filter, struct printers *printers,
+                             bool reports)
 {
     struct session_arguments arguments = {
-        .job = job, .options = compared, .report = &printers->report};
+        .job = job,
+        .options = compared,
+        .report = predicting_report_before(filter, &printers->report)};
     enum status status = bootstrap_run(&job->bootstrap, bootstrap, session_run, &arguments);
     return printers_finish(printers, reports, status);
 }
@@ -144,15 +148,19 @@ enum status run_command(const struct command_line *line, struct request *request
         say_lines(job);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */
-    struct printers printers;
-    status = printers_open(&printers, request, PRINT_TABLE, reports);
+    struct predicting_report filter;
+    struct printers printers = {.outcome = NULL};
+    status = predicting_report_open(&filter, reports ? job->model : NULL);
+    if (status == STATUS_OK)
+        status = printers_open(&printers, request, PRINT_TABLE, reports);
     if (status == STATUS_OK) {
-        status = ranks_run(job, &bootstrap, compared, &printers, reports);
+        status = ranks_run(job, &bootstrap, compared, &filter, &printers, reports);
     } else {
         printers_close(&printers);
         if (reports)
             status = ranks_refuse(request, &bootstrap, compared, status);
     }
+    predicting_report_close(&filter);
     bootstrap_close(&bootstrap);
     free(compared);
     return status;

@@ -12,7 +12,6 @@
 #include "base/io/io.h"
 #include "base/rank_state.h"
 #include "cli/options/options.h"
-#include "predict/predict.h"
 #include "run/run.h"
 #include "run/results/results.h"
 
@@ -104,7 +103,6 @@ struct printers {
     struct output_queue *queues[PRINTERS]; /* of each; JSON that is a file does not use its own */
     const char *destination[PRINTERS];     /* for sentences */
     bool is_stdout[PRINTERS];
-    struct predictor predictor;
     struct outcome *outcome; /* shared with child processes */
     struct running running;
     pthread_mutex_t lock; /* of what follows, and of what each printer has */
