@@ -37,7 +37,8 @@ struct output_queue {
     size_t bytes;    /* that wait */
     int error;       /* errno of a failed write, after which nothing more is written; 0: none */
     bool pauses;     /* the reader does */
-    bool over;       /* no text follows */
+    bool over;       /* no text follows, */
+    bool abandoned;  /* and nobody waits for the thread, which frees the queue at its end */
     bool started;    /* there is a thread */
     cpu_set_t cores; /* for it: rank 0's own core is for what is measured */
     bool has_cores;
@@ -117,6 +118,21 @@ static void first_write(struct output_queue *queue)
         texts_drop(queue);
 }
 
+int output_queue_close(struct output_queue *queue)
+{
+    int fd = queue->fd;
+    queue->fd = -1;
+    return fd <= STDERR_FILENO || close(fd) == 0 ? 0 : errno;
+}
+
+static void queue_free(struct output_queue *queue)
+{
+    output_queue_close(queue);
+    pthread_cond_destroy(&queue->changed);
+    pthread_mutex_destroy(&queue->lock);
+    free(queue);
+}
+
 static void *queue_main(void *argument)
 {
     struct output_queue *queue = argument;
@@ -128,7 +144,10 @@ static void *queue_main(void *argument)
             pthread_cond_wait(&queue->changed, &queue->lock);
         pthread_cond_broadcast(&queue->changed);
     }
+    bool abandoned = queue->abandoned;
     pthread_mutex_unlock(&queue->lock);
+    if (abandoned)
+        queue_free(queue);
     return NULL;
 }
 
@@ -241,29 +260,23 @@ void output_queue_drain(struct output_queue *queue, double seconds)
     pthread_mutex_unlock(&queue->lock);
 }
 
-int output_queue_close(struct output_queue *queue)
-{
-    int fd = queue->fd;
-    queue->fd = -1;
-    return fd <= STDERR_FILENO || close(fd) == 0 ? 0 : errno;
-}
-
 void output_queue_destroy(struct output_queue *queue)
 {
     if (!queue)
         return;
     pthread_mutex_lock(&queue->lock);
-    bool hangs = queue->bytes > 0 && queue->started;
     queue->over = true;
-    queue->error = hangs && !queue->error ? ETIMEDOUT : queue->error;
+    bool abandoned = queue->bytes > 0 && queue->started; /* its reader may pause for ever */
+    queue->abandoned = abandoned;
+    if (abandoned) {
+        queue->error = queue->error ? queue->error : ETIMEDOUT;
+        pthread_detach(queue->thread);
+    }
     pthread_cond_broadcast(&queue->changed);
     pthread_mutex_unlock(&queue->lock);
-    if (hangs)
-        return; /* its thread waits for a reader, until the process ends */
+    if (abandoned)
+        return;
     if (queue->started)
         pthread_join(queue->thread, NULL);
-    output_queue_close(queue);
-    pthread_cond_destroy(&queue->changed);
-    pthread_mutex_destroy(&queue->lock);
-    free(queue);
+    queue_free(queue);
 }
