@@ -52,7 +52,7 @@ static void json_keep(struct accept_printer *printer, const struct acceptance *a
     if (!path || (!last && strcmp(path, "-") == 0) || printer->json_failed)
         return;
     json_t *document = accept_json(acceptance, printer->request, status);
-    enum status written = document ? json_put(document, path, NULL)
+    enum status written = document ? json_put(document, path)
                                    : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
     printer->json_failed = written != STATUS_OK;

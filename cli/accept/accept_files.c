@@ -57,7 +57,7 @@ static enum status list_write(const struct acceptance *acceptance, enum health h
     char *list = accept_host_list(acceptance, health), *line = NULL;
     int length = list ? asprintf(&line, "%s\n", list) : -1;
     enum status status = length < 0 ? fail(STATUS_ERROR, "out of memory for a list of hosts")
-                                    : output_put(line, (size_t)length, path, NULL);
+                                    : output_put(line, (size_t)length, path);
     free(length < 0 ? NULL : line);
     free(list);
     return status;
@@ -194,7 +194,7 @@ static enum status junit_write(const struct acceptance *acceptance, const char *
         suite_put(out, acceptance, &acceptance->stages[s]);
     fputs("</testsuites>\n", out);
     bool whole = fclose(out) == 0;
-    enum status status = whole ? output_put(text, length, path, NULL)
+    enum status status = whole ? output_put(text, length, path)
                                : fail(STATUS_ERROR, "out of memory for the JUnit report");
     free(text);
     return status;
@@ -220,7 +220,7 @@ static enum status profile_write(const struct acceptance *acceptance, const char
     if (fclose(out) != 0 && status == STATUS_OK)
         status = fail(STATUS_ERROR, "out of memory for a profile");
     if (status == STATUS_OK)
-        status = output_put(text, length, path, NULL);
+        status = output_put(text, length, path);
     free(text);
     return status;
 }

@@ -392,7 +392,7 @@ enum status list_command(const struct command_line *line, struct request *reques
     json_object_set_new(document, "collectives", asked_json(job->collectives, name));
     if (overview)
         json_object_set_new(document, "transports", transports_json());
-    enum status status = json_put(document, request->files.json, NULL);
+    enum status status = json_put(document, request->files.json);
     json_decref(document);
     return status;
 }

@@ -219,7 +219,7 @@ static enum status plan_text_put(const struct request *request, const struct pro
     if (fclose(out) != 0 && status == STATUS_OK)
         status = fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
     if (status == STATUS_OK)
-        status = output_put(text, length, path, NULL);
+        status = output_put(text, length, path);
     free(text);
     return status;
 }
@@ -267,7 +267,7 @@ enum status plan_command(const struct command_line *line, struct request *reques
     }
     split_free(&split);
     if (document && status == STATUS_OK)
-        status = json_put(document, request->files.json, NULL);
+        status = json_put(document, request->files.json);
     json_decref(document);
     return status;
 }

@@ -118,7 +118,7 @@ enum status svg_put(const struct svg_frame *frame, const char *body, const char 
     if (out)
         frame_put(out, frame, body);
     bool good = out && fclose(out) == 0;
-    enum status status = good ? output_put(text, length, path, NULL)
+    enum status status = good ? output_put(text, length, path)
                               : fail(STATUS_ERROR, "not enough memory for the picture: free some");
     free(text);
     return status;

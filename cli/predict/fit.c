@@ -106,7 +106,7 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
         fprintf(out, "# %s; pin the CPUs of a virtual machine, or run fit again\n", moved);
     if (status == STATUS_OK && output) {
         json_t *document = model_json(model, residuals);
-        status = document ? json_put(document, output, NULL)
+        status = document ? json_put(document, output)
                           : fail(STATUS_ERROR, "out of memory for the model");
         json_decref(document);
         return status;

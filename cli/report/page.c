@@ -303,7 +303,7 @@ enum status page_write(json_t *const *documents, const char *const *names, int c
     if (good)
         frame_put(out, documents, names, count, links, body);
     good = out && fclose(out) == 0 && good;
-    enum status status = good ? output_put(text, length, path, NULL)
+    enum status status = good ? output_put(text, length, path)
                               : fail(STATUS_ERROR, "out of memory for the page %s", path);
     free(body);
     free(links);

@@ -200,7 +200,7 @@ static void json_replace(struct json_report *json)
     struct log *speaker = log_current();
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
-    bool good = json_put(json->document, json->path, NULL) == STATUS_OK;
+    bool good = json_put(json->document, json->path) == STATUS_OK;
     log_attach(speaker);
     if (!good)
         outcome_fail(json->outcome, "%s", log.failure.text);
@@ -544,7 +544,7 @@ enum status json_announce(struct report *report)
     json_object_set_new(json->document, "options", json_options(json->request, FOR_RUN));
     if (output_is_stream(json->path))
         return STATUS_OK;
-    return json_put(json->document, json->path, NULL) == STATUS_OK ? STATUS_OK : STATUS_USAGE;
+    return json_put(json->document, json->path) == STATUS_OK ? STATUS_OK : STATUS_USAGE;
 }
 
 /* The document that rank 0, another process, left behind; false: none that can be read. */
@@ -636,7 +636,7 @@ void json_refuse(const char *path, enum status status)
     if (document) {
         error_add(document, &error);
         json_object_set_new(document, "status", json_string(status_word(status)));
-        json_put(document, path, NULL);
+        json_put(document, path);
     }
     log_attach(speaker);
     json_decref(document);

@@ -111,7 +111,7 @@ static enum status violations_write(const char *path, const struct timed_lines *
                            json_pack("{s:s, s:s, s:f, s:I, s:o}", "command", "guidelines", "status",
                                      status_word(status), "margin", GUIDELINE_MARGIN, "compared",
                                      (json_int_t)lines->count, "violations", list));
-    enum status written = json_put(document, path, NULL);
+    enum status written = json_put(document, path);
     json_decref(document);
     return written;
 }

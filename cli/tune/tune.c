@@ -119,7 +119,7 @@ static enum status json_keep(const struct tune_printer *printer, const struct tu
     if (!path || (!status && strcmp(path, "-") == 0))
         return STATUS_OK;
     json_t *document = tune_json(tuner, printer->request, status);
-    enum status written = document ? json_put(document, path, NULL)
+    enum status written = document ? json_put(document, path)
                                    : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
     return written;

@@ -34,8 +34,8 @@ static enum status text_export(const char *path,
     if (out)
         writer(out, tuned);
     bool good = out && fclose(out) == 0;
-    enum status status = good ? output_put(text, length, path, NULL)
-                              : fail(STATUS_ERROR, "out of memory for %s", path);
+    enum status status =
+        good ? output_put(text, length, path) : fail(STATUS_ERROR, "out of memory for %s", path);
     free(text);
     return status;
 }
@@ -43,8 +43,8 @@ static enum status text_export(const char *path,
 static enum status mpich_export(const char *path, const struct tuned *tuned)
 {
     json_t *document = mpich_json(tuned);
-    enum status status = document ? json_put(document, path, NULL)
-                                  : fail(STATUS_ERROR, "out of memory for %s", path);
+    enum status status =
+        document ? json_put(document, path) : fail(STATUS_ERROR, "out of memory for %s", path);
     json_decref(document);
     return status;
 }

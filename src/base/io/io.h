@@ -114,14 +114,13 @@ const char *write_error(int error);
 /* Writes all of the text; false with errno. */
 bool write_all(int fd, const char *text, size_t length);
 
-struct patience;
 /* Writes `length` bytes to `path`: "-" is standard output; a regular file, or one that is not there
  * yet, is replaced at once by rename, and keeps its mode; anything else (a device, a FIFO) is
  * written to. STATUS_ERROR, with the reason, if that fails: a regular file then has what it had
  * before. */
-enum status output_put(const char *text, size_t length, const char *path, struct patience *none);
+enum status output_put(const char *text, size_t length, const char *path);
 /* The same for a document. */
-enum status json_put(const json_t *document, const char *path, struct patience *none);
+enum status json_put(const json_t *document, const char *path);
 /* A document as text, which the caller frees. NULL: out of memory. */
 char *json_text(const json_t *document, size_t *length);
 

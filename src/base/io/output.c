@@ -145,9 +145,8 @@ enum status output_probe(const char *path)
     return STATUS_OK;
 }
 
-enum status output_put(const char *text, size_t length, const char *path, struct patience *none)
+enum status output_put(const char *text, size_t length, const char *path)
 {
-    (void)none;
     bool good;
     if (strcmp(path, "-") == 0)
         good = fflush(stdout) == 0 && write_all(STDOUT_FILENO, text, length);
@@ -188,12 +187,11 @@ char *json_text(const json_t *document, size_t *length)
     return NULL;
 }
 
-enum status json_put(const json_t *document, const char *path, struct patience *none)
+enum status json_put(const json_t *document, const char *path)
 {
     size_t length = 0;
     char *text = json_text(document, &length);
-    enum status status =
-        text ? output_put(text, length, path, none) : write_failed(path, STATUS_ERROR);
+    enum status status = text ? output_put(text, length, path) : write_failed(path, STATUS_ERROR);
     free(text);
     return status;
 }

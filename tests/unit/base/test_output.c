@@ -60,9 +60,9 @@ static void check_length(off_t length)
 static void a_file_is_replaced(void **state)
 {
     (void)state;
-    assert_int_equal(output_put(text, 10, path, NULL), STATUS_OK);
+    assert_int_equal(output_put(text, 10, path), STATUS_OK);
     check_length(10);
-    assert_int_equal(output_put(text, LONG, path, NULL), STATUS_OK);
+    assert_int_equal(output_put(text, LONG, path), STATUS_OK);
     check_length(LONG);
 }
 
@@ -71,7 +71,7 @@ static int put_beyond_a_limit(void *argument)
     (void)argument;
     signal(SIGXFSZ, SIG_DFL);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){LONG / 2, LONG / 2});
-    return (int)output_put(text, LONG, path, NULL);
+    return (int)output_put(text, LONG, path);
 }
 
 static int put_with_an_error(void *argument)
@@ -79,7 +79,7 @@ static int put_with_an_error(void *argument)
     (void)argument;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){LONG / 2, LONG / 2});
-    return (int)output_put(text, LONG, path, NULL);
+    return (int)output_put(text, LONG, path);
 }
 
 /* The first write() stops at the limit. The second one kills the writer, or fails. */
@@ -87,7 +87,7 @@ static void the_old_file_stays_where_the_new_one_is_not_whole(void **state)
 {
     (void)state;
     glob_t beside;
-    assert_int_equal(output_put(text, 10, path, NULL), STATUS_OK);
+    assert_int_equal(output_put(text, 10, path), STATUS_OK);
     const struct child *child = child_run(put_with_an_error, NULL);
     assert_true(WIFEXITED(child->status) && WEXITSTATUS(child->status) == STATUS_ERROR);
     check_length(10);
@@ -107,14 +107,14 @@ static void a_file_stays_what_it_is(void **state)
 {
     (void)state;
     struct stat about;
-    assert_int_equal(output_put(text, 10, path, NULL), STATUS_OK);
+    assert_int_equal(output_put(text, 10, path), STATUS_OK);
     assert_int_equal(chmod(path, 0640), 0);
     assert_int_equal(output_probe(path), STATUS_OK);
-    assert_int_equal(output_put(text, LONG, path, NULL), STATUS_OK);
+    assert_int_equal(output_put(text, LONG, path), STATUS_OK);
     check_length(LONG);
     assert_int_equal(stat(path, &about), 0);
     assert_int_equal(about.st_mode & 07777, 0640);
-    assert_int_equal(output_put(text, 10, folder, NULL), STATUS_ERROR);
+    assert_int_equal(output_put(text, 10, folder), STATUS_ERROR);
     assert_int_equal(output_probe(folder), STATUS_USAGE);
     assert_int_equal(output_probe("/nowhere/at/all"), STATUS_USAGE);
     check_length(LONG);
