@@ -5,6 +5,7 @@
 
 #include "algorithms/common/common.h"
 #include "base/numbers.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -342,7 +343,7 @@ static const char *multi_refuses(const struct problem *problem, const struct cho
     if (problem->ranks == 1 || found >= wanted)
         return NULL;
     snprintf(why, size, "%d ranks make %d ring%s of different strides, not %ld: give channels=%d",
-             problem->ranks, found, found == 1 ? "" : "s", wanted, found);
+             problem->ranks, found, plural(found), wanted, found);
     return why;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "controlplane/bootstrap/bootstrap.h"
 #include "cli/commands.h"
 #include "cli/info/internal.h"
@@ -212,7 +213,7 @@ static void print_available(const json_t *item)
 static void print_number(const json_t *facts, const char *key, const char *what, const char *end)
 {
     long long value = number(facts, key);
-    printf("%lld %s%s%s", value, what, value == 1 ? "" : "s", end);
+    printf("%lld %s%s%s", value, what, plural(value), end);
 }
 
 static void print_names(const char *title, const json_t *names)
@@ -315,7 +316,7 @@ enum status info_command(const struct command_line *line, struct request *reques
                                            .patience = request->job.bootstrap.timeout};
     status = devices_add(document, &sources);
     if (request->predict.shows_topology)
-        status = status_graver(status, topology_add(document, sysfs_of_topology(path)));
+        topology_add(document, sysfs_of_topology(path));
     json_object_set_new(document, "memory_kinds", memory_facts());
     devices_judge(document, &sources);
     json_object_set_new(document, "vendors", vendor_facts());

@@ -64,8 +64,7 @@ static void gpus_without_driver(const char *sysfs, const char *why, struct devic
         added->facts = NULL;
         added->fact_count = 0;
         for (int f = 0; f < gpu->fact_count; f++)
-            device_fact(gpus, added, gpu->facts[f].scope, gpu->facts[f].name, "%s",
-                        gpu->facts[f].text);
+            device_fact(added, gpu->facts[f].scope, gpu->facts[f].name, "%s", gpu->facts[f].text);
         added->usable = false;
         snprintf(added->why_not, sizeof added->why_not, "no NVIDIA driver shows it: %s",
                  why ? why : "give the container this GPU, or look at the kernel log");

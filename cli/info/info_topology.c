@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "host/host.h"
@@ -88,12 +89,12 @@ static int ends_find(const struct host_map *map, int *ends)
     return count;
 }
 
-static enum status distances_add(json_t *topology, const struct host_map *map, const json_t *gpus,
-                                 const char *sysfs)
+static void distances_add(json_t *topology, const struct host_map *map, const json_t *gpus,
+                          const char *sysfs)
 {
     json_t *names = json_array(), *rows = json_array();
-    int *ends = malloc(((size_t)map->count + 1) * sizeof *ends);
-    int count = ends ? ends_find(map, ends) : 0;
+    int *ends = new_array((size_t)map->count, sizeof *ends);
+    int count = ends_find(map, ends);
     for (int i = 0; i < count; i++) {
         char label[LABEL_MOST];
         json_t *row = json_array();
@@ -104,24 +105,19 @@ static enum status distances_add(json_t *topology, const struct host_map *map, c
     }
     json_object_set_new(topology, "distances",
                         json_pack("{s:o, s:o}", "between", names, "rows", rows));
-    bool good = ends != NULL;
     free(ends);
-    return good ? STATUS_OK : fail(STATUS_ERROR, "out of memory for distances");
 }
 
-enum status topology_add(json_t *document, const char *sysfs)
+void topology_add(json_t *document, const char *sysfs)
 {
     struct host_map map;
     json_t *topology = json_object_get(document, "topology"), *parts = json_array();
     host_map_make(sysfs, &map);
     for (int i = 0; i < map.count; i++)
-        map.failed |= json_array_append_new(parts, part_object(&map.parts[i])) != 0;
+        json_array_append_new(parts, part_object(&map.parts[i]));
     json_object_set_new(topology, "parts", parts);
-    enum status status =
-        map.failed ? fail(STATUS_ERROR, "out of memory for the topology of this machine")
-                   : distances_add(topology, &map, json_object_get(document, "gpus"), sysfs);
+    distances_add(topology, &map, json_object_get(document, "gpus"), sysfs);
     host_map_free(&map);
-    return status;
 }
 
 /* ---- the text ---- */
@@ -184,7 +180,7 @@ static void part_print(const json_t *parts, size_t index)
         words_add(&text, "%s", number);
     }
     if (cores > 0) {
-        snprintf(number, sizeof number, "%d core%s", cores, cores == 1 ? "" : "s");
+        snprintf(number, sizeof number, "%d core%s", cores, plural(cores));
         words_add(&text, "%s", number);
     }
     if (cores > 0 || is_of_type(part, MAP_NODE))

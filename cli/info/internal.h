@@ -37,7 +37,7 @@ void devices_print(const json_t *document);
 
 /* Adds "parts" and "distances" to the object "topology" of the document. NVLinks are taken from its
  * "gpus". `sysfs`: "/sys", or of another host. */
-enum status topology_add(json_t *document, const char *sysfs);
+void topology_add(json_t *document, const char *sysfs);
 
 /* Prints them on standard output, if they are there. */
 void topology_print(const json_t *document);

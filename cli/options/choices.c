@@ -34,10 +34,8 @@ static enum status choice_read_file(struct request *request, const struct collec
                                     const char *item)
 {
     struct choice choice;
-    enum status status = file_item_read(request, collective, file_item_path(item), &choice);
-    return status == STATUS_OK && choice.algorithm
-               ? job_add_choice(&request->job, collective, &choice, item)
-               : status;
+    TRY(file_item_read(request, collective, file_item_path(item), &choice));
+    return choice.algorithm ? job_add_choice(&request->job, collective, &choice, item) : STATUS_OK;
 }
 
 /* Adds an item of the list for one collective. It may have no such algorithm. */
@@ -54,8 +52,8 @@ static enum status choice_read(struct request *request, const struct collective 
         return strcmp(item, "auto") == 0 ? choice_default(request, collective) : STATUS_OK;
     struct choice choice;
     snprintf(shown, sizeof shown, "%s%s", algorithm->name, colon ? colon : "");
-    enum status status = choice_text_read(algorithm, item, &choice);
-    return status == STATUS_OK ? job_add_choice(&request->job, collective, &choice, shown) : status;
+    TRY(choice_text_read(algorithm, item, &choice));
+    return job_add_choice(&request->job, collective, &choice, shown);
 }
 
 /* Refuses an item that none of the collectives has. */

@@ -214,10 +214,9 @@ static enum status settle_operators(const struct request *request)
 /* From here on a candidate is what its lines run. */
 static enum status settle_candidates(struct request *request)
 {
-    enum status status = settle_operators(request);
-    if (status == STATUS_OK)
-        status = job_cross(&request->job);
-    return status == STATUS_OK ? files_settle(request) : status;
+    TRY(settle_operators(request));
+    TRY(job_cross(&request->job));
+    return files_settle(request);
 }
 
 /* Options of the device executor. */
@@ -271,51 +270,42 @@ static enum status settle_vendor(const struct request *request)
 static enum status settle_run(const struct command_line *line, struct request *request)
 {
     request->job.compares = request->job.model != NULL;
-    enum status status = settle_bounds(line, request);
-    if (status == STATUS_OK)
-        status = settle_steps(line, request);
-    if (status == STATUS_OK)
-        status = settle_counts(line, request);
-    if (status != STATUS_OK)
-        return status;
+    TRY(settle_bounds(line, request));
+    TRY(settle_steps(line, request));
+    TRY(settle_counts(line, request));
     settle_contract(line, request);
-    status = settle_candidates(request);
-    if (status != STATUS_OK)
-        return status;
-    status = settle_ranks(line, request);
-    if (status == STATUS_OK)
-        status = settle_timeout(request);
-    if (status == STATUS_OK)
-        status = settle_work(line, request);
-    if (status == STATUS_OK)
-        status = settle_injections(request);
-    if (status == STATUS_OK)
-        status = outputs_settle(line, request);
-    if (status == STATUS_OK)
-        status = job_check_vendors(&request->job, 0);
-    if (status == STATUS_OK)
-        status = settle_executor(request);
-    if (status == STATUS_OK)
-        status = settle_memory(line, request);
-    if (status == STATUS_OK)
-        status = settle_vendor(request);
-    return status == STATUS_OK ? transports_settle(request) : status;
+    TRY(settle_candidates(request));
+    TRY(settle_ranks(line, request));
+    TRY(settle_timeout(request));
+    TRY(settle_work(line, request));
+    TRY(settle_injections(request));
+    TRY(outputs_settle(line, request));
+    TRY(job_check_vendors(&request->job, 0));
+    TRY(settle_executor(request));
+    TRY(settle_memory(line, request));
+    TRY(settle_vendor(request));
+    return transports_settle(request);
+}
+
+static enum status settle_plan(const struct command_line *line, struct request *request)
+{
+    settle_contract(line, request);
+    TRY(settle_counts(line, request));
+    TRY(settle_candidates(request));
+    return outputs_settle(line, request);
 }
 
 static enum status settle_accept(const struct command_line *line, struct request *request)
 {
-    enum status status = settle_ranks(line, request);
     if (request->accept.stages == 0)
         request->accept.stages = (1u << STAGE_SOAK) - 1;
     if (request->accept.duration > 0)
         request->accept.stages |= 1u << STAGE_SOAK;
-    if (status == STATUS_OK)
-        status = settle_timeout(request);
-    if (status == STATUS_OK)
-        status = outputs_settle(line, request);
-    if (status == STATUS_OK)
-        status = settle_memory(line, request);
-    return status == STATUS_OK ? transports_settle(request) : status;
+    TRY(settle_ranks(line, request));
+    TRY(settle_timeout(request));
+    TRY(outputs_settle(line, request));
+    TRY(settle_memory(line, request));
+    return transports_settle(request);
 }
 
 /* What most programs use: of the forms with counts, and of exchanges, one word asks. */
@@ -368,33 +358,25 @@ static enum status settle_tune(const struct command_line *line, struct request *
                                   "--model out");
     if (source_of(line, "budget") == SOURCE_NONE)
         request->job.budget = TUNE_BUDGET_USUAL;
-    if (status == STATUS_OK)
-        status = settle_tuned_collectives(request);
-    if (status == STATUS_OK)
-        status = settle_steps(line, request);
+    TRY(status);
+    TRY(settle_tuned_collectives(request));
+    TRY(settle_steps(line, request));
     settle_contract(line, request);
-    if (status == STATUS_OK)
-        status = settle_operators(request);
-    if (status == STATUS_OK)
-        status = settle_ranks(line, request);
-    if (status == STATUS_OK)
-        status = settle_timeout(request);
-    if (status == STATUS_OK)
-        status = outputs_settle(line, request);
-    if (status == STATUS_OK)
-        status = settle_executor(request);
-    if (status == STATUS_OK)
-        status = settle_memory(line, request);
-    return status == STATUS_OK ? transports_settle(request) : status;
+    TRY(settle_operators(request));
+    TRY(settle_ranks(line, request));
+    TRY(settle_timeout(request));
+    TRY(outputs_settle(line, request));
+    TRY(settle_executor(request));
+    TRY(settle_memory(line, request));
+    return transports_settle(request);
 }
 
 static enum status settle_fit(const struct command_line *line, struct request *request)
 {
-    enum status status = settle_ranks(line, request);
-    if (status == STATUS_OK)
-        status = settle_timeout(request);
+    TRY(settle_ranks(line, request));
+    TRY(settle_timeout(request));
     request->job.memory = memory_find("host");
-    return status == STATUS_OK ? transports_settle(request) : status;
+    return transports_settle(request);
 }
 
 static enum status settle_topology(const struct request *request)
@@ -420,17 +402,13 @@ static enum status settle_predict(const struct command_line *line, struct reques
         request->job.bootstrap.np = request->job.shape_groups * request->job.shape_ranks;
     if (request->job.bootstrap.np == 0)
         return fail(STATUS_USAGE, "a prediction needs the number of ranks: give --np N");
-    enum status status = settle_bounds(line, request);
-    if (status == STATUS_OK)
-        status = settle_steps(line, request);
-    if (status == STATUS_OK)
-        status = settle_counts(line, request);
+    TRY(settle_bounds(line, request));
+    TRY(settle_steps(line, request));
+    TRY(settle_counts(line, request));
     settle_contract(line, request);
-    if (status == STATUS_OK)
-        status = settle_candidates(request);
-    if (status == STATUS_OK)
-        status = settle_topology(request);
-    return status == STATUS_OK ? outputs_settle(line, request) : status;
+    TRY(settle_candidates(request));
+    TRY(settle_topology(request));
+    return outputs_settle(line, request);
 }
 
 /* The collectives: the first word of a run, else the second (plan, list). */
@@ -457,41 +435,34 @@ static enum status find_collectives(const struct command_line *line, struct requ
 enum status command_line_resolve(const struct command_line *line, struct request *request)
 {
     *request = (struct request){.job.bootstrap = {.rank = -1, .world = -1}};
-    enum status status = find_collectives(line, request);
-    for (int i = 0; status == STATUS_OK && option_table[i].name; i++) {
+    TRY(find_collectives(line, request));
+    for (int i = 0; option_table[i].name; i++) {
         const struct argument *argument = &line->arguments[i];
         if (argument->source != SOURCE_NONE)
-            status = argument->option->kind->parse(argument, request);
+            TRY(argument->option->kind->parse(argument, request));
     }
-    if (status != STATUS_OK)
-        return status;
     request->job.watches = request->job.bootstrap.verbosity >= 1 || request->files.json;
     request->job.gathers_samples = request->files.samples != NULL;
     if (request->job.collectives[0] && (line->command->bit & (FOR_RUN | FOR_PLAN | FOR_PREDICT)) &&
         request->job.candidate_count == 0)
-        status = choices_default(request);
-    if (status == STATUS_OK && line->command->bit == FOR_RUN)
-        status = settle_run(line, request);
-    if (status == STATUS_OK && line->command->bit == FOR_PLAN) {
-        settle_contract(line, request);
-        status = settle_counts(line, request);
-        if (status == STATUS_OK)
-            status = settle_candidates(request);
-        if (status == STATUS_OK)
-            status = outputs_settle(line, request);
+        TRY(choices_default(request));
+    switch (line->command->bit) {
+    case FOR_RUN:
+        return settle_run(line, request);
+    case FOR_PLAN:
+        return settle_plan(line, request);
+    case FOR_PREDICT:
+        return settle_predict(line, request);
+    case FOR_FIT:
+        return settle_fit(line, request);
+    case FOR_ACCEPT:
+        return settle_accept(line, request);
+    case FOR_TUNE:
+        return settle_tune(line, request);
+    case FOR_INFO:
+        TRY(settle_ranks(line, request));
+        return settle_timeout(request);
+    default:
+        return STATUS_OK;
     }
-    if (status == STATUS_OK && line->command->bit == FOR_PREDICT)
-        status = settle_predict(line, request);
-    if (status == STATUS_OK && line->command->bit == FOR_FIT)
-        status = settle_fit(line, request);
-    if (status == STATUS_OK && line->command->bit == FOR_ACCEPT)
-        status = settle_accept(line, request);
-    if (status == STATUS_OK && line->command->bit == FOR_TUNE)
-        status = settle_tune(line, request);
-    if (status == STATUS_OK && line->command->bit == FOR_INFO) {
-        status = settle_ranks(line, request);
-        if (status == STATUS_OK)
-            status = settle_timeout(request);
-    }
-    return status;
 }

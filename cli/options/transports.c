@@ -146,9 +146,7 @@ static enum status transport_read(const struct argument *argument, struct reques
             *next++ = '\0';
         if (count == TRANSPORTS_MOST)
             return argument_refuse(argument, "is too long", "name fewer");
-        enum status status = transport_add(argument, request, item, count++);
-        if (status != STATUS_OK)
-            return status;
+        TRY(transport_add(argument, request, item, count++));
     }
     return STATUS_OK;
 }
@@ -176,9 +174,7 @@ static enum status transports_suit(struct request *request)
 enum status transports_settle(struct request *request)
 {
     char reason[TRANSPORT_REASON_MOST];
-    enum status status = transports_suit(request);
-    if (status != STATUS_OK)
-        return status;
+    TRY(transports_suit(request));
     for (const struct transport_choice *choice = request->job.transports; choice->transport;
          choice++) {
         const struct transport *transport = choice->transport;

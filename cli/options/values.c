@@ -116,10 +116,9 @@ static enum status size_read_into(const struct argument *argument, size_t *bytes
 static enum status size_read(const struct argument *argument, struct request *request)
 {
     size_t bytes;
-    enum status status = size_read_into(argument, &bytes);
-    if (status == STATUS_OK)
-        field_store(argument->option, request, (long long)bytes);
-    return status;
+    TRY(size_read_into(argument, &bytes));
+    field_store(argument->option, request, (long long)bytes);
+    return STATUS_OK;
 }
 
 /* Reads a number; *end: what stands behind it. NULL, or why it is none. */
@@ -549,9 +548,7 @@ static enum status inject_read(const struct argument *argument, struct request *
         if (request->job.injection_count == INJECTIONS_MOST)
             return argument_refuse(argument, "has too many faults", "inject at most 8 at once");
         struct injection injection = {.kind = INJECT_CORRUPT};
-        enum status status = injection_read(item, &injection);
-        if (status != STATUS_OK)
-            return status;
+        TRY(injection_read(item, &injection));
         request->job.injections[request->job.injection_count++] = injection;
     }
     return STATUS_OK;

@@ -238,15 +238,13 @@ enum status flow_trace(const struct schedule *const *schedules, const struct pro
                    (collective->source.blocks || !collective->destination.blocks),
     };
     char error[512];
-    enum status status = size_check(schedules, problem->ranks);
-    if (status != STATUS_OK)
-        return status;
+    TRY(size_check(schedules, problem->ranks));
     flow->joint = joint_create(schedules, problem->ranks, error, sizeof error);
     if (!flow->joint)
         return fail(STATUS_ERROR, "%s: the algorithm is wrong and cannot be drawn", error);
     size_t count = flow->joint->count + (size_t)1;
     uint32_t *flight_of = arena_take(flow->joint->memory, count * sizeof *flight_of);
-    status = flight_of ? flights_find(flow, flight_of) : memory_ran_out();
+    enum status status = flight_of ? flights_find(flow, flight_of) : memory_ran_out();
     if (status == STATUS_OK)
         status = fences_find(flow);
     if (status == STATUS_OK)

@@ -113,8 +113,6 @@ struct colour {
     char text[8];
 };
 
-const char *plural(size_t count); /* "s", or "" for 1 */
-
 /* Around a picture. `style`: CSS. In pixels. */
 struct svg_frame {
     const char *title, *style;

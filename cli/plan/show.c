@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/io/io.h"
+#include "base/text.h"
 #include "collective/collective.h"
 #include "collective/formats/formats.h"
 
@@ -130,8 +131,8 @@ void plan_print(const struct schedule *schedule, bool waits)
     size_t messages, elements;
     plan_totals(schedule, &messages, &elements);
     printf(" sends %zu message%s, %zu element%s, in %d step%s\n", messages,
-           messages == 1 ? "" : "s", elements, elements == 1 ? "" : "s", schedule->steps,
-           schedule->steps == 1 ? "" : "s");
+           plural(messages), elements, plural(elements), schedule->steps,
+           plural(schedule->steps));
 }
 
 /* JSON. */

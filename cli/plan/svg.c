@@ -6,6 +6,7 @@
 
 #include "base/io/io.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/plan/plan.h"
 
 #include <math.h>
@@ -50,11 +51,6 @@ static struct colour rank_colour(const struct drawing *d, int rank)
     snprintf(colour.text, sizeof colour.text, "#%02x%02x%02x", (unsigned)part[0] & 0xff,
              (unsigned)part[1] & 0xff, (unsigned)part[2] & 0xff);
     return colour;
-}
-
-const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
 }
 
 void put_dot(FILE *out, double x, double y, int lane)
@@ -363,12 +359,10 @@ enum status plan_draw(const struct schedule *const *schedules, const struct prob
 {
     struct flow flow;
     struct drawing drawing = {.flow = &flow, .only = rank};
-    enum status status = flow_trace(schedules, problem, &flow);
-    if (status != STATUS_OK)
-        return status;
+    TRY(flow_trace(schedules, problem, &flow));
     if (rank >= 0)
         flow_keep(&flow, rank);
-    status = picture_place(&flow, rank, &drawing.picture);
+    enum status status = picture_place(&flow, rank, &drawing.picture);
     if (status == STATUS_OK)
         status = picture_put(&drawing, title, summary, path);
     flow_free(&flow);

@@ -7,6 +7,7 @@
 #include "base/host_list.h"
 #include "base/io/io.h"
 #include "base/stats/stats.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -273,7 +274,7 @@ static void evidence_put(FILE *out, const struct measured *measured, int host, i
     const char *name = host >= 0 ? measured->hosts[host].name : "";
     if (host < 0 || count == 0)
         return;
-    details_begin(out, "Evidence: %zu measurement%s of %s%s%s", count, plural_end(count), name,
+    details_begin(out, "Evidence: %zu measurement%s of %s%s%s", count, plural(count), name,
                   peer >= 0 ? " and " : "", peer >= 0 ? measured->hosts[peer].name : "");
     table_begin(out, "Measurements", columns);
     for (int m = 0; m < measured->metric_count; m++)
@@ -497,7 +498,7 @@ static void hosts_table(struct page *page, const struct measured *measured)
     }
     section_begin(page, "Hosts");
     details_begin(page->body, "Medians of %d host%s; of pairs the worse direction",
-                  measured->host_count, plural_end((size_t)measured->host_count));
+                  measured->host_count, plural((size_t)measured->host_count));
     table_begin(page->body, "Hosts", columns);
     for (int h = 0; h < measured->host_count && h < HOSTS_MOST; h++)
         host_row(page->body, measured, h);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 
 /* A line that both runs have. */
 struct change {
@@ -133,7 +135,7 @@ static size_t summary_put(FILE *out, const struct run_comparison *comparison)
     element_put(out, "p class=\"card\"",
                 "Of %zu line%s that both have, %zu became faster beyond noise and %zu slower; %zu "
                 "changed within noise.%s",
-                comparison->count, plural_end(comparison->count), faster, slower, noise,
+                comparison->count, plural(comparison->count), faster, slower, noise,
                 unknown ? " The others have too few iterations to tell." : "");
     element_put(out, "p class=\"muted\"",
                 "Beyond noise: the 95%% intervals of the medians do not meet, and the medians "
@@ -187,7 +189,7 @@ static void only_put(FILE *out, const struct run_line *lines, size_t count,
         only += !line_find(others, other_count, &lines[i]);
     if (only == 0)
         return;
-    details_begin(out, "%zu line%s only in %s", only, plural_end(only), name);
+    details_begin(out, "%zu line%s only in %s", only, plural(only), name);
     table_begin(out, "Lines of one run only", columns);
     for (size_t i = 0; i < count; i++) {
         char text[NUMBER_TEXT_MOST];

@@ -9,6 +9,7 @@
 
 #include "base/io/io.h"
 #include "base/stats/stats.h"
+#include "base/text.h"
 
 #define BINS       40
 #define WIDTH      400.0
@@ -142,7 +143,7 @@ void distribution_put(FILE *out, const struct measured *measured,
         return;
     fputs("<figure>\n<figcaption>", out);
     text_put(out, "%s, %s: %zu value%s, median %s, spread %s", metric_title(metric), metric->unit,
-             histogram.values, plural_end(histogram.values),
+             histogram.values, plural(histogram.values),
              number_text(histogram.spread.median, median),
              number_text(histogram.spread.deviation, deviation));
     if (histogram.failed > 0)

@@ -58,9 +58,6 @@ const char *number_text(double value, char text[NUMBER_TEXT_MOST]);
 /* "25%", or "" where that is no number. Returns `text`. */
 const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST]);
 
-/* "s", or "" for 1. */
-const char *plural_end(size_t count);
-
 /* ---- acceptance_part.c ---- */
 
 /* Verdict, findings, heat maps, distributions, stages and hosts. */

@@ -145,11 +145,6 @@ const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST])
     return text;
 }
 
-const char *plural_end(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /*
  * The look of a page, on paper-white and on dark screens, from 360 pixels on.
  *

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/io/io.h"
+#include "base/text.h"
 
 #define RANKS_MOST 4096 /* rows of the table of ranks */
 
@@ -81,7 +82,7 @@ static void ranks_put(FILE *out, const json_t *document)
     static const char *const columns[] = {"#Rank", "Host", "#Core", "GPU", NULL};
     size_t index, count = json_array_size(json_object_get(document, "ranks"));
     const json_t *rank;
-    details_begin(out, "%zu rank%s", count, plural_end(count));
+    details_begin(out, "%zu rank%s", count, plural(count));
     table_begin(out, "Ranks", columns);
     json_array_foreach(json_object_get(document, "ranks"), index, rank)
     {
@@ -123,7 +124,7 @@ static void facts_put(struct page *page, const json_t *document)
     section_begin(page, "What was run");
     fputs("<dl>\n", out);
     fact_put(out, "Status", word_of(document, "status"));
-    snprintf(text, sizeof text, "%zu on %zu host%s", ranks, hosts, plural_end(hosts));
+    snprintf(text, sizeof text, "%zu on %zu host%s", ranks, hosts, plural(hosts));
     fact_put(out, "Ranks", text);
     fact_put(out, "Started by", word_of(document, "bootstrap"));
     fact_put(out, "cctest", word_of(document, "version"));

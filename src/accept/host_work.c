@@ -41,7 +41,6 @@ static enum status inventory_work(int fd)
     const struct inventory_source source = inventory_here(host);
     inventory_collect(&source, &inventory);
     inventory_encode(&inventory, &bytes);
-    bytes.failed |= inventory.failed;
     enum status status = result_write(&bytes, fd);
     bytes_free(&bytes);
     inventory_free(&inventory);

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
+
 struct block {
     struct block *next;
     size_t used, size;
@@ -20,7 +22,7 @@ struct arena {
 
 struct arena *arena_create(void)
 {
-    return calloc(1, sizeof(struct arena));
+    return new_array(1, sizeof(struct arena));
 }
 
 void *arena_take(struct arena *arena, size_t bytes)

@@ -8,7 +8,7 @@
 
 struct arena;
 
-struct arena *arena_create(void);                    /* NULL: out of memory */
+struct arena *arena_create(void);
 void *arena_take(struct arena *arena, size_t bytes); /* aligned to 16; NULL: out of memory */
 void arena_free(struct arena *arena);                /* with all that was taken; NULL is allowed */
 

@@ -8,6 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
+/* -1, 0 or 1, for qsort(): `COMPARE(a->x, b->x) ?: COMPARE(a->y, b->y)`. */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static inline size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* The greatest common divisor of two numbers that are not negative. */
 static inline long common_divisor(long x, long y)
 {
@@ -67,12 +75,17 @@ static inline void random_shuffle(int *numbers, int count, uint64_t *state)
 
 #define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 
-/* `hash`: HASH_BEGIN, or of what comes before. */
+/* Over numbers instead of bytes. `hash`: HASH_BEGIN, or of what comes before. */
+static inline uint64_t hash_number(uint64_t hash, uint64_t number)
+{
+    return (hash ^ number) * UINT64_C(0x100000001b3);
+}
+
 static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
     for (size_t i = 0; i < size; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+        hash = hash_number(hash, bytes[i]);
     return hash;
 }
 

@@ -21,6 +21,14 @@ enum status {
     STATUS_INTERRUPTED = 130 /* ended by the user */
 };
 
+/* Returns the status of a call from the calling function, unless it is STATUS_OK. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        enum status tried = (call);                                                                \
+        if (tried != STATUS_OK)                                                                    \
+            return tried;                                                                          \
+    } while (0)
+
 /* The graver of two statuses: interrupted, 5, 1, 3, 4 in this order; usage and unavailable end a
  * job before it starts and come before 3. */
 enum status status_graver(enum status a, enum status b);

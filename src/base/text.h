@@ -26,6 +26,12 @@ struct text text_after(char *buffer, size_t size);
 /* Adds what printf() would print. */
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
 
+/* The ending of a noun: "" of one, "s" of any other number. */
+static inline const char *plural(long long count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* ---- A list of ranks, for a sentence. */
 
 #define RANK_LIST_MOST 200 /* bytes of the longest list, with its 0 */

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "base/text_file.h"
 
 /* A size_t holds the bytes of so many elements of any type. */
@@ -75,9 +77,7 @@ static enum status line_read(struct counts_file *file, const char *text)
             return file_fail(file, text, "is not a number");
         if (errno || number > ELEMENTS_MOST)
             return file_fail(file, text, "is too large");
-        enum status status = number_add(file, (size_t)number);
-        if (status != STATUS_OK)
-            return status;
+        TRY(number_add(file, (size_t)number));
         text = end;
     }
     size_t columns = file->used - before;
@@ -137,10 +137,10 @@ enum status counts_read(const char *text, struct counts_spec *spec)
 
 uint64_t counts_fingerprint(const struct counts_spec *spec)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, over numbers instead of bytes */
+    uint64_t hash = HASH_BEGIN;
     for (size_t i = 0; i < spec->rows * spec->columns; i++)
-        hash = (hash ^ spec->numbers[i]) * 0x100000001b3u;
-    return (hash ^ spec->columns) * 0x100000001b3u;
+        hash = hash_number(hash, spec->numbers[i]);
+    return hash_number(hash, (uint64_t)spec->columns);
 }
 
 /* Making counts. */
@@ -220,15 +220,13 @@ static enum status file_fits(const struct counts_spec *spec, enum counts_kind ki
               "numbers in each: change the number of ranks, or the file"
             : "%.200s holds %zu line%s of %zu numbers, but %d ranks need one number each: change "
               "the number of ranks, or the file",
-        spec->path, spec->rows, spec->rows == 1 ? "" : "s", spec->columns, ranks);
+        spec->path, spec->rows, plural(spec->rows), spec->columns, ranks);
 }
 
 static enum status counts_from_file(const struct counts_spec *spec, struct counts *counts)
 {
     int p = counts->ranks;
-    enum status status = file_fits(spec, counts->kind, p);
-    if (status != STATUS_OK)
-        return status;
+    TRY(file_fits(spec, counts->kind, p));
     for (int row = 0; row < (counts->kind == COUNTS_MATRIX ? p : 1); row++)
         if (!sum_up(spec->numbers + (size_t)row * (size_t)p, p,
                     counts->before + (size_t)row * ((size_t)p + 1)))

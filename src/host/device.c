@@ -4,6 +4,7 @@
 #include "host/host.h"
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -27,18 +28,9 @@ static struct counter *counter_find(const struct counter_list *list, const char 
 static void counter_append(struct counter_list *list, const char *name, enum counter_class class,
                            uint64_t value)
 {
-    if (list->count == list->room) {
-        int room = list->room ? 2 * list->room : 64;
-        struct counter *more = realloc(list->counters, (size_t)room * sizeof *more);
-        if (!more) {
-            list->failed = true;
-            return;
-        }
-        list->counters = more;
-        list->room = room;
-    }
-    struct counter *counter = &list->counters[list->count++];
-    *counter = (struct counter){.class = class, .value = value};
+    struct counter *counter = LIST_ADD(list->counters, list->count);
+    counter->class = class;
+    counter->value = value;
     snprintf(counter->name, sizeof counter->name, "%s", name);
 }
 
@@ -151,13 +143,7 @@ void counter_list_free(struct counter_list *list)
  */
 struct device *device_add(struct device_list *list, const char *kind, const char *name)
 {
-    struct device *more = realloc(list->devices, ((size_t)list->count + 1) * sizeof *more);
-    if (!more) {
-        list->failed = true;
-        return NULL;
-    }
-    list->devices = more;
-    struct device *device = &more[list->count++];
+    struct device *device = LIST_ADD(list->devices, list->count);
     *device = (struct device){.usable = true, .numa_node = -1};
     snprintf(device->kind, sizeof device->kind, "%s", kind);
     snprintf(device->name, sizeof device->name, "%s", name);
@@ -165,8 +151,8 @@ struct device *device_add(struct device_list *list, const char *kind, const char
     return device;
 }
 
-void device_fact(struct device_list *list, struct device *device, enum fact_scope scope,
-                 const char *name, const char *format, ...)
+void device_fact(struct device *device, enum fact_scope scope, const char *name, const char *format,
+                 ...)
 {
     struct fact fact = {.scope = scope};
     va_list arguments;
@@ -176,13 +162,7 @@ void device_fact(struct device_list *list, struct device *device, enum fact_scop
     if (!fact.text[0])
         return;
     snprintf(fact.name, sizeof fact.name, "%s", name);
-    struct fact *more = realloc(device->facts, ((size_t)device->fact_count + 1) * sizeof *more);
-    if (!more) {
-        list->failed = true;
-        return;
-    }
-    device->facts = more;
-    more[device->fact_count++] = fact;
+    *LIST_ADD(device->facts, device->fact_count) = fact;
 }
 
 bool device_is_listed(const struct device_list *list, const char *bus)
@@ -247,7 +227,7 @@ void device_list_encode(const struct device_list *list, struct bytes *share)
         device_encode(&list->devices[i], share);
 }
 
-static void fact_decode(struct device_list *list, struct device *device, struct reader *reader)
+static void fact_decode(struct device *device, struct reader *reader)
 {
     struct fact fact;
     uint32_t scope = read_u32(reader);
@@ -255,7 +235,7 @@ static void fact_decode(struct device_list *list, struct device *device, struct 
     read_text(reader, fact.text, sizeof fact.text);
     reader->bad |= scope >= FACT_SCOPES || !fact.name[0] || !fact.text[0];
     if (!reader->bad)
-        device_fact(list, device, (enum fact_scope)scope, fact.name, "%s", fact.text);
+        device_fact(device, (enum fact_scope)scope, fact.name, "%s", fact.text);
 }
 
 bool device_list_decode(struct device_list *list, struct reader *reader)
@@ -267,29 +247,23 @@ bool device_list_decode(struct device_list *list, struct reader *reader)
         read_text(reader, kind, sizeof kind);
         read_text(reader, name, sizeof name);
         reader->bad |= !kind[0] || !name[0];
-        struct device *device = reader->bad ? NULL : device_add(list, kind, name);
-        if (!device)
-            return !reader->bad;
+        if (reader->bad)
+            return false;
+        struct device *device = device_add(list, kind, name);
         read_text(reader, device->model, sizeof device->model);
         uint32_t facts = read_u32(reader);
         reader->bad |= facts > FACTS_SENT_MOST;
         for (uint32_t f = 0; f < facts && !reader->bad; f++)
-            fact_decode(list, device, reader);
+            fact_decode(device, reader);
     }
     return !reader->bad;
 }
 
 void device_list_move(struct device_list *list, struct device_list *from)
 {
-    size_t count = (size_t)(list->count + from->count);
-    struct device *more = realloc(list->devices, (count + 1) * sizeof *more);
-    list->failed |= from->failed || !more;
-    if (more) {
-        list->devices = more;
-        for (int i = 0; i < from->count; i++)
-            more[list->count++] = from->devices[i];
-        from->count = 0; /* its facts have moved */
-    }
+    for (int i = 0; i < from->count; i++)
+        *LIST_ADD(list->devices, list->count) = from->devices[i];
+    from->count = 0; /* its facts have moved */
     device_list_free(from);
 }
 
@@ -319,14 +293,13 @@ bool device_changes_decode(struct device_changes *changes, struct reader *reader
     *changes = (struct device_changes){0};
     if (reader->bad || count > DEVICES_SENT_MOST)
         return false;
-    changes->of = calloc((size_t)count + 1, sizeof *changes->of);
-    for (uint32_t i = 0; changes->of && i < count && !reader->bad; i++) {
-        struct device_change *change = &changes->of[changes->count++];
+    for (uint32_t i = 0; i < count && !reader->bad; i++) {
+        struct device_change *change = LIST_ADD(changes->of, changes->count);
         read_text(reader, change->name, sizeof change->name);
         counters_decode(&change->counters, reader);
-        reader->bad |= !change->name[0] || change->counters.failed;
+        reader->bad |= !change->name[0];
     }
-    return changes->of && !reader->bad;
+    return !reader->bad;
 }
 
 void device_changes_free(struct device_changes *changes)
@@ -339,15 +312,9 @@ void device_changes_free(struct device_changes *changes)
 
 struct counter_list *device_changes_add(struct device_changes *changes, const char *name)
 {
-    struct device_change *more =
-        changes->count < DEVICES_SENT_MOST
-            ? realloc(changes->of, ((size_t)changes->count + 1) * sizeof *more)
-            : NULL;
-    if (!more)
+    if (changes->count == DEVICES_SENT_MOST)
         return NULL;
-    changes->of = more;
-    struct device_change *change = &more[changes->count++];
-    *change = (struct device_change){0};
+    struct device_change *change = LIST_ADD(changes->of, changes->count);
     snprintf(change->name, sizeof change->name, "%s", name);
     return &change->counters;
 }
@@ -444,9 +411,7 @@ static void named_meter_close(struct meter *meter)
 struct meter *meter_open(const char *device,
                          void (*read)(const char *device, struct counter_list *list))
 {
-    struct named_meter *named = malloc(sizeof *named);
-    if (!named)
-        return NULL;
+    struct named_meter *named = new_array(1, sizeof *named);
     *named = (struct named_meter){.meter = {.read = named_meter_read, .close = named_meter_close},
                                   .read = read};
     snprintf(named->name, sizeof named->name, "%s", device);

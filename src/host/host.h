@@ -35,8 +35,7 @@ struct counter {
 
 struct counter_list {
     struct counter *counters;
-    int count, room;
-    bool failed; /* out of memory: counters are missing */
+    int count;
 };
 
 /* A name that is there already keeps its first value. */
@@ -65,7 +64,7 @@ const char *counters_text(const struct counter_list *list, enum counter_class cl
 
 /* `classes`: the first of enum counter_class that travel. */
 void counters_encode(const struct counter_list *list, int classes, struct bytes *share);
-/* Appends to the list; false: invalid. Out of memory: list->failed. */
+/* Appends to the list; false: invalid. */
 bool counters_decode(struct counter_list *list, struct reader *reader);
 
 void counter_list_free(struct counter_list *list);
@@ -115,18 +114,16 @@ struct inquiry;
 struct device_list {
     struct device *devices;
     int count;
-    bool failed;             /* out of memory: devices or facts are missing */
     struct inquiry *inquiry; /* is told of each device that is added; NULL: none is */
 };
 
 /* A device with no facts, usable, appended to the list, which owns it; valid until the next one is
- * added. It comes before the questions to the device's driver. NULL: out of memory, which the list
- * remembers. */
+ * added. It comes before the questions to the device's driver. */
 struct device *device_add(struct device_list *list, const char *kind, const char *name);
 
-/* `list` remembers that memory ran out. An empty text is no fact. */
-void device_fact(struct device_list *list, struct device *device, enum fact_scope scope,
-                 const char *name, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* An empty text is no fact. */
+void device_fact(struct device *device, enum fact_scope scope, const char *name, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
 
 /* Has the list a device at this PCI address? */
 bool device_is_listed(const struct device_list *list, const char *bus);
@@ -139,10 +136,10 @@ const char *device_identity(const struct device *device, char *text, size_t size
 
 /* Kind, name, model, and all facts but FACT_SHOWN. At most DEVICES_SENT_MOST devices travel. */
 void device_list_encode(const struct device_list *list, struct bytes *share);
-/* Appends to the list; false: invalid. Out of memory: list->failed. */
+/* Appends to the list; false: invalid. */
 bool device_list_decode(struct device_list *list, struct reader *reader);
 
-/* Appends the devices of `from`, which is empty then. Out of memory: list->failed. */
+/* Appends the devices of `from`, which is empty then. */
 void device_list_move(struct device_list *list, struct device_list *from);
 
 void device_list_free(struct device_list *list);
@@ -265,7 +262,6 @@ struct map_part {
 struct host_map {
     struct map_part *parts; /* each behind the one that it belongs to */
     int count;
-    bool failed; /* out of memory: parts are missing */
 };
 
 /* `sysfs`: "/sys", or of another host, whose processors hwloc reads then (HWLOC_FSROOT). To be
@@ -565,7 +561,7 @@ bool pci_cpus(const char *sysfs, const char *bus, cpu_set_t *cpus);
 int pci_numa_node(const char *sysfs, const char *bus);
 
 /* Fills in the NUMA node of device->bus, and adds the facts "PCIe link" and "PCIe link at most". */
-void pci_describe(const char *sysfs, struct device_list *list, struct device *device);
+void pci_describe(const char *sysfs, struct device *device);
 
 /* Adds the NVIDIA GPUs of this host, found by vendor and class, in the order of their addresses: no
  * driver is needed. */

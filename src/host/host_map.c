@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 /*
  * The processors of this host as hwloc sees them.
  */
@@ -31,17 +33,12 @@ bool machine_load(hwloc_topology_t *topology)
 const char *const map_kind_names[MAP_KINDS] = {"package",     "node",   "cache", "core",
                                                "host bridge", "bridge", "GPU",   "NIC"};
 
-/* Returns the index of a part that belongs to nothing yet; -1: out of memory, which the map
- * remembers. */
+/* Returns the index of a part that belongs to nothing yet. */
 static int part_add(struct host_map *map, enum map_kind kind, int number)
 {
-    struct map_part *more = realloc(map->parts, ((size_t)map->count + 1) * sizeof *more);
-    map->failed |= !more;
-    if (!more)
-        return -1;
-    map->parts = more;
-    more[map->count] = (struct map_part){.kind = kind, .above = -1, .number = number, .node = -1};
-    return map->count++;
+    struct map_part *part = LIST_ADD(map->parts, map->count);
+    *part = (struct map_part){.kind = kind, .above = -1, .number = number, .node = -1};
+    return map->count - 1;
 }
 
 /* ---- processors ---- */
@@ -50,6 +47,7 @@ static int part_add(struct host_map *map, enum map_kind kind, int number)
 struct processors {
     hwloc_topology_t topology;
     hwloc_obj_t *objects; /* of each part */
+    int count;
 };
 
 /* The smallest part of a larger kind that has all hardware threads of an object. */
@@ -87,15 +85,7 @@ static void processor_add(struct host_map *map, struct processors *of, enum map_
     int around = part_around(map, of, kind, object);
     bool is_counted = kind == MAP_PACKAGE || kind == MAP_NODE;
     int index = part_add(map, kind, (int)(is_counted ? object->os_index : object->logical_index));
-    hwloc_obj_t *more =
-        index < 0 ? NULL : realloc(of->objects, (size_t)map->count * sizeof(hwloc_obj_t));
-    if (!more) {
-        map->failed = true;
-        map->count = index < 0 ? map->count : index;
-        return;
-    }
-    of->objects = more;
-    more[index] = object;
+    *LIST_ADD(of->objects, of->count) = object;
     struct map_part *part = &map->parts[index];
     part->above = around;
     part->bytes = kind == MAP_NODE    ? object->attr->numanode.local_memory
@@ -103,7 +93,7 @@ static void processor_add(struct host_map *map, struct processors *of, enum map_
                                       : 0;
     if (!hwloc_bitmap_iszero(object->cpuset) &&
         hwloc_bitmap_list_asprintf(&part->cpus, object->cpuset) < 0)
-        map->failed = true;
+        memory_end();
 }
 
 static void processors_add(struct host_map *map)
@@ -162,8 +152,6 @@ static int bridge_add(struct host_map *map, enum map_kind kind, const char *bus,
         count += map->parts[i].kind == kind;
     }
     int index = part_add(map, kind, count);
-    if (index < 0)
-        return above;
     struct map_part *part = &map->parts[index];
     part->above = above;
     part->node = node;
@@ -180,12 +168,7 @@ static void device_put(struct host_map *map, const char *sysfs, enum map_kind ki
     int count = pci_chain(sysfs, bus, chain);
     for (int i = 0; i < count - 1; i++)
         above = bridge_add(map, i ? MAP_BRIDGE : MAP_HOST_BRIDGE, chain[i], above, node);
-    int index = part_add(map, kind, number);
-    if (index < 0) {
-        free(names);
-        return;
-    }
-    struct map_part *part = &map->parts[index];
+    struct map_part *part = &map->parts[part_add(map, kind, number)];
     part->above = above;
     part->node = node;
     part->names = names;
@@ -198,16 +181,14 @@ static void devices_put(struct host_map *map, const char *sysfs)
     struct nic *nics;
     pci_gpus(sysfs, &gpus);
     int count = nics_find(sysfs, &nics);
-    map->failed |= gpus.failed || count < 0;
     for (int i = 0; i < gpus.count; i++)
         device_put(map, sysfs, MAP_GPU, i, gpus.devices[i].bus, NULL);
     for (int i = 0; i < count; i++) {
         char *names;
         const char *behind = nics[i].interfaces;
         if (asprintf(&names, "%s%s%s", nics[i].name, behind[0] ? ", " : "", behind) < 0)
-            map->failed = true;
-        else
-            device_put(map, sysfs, MAP_NIC, i, nics[i].bus, names);
+            memory_end();
+        device_put(map, sysfs, MAP_NIC, i, nics[i].bus, names);
     }
     device_list_free(&gpus);
     free(nics);

@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/list.h"
+
 /*
  * Errors of the host's memory, and how often its CPUs were too hot.
  */
@@ -104,16 +106,15 @@ void statistic_add(const char *text, uint64_t value, const char *const *words,
 static void statistics_add(int fd, const char *netdev, uint32_t count, const char *const *words,
                            struct counter_list *list)
 {
-    struct ethtool_gstrings *names = calloc(1, sizeof *names + 2 * (size_t)count * ETH_GSTRING_LEN);
+    struct ethtool_gstrings *names =
+        new_array(1, sizeof *names + 2 * (size_t)count * ETH_GSTRING_LEN);
     struct ethtool_stats *values =
-        calloc(1, sizeof *values + 2 * (size_t)count * sizeof values->data[0]);
-    if (names && values) {
-        *names = (struct ethtool_gstrings){
-            .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS, .len = count};
-        *values = (struct ethtool_stats){.cmd = ETHTOOL_GSTATS, .n_stats = count};
-    }
-    bool known = names && values && ethtool_ask(fd, netdev, names) &&
-                 ethtool_ask(fd, netdev, values) && names->len == count && values->n_stats == count;
+        new_array(1, sizeof *values + 2 * (size_t)count * sizeof values->data[0]);
+    *names = (struct ethtool_gstrings){
+        .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS, .len = count};
+    *values = (struct ethtool_stats){.cmd = ETHTOOL_GSTATS, .n_stats = count};
+    bool known = ethtool_ask(fd, netdev, names) && ethtool_ask(fd, netdev, values) &&
+                 names->len == count && values->n_stats == count;
     for (uint32_t i = 0; known && i < count; i++)
         statistic_add((const char *)names->data + (size_t)i * ETH_GSTRING_LEN, values->data[i],
                       words, list);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/text.h"
 
 bool interface_is_hardware(const char *sysfs, const char *netdev)
@@ -23,7 +24,6 @@ struct nic_search {
     const char *sysfs;
     struct nic *nics;
     int count;
-    bool failed; /* out of memory */
 };
 
 /* A name of an interface may have any bytes but a few; in JSON and on a terminal it may not. */
@@ -36,13 +36,7 @@ static void name_clean(char *name)
 
 static struct nic *nic_add(struct nic_search *search, const char *name)
 {
-    struct nic *more = realloc(search->nics, ((size_t)search->count + 1) * sizeof *more);
-    search->failed |= !more;
-    if (!more)
-        return NULL;
-    search->nics = more;
-    struct nic *nic = &more[search->count++];
-    *nic = (struct nic){.bus = ""};
+    struct nic *nic = LIST_ADD(search->nics, search->count);
     snprintf(nic->name, sizeof nic->name, "%s", name);
     name_clean(nic->name);
     return nic;
@@ -55,8 +49,6 @@ static void port_add(void *context, const char *name, int number)
     struct nic *last = search->count ? &search->nics[search->count - 1] : NULL;
     struct nic *nic = last && strcmp(last->name, name) == 0 ? last : nic_add(search, name);
     struct rdma_port port;
-    if (!nic)
-        return;
     nic->is_rdma = true;
     rdma_nic_bus(search->sysfs, name, nic->bus);
     rdma_port_read(search->sysfs, name, number, &port);
@@ -78,8 +70,6 @@ static void interface_add(struct nic_search *search, const char *name)
         return;
     }
     struct nic *nic = nic_add(search, name);
-    if (!nic)
-        return;
     memcpy(nic->bus, bus, sizeof nic->bus);
     sysfs_text(state, sizeof state, "%s/class/net/%s/operstate", search->sysfs, name);
     nic->is_up = strcmp(state, "up") == 0;
@@ -96,9 +86,5 @@ int nics_find(const char *sysfs, struct nic **nics)
             interface_add(&search, names[i]);
     sysfs_names_free(names, count);
     *nics = search.nics;
-    if (!search.failed)
-        return search.count;
-    free(search.nics);
-    *nics = NULL;
-    return -1;
+    return search.count;
 }

@@ -256,16 +256,16 @@ static bool link_text(char *text, size_t size, const char *sysfs, const char *bu
     return true;
 }
 
-void pci_describe(const char *sysfs, struct device_list *list, struct device *device)
+void pci_describe(const char *sysfs, struct device *device)
 {
     char text[64];
     if (!device->bus[0])
         return;
     device->numa_node = pci_numa_node(sysfs, device->bus);
     if (link_text(text, sizeof text, sysfs, device->bus, "current"))
-        device_fact(list, device, FACT_ALL, "PCIe link", "%s", text);
+        device_fact(device, FACT_ALL, "PCIe link", "%s", text);
     if (link_text(text, sizeof text, sysfs, device->bus, "max"))
-        device_fact(list, device, FACT_SHOWN, "PCIe link at most", "%s", text);
+        device_fact(device, FACT_SHOWN, "PCIe link at most", "%s", text);
 }
 
 static int addresses_compare(const void *a, const void *b)
@@ -287,13 +287,11 @@ void pci_gpus(const char *sysfs, struct device_list *list)
             (class >> 8 != CLASS_VGA && class >> 8 != CLASS_3D))
             continue;
         struct device *gpu = device_add(list, "GPU", names[i]);
-        if (!gpu)
-            break;
         if (bus_is_valid(names[i], strlen(names[i])))
             memcpy(gpu->bus, names[i], strlen(names[i]) + 1);
         if (sysfs_number(&id, "%s/bus/pci/devices/%s/device", sysfs, names[i]))
             snprintf(gpu->model, sizeof gpu->model, "10de:%04x", (unsigned)id);
-        pci_describe(sysfs, list, gpu);
+        pci_describe(sysfs, gpu);
     }
     sysfs_names_free(names, count);
 }

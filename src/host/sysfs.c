@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
+
 static bool path_make(char path[SYSFS_PATH_MOST], const char *format, va_list arguments)
 {
     int length = vsnprintf(path, SYSFS_PATH_MOST, format, arguments);
@@ -77,11 +79,12 @@ char *sysfs_whole(size_t most, const char *format, ...)
     int fd = fits ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     size_t used = 0;
     ssize_t got = -1;
-    if (fd >= 0 && (text = malloc(most + 1)))
+    if (fd >= 0) {
+        text = new_array(most + 1, 1);
         while ((got = read(fd, text + used, most - used)) > 0)
             used += (size_t)got;
-    if (fd >= 0)
         close(fd);
+    }
     if (text && got >= 0) {
         text[used] = 0;
         return text;
@@ -122,15 +125,8 @@ int sysfs_names(char ***names, const char *format, ...)
     int count = 0;
     *names = NULL;
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (entry->d_name[0] == '.')
-            continue;
-        char **more = realloc(*names, ((size_t)count + 1) * sizeof *more);
-        if (!more)
-            break;
-        *names = more;
-        if (!(more[count] = strdup(entry->d_name)))
-            break;
-        count++;
+        if (entry->d_name[0] != '.')
+            *LIST_ADD(*names, count) = new_text(entry->d_name);
     }
     if (folder)
         closedir(folder);

@@ -8,6 +8,7 @@
 #include "run/run.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "run/check/check.h"
 
 #include <stdint.h>
@@ -36,9 +37,7 @@ enum status buffers_allocate(const struct memory_kind *memory, const size_t byte
                     "a message of %zu bytes that is dropped (--inject) does not fit "
                     "into the address space; choose smaller sizes (-e)",
                     spare);
-    enum status status = memory->allocate(total + spare, tick, &buffers->region);
-    if (status != STATUS_OK)
-        return status;
+    TRY(memory->allocate(total + spare, tick, &buffers->region));
     for (int b = 0; b < BUFFERS; b++) {
         buffers->base[b] = buffers->region.base + offset[b];
         buffers->bytes[b] = bytes[b];
@@ -80,10 +79,8 @@ enum status buffers_overrun(const struct memory *memory, const struct buffers *b
         for (int behind = 0; behind < 2; behind++) {
             ptrdiff_t canary = behind ? (ptrdiff_t)used[b] : -(ptrdiff_t)CANARY;
             struct damage damage;
-            enum status status = memory->kind->scan(memory, buffers->base[b] + canary,
-                                                    PATTERN_POISON, CANARY, &damage);
-            if (status != STATUS_OK)
-                return status;
+            TRY(memory->kind->scan(memory, buffers->base[b] + canary, PATTERN_POISON, CANARY,
+                                   &damage));
             if (damage.bytes == 0)
                 continue;
             *overrun = (struct overrun){.buffer = (enum buffer)b,
@@ -253,7 +250,7 @@ static enum status pool_check(const struct memory_kind *memory, enum memory_use 
                 "cannot allocate %zu MiB of %s memory for %s%d rank%s on %s: %s%zu MiB are "
                 "available; %s%s%s%s%s",
                 mebibytes_up(sum.bytes), memory->name, uses[use].taker, sum.ranks,
-                sum.ranks == 1 ? "" : "s", pool->where, pool->is_exact ? "" : "about ",
+                plural(sum.ranks), pool->where, pool->is_exact ? "" : "about ",
                 (size_t)(sum.left >> 20), uses[use].advice,
                 sum.ranks == 1 ? "" : " or run fewer ranks on it",
                 pool->limit_file ? ", or raise the limit of that group (" : "",

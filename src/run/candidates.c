@@ -325,9 +325,7 @@ static enum status check_candidates(struct job *job, const struct split *split)
         const struct candidate candidate = job->candidates[i];
         bool keeps, last = i + 1 == job->candidate_count ||
                            job->candidates[i + 1].collective != candidate.collective;
-        enum status status = candidate_check(job, &candidate, split, &keeps);
-        if (status != STATUS_OK)
-            return status;
+        TRY(candidate_check(job, &candidate, split, &keeps));
         if (keeps)
             job->candidates[kept++] = candidate;
         left += keeps;
@@ -394,7 +392,7 @@ static enum status check_root(const struct job *job, int ranks)
     if (!job_traits(job).rooted || job->root == ROOT_ALL || job->root < ranks)
         return STATUS_OK;
     return fail(STATUS_USAGE, "root %d is not among the %d rank%s%s: choose one from 0 to %d",
-                job->root, ranks, ranks == 1 ? "" : "s", where, ranks - 1);
+                job->root, ranks, plural(ranks), where, ranks - 1);
 }
 
 enum status job_check_ranks(struct job *job, int ranks, const struct split *split)
@@ -408,16 +406,13 @@ enum status job_check_ranks(struct job *job, int ranks, const struct split *spli
         return STATUS_OK;
     struct rank_group group = split_group(split, 0);
     group.nodes = split_common_nodes(split);
-    enum status status = check_root(job, group.ranks);
-    if (status == STATUS_OK)
-        status = job_check_vendors(job, group.ranks);
-    if (status == STATUS_OK && split->nodes)
-        status = candidates_expand(job, &group);
-    if (status == STATUS_OK)
-        status = check_candidates(job, split);
-    if (status == STATUS_OK)
-        status = check_counts(job, &group);
-    return status == STATUS_OK ? check_files(job, &group) : status;
+    TRY(check_root(job, group.ranks));
+    TRY(job_check_vendors(job, group.ranks));
+    if (split->nodes)
+        TRY(candidates_expand(job, &group));
+    TRY(check_candidates(job, split));
+    TRY(check_counts(job, &group));
+    return check_files(job, &group);
 }
 
 enum status job_add_choice(struct job *job, const struct collective *collective,

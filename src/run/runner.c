@@ -206,8 +206,8 @@ static enum status runner_run(struct runner *runner, struct execution *execution
 {
     if (control_ended(runner->control)) /* a run that never idles long learns of it only here */
         return STATUS_ERROR;
-    enum status status = execution->hooks->start(execution);
-    return status == STATUS_OK ? runner_complete(runner, execution) : status;
+    TRY(execution->hooks->start(execution));
+    return runner_complete(runner, execution);
 }
 
 /* Passes the barrier of this host. What this rank has sent may fail meanwhile, and the ranks that

@@ -4,6 +4,8 @@
 #include "run/run.h"
 
 #include "base/log.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "base/text_file.h"
 #include "controlplane/bootstrap/bootstrap.h"
 
@@ -91,7 +93,7 @@ static enum status line_read(struct split_file *file, const char *text)
         return fail(STATUS_USAGE,
                     "%.200s, line %ld: it has %d rank%s, but earlier lines have %d: give all "
                     "groups as many",
-                    file->path, file->line, size, size == 1 ? "" : "s", file->size);
+                    file->path, file->line, size, plural(size), file->size);
     file->size = size;
     return STATUS_OK;
 }
@@ -153,9 +155,9 @@ enum status split_read(const char *text, struct split_spec *spec)
 
 uint64_t split_fingerprint(const struct split_spec *spec)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, over numbers instead of bytes */
+    uint64_t hash = HASH_BEGIN;
     for (int rank = 0; rank < spec->ranks; rank++)
-        hash = (hash ^ (uint64_t)spec->group[rank]) * 0x100000001b3u;
+        hash = hash_number(hash, (uint64_t)spec->group[rank]);
     return hash;
 }
 
@@ -172,7 +174,7 @@ static enum status split_check(const struct split_spec *spec, int ranks)
         return fail(STATUS_USAGE,
                     "--split %.200s: the file has groups of ranks 0 to %d, and the job has %d "
                     "rank%s: let them agree",
-                    spec->text, spec->ranks - 1, ranks, ranks == 1 ? "" : "s");
+                    spec->text, spec->ranks - 1, ranks, plural(ranks));
     return STATUS_OK;
 }
 
@@ -201,7 +203,7 @@ static enum status groups_check(const struct split_spec *spec, const struct shap
             return fail(STATUS_USAGE,
                         "--split %s: the group of rank 0 has %d rank%s and that of rank %d has %d, "
                         "but all groups need as many: start as many ranks on each host",
-                        spec->text, shape_size(groups, 0), shape_size(groups, 0) == 1 ? "" : "s",
+                        spec->text, shape_size(groups, 0), plural(shape_size(groups, 0)),
                         shape_rank(groups, g, 0), shape_size(groups, g));
     return STATUS_OK;
 }

@@ -230,8 +230,8 @@ static void start_barrier_count(struct start_barrier *barrier, const struct barr
 static enum status start_barrier_allocate(struct start_barrier *barrier)
 {
     const struct memory_kind *host = memory_find("host");
-    enum status status = memory_open(host, NULL, &barrier->memory);
-    return status == STATUS_OK ? host->allocate(64, NULL, &barrier->region) : status;
+    TRY(memory_open(host, NULL, &barrier->memory));
+    return host->allocate(64, NULL, &barrier->region);
 }
 
 enum status start_barrier_arrange(struct start_barrier *barrier, const struct barrier_ranks *all,

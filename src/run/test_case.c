@@ -189,10 +189,9 @@ static enum status test_case_open_host(struct runner *runner, struct test_case *
     config.clock = test_case->clock.steps > 0 ? &test_case->clock : NULL;
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, config.element, (enum buffer)b);
-    enum status status = executor_create(&config, &executor);
-    if (status == STATUS_OK)
-        *execution = executor_execution(executor);
-    return status;
+    TRY(executor_create(&config, &executor));
+    *execution = executor_execution(executor);
+    return STATUS_OK;
 }
 
 /* The schedules of the peers tell a device where their messages lie. */
@@ -310,10 +309,9 @@ static enum status test_case_split(struct runner *runner, const struct buffers *
                        : channel_count_host(job);
     if (channels == test_case->channels)
         return STATUS_OK;
-    enum status status = test_case_build(runner, channels, sets, test_case);
-    if (status == STATUS_OK)
-        test_case_count_peers(test_case, runner->ranks, 0);
-    return status;
+    TRY(test_case_build(runner, channels, sets, test_case));
+    test_case_count_peers(test_case, runner->ranks, 0);
+    return STATUS_OK;
 }
 
 enum status test_case_ready(struct runner *runner, const struct buffers *sets,
@@ -360,10 +358,8 @@ static enum status test_case_choose_way(struct runner *runner, struct test_case 
 enum status test_case_open(struct runner *runner, const struct candidate *candidate, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case)
 {
-    enum status status = test_case_write(runner, candidate, bytes, channel_count_host(runner->job),
-                                         sets, count, test_case);
-    if (status != STATUS_OK)
-        return status;
+    TRY(test_case_write(runner, candidate, bytes, channel_count_host(runner->job), sets, count,
+                        test_case));
     size_t most = (size_t)test_case->schedule_count * BUFFER_SETS_MOST;
     test_case->executions = calloc(most, sizeof *test_case->executions);
     test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
@@ -372,7 +368,7 @@ enum status test_case_open(struct runner *runner, const struct candidate *candid
         return fail(STATUS_ERROR, "out of memory for a test of %d ranks", runner->ranks);
     }
     test_case_count_peers(test_case, runner->ranks, 0);
-    status = test_case_choose_way(runner, test_case);
+    enum status status = test_case_choose_way(runner, test_case);
     if (status == STATUS_OK)
         status = test_case_split(runner, sets, test_case);
     if (status != STATUS_OK)

@@ -518,8 +518,8 @@ static void seed_nics(struct bytes *out)
         for (int i = 0; i < count; i++) {
             name[5] = (char)('0' + i);
             struct device *device = device_add(&list, "port", name);
-            device_fact(&list, device, i == 3 ? FACT_SCOPES : FACT_ALL, "rate", "%s", rates[i]);
-            device_fact(&list, device, FACT_MODEL, "firmware", "28.%d", i / 2);
+            device_fact(device, i == 3 ? FACT_SCOPES : FACT_ALL, "rate", "%s", rates[i]);
+            device_fact(device, FACT_MODEL, "firmware", "28.%d", i / 2);
         }
         bytes_put_u64(&share, 0);
         bytes_put_u32(&share, 0); /* links */

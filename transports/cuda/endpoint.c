@@ -197,8 +197,8 @@ static enum status pull_check_channel(struct pull_channel *channel)
 static enum status pull_check(struct endpoint *base)
 {
     const struct pull_endpoint *endpoint = (const struct pull_endpoint *)base;
-    enum status status = pull_each(&endpoint->active[true], pull_check_channel);
-    return status == STATUS_OK ? pull_each(&endpoint->active[false], pull_check_channel) : status;
+    TRY(pull_each(&endpoint->active[true], pull_check_channel));
+    return pull_each(&endpoint->active[false], pull_check_channel);
 }
 
 /* Keeps the engine from beginning more. Has it begun what is not done? */

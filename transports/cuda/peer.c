@@ -31,9 +31,7 @@ enum status pull_address_fill(struct pull_endpoint *endpoint)
         if (address->lent == PULL_REGIONS_MOST)
             return fail(STATUS_ERROR, "the cuda transport lends at most %d regions",
                         PULL_REGIONS_MOST);
-        enum status status = endpoint->kind->lend(region, &endpoint->handles[address->lent]);
-        if (status != STATUS_OK)
-            return status;
+        TRY(endpoint->kind->lend(region, &endpoint->handles[address->lent]));
         endpoint->lent[address->lent++] = *region;
     }
     address->first = endpoint->handles[0];

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/numbers.h"
 
 #include <errno.h>
 #include <linux/tcp.h>
@@ -137,11 +138,6 @@ static enum path tcp_path(enum copy_policy copy, size_t bytes)
 enum path tcp_path_of(const struct path_query *query)
 {
     return tcp_path(query->copy, query->bytes);
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The next `most` bytes of the message as a vector; sets *bytes to what it covers. */
@@ -306,9 +302,7 @@ enum status tcp_channel_progress(struct tcp_channel *channel)
     size_t left = transfer_turn(channel->base.first, VISIT_LEAST, VISIT_MOST), moved;
     bool again = true;
     while (again && left > 0 && channel->base.first) {
-        enum status status = tcp_step(channel, left, &moved, &again);
-        if (status != STATUS_OK)
-            return status;
+        TRY(tcp_step(channel, left, &moved, &again));
         left -= smaller(moved, left);
     }
     return STATUS_OK;

@@ -230,9 +230,7 @@ static enum status attempt_step(struct round *round, struct attempt *attempt)
             attempt_retry(round, attempt, strerrordesc_np(error));
             return STATUS_OK;
         }
-        enum status status = attempt_handshake(round, attempt);
-        if (status != STATUS_OK)
-            return status;
+        TRY(attempt_handshake(round, attempt));
     }
     enum handshake_state state = handshake_step(attempt->handshake);
     if (state == HANDSHAKE_PENDING)
@@ -405,9 +403,7 @@ static enum status round_run(struct round *round)
             return fail(STATUS_ERROR, "stopped connecting, because the job has ended");
         if (answer == TICK_LATE)
             return complete ? STATUS_OK : round_late(round);
-        enum status status = round_turn(round);
-        if (status != STATUS_OK)
-            return status;
+        TRY(round_turn(round));
     }
     return STATUS_OK;
 }

@@ -421,18 +421,14 @@ static enum status round_run(struct verbs_round *round, int fresh[])
 {
     for (int i = 0; i < round->count; i++)
         fresh[i] = round->endpoint->peers[round->peers[i]].lane_count;
-    enum status status = round_create(round);
-    if (status == STATUS_OK && !round_encode(round, fresh))
-        status = fail(STATUS_ERROR, "out of memory");
-    if (status == STATUS_OK)
-        status = round_exchange(round);
-    if (status == STATUS_OK)
-        status = round_connect(round, fresh);
-    if (status == STATUS_OK)
-        status = round_ready(round, fresh);
-    if (status == STATUS_OK && round->endpoint->cm)
-        status = verbs_cm_greet(round->endpoint, round->peers, round->count);
-    return status;
+    TRY(round_create(round));
+    if (!round_encode(round, fresh))
+        return fail(STATUS_ERROR, "out of memory");
+    TRY(round_exchange(round));
+    TRY(round_connect(round, fresh));
+    TRY(round_ready(round, fresh));
+    return round->endpoint->cm ? verbs_cm_greet(round->endpoint, round->peers, round->count)
+                               : STATUS_OK;
 }
 
 enum status verbs_connect(struct endpoint *base, const int *peers, int count, int lanes)

@@ -68,7 +68,7 @@ void verbs_endpoint_devices(const struct endpoint *base, struct device_list *lis
             port_add(&source, ibv_get_device_name(rail->context->device), rail->port_number, list);
         int mtu = verbs_mtu_bytes(rail->attr.active_mtu);
         if (device && mtu > 0)
-            device_fact(list, device, FACT_ALL, "MTU", "%d", mtu);
+            device_fact(device, FACT_ALL, "MTU", "%d", mtu);
     }
 }
 

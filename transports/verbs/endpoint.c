@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/text.h"
 #include "transports/transports.h"
 #include "transports/verbs/internal.h"
 #include "transports/verbs/library.h"
@@ -86,16 +87,13 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
     gethostname(endpoint->address.host, sizeof endpoint->address.host - 1);
     if (!verbs_patience_choose(endpoint->settings, config->timeout, &endpoint->patience, reason))
         return STATUS_UNAVAILABLE;
-    enum status status = verbs_nics_open(endpoint, reason);
-    if (status == STATUS_OK)
-        status = mtu_check(endpoint, reason);
-    if (status == STATUS_OK)
-        status = qps_check(endpoint, reason);
-    if (status == STATUS_OK && verbs_refuse_memory(endpoint, reason))
-        status = STATUS_UNAVAILABLE;
-    if (status == STATUS_OK)
-        status = verbs_gdr_choose(endpoint, reason);
-    return status == STATUS_OK ? verbs_cm_open(endpoint, reason) : status;
+    TRY(verbs_nics_open(endpoint, reason));
+    TRY(mtu_check(endpoint, reason));
+    TRY(qps_check(endpoint, reason));
+    if (verbs_refuse_memory(endpoint, reason))
+        return STATUS_UNAVAILABLE;
+    TRY(verbs_gdr_choose(endpoint, reason));
+    return verbs_cm_open(endpoint, reason);
 }
 
 static enum status verbs_open(const struct transport_config *config, struct endpoint **opened,
@@ -178,8 +176,8 @@ static void verbs_settle(struct endpoint *base)
     say_verbose(base->config.rank == 0 ? 1 : 2,
                 "verbs: %d queue pair%s on %d NIC port%s, about %zu KiB of queues, %zu KiB "
                 "registered; to register took %.1f ms, to connect in all %.1f ms",
-                endpoint->pair_count, endpoint->pair_count == 1 ? "" : "s", endpoint->rail_count,
-                endpoint->rail_count == 1 ? "" : "s", queues / 1024, endpoint->pinned / 1024,
+                endpoint->pair_count, plural(endpoint->pair_count), endpoint->rail_count,
+                plural(endpoint->rail_count), queues / 1024, endpoint->pinned / 1024,
                 (double)endpoint->registering_ns / 1e6, (double)endpoint->connecting_ns / 1e6);
 }
 

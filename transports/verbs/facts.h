@@ -111,8 +111,7 @@ bool verbs_accepts(const struct transport_setting *settings, double timeout, cha
  * which is missing; and "ACS" where a bridge above the NIC redirects what it sends to a GPU.
  * Without a GPU driver it adds none. `imports`: the NIC's driver imports dmabufs. `sysfs`, `proc`:
  * /sys and /proc, but in tests. */
-void gdr_describe(const char *sysfs, const char *proc, bool imports, struct device_list *list,
-                  struct device *device);
+void gdr_describe(const char *sysfs, const char *proc, bool imports, struct device *device);
 
 /* ---- Modules of the kernel by which NICs reach the memory of GPUs at its addresses. ---- */
 

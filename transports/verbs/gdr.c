@@ -28,8 +28,7 @@ static enum gpu_driver gpu_driver_find(const char *sysfs, const char *proc)
     return access(path, F_OK) == 0 ? GPU_DRIVER_AMD : GPU_DRIVER_NONE;
 }
 
-static void dmabuf_describe(enum gpu_driver driver, bool imports, struct device_list *list,
-                            struct device *device)
+static void dmabuf_describe(enum gpu_driver driver, bool imports, struct device *device)
 {
     char why[FACT_TEXT_MOST];
     struct text text = text_in(why, sizeof why);
@@ -38,11 +37,10 @@ static void dmabuf_describe(enum gpu_driver driver, bool imports, struct device_
     if (!imports)
         text_add(&text, "%sthe NIC's driver imports none (Linux 5.12, rdma-core 34)",
                  text.used ? "; " : "");
-    device_fact(list, device, FACT_SHOWN, "no dmabuf", "%s", why);
+    device_fact(device, FACT_SHOWN, "no dmabuf", "%s", why);
 }
 
-void gdr_describe(const char *sysfs, const char *proc, bool imports, struct device_list *list,
-                  struct device *device)
+void gdr_describe(const char *sysfs, const char *proc, bool imports, struct device *device)
 {
     enum gpu_driver driver = gpu_driver_find(sysfs, proc);
     const char *module = peermem_module(sysfs);
@@ -50,18 +48,18 @@ void gdr_describe(const char *sysfs, const char *proc, bool imports, struct devi
     char bridge[16];
     if (driver == GPU_DRIVER_NONE)
         return;
-    device_fact(list, device, FACT_SHOWN, "GPU memory", "%s",
+    device_fact(device, FACT_SHOWN, "GPU memory", "%s",
                 dmabuf   ? "dmabuf"
                 : module ? "peermem"
                          : "not reached");
     if (!dmabuf)
-        dmabuf_describe(driver, imports, list, device);
+        dmabuf_describe(driver, imports, device);
     if (!dmabuf && !module)
-        device_fact(list, device, FACT_SHOWN, "no peermem", "%s",
+        device_fact(device, FACT_SHOWN, "no peermem", "%s",
                     driver == GPU_DRIVER_AMD
                         ? "amdkfd has not registered with the NIC's driver (MLNX_OFED)"
                         : "nvidia_peermem is not loaded (modprobe nvidia_peermem)");
     if (pci_redirecting(sysfs, device->bus, bridge))
-        device_fact(list, device, FACT_SHOWN, "ACS",
+        device_fact(device, FACT_SHOWN, "ACS",
                     "on at %s: what goes to a GPU takes the way through the root complex", bridge);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/text.h"
 #include "host/host.h"
 
@@ -137,38 +138,34 @@ static void port_check(const struct port_look *look, struct device *device)
 
 /* Facts. */
 
-static void rate_describe(const struct port_look *look, struct device_list *list,
-                          struct device *device)
+static void rate_describe(const struct port_look *look, struct device *device)
 {
     const struct rdma_port *port = &look->port;
     if (port->rate > 0) {
-        device_fact(list, device, FACT_ALL, "rate", "%g Gb/s", port->rate);
-        device_fact(list, device, FACT_ALL, "width", "%s", port->width);
+        device_fact(device, FACT_ALL, "rate", "%g Gb/s", port->rate);
+        device_fact(device, FACT_ALL, "width", "%s", port->width);
     } else {
-        device_fact(list, device, FACT_ALL, "rate", "%s", port->rate_text);
+        device_fact(device, FACT_ALL, "rate", "%s", port->rate_text);
     }
 }
 
-static void mtu_describe(const struct port_look *look, struct device_list *list,
-                         struct device *device)
+static void mtu_describe(const struct port_look *look, struct device *device)
 {
     const struct port_source *source = look->source;
     const char *netdev = rdma_port_netdev(&look->port);
     int mtu = source->mtu && !source->library ? source->mtu(look->nic, look->number) : 0;
     uint64_t bytes;
     if (mtu > 0)
-        device_fact(list, device, FACT_ALL, "MTU", "%d", mtu);
+        device_fact(device, FACT_ALL, "MTU", "%d", mtu);
     if (!is_ethernet(look) || !netdev[0])
         return;
-    device_fact(list, device, FACT_SHOWN, "network device", "%s", netdev);
+    device_fact(device, FACT_SHOWN, "network device", "%s", netdev);
     if (sysfs_number(&bytes, "%s/class/net/%s/mtu", source->sysfs, netdev))
-        device_fact(list, device, FACT_ALL, "network device MTU", "%llu",
-                    (unsigned long long)bytes);
+        device_fact(device, FACT_ALL, "network device MTU", "%llu", (unsigned long long)bytes);
 }
 
 /* The P_Keys that are set. */
-static void pkeys_describe(const struct port_look *look, struct device_list *list,
-                           struct device *device)
+static void pkeys_describe(const struct port_look *look, struct device *device)
 {
     char **names, keys[FACT_TEXT_MOST];
     struct text text = text_in(keys, sizeof keys);
@@ -179,38 +176,35 @@ static void pkeys_describe(const struct port_look *look, struct device_list *lis
             text_add(&text, "%s%s: 0x%04x", text.used ? ", " : "", names[i], (unsigned)key);
     }
     sysfs_names_free(names, count);
-    device_fact(list, device, FACT_SHOWN, "P_Keys", "%s", keys);
+    device_fact(device, FACT_SHOWN, "P_Keys", "%s", keys);
 }
 
-static void gids_describe(const struct port_look *look, struct device_list *list,
-                          struct device *device)
+static void gids_describe(const struct port_look *look, struct device *device)
 {
     for (int i = 0; i < look->port.gid_count; i++) {
         const struct gid_entry *gid = &look->port.gids[i];
         char name[FACT_NAME_MOST], text[64];
         snprintf(name, sizeof name, "GID %d", gid->index);
-        device_fact(list, device, FACT_SHOWN, name, "%s, %s%s%s",
-                    gid_text(gid->raw, text, sizeof text), gid_kind_names[gid->kind],
-                    gid->netdev[0] ? ", " : "", gid->netdev);
+        device_fact(device, FACT_SHOWN, name, "%s, %s%s%s", gid_text(gid->raw, text, sizeof text),
+                    gid_kind_names[gid->kind], gid->netdev[0] ? ", " : "", gid->netdev);
     }
 }
 
-static void port_describe(const struct port_look *look, struct device_list *list,
-                          struct device *device)
+static void port_describe(const struct port_look *look, struct device *device)
 {
     char text[64];
-    device_fact(list, device, FACT_SHOWN, "state", "%s", look->port.state);
+    device_fact(device, FACT_SHOWN, "state", "%s", look->port.state);
     if (strcmp(look->port.physical, "LinkUp") != 0)
-        device_fact(list, device, FACT_SHOWN, "physical state", "%s", look->port.physical);
-    rate_describe(look, list, device);
-    device_fact(list, device, FACT_ALL, "link layer", "%s", look->port.link_layer);
-    mtu_describe(look, list, device);
-    device_fact(list, device, FACT_MODEL, "firmware", "%s", look->port.firmware);
-    pci_describe(look->source->sysfs, list, device);
+        device_fact(device, FACT_SHOWN, "physical state", "%s", look->port.physical);
+    rate_describe(look, device);
+    device_fact(device, FACT_ALL, "link layer", "%s", look->port.link_layer);
+    mtu_describe(look, device);
+    device_fact(device, FACT_MODEL, "firmware", "%s", look->port.firmware);
+    pci_describe(look->source->sysfs, device);
     if (!is_ethernet(look) && sysfs_text(text, sizeof text, "%s/lid", look->folder))
-        device_fact(list, device, FACT_SHOWN, "LID", "%s", text);
-    pkeys_describe(look, list, device);
-    gids_describe(look, list, device);
+        device_fact(device, FACT_SHOWN, "LID", "%s", text);
+    pkeys_describe(look, device);
+    gids_describe(look, device);
 }
 
 struct device *port_add(const struct port_source *source, const char *nic, int number,
@@ -219,12 +213,7 @@ struct device *port_add(const struct port_source *source, const char *nic, int n
     char name[DEVICE_NAME_MOST];
     snprintf(name, sizeof name, "%s:%d", nic, number);
     struct device *device = device_add(list, "port", name);
-    struct port_look *look = calloc(1, sizeof *look);
-    if (!device || !look) {
-        list->failed = true;
-        free(look);
-        return NULL;
-    }
+    struct port_look *look = new_array(1, sizeof *look);
     *look = (struct port_look){.source = source, .nic = nic, .number = number};
     rdma_nic_bus(source->sysfs, nic, device->bus);
     inquiry_asks(list->inquiry, device->kind, name, device->bus);
@@ -232,10 +221,10 @@ struct device *port_add(const struct port_source *source, const char *nic, int n
              nic, number);
     rdma_port_read(source->sysfs, nic, number, &look->port);
     snprintf(device->model, sizeof device->model, "%s", look->port.model);
-    port_describe(look, list, device);
+    port_describe(look, device);
     port_check(look, device);
     if (device->usable && source->imports_dmabuf)
-        gdr_describe(source->sysfs, source->proc, source->imports_dmabuf(nic), list, device);
+        gdr_describe(source->sysfs, source->proc, source->imports_dmabuf(nic), device);
     free(look);
     return device;
 }

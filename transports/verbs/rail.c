@@ -109,9 +109,7 @@ size_t verbs_rail_queue_bytes(const struct verbs_rail *rail)
 
 enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint32_t sends)
 {
-    enum status status = rail->cq ? STATUS_OK : rail_create_queues(rail, receives, sends);
-    if (status != STATUS_OK)
-        return status;
+    TRY(rail->cq ? STATUS_OK : rail_create_queues(rail, receives, sends));
     if (rail->receives + receives > rail->receives_most)
         return fail(STATUS_UNAVAILABLE,
                     "NIC %s has room for %u receives of all peers, and %u more are needed: use an "

@@ -248,9 +248,7 @@ static enum status pair_make_ready(struct verbs_pair *pair)
         int mask = 0;
         if (rdma_init_qp_attr(pair->cm, &attr, &mask) != 0)
             return call_failed(pair, "has no way to");
-        enum status status = verbs_pair_change(pair, &attr, mask);
-        if (status != STATUS_OK)
-            return status;
+        TRY(verbs_pair_change(pair, &attr, mask));
     }
     return STATUS_OK;
 }
@@ -332,10 +330,10 @@ static enum status pair_take_answer(struct verbs_pair *pair, const struct rdma_c
         !is_from_peer(pair, answer))
         return pair_failed(pair, REASON_OWN, "is answered in place of",
                            "what answers is not that rank");
-    enum status status = pair_make_ready(pair);
-    if (status == STATUS_OK && !pair->rail->port.iwarp && rdma_establish(pair->cm) != 0)
-        status = call_failed(pair, "cannot connect to");
-    return status == STATUS_OK ? pair_is_established(pair) : status;
+    TRY(pair_make_ready(pair));
+    if (!pair->rail->port.iwarp && rdma_establish(pair->cm) != 0)
+        TRY(call_failed(pair, "cannot connect to"));
+    return pair_is_established(pair);
 }
 
 /* The end that listens. */
@@ -356,9 +354,7 @@ static enum status request_take(struct rdma_cm_id *id, const struct verbs_rail *
     verbs_port_meet(pair->rail, pair_remote_port(pair), &own, &theirs);
     pair->cm = id;
     id->context = pair;
-    enum status status = pair_make_ready(pair);
-    if (status != STATUS_OK)
-        return status;
+    TRY(pair_make_ready(pair));
     verbs_answer_encode(pair, answer);
     struct rdma_conn_param parameters = pair_parameters(pair, answer, sizeof answer);
     return rdma_accept(id, &parameters) ? call_failed(pair, "cannot accept") : STATUS_OK;
@@ -525,8 +521,8 @@ static enum status pair_begin(struct verbs_pair *pair)
 
 enum status verbs_cm_connect(struct verbs_endpoint *endpoint, const int *peers, int count)
 {
-    enum status status = pairs_visit(endpoint, peers, count, pair_begin);
-    return status == STATUS_OK ? pairs_await(endpoint, peers, count, STAGE_ESTABLISHED) : status;
+    TRY(pairs_visit(endpoint, peers, count, pair_begin));
+    return pairs_await(endpoint, peers, count, STAGE_ESTABLISHED);
 }
 
 static enum status pair_greet(struct verbs_pair *pair)
@@ -538,6 +534,6 @@ static enum status pair_greet(struct verbs_pair *pair)
 
 enum status verbs_cm_greet(struct verbs_endpoint *endpoint, const int *peers, int count)
 {
-    enum status status = pairs_visit(endpoint, peers, count, pair_greet);
-    return status == STATUS_OK ? pairs_await(endpoint, peers, count, STAGE_GREETED) : status;
+    TRY(pairs_visit(endpoint, peers, count, pair_greet));
+    return pairs_await(endpoint, peers, count, STAGE_GREETED);
 }

@@ -197,7 +197,7 @@ bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason)
     snprintf(reason, TRANSPORT_REASON_MOST,
              "this rank's buffers, slots and queues of %zu KiB are to be registered with %d NIC "
              "port%s, but %s",
-             (bytes + 1023) / 1024, endpoint->rail_count, endpoint->rail_count == 1 ? "" : "s",
+             (bytes + 1023) / 1024, endpoint->rail_count, plural(endpoint->rail_count),
              verbs_memory_advice(endpoint, bytes, advice));
     return true;
 }

@@ -136,9 +136,7 @@ static enum status region_register(struct verbs_rail *rail, const struct region 
         return STATUS_UNAVAILABLE;
     }
     if (way == VERBS_GDR_DMABUF) {
-        enum status status = kind->share(region, SHARE_DMABUF, &shared, reason);
-        if (status != STATUS_OK)
-            return status;
+        TRY(kind->share(region, SHARE_DMABUF, &shared, reason));
         wanted.dmabuf = shared.fd;
         wanted.offset = shared.offset;
     }

@@ -290,8 +290,8 @@ static enum status completion_take(struct verbs_rail *rail, const struct ibv_wc 
     uint32_t entry = (uint32_t)completion->wr_id;
     uint32_t word =
         completion->wc_flags & IBV_WC_WITH_IMM ? completion->imm_data : rail->receive_room[entry];
-    enum status status = receive_due(rail, entry);
-    return status == STATUS_OK ? notice_take(pair, ntohl(word)) : status;
+    TRY(receive_due(rail, entry));
+    return notice_take(pair, ntohl(word));
 }
 
 enum status verbs_rail_poll(struct verbs_rail *rail)

@@ -16,16 +16,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 #define RUN_LEAST     4096 /* auto: a shorter run at the receiver goes through slots */
 #define GATHER_LEAST  512  /* a shorter run at the sender is packed */
 #define SEGMENT_LEAST ((size_t)64 << 10)
 #define SEGMENT_MOST  ((size_t)1 << 20)
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static const struct verbs_grants *grants_of(const struct channel *channel)
 {
@@ -122,9 +118,7 @@ static enum status offer_make(struct verbs_receiver *in, struct transfer *transf
         .transfer = transfer, .begin = in->offer_begin, .end = transfer->length};
     struct verbs_offer offer = {0};
     offered.by_slots = verbs_takes_slots(&in->base, transfer);
-    enum status status = verbs_require_reach(&in->base, transfer, offered.by_slots);
-    if (status != STATUS_OK)
-        return status;
+    TRY(verbs_require_reach(&in->base, transfer, offered.by_slots));
     if (!offered.by_slots) {
         if (in->offer_begin == 0)
             cursor_start(&in->offer_cursor, transfer->to);
@@ -209,9 +203,7 @@ enum status verbs_segment_receive(struct verbs_receiver *in, struct transfer *tr
     if (in->offers_open == in->offers_made || offered->transfer != transfer ||
         length > offered->end - transfer->issued || length > transfer->limit - transfer->issued)
         return verbs_too_long(&in->base);
-    enum status status = lane->direct ? verbs_flush(in->base.endpoint, transfer) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
+    TRY(lane->direct ? verbs_flush(in->base.endpoint, transfer) : STATUS_OK);
     pair->arrived_first++;
     in->segments_taken++;
     *bytes = length;

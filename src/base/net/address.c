@@ -326,9 +326,7 @@ enum status addresses_listen(const char *interface, bool loopback, struct listen
 {
     loopback = loopback && !interface;
     *listeners = (struct listeners){.count = 0};
-    enum status status = addresses_explore(interface, loopback, list);
-    if (status != STATUS_OK)
-        return status;
+    TRY(addresses_explore(interface, loopback, list));
     if (interface || loopback) {
         listeners_open(list, listeners);
     } else {

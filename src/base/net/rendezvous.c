@@ -81,9 +81,7 @@ static enum status interface_find(const char *interface, const char *host,
                                   struct address_list *here)
 {
     struct address named;
-    enum status status = addresses_find(interface, here);
-    if (status != STATUS_OK)
-        return status;
+    TRY(addresses_find(interface, here));
     bool found = !address_parse(host, 0, &named) || address_is_loopback(&named);
     for (int i = 0; i < here->count; i++)
         found = found || address_same(&here->list[i], &named);
@@ -96,9 +94,7 @@ enum status rendezvous_check_interface(const char *interface, const char *host)
     struct address_list here;
     if (!interface || !address_parse(host, 0, &named) || !address_is_loopback(&named))
         return STATUS_OK;
-    enum status status = addresses_find(interface, &here);
-    if (status != STATUS_OK)
-        return status;
+    TRY(addresses_find(interface, &here));
     for (int i = 0; i < here.count; i++)
         if (address_is_loopback(&here.list[i]))
             return STATUS_OK;
@@ -131,9 +127,7 @@ enum status rendezvous_listen(const char *interface, const char *host, int port,
                               struct listeners *listeners)
 {
     struct address_list here;
-    enum status status = interface ? interface_find(interface, host, &here) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
+    TRY(interface ? interface_find(interface, host, &here) : STATUS_OK);
     for (int i = 0; i <= spare; i++) {
         if (listen_on(interface ? &here : NULL, host, port + i, listeners))
             return STATUS_OK;

@@ -73,9 +73,7 @@ static enum status message_visit(struct finder *finder, struct message message, 
         stretch.start = finder->schedule->base[span->buffer] + span->offset;
         stretch.length = span->run;
         for (size_t t = 0; t < span->times; t++) {
-            enum status status = visit(finder, &stretch, self);
-            if (status != STATUS_OK)
-                return status;
+            TRY(visit(finder, &stretch, self));
             stretch.start += span->stride;
             stretch.position += span->run;
         }
@@ -409,9 +407,7 @@ static enum status operation_conflicts(struct finder *finder, struct operation *
     waits_tidy(finder);
     message_visit(finder, operation->from, self, visit_note_read);
     message_visit(finder, operation->with, self, visit_note_read);
-    enum status status = message_visit(finder, operation->to, self, visit_note_write);
-    if (status != STATUS_OK)
-        return status;
+    TRY(message_visit(finder, operation->to, self, visit_note_write));
 
     struct wait *waits = NULL;
     if (finder->wait_count) {

@@ -39,9 +39,7 @@ void roster_close(struct roster *roster)
 enum status roster_check(const struct roster *roster, const struct join_request *request, char *why,
                          size_t size)
 {
-    enum status status = join_request_check(&roster->agents[0].request, request, why, size);
-    if (status != STATUS_OK)
-        return status;
+    TRY(join_request_check(&roster->agents[0].request, request, why, size));
     const struct known_agent *agent = &roster->agents[request->rank];
     if (agent->presence == PRESENCE_LOST || roster->complete) {
         snprintf(why, size,
@@ -169,9 +167,7 @@ enum status roster_complete(struct roster *roster, const char *why)
     for (int rank = 1; rank < roster->ranks; rank++)
         if (roster->agents[rank].presence < PRESENCE_PRESENT)
             roster_lose(roster, rank, why, "", "");
-    enum status status = hosts_find(roster);
-    if (status != STATUS_OK)
-        return status;
+    TRY(hosts_find(roster));
     roster->complete = true;
     for (int rank = 1; rank < roster->ranks; rank++)
         if (roster->agents[rank].presence == PRESENCE_LOST)

@@ -95,9 +95,7 @@ static enum status choose_manager(const struct bootstrap_options *options,
     double seconds = options->timeout > 0 ? options->timeout : SERVER_SECONDS;
     if (options->rendezvous || (launcher && launcher->nested) || !(pmi || pmix_offered()))
         return STATUS_OK;
-    enum status status = (pmi ? pmi_open : pmix_open)(seconds, &manager, why_not, WHY_NOT);
-    if (status != STATUS_OK)
-        return status;
+    TRY((pmi ? pmi_open : pmix_open)(seconds, &manager, why_not, WHY_NOT));
     if (manager->ranks == 1) {
         snprintf(why_not, WHY_NOT, "this process's PMIx job has one rank");
         manager->close(manager);
@@ -169,9 +167,7 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
     struct launch *launch = &bootstrap->launch;
     *launch = launcher_detect(options->world);
     const struct launcher *launcher = launch->launcher;
-    enum status status = options_check(options, launcher);
-    if (status != STATUS_OK)
-        return status;
+    TRY(options_check(options, launcher));
     if (options->np > 0) {
         snprintf(bootstrap->why, sizeof bootstrap->why, "local: --np %d", options->np);
         warn_of_many_jobs(options, launch);
@@ -179,7 +175,7 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
         return STATUS_OK;
     }
     char why_not[WHY_NOT] = "";
-    status = choose_manager(options, bootstrap, why_not);
+    enum status status = choose_manager(options, bootstrap, why_not);
     if (bootstrap->manager)
         return status;
     bool other = (launcher && launcher->meet) || launcher_of_one();
@@ -234,9 +230,7 @@ enum status bootstrap_run(const struct bootstrap_options *options, struct bootst
 {
     if (sodium_init() < 0)
         return fail(STATUS_ERROR, "libsodium found no source of random numbers");
-    enum status status = descriptors_take(options, bootstrap->kind);
-    if (status != STATUS_OK)
-        return status;
+    TRY(descriptors_take(options, bootstrap->kind));
     struct process_manager *manager = bootstrap->manager;
     bootstrap->manager = NULL;
     switch (bootstrap->kind) {

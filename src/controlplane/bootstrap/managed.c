@@ -185,14 +185,10 @@ static enum status meeting_find(const struct bootstrap_options *options,
                         "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
                         "[ADDRESS]:PORT)",
                         options->rendezvous);
-        enum status status = rendezvous_check_interface(options->interface, membership->root_host);
-        if (status != STATUS_OK)
-            return status;
+        TRY(rendezvous_check_interface(options->interface, membership->root_host));
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
     } else { /* bootstrap_choose() has refused launchers without meet() */
-        enum status status = launch->launcher->meet(membership, shared, sizeof shared);
-        if (status != STATUS_OK)
-            return status;
+        TRY(launch->launcher->meet(membership, shared, sizeof shared));
     }
     return secret_find(shared, membership);
 }

@@ -48,9 +48,7 @@ static enum status helper_refused(struct control *control, int error)
     control->helper_place = HELPER_NOWHERE; /* there is no thread to join */
     failure_set(&failure, STATUS_ERROR, "could not start the helper thread: %s; " HOST_START_ADVICE,
                 strerror(error));
-    enum status status = post_failure(control, &failure);
-    if (status != STATUS_OK)
-        return status;
+    TRY(post_failure(control, &failure));
     control->helper_place = HELPER_IN_MAIN;
     helper_main(control);
     if (control->membership.rank > 0 && log_current()->failure.status != STATUS_OK)

@@ -28,9 +28,7 @@ enum status root_address_find(const struct membership *membership, double second
                                   root->routes, &root->count);
     }
     struct address_list here;
-    enum status status = addresses_find(NULL, &here);
-    if (status != STATUS_OK)
-        return status;
+    TRY(addresses_find(NULL, &here));
     root->count = addresses_routes(&here, there, root->routes);
     char first[ADDRESS_TEXT];
     address_text(root->count > 0 ? &root->routes[0] : &there->list[0], first);
@@ -49,11 +47,11 @@ enum status root_address_listen(const struct membership *membership, struct list
     *listeners = membership->listeners;
     if (listeners->count > 0)
         return STATUS_OK;
-    enum status status = rendezvous_listen(interface, host, membership->root_port,
-                                           membership->spare_ports, listeners);
-    if (status == STATUS_OK && !membership->names_late)
-        status = rendezvous_warn(interface, host, membership->root_port, listeners->fd[0]);
-    return status;
+    TRY(rendezvous_listen(interface, host, membership->root_port, membership->spare_ports,
+                          listeners));
+    return !membership->names_late
+               ? rendezvous_warn(interface, host, membership->root_port, listeners->fd[0])
+               : STATUS_OK;
 }
 
 bool root_address_next_port(struct root_address *root)
@@ -91,11 +89,11 @@ enum status control_prepare(struct control *control)
     struct helper *helper = &control->helper;
     if (membership->rank == 0)
         return root_address_listen(membership, &helper->listeners);
-    enum status status = root_address_find(membership, control->config.timeout, &helper->root);
-    if (status == STATUS_OK && membership->ranks > control->config.fan_out + 1)
-        status = addresses_listen(membership->interface, root_address_stays_here(&helper->root),
-                                  &helper->listeners, &helper->home);
-    return status;
+    TRY(root_address_find(membership, control->config.timeout, &helper->root));
+    return membership->ranks > control->config.fan_out + 1
+               ? addresses_listen(membership->interface, root_address_stays_here(&helper->root),
+                                  &helper->listeners, &helper->home)
+               : STATUS_OK;
 }
 
 /*

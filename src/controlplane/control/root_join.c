@@ -132,9 +132,7 @@ static void root_welcome(struct root *root)
 static enum status pending_check(struct root *root, const struct join_request *request, char *why,
                                  size_t size)
 {
-    enum status status = join_request_check(&root->peers[0].request, request, why, size);
-    if (status != STATUS_OK)
-        return status;
+    TRY(join_request_check(&root->peers[0].request, request, why, size));
     const struct peer *peer = &root->peers[request->rank];
     if (peer->state == PEER_ABSENT || join_request_same(&peer->request, request))
         return STATUS_OK; /* one process may call more than once */

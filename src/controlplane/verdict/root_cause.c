@@ -208,7 +208,7 @@ static void word_busy(struct wait_graph *graph, int rank, struct text *text)
     const struct situation *s = graph->situation;
     put_name(s, rank, text);
     text_add(text, " keeps %d other%s waiting and waits for none: it is slow or stuck in ",
-             graph->waiters[rank], graph->waiters[rank] == 1 ? "" : "s");
+             graph->waiters[rank], plural(graph->waiters[rank]));
     put_place(s, rank, text);
 }
 
@@ -219,7 +219,7 @@ static void word_not_begun(struct wait_graph *graph, int rank, struct text *text
     put_name(s, rank, text);
     text_add(text, " has not begun its iteration");
     if (waiters > 0)
-        text_add(text, " and keeps %d other%s waiting", waiters, waiters == 1 ? "" : "s");
+        text_add(text, " and keeps %d other%s waiting", waiters, plural(waiters));
     text_add(text, ": it is slow or stuck in ");
     put_place(s, rank, text);
     for (int other = 0; other < s->ranks; other++)

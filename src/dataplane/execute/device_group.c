@@ -9,6 +9,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #define SLOTS            4
 #define SLOT_BYTES       ((size_t)16 << 10)
@@ -217,8 +218,8 @@ enum status device_group_open(const struct device_group_config *config, struct d
         wires_refuse(bytes, &group->offers[config->rank]);
         return STATUS_OK;
     }
-    enum status status = config->memory->allocate(bytes, config->tick, &group->wires);
-    return status == STATUS_OK ? group_open_machine(group) : status;
+    TRY(config->memory->allocate(bytes, config->tick, &group->wires));
+    return group_open_machine(group);
 }
 
 void device_group_abort(const struct device_group *group)
@@ -321,7 +322,7 @@ static bool device_holds(struct device_group *group, int rank)
             group->refusal, sizeof group->refusal,
             "the GPU of rank %d holds %u blocks at once, fewer than %u rank%s x %u channels: give "
             "--channels %u or fewer",
-            rank, offer->blocks_most, sharing, sharing == 1 ? "" : "s", channels, fit);
+            rank, offer->blocks_most, sharing, plural(sharing), channels, fit);
     else
         snprintf(
             group->refusal, sizeof group->refusal,

@@ -4,6 +4,7 @@
 #include "dataplane/memory/internal.h"
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,6 @@
  */
 #define CHUNK 8192u             /* bytes made and compared at a time */
 #define STEP  ((size_t)8 << 20) /* bytes filled between two ticks */
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 enum status cpu_fill(const struct memory *memory, void *to, unsigned char byte, size_t bytes)
 {

@@ -98,9 +98,8 @@ struct inventory_fact {
 
 struct inventory {
     struct inventory_fact *facts;
-    int count, room;
+    int count;
     struct arena *arena; /* of its texts */
-    bool failed;         /* out of memory: facts are missing */
 };
 
 /* Each adds a fact whose rule must exist. An empty text is no fact. A part's second fact of a key
@@ -118,7 +117,7 @@ const struct inventory_fact *inventory_find(const struct inventory *inventory, e
 const char *fact_text(const struct inventory_fact *fact, char text[VALUE_TEXT_MOST]);
 
 void inventory_encode(const struct inventory *inventory, struct bytes *share);
-/* Appends; false: invalid. Out of memory: inventory->failed. */
+/* Appends; false: invalid. */
 bool inventory_decode(struct inventory *inventory, struct reader *reader);
 
 void inventory_free(struct inventory *inventory); /* all zero is allowed */
@@ -142,7 +141,7 @@ struct inventory_source {
 /* This machine. */
 struct inventory_source inventory_here(const char *host);
 
-/* Appends the facts of all sources. Out of memory: inventory->failed. A thread that hangs stays, so
+/* Appends the facts of all sources. A thread that hangs stays, so
  * the process must end soon. */
 void inventory_collect(const struct inventory_source *source, struct inventory *inventory);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "host/host.h"
 #include "host/nvml/gpus.h"
 
@@ -26,9 +27,7 @@ struct host_counters *host_counters_open(const struct inventory_source *source,
                                          struct inquiry *inquiry)
 {
     struct device_list list = {.inquiry = inquiry};
-    struct host_counters *counters = calloc(1, sizeof *counters);
-    if (!counters)
-        return NULL;
+    struct host_counters *counters = new_array(1, sizeof *counters);
     *counters = (struct host_counters){.source = *source, .inquiry = inquiry};
     snprintf(counters->sysfs, sizeof counters->sysfs, "%s/sys", source->root);
     if (source->asks_nvml)

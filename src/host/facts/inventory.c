@@ -3,6 +3,7 @@
  */
 #include "host/facts/facts.h"
 
+#include "base/list.h"
 #include "base/timed_call.h"
 #include "host/facts/internal.h"
 #include "host/host.h"
@@ -20,30 +21,20 @@ static const char *text_keep(struct inventory *inventory, const char *text)
         return "";
     if (!inventory->arena)
         inventory->arena = arena_create();
-    char *copy = inventory->arena ? arena_take(inventory->arena, size) : NULL;
-    return copy ? memcpy(copy, text, size) : NULL;
+    char *copy = arena_take(inventory->arena, size);
+    if (!copy)
+        memory_end();
+    return memcpy(copy, text, size);
 }
 
 static void fact_add(struct inventory *inventory, const struct inventory_fact *fact)
 {
     if (inventory_find(inventory, fact->rule->kind, fact->part, fact->rule->key))
         return;
-    if (inventory->count == inventory->room) {
-        int room = inventory->room ? 2 * inventory->room : 128;
-        struct inventory_fact *more = realloc(inventory->facts, (size_t)room * sizeof *more);
-        inventory->failed |= !more;
-        if (!more)
-            return;
-        inventory->facts = more;
-        inventory->room = room;
-    }
-    struct inventory_fact kept = *fact;
-    kept.part = text_keep(inventory, fact->part);
-    kept.text = text_keep(inventory, fact->text);
-    if (kept.part && kept.text)
-        inventory->facts[inventory->count++] = kept;
-    else
-        inventory->failed = true;
+    struct inventory_fact *kept = LIST_ADD(inventory->facts, inventory->count);
+    *kept = *fact;
+    kept->part = text_keep(inventory, fact->part);
+    kept->text = text_keep(inventory, fact->text);
 }
 
 void inventory_add_text(struct inventory *inventory, enum part_kind kind, const char *part,
@@ -91,7 +82,6 @@ static void inventory_append(struct inventory *inventory, const struct inventory
 {
     for (int i = 0; i < from->count; i++)
         fact_add(inventory, &from->facts[i]);
-    inventory->failed |= from->failed;
 }
 
 /* As IEEE 754 has it. */
@@ -206,10 +196,7 @@ static bool source_ask(const struct inventory_source *source, const struct fact_
                        struct inventory *inventory)
 {
     char text[INQUIRY_TEXT_MOST];
-    struct asking *asking = calloc(1, sizeof *asking);
-    inventory->failed |= !asking;
-    if (!asking)
-        return true;
+    struct asking *asking = new_array(1, sizeof *asking);
     asking->of = of;
     asking->source = *source;
     inquiry_init(&asking->inquiry, of->name);

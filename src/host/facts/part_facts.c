@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/text.h"
 #include "host/host.h"
 #include "host/nvml/gpus.h"
@@ -120,10 +121,7 @@ static void nic_add(void *context, const char *nic, int number)
 {
     struct part_look *look = context;
     char part[PART_NAME_MOST], bus[BUS_MOST], kinds[64];
-    struct rdma_port *port = malloc(sizeof *port);
-    look->inventory->failed |= !port;
-    if (!port)
-        return;
+    struct rdma_port *port = new_array(1, sizeof *port);
     nic_part(nic, number, part);
     rdma_nic_bus(look->sysfs, nic, bus);
     inquiry_asks(look->inquiry, "NIC", part, bus);
@@ -281,7 +279,6 @@ void gpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
             part_text(&look, bus, "nvml", "missing");
         pcie_add(&look, bus, bus);
     }
-    inventory->failed |= list.failed || seen.failed;
     device_list_free(&list);
     device_list_free(&seen);
     look_end(&look);

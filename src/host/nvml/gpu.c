@@ -3,6 +3,7 @@
  */
 #include "host/nvml/gpus.h"
 
+#include "base/list.h"
 #include "base/text.h"
 #include "host/host.h"
 #include "host/nvml/nvml.h"
@@ -109,14 +110,14 @@ static void identity_describe(const struct gpu_look *look)
     char text[NVML_DEVICE_NAME_V2_BUFFER_SIZE];
     unsigned index;
     if (nvmlDeviceGetIndex(look->gpu, &index) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_IDENTITY, "index", "%u", index);
+        device_fact(look->device, FACT_IDENTITY, "index", "%u", index);
     if (nvmlDeviceGetSerial(look->gpu, text, sizeof text) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_IDENTITY, "serial", "%s", text);
+        device_fact(look->device, FACT_IDENTITY, "serial", "%s", text);
     if (nvmlDeviceGetUUID(look->gpu, text, sizeof text) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_SHOWN, "UUID", "%s", text);
+        device_fact(look->device, FACT_SHOWN, "UUID", "%s", text);
     if (nvmlDeviceGetName(look->gpu, text, sizeof text) != NVML_SUCCESS)
         return;
-    device_fact(look->list, look->device, FACT_ALL, "product", "%s", text);
+    device_fact(look->device, FACT_ALL, "product", "%s", text);
     const char *model = strncmp(text, "NVIDIA ", 7) == 0 ? text + 7 : text;
     snprintf(look->device->model, sizeof look->device->model, "%s", model);
 }
@@ -126,26 +127,24 @@ static void memory_describe(const struct gpu_look *look)
     nvmlMemory_t memory;
     if (nvmlDeviceGetMemoryInfo(look->gpu, &memory) != NVML_SUCCESS)
         return;
-    device_fact(look->list, look->device, FACT_ALL, "memory", "%.1f GiB",
-                (double)memory.total / GIB);
-    device_fact(look->list, look->device, FACT_SHOWN, "free memory", "%.1f GiB",
-                (double)memory.free / GIB);
+    device_fact(look->device, FACT_ALL, "memory", "%.1f GiB", (double)memory.total / GIB);
+    device_fact(look->device, FACT_SHOWN, "free memory", "%.1f GiB", (double)memory.free / GIB);
 }
 
 static void pcie_describe(const struct gpu_look *look)
 {
     unsigned generation, width;
     if (nvmlDeviceGetCurrPcieLinkWidth(look->gpu, &width) == NVML_SUCCESS) {
-        device_fact(look->list, look->device, FACT_ALL, "PCIe width", "x%u", width);
+        device_fact(look->device, FACT_ALL, "PCIe width", "x%u", width);
         /* Idle GPUs slow their link down, so its generation is not compared. */
         if (nvmlDeviceGetCurrPcieLinkGeneration(look->gpu, &generation) == NVML_SUCCESS)
-            device_fact(look->list, look->device, FACT_SHOWN, "PCIe link", "generation %u x%u",
-                        generation, width);
+            device_fact(look->device, FACT_SHOWN, "PCIe link", "generation %u x%u", generation,
+                        width);
     }
     if (nvmlDeviceGetMaxPcieLinkWidth(look->gpu, &width) == NVML_SUCCESS &&
         nvmlDeviceGetMaxPcieLinkGeneration(look->gpu, &generation) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_SHOWN, "PCIe link at most", "generation %u x%u",
-                    generation, width);
+        device_fact(look->device, FACT_SHOWN, "PCIe link at most", "generation %u x%u", generation,
+                    width);
 }
 
 static void clocks_describe(const struct gpu_look *look)
@@ -158,14 +157,14 @@ static void clocks_describe(const struct gpu_look *look)
     unsigned number;
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
         if (nvmlDeviceGetMaxClockInfo(look->gpu, clocks[i].type, &number) == NVML_SUCCESS)
-            device_fact(look->list, look->device, FACT_ALL, clocks[i].most, "%u MHz", number);
+            device_fact(look->device, FACT_ALL, clocks[i].most, "%u MHz", number);
         if (nvmlDeviceGetClockInfo(look->gpu, clocks[i].type, &number) == NVML_SUCCESS)
-            device_fact(look->list, look->device, FACT_SHOWN, clocks[i].now, "%u MHz", number);
+            device_fact(look->device, FACT_SHOWN, clocks[i].now, "%u MHz", number);
     }
     if (nvmlDeviceGetEnforcedPowerLimit(look->gpu, &number) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_ALL, "power limit", "%u W", number / 1000);
+        device_fact(look->device, FACT_ALL, "power limit", "%u W", number / 1000);
     if (nvmlDeviceGetTemperature(look->gpu, NVML_TEMPERATURE_GPU, &number) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_SHOWN, "temperature", "%u C", number);
+        device_fact(look->device, FACT_SHOWN, "temperature", "%u C", number);
 }
 
 static void ecc_describe(const struct gpu_look *look)
@@ -173,14 +172,14 @@ static void ecc_describe(const struct gpu_look *look)
     nvmlEnableState_t now, pending;
     uint64_t waits, failed;
     if (nvmlDeviceGetEccMode(look->gpu, &now, &pending) == NVML_SUCCESS) {
-        device_fact(look->list, look->device, FACT_ALL, "ECC", "%s", now ? "on" : "off");
+        device_fact(look->device, FACT_ALL, "ECC", "%s", now ? "on" : "off");
         if (now != pending)
-            device_fact(look->list, look->device, FACT_SHOWN, "ECC after a reset", "%s",
+            device_fact(look->device, FACT_SHOWN, "ECC after a reset", "%s",
                         pending ? "on" : "off");
     }
     if (field_number(look->gpu, NVML_FI_DEV_REMAPPED_PENDING, &waits) &&
         field_number(look->gpu, NVML_FI_DEV_REMAPPED_FAILURE, &failed))
-        device_fact(look->list, look->device, FACT_ALL, "row remapping", "%s",
+        device_fact(look->device, FACT_ALL, "row remapping", "%s",
                     failed  ? "failed"
                     : waits ? "pending until a reset"
                             : "none pending");
@@ -191,8 +190,7 @@ static void mig_describe(const struct gpu_look *look)
     unsigned now, pending, parts = 0;
     if (nvmlDeviceGetMigMode(look->gpu, &now, &pending) != NVML_SUCCESS)
         return;
-    device_fact(look->list, look->device, FACT_ALL, "MIG", "%s",
-                now == NVML_DEVICE_MIG_ENABLE ? "on" : "off");
+    device_fact(look->device, FACT_ALL, "MIG", "%s", now == NVML_DEVICE_MIG_ENABLE ? "on" : "off");
     if (now == NVML_DEVICE_MIG_ENABLE)
         nvmlDeviceGetMaxMigDeviceCount(look->gpu, &parts);
     for (unsigned i = 0; i < parts && i < 16; i++) {
@@ -203,7 +201,7 @@ static void mig_describe(const struct gpu_look *look)
         if (nvmlDeviceGetMigDeviceHandleByIndex(look->gpu, i, &part) == NVML_SUCCESS &&
             nvmlDeviceGetUUID(part, uuid, sizeof uuid) == NVML_SUCCESS &&
             nvmlDeviceGetMemoryInfo(part, &memory) == NVML_SUCCESS)
-            device_fact(look->list, look->device, FACT_SHOWN, name, "%s with %.1f GiB", uuid,
+            device_fact(look->device, FACT_SHOWN, name, "%s with %.1f GiB", uuid,
                         (double)memory.total / GIB);
     }
 }
@@ -244,12 +242,12 @@ static void nvlink_describe(const struct gpu_look *look)
     char uuid[FABRIC_UUID_MOST];
     int links = gpu_nvlinks(look->gpu);
     if (links > 0)
-        device_fact(look->list, look->device, FACT_ALL, "NVLinks up", "%d of %d",
+        device_fact(look->device, FACT_ALL, "NVLinks up", "%d of %d",
                     gpu_nvlinks_up(look->gpu, links), links);
     if (!fabric_read(look->gpu, &fabric, uuid))
         return;
-    device_fact(look->list, look->device, FACT_SHOWN, "NVLink domain", "%s", uuid);
-    device_fact(look->list, look->device, FACT_SHOWN, "NVLink clique", "%u", fabric.cliqueId);
+    device_fact(look->device, FACT_SHOWN, "NVLink domain", "%s", uuid);
+    device_fact(look->device, FACT_SHOWN, "NVLink clique", "%u", fabric.cliqueId);
 }
 
 static void versions_describe(const struct gpu_look *look)
@@ -257,12 +255,11 @@ static void versions_describe(const struct gpu_look *look)
     char text[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE];
     int major, minor;
     if (nvmlDeviceGetCudaComputeCapability(look->gpu, &major, &minor) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_SHOWN, "compute capability", "%d.%d", major,
-                    minor);
+        device_fact(look->device, FACT_SHOWN, "compute capability", "%d.%d", major, minor);
     if (nvmlSystemGetDriverVersion(text, sizeof text) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_ALL, "driver", "%s", text);
+        device_fact(look->device, FACT_ALL, "driver", "%s", text);
     if (nvmlDeviceGetVbiosVersion(look->gpu, text, sizeof text) == NVML_SUCCESS)
-        device_fact(look->list, look->device, FACT_MODEL, "VBIOS", "%s", text);
+        device_fact(look->device, FACT_MODEL, "VBIOS", "%s", text);
 }
 
 struct device *gpu_add(const char *bus, struct device_list *list)
@@ -274,9 +271,9 @@ struct device *gpu_add(const char *bus, struct device_list *list)
     look.gpu = gpu_find(bus, &why);
     snprintf(look.device->bus, sizeof look.device->bus, "%s", bus);
     look.device->numa_node = pci_numa_node(SYSFS, bus);
-    device_fact(list, look.device, FACT_ALL, "NVML", "%s", look.gpu ? "loaded" : "missing");
+    device_fact(look.device, FACT_ALL, "NVML", "%s", look.gpu ? "loaded" : "missing");
     if (!look.gpu) {
-        device_fact(list, look.device, FACT_SHOWN, "no NVML", "%s", why);
+        device_fact(look.device, FACT_SHOWN, "no NVML", "%s", why);
         return look.device;
     }
     identity_describe(&look);
@@ -372,8 +369,8 @@ static int nvlinks_to(const struct nvlinks *links, const char *bus)
 }
 
 /* `own`, `theirs`: the NVLinks of the two. */
-static void link_describe(struct device_list *list, struct device *gpu, const struct nvlinks *own,
-                          const char *other, const struct nvlinks *theirs, enum gpu_access access)
+static void link_describe(struct device *gpu, const struct nvlinks *own, const char *other,
+                          const struct nvlinks *theirs, enum gpu_access access)
 {
     static const char *const words[] = {
         [GPU_ACCESS_UNKNOWN] = "",
@@ -385,11 +382,11 @@ static void link_describe(struct device_list *list, struct device *gpu, const st
     int switched = own->switched < theirs->switched ? own->switched : theirs->switched;
     snprintf(name, sizeof name, "to %s", other);
     if (direct > 0)
-        device_fact(list, gpu, FACT_SHOWN, name, "NV%d%s", direct, words[access]);
+        device_fact(gpu, FACT_SHOWN, name, "NV%d%s", direct, words[access]);
     else if (switched > 0)
-        device_fact(list, gpu, FACT_SHOWN, name, "NV%d by NVSwitch%s", switched, words[access]);
+        device_fact(gpu, FACT_SHOWN, name, "NV%d by NVSwitch%s", switched, words[access]);
     else
-        device_fact(list, gpu, FACT_SHOWN, name, "%s%s",
+        device_fact(gpu, FACT_SHOWN, name, "%s%s",
                     pci_distance_names[pci_distance(SYSFS, gpu->bus, other)], words[access]);
 }
 
@@ -397,17 +394,16 @@ void gpu_links_describe(struct device_list *list,
                         enum gpu_access (*access)(const void *argument, int from, int to),
                         const void *argument)
 {
-    struct nvlinks *links = calloc((size_t)list->count + 1, sizeof *links);
-    list->failed |= !links;
-    for (int i = 0; links && i < list->count; i++) {
+    struct nvlinks *links = new_array((size_t)list->count, sizeof *links);
+    for (int i = 0; i < list->count; i++) {
         inquiry_asks(list->inquiry, "GPU", list->devices[i].name, list->devices[i].bus);
         nvlinks_find(list->devices[i].bus, &links[i]);
     }
-    for (int i = 0; links && i < list->count; i++) {
+    for (int i = 0; i < list->count; i++) {
         inquiry_asks(list->inquiry, "GPU", list->devices[i].name, list->devices[i].bus);
         for (int k = 0; k < list->count; k++)
             if (k != i)
-                link_describe(list, &list->devices[i], &links[i], list->devices[k].bus, &links[k],
+                link_describe(&list->devices[i], &links[i], list->devices[k].bus, &links[k],
                               access(argument, i, k));
     }
     free(links);

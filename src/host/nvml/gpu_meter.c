@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "host/nvml/nvml.h"
 
 #define XIDS_MOST   16  /* different numbers */
@@ -200,9 +201,9 @@ struct meter *gpu_meter_open(const char *bus)
     const char *why;
     char version[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE];
     nvmlDevice_t gpu = gpu_find(bus, &why);
-    struct gpu_meter *meter = gpu ? calloc(1, sizeof *meter) : NULL;
-    if (!meter)
+    if (!gpu)
         return NULL;
+    struct gpu_meter *meter = new_array(1, sizeof *meter);
     meter->meter = (struct meter){.read = gpu_meter_read, .close = gpu_meter_close};
     meter->gpu = gpu;
     if (nvmlSystemGetDriverVersion(version, sizeof version) == NVML_SUCCESS)

@@ -138,9 +138,7 @@ static enum status message_add(struct sim_engine *engine, const struct channel_t
     uint32_t *slot = channel_slot(engine, table, sender, receiver, lane);
     if (*slot == NONE) {
         *slot = engine->channel_count;
-        enum status status = channel_create(engine, sender, receiver, lane);
-        if (status != STATUS_OK)
-            return status;
+        TRY(channel_create(engine, sender, receiver, lane));
     }
     struct sim_channel *channel = &engine->channels[*slot];
     bool sends = it->kind == OPERATION_SEND;

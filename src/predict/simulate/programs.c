@@ -186,10 +186,8 @@ static enum status program_build(const struct program_source *source, int group,
                                  struct rank_program **program, int32_t **peers)
 {
     struct schedule *schedule;
-    enum status status = schedule_build(source->choice, &source->problem[group], rank,
-                                        source->channels, true, &schedule);
-    if (status != STATUS_OK)
-        return status;
+    TRY(schedule_build(source->choice, &source->problem[group], rank, source->channels, true,
+                       &schedule));
     *program = schedule->count < UINT32_MAX ? rank_program_of(schedule, peers) : NULL;
     schedule_free(schedule);
     return *program ? STATUS_OK
@@ -285,9 +283,7 @@ static enum status symmetry_find(const struct program_source *source, struct pro
     for (int rank = 1; rank < programs->ranks && left > 0; rank = next_compared(source, rank)) {
         struct rank_program *program;
         int32_t *peers;
-        enum status status = program_build(source, 0, rank, &program, &peers);
-        if (status != STATUS_OK)
-            return status;
+        TRY(program_build(source, 0, rank, &program, &peers));
         bool equal = rank_programs_equal(program, programs->program[0]);
         for (int s = 0; s < SYMMETRIES; s++)
             if (holds[s] &&
@@ -359,9 +355,7 @@ static enum status operations_estimate(const struct program_source *source,
     for (int i = 1; i <= 3 && fewest * ranks > source->operations_most; i++) {
         struct rank_program *program;
         int32_t *peers;
-        enum status status = program_build(source, 0, (int)((long)i * last / 3), &program, &peers);
-        if (status != STATUS_OK)
-            return status;
+        TRY(program_build(source, 0, (int)((long)i * last / 3), &program, &peers));
         fewest = program->count < fewest ? program->count : fewest;
         free(program);
         free(peers);

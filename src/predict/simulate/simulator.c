@@ -87,11 +87,9 @@ static enum status phase_simulate(const struct simulation *simulation,
     struct sim_engine engine;
     if (simulation->step_end)
         memset(simulation->step_end, 0, (size_t)simulation->steps * sizeof *simulation->step_end);
-    enum status status = engine_open(simulation, programs, phase, &engine);
-    if (status != STATUS_OK)
-        return status;
+    TRY(engine_open(simulation, programs, phase, &engine));
     engine_run(&engine);
-    status = result_take(&engine, simulated);
+    enum status status = result_take(&engine, simulated);
     for (uint32_t r = 0; r < engine.ranks && ended; r++)
         ended[r] = engine.rank[r].end;
     engine_close(&engine);

@@ -218,8 +218,8 @@ enum status link_graph_finish(struct link_graph *graph, const bool *ends, const 
         return fail(STATUS_ERROR, "out of memory for the topology of %.200s", what);
     for (int v = 0; v < graph->vertices; v++)
         graph->column[v] = ends[v] ? graph->columns++ : -1;
-    enum status status = edges_sort(graph, what);
-    return status == STATUS_OK ? ways_find(graph, ends, what) : status;
+    TRY(edges_sort(graph, what));
+    return ways_find(graph, ends, what);
 }
 
 void link_graph_free(struct link_graph *graph)

@@ -234,9 +234,7 @@ static enum status nvlink_take(struct nccl_reader *reader, int index,
     const struct nccl_gpu *gpu = &reader->gpus[index];
     const char *target = xml_attribute(link, "target"), *class = xml_attribute(link, "tclass");
     int64_t count;
-    enum status status = xml_number(&reader->xml, link, "count", 1, 1024, &count);
-    if (status != STATUS_OK)
-        return status;
+    TRY(xml_number(&reader->xml, link, "count", 1, 1024, &count));
     if (!target)
         return element_refuse(reader, link, "has no target=");
     double rate = (double)count * gpu->nvlink;

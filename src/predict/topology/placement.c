@@ -113,9 +113,7 @@ static enum status lines_place(struct place_file *file, char *rest, int ranks, i
             return line_refuse(file, line,
                                "is the place of a rank that there is not: give a line "
                                "for each rank, or more ranks");
-        enum status status = line_place(file, line, &end_of_rank[placed]);
-        if (status != STATUS_OK)
-            return status;
+        TRY(line_place(file, line, &end_of_rank[placed]));
         placed++;
     }
     if (placed < ranks)

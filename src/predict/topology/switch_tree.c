@@ -188,8 +188,8 @@ enum status switch_tree_hosts(const struct switch_tree *tree, int number,
 {
     struct host_visit visit = {each, argument, STATUS_OK};
     const struct tree_switch *of = &tree->switches[number];
-    enum status status = list_expand(tree, of, of->hosts, host_visit, &visit);
-    return status == STATUS_OK ? visit.status : status;
+    TRY(list_expand(tree, of, of->hosts, host_visit, &visit));
+    return visit.status;
 }
 
 /* ---- switches above switches ---- */
@@ -309,12 +309,10 @@ enum status switch_tree_parse(const char *path, char *text, struct switch_tree *
 {
     *tree = (struct switch_tree){.path = path, .text = text};
     struct tree_reader reader = {.tree = tree, .rest = text, .next_line = 1};
-    enum status status = lines_read(&reader);
-    if (status == STATUS_OK)
-        status = names_sort(tree);
-    if (status == STATUS_OK)
-        status = cables_find(&reader);
-    return status == STATUS_OK ? levels_find(tree) : status;
+    TRY(lines_read(&reader));
+    TRY(names_sort(tree));
+    TRY(cables_find(&reader));
+    return levels_find(tree);
 }
 
 void switch_tree_free(struct switch_tree *tree)

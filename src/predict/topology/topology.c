@@ -244,15 +244,13 @@ static enum status topology_read(struct topology *t, struct spec *spec)
             return status;
         t->family = file_family(spec->content);
     }
-    enum status status = spec_read(spec, parts, t->family->keys, common_keys);
-    if (status != STATUS_OK)
-        return status;
+    TRY(spec_read(spec, parts, t->family->keys, common_keys));
     if (spec->shape && !t->family->shape)
         return spec_refuse(spec, "'%.60s' has no '=': give KEY=VALUE", spec->shape);
     t->ranks = (int)spec_value(spec, "ranks");
     t->rate = spec_value(spec, "rate");
     t->latency_us = spec_value(spec, "latency");
-    status = t->family->make(t, spec);
+    enum status status = t->family->make(t, spec);
     if (status == STATUS_OK && (double)t->hosts * t->ranks > ENDS_MOST)
         return spec_refuse(spec, "it has places for %.0f ranks, and %d are the most",
                            (double)t->hosts * t->ranks, ENDS_MOST);

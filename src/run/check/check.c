@@ -166,14 +166,13 @@ static enum status explain(const struct destination *to, const struct kept *kept
     struct wrong_element *first = &finding->first;
     first->at = kept->at[0];
     pattern_expect(pattern, to->rank, first->at, 1, first->expected);
-    enum status status = memory->kind->read(memory, to->base + first->at * size, size, first->got);
-    if (status != STATUS_OK)
-        return status;
+    TRY(memory->kind->read(memory, to->base + first->at * size, size, first->got));
     finding->diagnosis = DIAGNOSIS_WITHOUT_MEMORY;
     struct evidence *evidence = calloc(1, sizeof *evidence);
     if (!evidence)
         return STATUS_OK;
-    status = evidence_take(evidence, memory, pattern, to->rank, to->base, kept->at, kept->count);
+    enum status status =
+        evidence_take(evidence, memory, pattern, to->rank, to->base, kept->at, kept->count);
     if (status == STATUS_OK && evidence->is_complete) {
         finding->diagnosis = DIAGNOSIS_OVERTAKEN;
         if (memcmp(first->expected, first->got, size) != 0 && evidence_shows_wrong(evidence)) {

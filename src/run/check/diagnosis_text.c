@@ -372,14 +372,14 @@ void diagnosis_text(struct text *text, const struct finding_group *group,
         add_result(&wording);
     else if (finding->kind == FINDING_SOURCE)
         text_add(text, "%llu element%s of the source %s overwritten in checked iteration %llu",
-                 (unsigned long long)group->wrong, group->wrong == 1 ? "" : "s",
+                 (unsigned long long)group->wrong, plural(group->wrong),
                  group->wrong == 1 ? "was" : "were", (unsigned long long)finding->iteration);
     else
         text_add(text,
                  "in checked iteration %llu %llu byte%s %s the %s buffer %s overwritten, the first "
                  "at offset %lld",
                  (unsigned long long)finding->iteration, (unsigned long long)overrun->bytes,
-                 overrun->bytes == 1 ? "" : "s", overrun->first < 0 ? "before" : "behind",
+                 plural(overrun->bytes), overrun->first < 0 ? "before" : "behind",
                  buffer_names[overrun->buffer], overrun->bytes == 1 ? "was" : "were",
                  (long long)overrun->first);
 }

@@ -172,8 +172,6 @@ static enum status connectivity_conclude(struct connectivity *connectivity,
 {
     device_table_complete(&connectivity->devices);
     connectivity->differences = differences_of(&connectivity->devices);
-    if (!connectivity->differences)
-        return fail(STATUS_ERROR, "out of memory for the devices of %d ranks", connectivity->ranks);
     return connectivity_note(connectivity, members);
 }
 
@@ -194,11 +192,9 @@ enum status connectivity_gather(struct control *control, struct links *links,
                                           .node_barriers = start->node_barriers,
                                           .node_barrier_of = start->node_barrier_of,
                                           .devices.members = control_members(control)};
-    enum status status = exchange_decode(control, EXCHANGE_GATHER, &share, "link",
-                                         connectivity_share_decode, connectivity);
-    return status == STATUS_OK && rank == 0
-               ? connectivity_conclude(connectivity, control_members(control))
-               : status;
+    TRY(exchange_decode(control, EXCHANGE_GATHER, &share, "link", connectivity_share_decode,
+                        connectivity));
+    return rank == 0 ? connectivity_conclude(connectivity, control_members(control)) : STATUS_OK;
 }
 
 void connectivity_free(struct connectivity *connectivity)

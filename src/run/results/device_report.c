@@ -3,6 +3,7 @@
  */
 #include "run/results/results.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -10,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool device_sums_open(struct device_sums *sums, const struct device_table *table)
+void device_sums_open(struct device_sums *sums, const struct device_table *table)
 {
     *sums = (struct device_sums){.table = table,
-                                 .of = calloc((size_t)table->row_count + 1, sizeof *sums->of)};
-    return sums->of != NULL;
+                                 .of = new_array((size_t)table->row_count, sizeof *sums->of)};
 }
 
 void device_sums_close(struct device_sums *sums)
@@ -25,7 +25,7 @@ void device_sums_close(struct device_sums *sums)
     *sums = (struct device_sums){0};
 }
 
-/* The reading of a row; a new one is empty. NULL: out of memory. */
+/* The reading of a row; a new one is empty. */
 static struct device_reading *reading_of(struct device_readings *readings,
                                          const struct device_table *table, int row)
 {
@@ -33,50 +33,32 @@ static struct device_reading *reading_of(struct device_readings *readings,
     for (int i = 0; i < readings->count; i++)
         if (readings->of[i].device == device)
             return &readings->of[i];
-    struct device_reading *more =
-        realloc(readings->of, ((size_t)readings->count + 1) * sizeof *more);
-    if (!more)
-        return NULL;
-    readings->of = more;
-    more[readings->count] = (struct device_reading){
-        .host = table->members[table->rows[row].rank].host, .device = device};
-    return &more[readings->count++];
+    struct device_reading *reading = LIST_ADD(readings->of, readings->count);
+    reading->host = table->members[table->rows[row].rank].host;
+    reading->device = device;
+    return reading;
 }
 
-static bool readings_put(struct device_readings *readings, const struct device_table *table,
-                         int row, const struct counter_list *counters)
-{
-    struct device_reading *reading = reading_of(readings, table, row);
-    if (reading)
-        counters_sum(&reading->counters, counters);
-    return reading && !reading->counters.failed;
-}
-
-bool device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
+void device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
                      struct device_readings *readings)
 {
-    bool memory = true;
-    for (int i = 0; sums->of && memory && i < changes->count; i++) {
+    for (int i = 0; sums->of && i < changes->count; i++) {
         const struct device_change *change = &changes->of[i];
         int row = device_table_find(sums->table, rank, change->name);
         if (row < 0)
             continue;
         counters_sum(&sums->of[row], &change->counters);
-        memory =
-            !sums->of[row].failed && (change->counters.count == 0 ||
-                                      readings_put(readings, sums->table, row, &change->counters));
+        if (change->counters.count > 0)
+            counters_sum(&reading_of(readings, sums->table, row)->counters, &change->counters);
     }
-    return memory;
 }
 
-bool device_sums_of_class(const struct device_sums *sums, enum counter_class class,
+void device_sums_of_class(const struct device_sums *sums, enum counter_class class,
                           struct device_readings *readings)
 {
-    bool memory = true;
-    for (int i = 0; sums->of && memory && i < sums->table->row_count; i++)
+    for (int i = 0; sums->of && i < sums->table->row_count; i++)
         if (counters_of_class(&sums->of[i], class) > 0)
-            memory = readings_put(readings, sums->table, i, &sums->of[i]);
-    return memory;
+            counters_sum(&reading_of(readings, sums->table, i)->counters, &sums->of[i]);
 }
 
 void device_readings_free(struct device_readings *readings)
@@ -101,43 +83,27 @@ int device_table_find(const struct device_table *table, int rank, const char *de
     return -1;
 }
 
-/* Room for `more` rows and uses; false: out of memory. */
-static bool table_reserve(struct device_table *table, int more)
-{
-    struct device_row *rows =
-        realloc(table->rows, (size_t)(table->row_count + more + 1) * sizeof *rows);
-    if (rows)
-        table->rows = rows;
-    struct device_use *uses =
-        realloc(table->uses, (size_t)(table->use_count + more + 1) * sizeof *uses);
-    if (uses)
-        table->uses = uses;
-    table->devices.failed |= !rows || !uses;
-    return rows && uses;
-}
-
 bool device_table_decode(struct device_table *table, int rank, struct reader *reader)
 {
     int first = table->devices.count;
     bool good = device_list_decode(&table->devices, reader);
     int behind = table->devices.count;
-    good = table_reserve(table, behind - first) && good && !table->devices.failed;
     table->devices.count = first;
     for (int i = first; i < behind; i++) {
         struct device device = table->devices.devices[i];
         int row = good ? device_table_find(table, rank, device.name) : -1;
         if (good && row < 0) {
-            row = table->row_count++;
-            table->rows[row] = (struct device_row){.rank = rank, .node = table->members[rank].node};
+            row = table->row_count;
+            *LIST_ADD(table->rows, table->row_count) =
+                (struct device_row){.rank = rank, .node = table->members[rank].node};
             table->devices.devices[table->devices.count++] = device;
         } else {
             free(device.facts);
         }
         if (good)
-            table->uses[table->use_count++] = (struct device_use){.rank = rank, .row = row};
+            *LIST_ADD(table->uses, table->use_count) =
+                (struct device_use){.rank = rank, .row = row};
     }
-    if (table->devices.failed)
-        fail(STATUS_ERROR, "out of memory for the devices of %d ranks", rank + 1);
     return good;
 }
 
@@ -169,7 +135,6 @@ void device_table_free(struct device_table *table)
 struct sentences {
     struct difference *list;
     int count;
-    bool failed;
 };
 
 /* What all devices of a group, which should agree in a fact, have of it. */
@@ -237,9 +202,8 @@ struct tallies {
     int count;
 };
 
-/* Counts each fact of each group of devices, in the order of the first device that has it. False:
- * out of memory. */
-static bool tallies_count(const struct device_table *table, struct tallies *tallies)
+/* Counts each fact of each group of devices, in the order of the first device that has it. */
+static void tallies_count(const struct device_table *table, struct tallies *tallies)
 {
     for (int row = 0; row < table->row_count; row++) {
         const struct device *device = table->rows[row].device;
@@ -249,17 +213,11 @@ static bool tallies_count(const struct device_table *table, struct tallies *tall
                 counted = tally_fact(&tallies->list[i], device) == &device->facts[f];
             if (counted)
                 continue;
-            struct tally *more =
-                realloc(tallies->list, ((size_t)tallies->count + 1) * sizeof *more);
-            if (!more)
-                return false;
-            tallies->list = more;
-            struct tally *tally = &more[tallies->count++];
+            struct tally *tally = LIST_ADD(tallies->list, tallies->count);
             *tally = (struct tally){.table = table, .like = device, .fact = &device->facts[f]};
             tally_count(tally);
         }
     }
-    return true;
 }
 
 static bool has_majority(const struct tally *tally)
@@ -269,18 +227,8 @@ static bool has_majority(const struct tally *tally)
 
 static void sentence_put(struct sentences *sentences, const char *kind, const char *text)
 {
-    struct difference *more =
-        realloc(sentences->list, ((size_t)sentences->count + 2) * sizeof *more);
-    char *copy = strdup(text);
-    if (more)
-        sentences->list = more;
-    sentences->failed |= !more || !copy;
-    if (sentences->failed) {
-        free(copy);
-        return;
-    }
-    more[sentences->count++] = (struct difference){.kind = kind, .text = copy};
-    more[sentences->count] = (struct difference){.text = NULL};
+    *LIST_ADD(sentences->list, sentences->count) =
+        (struct difference){.kind = kind, .text = new_text(text)};
 }
 
 static void device_name_put(struct text *text, const struct device_table *table, int row)
@@ -358,7 +306,7 @@ static void group_say(const struct device_table *table, char (*words)[WORDS_MOST
     }
     if (count > NAMED_MOST)
         text_add(&list, " and %d more", count - NAMED_MOST);
-    text_add(&text, "%s%s %s: %s", first->kind, count > 1 ? "s" : "", names, words[row]);
+    text_add(&text, "%s%s %s: %s", first->kind, plural(count), names, words[row]);
     sentence_put(sentences, first->kind, buffer);
 }
 
@@ -373,24 +321,22 @@ static bool is_said(const struct device_table *table, char (*words)[WORDS_MOST],
 
 struct difference *differences_of(const struct device_table *table)
 {
-    struct sentences sentences = {.list = calloc(1, sizeof *sentences.list)};
+    struct sentences sentences = {0};
     struct tallies tallies = {0};
-    char(*words)[WORDS_MOST] = calloc((size_t)table->row_count + 1, sizeof *words);
-    sentences.failed = !sentences.list || !words || !tallies_count(table, &tallies);
-    for (int i = 0; i < tallies.count && !sentences.failed; i++)
+    char(*words)[WORDS_MOST] = new_array((size_t)table->row_count, sizeof *words);
+    tallies_count(table, &tallies);
+    for (int i = 0; i < tallies.count; i++)
         if (tallies.list[i].total > 1 && !has_majority(&tallies.list[i]))
             split_say(&tallies.list[i], &sentences);
-    for (int i = 0; i < table->row_count && !sentences.failed; i++)
+    for (int i = 0; i < table->row_count; i++)
         device_words(&tallies, table->rows[i].device, words[i], sizeof words[i]);
-    for (int i = 0; i < table->row_count && !sentences.failed; i++)
+    for (int i = 0; i < table->row_count; i++)
         if (words[i][0] && !is_said(table, words, i))
             group_say(table, words, i, &sentences);
     free(tallies.list);
     free(words);
-    if (!sentences.failed)
-        return sentences.list;
-    differences_free(sentences.list);
-    return NULL;
+    LIST_ADD(sentences.list, sentences.count); /* the end: it has no text */
+    return sentences.list;
 }
 
 void differences_free(struct difference *differences)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/timed_call.h"
 #include "host/host.h"
@@ -107,18 +108,13 @@ static void device_asks(struct watched *watched, int index)
 static void devices_note(struct watched *watched, const struct watched_device *like)
 {
     int count = watched->list.count < DEVICES_SENT_MOST ? watched->list.count : DEVICES_SENT_MOST;
-    struct watched_device *more = realloc(watched->of, ((size_t)count + 1) * sizeof *more);
-    if (!more) {
-        watched->list.failed = true;
-        return;
-    }
-    watched->of = more;
-    for (; watched->count < count; watched->count++) {
-        more[watched->count] = *like;
-        for (int i = 0; i < watched->count; i++)
-            if (strcmp(watched->list.devices[i].name, watched->list.devices[watched->count].name) ==
-                0)
-                more[watched->count].reads = false;
+    while (watched->count < count) {
+        const char *name = watched->list.devices[watched->count].name;
+        struct watched_device *device = LIST_ADD(watched->of, watched->count);
+        *device = *like;
+        for (int i = 0; i < watched->count - 1; i++)
+            if (strcmp(watched->list.devices[i].name, name) == 0)
+                device->reads = false;
     }
 }
 
@@ -156,19 +152,14 @@ static bool has_devices(const struct watch_config *config)
 
 enum status device_watch_open(struct device_watch *watch, const struct watch_config *config)
 {
-    struct watched *watched = calloc(1, sizeof *watched);
-    if (!watched)
-        return fail(STATUS_ERROR, "out of memory for devices");
+    struct watched *watched = new_array(1, sizeof *watched);
     *watch = (struct device_watch){.state = WATCH_OPEN, .config = *config, .watched = watched};
     inquiry_init(&watched->inquiry, "the devices");
     watched->links = config->links;
     watched->memory = config->memory;
     watched->memory_device = *config->device;
     watched->list.inquiry = &watched->inquiry;
-    enum status status = has_devices(config) ? watch_ask(watch, facts_read) : STATUS_OK;
-    return status == STATUS_OK && watched->list.failed
-               ? fail(STATUS_ERROR, "out of memory for the facts of devices")
-               : status;
+    return has_devices(config) ? watch_ask(watch, facts_read) : STATUS_OK;
 }
 
 /* An endpoint that serves no peer is closed. */
@@ -186,11 +177,9 @@ void device_watch_encode_facts(const struct device_watch *watch, struct bytes *s
     const struct watched *watched = watch->watched;
     struct device_list used = {0}; /* its devices belong to the watch */
     int count = watched ? watched->count : 0;
-    used.devices = calloc((size_t)count + 1, sizeof *used.devices);
-    share->failed |= !used.devices;
-    for (int i = 0; used.devices && i < count; i++)
+    for (int i = 0; i < count; i++)
         if (!watched->of[i].transport || serves(watch, watched->of[i].transport))
-            used.devices[used.count++] = watched->list.devices[i];
+            *LIST_ADD(used.devices, used.count) = watched->list.devices[i];
     device_list_encode(&used, share);
     free(used.devices);
 }
@@ -315,9 +304,8 @@ static void changes_take(struct device_watch *watch, struct device_changes *chan
 {
     const struct watched *watched = watch->watched;
     int count = watched ? watched->count : 0;
-    changes->of = calloc((size_t)count + 1, sizeof *changes->of);
-    for (int i = 0; changes->of && i < count; i++) {
-        struct device_change *change = &changes->of[changes->count++];
+    for (int i = 0; i < count; i++) {
+        struct device_change *change = LIST_ADD(changes->of, changes->count);
         memcpy(change->name, watched->list.devices[i].name, sizeof change->name);
         device_look(watch, i, &change->counters);
     }
@@ -326,10 +314,9 @@ static void changes_take(struct device_watch *watch, struct device_changes *chan
 enum status device_watch_take(struct device_watch *watch, struct device_changes *changes)
 {
     device_changes_free(changes);
-    enum status status = reads_any(watch) ? watch_ask(watch, meters_read) : STATUS_OK;
-    if (status == STATUS_OK)
-        changes_take(watch, changes);
-    return status;
+    TRY(reads_any(watch) ? watch_ask(watch, meters_read) : STATUS_OK);
+    changes_take(watch, changes);
+    return STATUS_OK;
 }
 
 void device_watch_take_last(struct device_watch *watch, double seconds,

@@ -54,10 +54,8 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
         rank_result->stages |= is_used && links_stages(runner->links, peer);
         rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
-    enum status status = step_times_create(&test_case->clock, &rank_result->steps);
-    if (status == STATUS_OK && job->watches)
-        status = link_stats_create(test_case, runner, &rank_result->links);
-    return status;
+    TRY(step_times_create(&test_case->clock, &rank_result->steps));
+    return job->watches ? link_stats_create(test_case, runner, &rank_result->links) : STATUS_OK;
 }
 
 /* False: out of memory. */

@@ -6,6 +6,7 @@
  */
 #include "run/results/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -54,12 +55,7 @@ enum status report_check_read(struct report *report, const struct tick *tick)
 static void error_add(void *argument, const struct job_error *error)
 {
     struct results *results = argument;
-    struct job_error *more =
-        realloc(results->errors, ((size_t)results->error_count + 1) * sizeof *more);
-    if (!more)
-        return; /* it is on stderr already */
-    results->errors = more;
-    more[results->error_count++] = *error;
+    *LIST_ADD(results->errors, results->error_count) = *error;
 }
 
 /* The traffic of all ranks by transport, and the names of the transports that carried the line. */
@@ -174,23 +170,11 @@ static enum status result_steps(struct result *result, const struct line *line)
     return STATUS_OK;
 }
 
-enum status results_open(struct results *results, const struct device_table *table,
-                         const struct tick *tick)
+void results_open(struct results *results, const struct device_table *table,
+                  const struct tick *tick)
 {
     results->tick = tick;
-    if (device_sums_open(&results->devices, table))
-        return STATUS_OK;
-    return fail(STATUS_ERROR, "out of memory for the counters of %d devices", table->row_count);
-}
-
-/* What the devices of all ranks have counted. */
-static enum status result_devices(struct results *results, struct result *result,
-                                  const struct rank_summaries *summaries)
-{
-    bool memory = true;
-    for (int r = 0; r < summaries->count && memory; r++)
-        memory = device_sums_add(&results->devices, r, &summaries->of[r].changes, &result->devices);
-    return memory ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the counters of devices");
+    device_sums_open(&results->devices, table);
 }
 
 /* What results hold for their report only: as large as all ranks and their peers. */
@@ -207,12 +191,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     const struct rank_result *mine = line->mine;
     const struct candidate *candidate = &job->candidates[mine->choice];
     const struct rank_summaries *summaries = line->summaries;
-    struct result *more =
-        realloc(results->results, ((size_t)results->result_count + 1) * sizeof *more);
-    if (!more)
-        return fail(STATUS_ERROR, "out of memory for results");
-    results->results = more;
-    struct result *result = &more[results->result_count++];
+    struct result *result = LIST_ADD(results->results, results->result_count);
     *result = (struct result){
         .choice = mine->choice,
         .asked = mine->bytes,
@@ -234,21 +213,17 @@ static enum status results_add_summaries(struct results *results, const struct l
     uint64_t duration = 0;
     enum status status = group_results_make(result, line);
     results->wrong += result->wrong;
-    if (status == STATUS_OK)
-        status = result_late(result, line, &duration);
-    if (status == STATUS_OK && job->watches && result->iterations > 0)
-        status = bottleneck_report(result, line->members, summaries, duration,
-                                   result_time(result, line));
-    if (status == STATUS_OK)
-        status = result_profile(result, job, summaries);
-    if (status == STATUS_OK)
-        status = result_steps(result, line);
-    if (status == STATUS_OK)
-        status = result_devices(results, result, summaries);
-    if (status == STATUS_OK && result->wrong)
-        status = faults_report(line, error_add, results);
-    if (status != STATUS_OK)
-        return status;
+    TRY(status);
+    TRY(result_late(result, line, &duration));
+    if (job->watches && result->iterations > 0)
+        TRY(bottleneck_report(result, line->members, summaries, duration,
+                              result_time(result, line)));
+    TRY(result_profile(result, job, summaries));
+    TRY(result_steps(result, line));
+    for (int r = 0; r < summaries->count; r++)
+        device_sums_add(&results->devices, r, &summaries->of[r].changes, &result->devices);
+    if (result->wrong)
+        TRY(faults_report(line, error_add, results));
     report->result(report, job, result);
     result_reported(result);
     return STATUS_OK;

@@ -121,7 +121,7 @@ struct difference {
 };
 
 /* To be freed with differences_free(). Devices of a kind that differ from the majority in the same
- * way share a sentence; so do all devices where a fact has no majority. NULL: out of memory. */
+ * way share a sentence; so do all devices where a fact has no majority. */
 struct difference *differences_of(const struct device_table *table);
 void differences_free(struct difference *differences); /* NULL is allowed */
 
@@ -267,17 +267,17 @@ struct device_sums {
     struct counter_list *of;          /* of each row */
 };
 
-/* False: out of memory. The table must outlive the sums. */
-bool device_sums_open(struct device_sums *sums, const struct device_table *table);
+/* The table must outlive the sums. */
+void device_sums_open(struct device_sums *sums, const struct device_table *table);
 void device_sums_close(struct device_sums *sums); /* all zero is allowed */
 
 /* What rank `rank` has read: adds it to the sums, and to the readings, of which each device has
- * one. Devices that no rank uses are left out. False: out of memory. */
-bool device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
+ * one. Devices that no rank uses are left out. */
+void device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
                      struct device_readings *readings);
 
-/* The devices that have counted anything of a class in the job. False: out of memory. */
-bool device_sums_of_class(const struct device_sums *sums, enum counter_class class,
+/* The devices that have counted anything of a class in the job. */
+void device_sums_of_class(const struct device_sums *sums, enum counter_class class,
                           struct device_readings *readings);
 
 void device_readings_free(struct device_readings *readings); /* all zero is allowed */
@@ -660,7 +660,7 @@ struct results {
 
 /* Before the first line. `table` has the devices that the ranks use; it and `tick` outlive the
  * results. */
-enum status results_open(struct results *results, const struct device_table *table,
+void results_open(struct results *results, const struct device_table *table,
                          const struct tick *tick);
 
 /* Adds a line, reports it, and says on stderr which ranks hold wrong data and why. `mine`: rank 0's

@@ -8,15 +8,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "run/check/check.h"
 
 #define SET_BYTES ((size_t)4 << 20) /* of a buffer of each set after the first, at most */
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static int checker_sets(const struct job *job)
 {

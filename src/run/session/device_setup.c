@@ -183,14 +183,10 @@ enum status session_try_devices(struct session *session, struct test_case *test_
     int late = -1;
     struct bytes share = {0};
     bool begun;
-    enum status status = trial_begin(session, execution, &begun);
-    if (status != STATUS_OK)
-        return status;
+    TRY(trial_begin(session, execution, &begun));
     bytes_put_u32(&share, begun);
-    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device", trial_decode,
-                             &late);
-    if (status != STATUS_OK)
-        return status;
+    TRY(exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device", trial_decode,
+                        &late));
     if (late >= 0)
         return trial_give_up(session, late, test_case);
     session->runner.devices.tried = test_case->channels;

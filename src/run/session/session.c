@@ -248,16 +248,11 @@ static enum status session_cannot_begin(const struct membership *membership,
 /* Sets up, runs all lines, and judges what can be judged only then. */
 static enum status session_measure(struct session *session)
 {
-    enum status status = session_set_up(session);
-    if (status == STATUS_OK)
-        status = session_sweep(session);
-    if (status == STATUS_OK)
-        status = checker_check_injections(&session->checker);
-    if (status == STATUS_OK)
-        status = session_check_drops(session);
-    if (status == STATUS_OK)
-        status = report_check_whole(session->report, &session->runner.tick);
-    return status;
+    TRY(session_set_up(session));
+    TRY(session_sweep(session));
+    TRY(checker_check_injections(&session->checker));
+    TRY(session_check_drops(session));
+    return report_check_whole(session->report, &session->runner.tick);
 }
 
 enum status session_run(const struct membership *membership, void *argument)

@@ -72,9 +72,7 @@ static enum status survey_test_case(const struct runner *runner, const struct ca
 {
     const struct job *job = runner->job;
     struct test_case test_case;
-    enum status status = test_case_outline(runner, candidate, bytes, channels, &test_case);
-    if (status != STATUS_OK)
-        return status;
+    TRY(test_case_outline(runner, candidate, bytes, channels, &test_case));
     for (int i = 0; i < test_case.schedule_count; i++) {
         needs_add(needs, test_case.schedules[i], candidate->datatype->size);
         if (channels == channel_count_host(job))
@@ -271,10 +269,8 @@ static enum status session_exchange_needs(struct session *session, struct host_n
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
     rank_needs_encode(&needs, &share);
-    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up",
-                                         host_needs_decode, host);
-    if (status != STATUS_OK)
-        return status;
+    TRY(exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up", host_needs_decode,
+                        host));
     session_bind(session, host->cpus);
     start_barrier_join(&runner->start_barrier, &runner->node, &host->barrier);
     return STATUS_OK;
@@ -358,17 +354,14 @@ static enum status session_take(struct session *session, const struct host_needs
                                       .members = control_members(session->control),
                                       .shares = shares};
     session_divide_cache(session);
-    enum status status = memory_check_host(job->memory, session->takes, host->pools, host->memory,
-                                           runner->node.count);
-    if (status == STATUS_OK)
-        status = start_barrier_arrange(&runner->start_barrier, &all,
-                                       job->watches ? session->needs.lanes : 0);
-    if (status == STATUS_OK)
-        status = checker_open(&session->checker, runner, &session->needs);
-    if (status == STATUS_OK)
-        status = session_open_devices(
-            session, memory_has_spare(host->pools, host->memory, runner->node.count));
-    return status == STATUS_OK ? memory_open(job->memory, &runner->tick, &runner->memory) : status;
+    TRY(memory_check_host(job->memory, session->takes, host->pools, host->memory,
+                          runner->node.count));
+    TRY(start_barrier_arrange(&runner->start_barrier, &all,
+                              job->watches ? session->needs.lanes : 0));
+    TRY(checker_open(&session->checker, runner, &session->needs));
+    TRY(session_open_devices(session,
+                             memory_has_spare(host->pools, host->memory, runner->node.count)));
+    return memory_open(job->memory, &runner->tick, &runner->memory);
 }
 
 /* Finds out what the ranks need, begins the report, and takes what this rank needs. */
@@ -401,17 +394,15 @@ static enum status session_place(struct session *session)
 static enum status session_connected(struct session *session)
 {
     struct connectivity *connectivity = &session->connectivity;
-    enum status status =
-        connectivity_gather(session->control, session->runner.links, &session->watch,
-                            &session->runner.start_barrier, connectivity);
-    if (status == STATUS_OK && session->report && session->report->connected)
+    TRY(connectivity_gather(session->control, session->runner.links, &session->watch,
+                            &session->runner.start_barrier, connectivity));
+    if (session->report && session->report->connected)
         session->report->connected(session->report, &session->job, connectivity);
-    if (status == STATUS_OK)
-        status =
-            report_check_read(session->report, &session->runner.tick); /* the table has its head */
-    if (status == STATUS_OK && session->report)
-        status = results_open(&session->results, &connectivity->devices, &session->runner.tick);
-    return status == STATUS_OK ? device_watch_begin(&session->watch) : status;
+    /* The table has its head. */
+    TRY(report_check_read(session->report, &session->runner.tick));
+    if (session->report)
+        results_open(&session->results, &connectivity->devices, &session->runner.tick);
+    return device_watch_begin(&session->watch);
 }
 
 /* All together. */
@@ -471,22 +462,16 @@ static enum status session_prepare(struct session *session)
 enum status session_set_up(struct session *session)
 {
     struct job *job = &session->job;
-    enum status status = session_prepare(session);
-    if (status != STATUS_OK)
-        return status;
+    TRY(session_prepare(session));
     for (int c = 0; c < job->candidate_count; c++) {
         char title[CANDIDATE_TITLE_MOST];
         candidate_title(job, &job->candidates[c], title);
         control_name_algorithm(session->control, c, title);
     }
-    status = session_place(session);
-    if (status == STATUS_OK)
-        status = session_exchange_offers(session);
-    if (status == STATUS_OK)
-        status = session_connect(session);
-    if (status == STATUS_OK)
-        status = session_settle_devices(session);
-    if (status == STATUS_OK)
-        status = session_open_vendor(session);
-    return status == STATUS_OK ? session_connected(session) : status;
+    TRY(session_place(session));
+    TRY(session_exchange_offers(session));
+    TRY(session_connect(session));
+    TRY(session_settle_devices(session));
+    TRY(session_open_vendor(session));
+    return session_connected(session);
 }

@@ -46,14 +46,12 @@ static enum status timed_run(struct session *session, const struct test_case *te
 static enum status batch_run(struct session *session, const struct test_case *test_case,
                              long iterations, struct rank_result *rank_result)
 {
-    enum status status = rank_result_reserve(rank_result, iterations);
-    if (status != STATUS_OK)
-        return status;
+    TRY(rank_result_reserve(rank_result, iterations));
     control_enter(session->control, PHASE_TIME);
     rank_result_begin(rank_result, &session->runner);
-    status = session->job.checked == CHECKED_ALL
-                 ? checker_run(&session->checker, test_case, iterations, rank_result)
-                 : timed_run(session, test_case, iterations, rank_result);
+    enum status status = session->job.checked == CHECKED_ALL
+                             ? checker_run(&session->checker, test_case, iterations, rank_result)
+                             : timed_run(session, test_case, iterations, rank_result);
     rank_result_end(rank_result, &session->runner);
     if (status == STATUS_OK) /* what the links noticed while they were busy */
         status = links_check(session->runner.links);

@@ -9,8 +9,8 @@
 static void two_ports(struct device_list *list)
 {
     struct device *port = device_add(list, "port", "mlx5_0:1");
-    device_fact(list, port, FACT_ALL, "rate", "%d Gb/s", 400);
-    device_fact(list, port, FACT_SHOWN, "LID", "%s", ""); /* no fact */
+    device_fact(port, FACT_ALL, "rate", "%d Gb/s", 400);
+    device_fact(port, FACT_SHOWN, "LID", "%s", ""); /* no fact */
     port->numa_node = 1;
     strcpy(port->bus, "0000:3b:00.0");
     port = device_add(list, "port", "mlx5_1:1");
@@ -23,8 +23,8 @@ static const struct transport with = {.name = "fast", .devices = two_ports};
 static void one_gpu(struct device_list *list)
 {
     struct device *gpu = device_add(list, "GPU", "0000:3c:00.0");
-    device_fact(list, gpu, FACT_ALL, "ECC", "on");
-    device_fact(list, gpu, FACT_SHOWN, "to 0000:3d:00.0", "NV18 by NVSwitch");
+    device_fact(gpu, FACT_ALL, "ECC", "on");
+    device_fact(gpu, FACT_SHOWN, "to 0000:3d:00.0", "NV18 by NVSwitch");
     strcpy(gpu->bus, gpu->name);
     gpu->usable = false;
     strcpy(gpu->why_not, "hidden");

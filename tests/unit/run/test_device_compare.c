@@ -50,11 +50,11 @@ static void share_put(const struct port *port, struct bytes *share)
     struct device_list list = {0};
     struct device *device = device_add(&list, "port", port->name);
     snprintf(device->model, sizeof device->model, "%s", port->model);
-    device_fact(&list, device, FACT_SHOWN, "state", "ACTIVE");
-    device_fact(&list, device, FACT_ALL, "rate", "%s", port->rate);
-    device_fact(&list, device, FACT_ALL, "width", "%s", port->width);
-    device_fact(&list, device, FACT_MODEL, "firmware", "%s", port->firmware);
-    device_fact(&list, device, FACT_IDENTITY, "serial", "%d", ranks); /* all differ */
+    device_fact(device, FACT_SHOWN, "state", "ACTIVE");
+    device_fact(device, FACT_ALL, "rate", "%s", port->rate);
+    device_fact(device, FACT_ALL, "width", "%s", port->width);
+    device_fact(device, FACT_MODEL, "firmware", "%s", port->firmware);
+    device_fact(device, FACT_IDENTITY, "serial", "%d", ranks); /* all differ */
     device_list_encode(&list, share);
     device_list_free(&list);
 }

@@ -25,7 +25,7 @@ static void nic_describe(const char *bus, bool imports)
     device_list_free(&list);
     struct device *nic = device_add(&list, "port", "mlx5_0:1");
     snprintf(nic->bus, sizeof nic->bus, "%s", bus);
-    gdr_describe(tree, proc, imports, &list, nic);
+    gdr_describe(tree, proc, imports, nic);
 }
 
 static void assert_fact(const char *name, const char *text)

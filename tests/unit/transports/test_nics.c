@@ -21,9 +21,9 @@ const struct transport *const transports[] = {&idle, &tcp_with_nics, NULL};
 static void nic_add(struct device_list *list, const char *name, int rate)
 {
     struct device *nic = device_add(list, "port", name);
-    device_fact(list, nic, FACT_SHOWN, "state", "ACTIVE");
-    device_fact(list, nic, FACT_ALL, "rate", "%d Gb/s", rate);
-    device_fact(list, nic, FACT_MODEL, "firmware", "1.2");
+    device_fact(nic, FACT_SHOWN, "state", "ACTIVE");
+    device_fact(nic, FACT_ALL, "rate", "%d Gb/s", rate);
+    device_fact(nic, FACT_MODEL, "firmware", "1.2");
 }
 
 static bool hangs_early; /* the driver of nic1:1 does, when it tells of it */

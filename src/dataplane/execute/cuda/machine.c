@@ -114,13 +114,9 @@ static enum status machine_prepare(void *preparing)
 {
     struct cuda_machine *machine = preparing;
     void *memory = NULL;
-    enum status status = machine_survey(machine);
-    if (status != STATUS_OK)
-        return status;
+    TRY(machine_survey(machine));
     size_t places = machine->config.blocks * sizeof *machine->base.words.whereabouts;
-    status = machine_pin(128 + places, words_use, &memory);
-    if (status != STATUS_OK)
-        return status;
+    TRY(machine_pin(128 + places, words_use, &memory));
     machine->pinned = memory;
     memset(memory, 0, 128 + places);
     machine->base.words.abort = machine->pinned;

@@ -108,9 +108,7 @@ static enum status device_choose(void *argument)
     number = choosing->local_rank % count;
     if (choices > 0 && device_choice_at(choosing->choices, choosing->local_rank, &choice))
         number = choice_find(&choice, count);
-    enum status status = device_describe(number, &choosing->device);
-    if (status != STATUS_OK)
-        return status;
+    TRY(device_describe(number, &choosing->device));
     cuda_current_set(&choosing->device);
     CUDA_TRY(cudaSetDevice(number), "cannot use the GPU");
     return STATUS_OK;

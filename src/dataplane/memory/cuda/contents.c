@@ -50,8 +50,8 @@ enum status cuda_make(const struct memory *memory, const struct inputs *inputs, 
         return STATUS_OK;
     struct device_work work = {
         .by = inputs_rule(inputs), .rank = rank, .first = first, .count = count, .at = to};
-    enum status status = pages_launch(memory, device_make_kernel(inputs->datatype->id), &work);
-    return status == STATUS_OK ? await(memory) : status;
+    TRY(pages_launch(memory, device_make_kernel(inputs->datatype->id), &work));
+    return await(memory);
 }
 
 /* Nothing is counted yet, and the least offset is as large as can be. */
@@ -146,11 +146,9 @@ static enum status part_select(const struct memory *memory, const struct compari
     struct cuda_engine *engine = cuda_engine_of(memory->engine);
     cudaStream_t stream = contents_queue(memory)->stream;
     size_t bytes = (count + 31) / 32 * sizeof *engine->bits;
-    enum status status = answers_clear(memory);
-    if (status != STATUS_OK)
-        return status;
+    TRY(answers_clear(memory));
     CUDA_TRY(cudaMemsetAsync(engine->bits, 0, bytes, stream), "cannot fill memory");
-    status = compare_begin(memory, comparison, at, count, engine->bits);
+    enum status status = compare_begin(memory, comparison, at, count, engine->bits);
     if (status == STATUS_OK)
         status = answers_read(memory);
     if (status != STATUS_OK || engine->answers_host->total == 0)

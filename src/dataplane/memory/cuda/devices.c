@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "host/host.h"
 #include "host/nvml/gpus.h"
 
@@ -28,23 +29,23 @@ static bool attribute(int number, enum cudaDeviceAttr which, int *value)
     return known;
 }
 
-static void rdma_describe(struct device_list *list, struct device *device, int number)
+static void rdma_describe(struct device *device, int number)
 {
     const char *lack = cuda_share_lack(number);
     int reached, ordering;
-    device_fact(list, device, FACT_SHOWN, "dmabuf", "%s%s", lack ? "not exported: " : "exported",
+    device_fact(device, FACT_SHOWN, "dmabuf", "%s%s", lack ? "not exported: " : "exported",
                 lack ? lack : "");
     if (attribute(number, cudaDevAttrGPUDirectRDMASupported, &reached))
-        device_fact(list, device, FACT_SHOWN, "GPUDirect RDMA", "%s", reached ? "yes" : "no");
+        device_fact(device, FACT_SHOWN, "GPUDirect RDMA", "%s", reached ? "yes" : "no");
     if (attribute(number, cudaDevAttrGPUDirectRDMAWritesOrdering, &ordering))
-        device_fact(list, device, FACT_SHOWN, "write ordering", "%s",
+        device_fact(device, FACT_SHOWN, "write ordering", "%s",
                     ordering >= 200   ? "for all GPUs"
                     : ordering >= 100 ? "for this GPU"
                                       : "none");
 }
 
 /* What NVML does not know, or would have said. */
-static void cuda_describe(struct device_list *list, struct device *device, int number)
+static void cuda_describe(struct device *device, int number)
 {
     int driver = 0, runtime = 0, major, minor, value;
     struct cudaDeviceProp properties;
@@ -52,25 +53,24 @@ static void cuda_describe(struct device_list *list, struct device *device, int n
     const bool is_sized = device_find_fact(device, "memory");
     if (!(is_named && is_sized) && cudaGetDeviceProperties(&properties, number) == cudaSuccess) {
         if (!is_named)
-            device_fact(list, device, FACT_ALL, "product", "%s", properties.name);
+            device_fact(device, FACT_ALL, "product", "%s", properties.name);
         if (!is_sized)
-            device_fact(list, device, FACT_ALL, "memory", "%.1f GiB",
+            device_fact(device, FACT_ALL, "memory", "%.1f GiB",
                         (double)properties.totalGlobalMem / GIB);
     }
     if (cudaDriverGetVersion(&driver) == cudaSuccess)
-        device_fact(list, device, FACT_ALL, "CUDA driver", "%d.%d", driver / 1000,
-                    driver % 1000 / 10);
+        device_fact(device, FACT_ALL, "CUDA driver", "%d.%d", driver / 1000, driver % 1000 / 10);
     if (cudaRuntimeGetVersion(&runtime) == cudaSuccess)
-        device_fact(list, device, FACT_SHOWN, "CUDA runtime", "%d.%d", runtime / 1000,
+        device_fact(device, FACT_SHOWN, "CUDA runtime", "%d.%d", runtime / 1000,
                     runtime % 1000 / 10);
     if (!device_find_fact(device, "compute capability") &&
         attribute(number, cudaDevAttrComputeCapabilityMajor, &major) &&
         attribute(number, cudaDevAttrComputeCapabilityMinor, &minor))
-        device_fact(list, device, FACT_SHOWN, "compute capability", "%d.%d", major, minor);
+        device_fact(device, FACT_SHOWN, "compute capability", "%d.%d", major, minor);
     if (!device_find_fact(device, "ECC") && attribute(number, cudaDevAttrEccEnabled, &value))
-        device_fact(list, device, FACT_ALL, "ECC", "%s", value ? "on" : "off");
+        device_fact(device, FACT_ALL, "ECC", "%s", value ? "on" : "off");
     if (attribute(number, DEVICE_ATTRIBUTE_MPS, &value))
-        device_fact(list, device, FACT_SHOWN, "MPS", "%s", value ? "on" : "off");
+        device_fact(device, FACT_SHOWN, "MPS", "%s", value ? "on" : "off");
 }
 
 void cuda_rank_devices(const struct memory_device *of, struct device_list *list)
@@ -82,8 +82,8 @@ void cuda_rank_devices(const struct memory_device *of, struct device_list *list)
     const char *mig = device_find_fact(device, "MIG");
     if (mig && strcmp(mig, "on") == 0 && cudaSetDevice(of->number) == cudaSuccess &&
         cudaMemGetInfo(&left, &total) == cudaSuccess)
-        device_fact(list, device, FACT_ALL, "memory of the part", "%.1f GiB", (double)total / GIB);
-    cuda_describe(list, device, of->number);
+        device_fact(device, FACT_ALL, "memory of the part", "%.1f GiB", (double)total / GIB);
+    cuda_describe(device, of->number);
 }
 
 /* All GPUs, for `cctest info`. */
@@ -143,11 +143,7 @@ void cuda_devices(struct device_list *list)
         if (cuda_bus(i, bus) && !device_is_listed(list, bus))
             gpu_add(bus, list);
     struct numbered gpus = {.list = list,
-                            .numbers = calloc((size_t)list->count + 1, sizeof *gpus.numbers)};
-    if (!gpus.numbers) {
-        list->failed = true;
-        return;
-    }
+                            .numbers = new_array((size_t)list->count, sizeof *gpus.numbers)};
     for (int i = 0; i < list->count; i++) {
         struct device *device = &list->devices[i];
         inquiry_asks(list->inquiry, "GPU", device->name, device->bus);
@@ -156,8 +152,8 @@ void cuda_devices(struct device_list *list)
             refuse(device, why ? why : "CUDA_VISIBLE_DEVICES hides it from CUDA");
             continue;
         }
-        cuda_describe(list, device, number);
-        rdma_describe(list, device, number);
+        cuda_describe(device, number);
+        rdma_describe(device, number);
     }
     gpu_links_describe(list, access_of, &gpus);
     free(gpus.numbers);

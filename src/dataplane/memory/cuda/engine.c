@@ -151,9 +151,7 @@ static size_t transfer_part(const struct transfer *transfer)
 static enum status step_begin(struct cuda_queue *queue, struct transfer *transfer, size_t bytes)
 {
     struct cuda_step *step = &queue->steps[queue->begun % CUDA_EVENTS];
-    enum status status = work_begin(queue, transfer, bytes);
-    if (status != STATUS_OK)
-        return status;
+    TRY(work_begin(queue, transfer, bytes));
     transfer->issued += bytes;
     step->transfer = transfer;
     step->end = transfer->issued;

@@ -54,9 +54,7 @@ enum status cuda_lend(const struct region *region, struct memory_handle *handle)
                                .host = host_identity(),
                                .process = host_process_identity()};
     int device = 0;
-    enum status status = own_gpu(&device, lent.bus);
-    if (status != STATUS_OK)
-        return status;
+    TRY(own_gpu(&device, lent.bus));
     lent.device = device;
     if (region->reserved > 0) {
         lent.fabric_refusal = fabric_lend(region->base, &lent.fabric);
@@ -181,9 +179,7 @@ enum status cuda_map(const struct memory_handle *handle, struct memory_mapping *
     memcpy(&lent, handle, sizeof lent);
     lent.bus[BUS_MOST - 1] = '\0';
     *mapping = (struct memory_mapping){.bytes = lent.bytes};
-    enum status status = own_gpu(&device, bus);
-    if (status != STATUS_OK)
-        return status;
+    TRY(own_gpu(&device, bus));
     bool same_gpu = lent.host == host_identity() && strcmp(bus, lent.bus) == 0;
     if (lent.process == host_process_identity()) {
         mapping->base = (char *)(uintptr_t)lent.base;

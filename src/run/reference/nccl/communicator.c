@@ -259,11 +259,10 @@ static enum status communicator_make(struct nccl_communicator *communicator,
              "cannot make a stream");
     CUDA_TRY(cudaEventCreateWithFlags(&communicator->event, cudaEventDisableTiming),
              "cannot make an event");
-    enum status status = members_exchange(communicator, control);
-    if (status == STATUS_OK)
-        status = nccl_call_slowly(communicator, communicator_init, communicator,
-                                  "make its communicator", INIT_SECONDS, &result);
-    return status == STATUS_OK ? communicator_await(communicator) : status;
+    TRY(members_exchange(communicator, control));
+    TRY(nccl_call_slowly(communicator, communicator_init, communicator, "make its communicator",
+                         INIT_SECONDS, &result));
+    return communicator_await(communicator);
 }
 
 static int communicator_abort(void *argument)
