@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 /*
  * Prose in columns, for `help` and `list`.
  */
@@ -154,9 +156,7 @@ static void print_collective(const struct collective *collective)
 
 static enum status print_several(const char *list)
 {
-    struct request *request = calloc(1, sizeof *request);
-    if (!request)
-        return fail(STATUS_ERROR, "out of memory");
+    struct request *request = new_array(1, sizeof *request);
     enum status status = collectives_read(list, request);
     if (status == STATUS_OK) {
         printf("cctest %s [options]\n  %s\n\nCollectives (see `cctest help COLLECTIVE`):\n", list,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/timed_call.h"
@@ -121,9 +122,7 @@ static enum status search_fail(struct device_search *search, int end, struct dev
 static enum status devices_search(const struct device_sources *sources,
                                   const struct transport *transport, struct device_list *found)
 {
-    struct device_search *search = calloc(1, sizeof *search);
-    if (!search)
-        return fail(STATUS_ERROR, "out of memory for devices");
+    struct device_search *search = new_array(1, sizeof *search);
     *search = (struct device_search){.sources = *sources, .transport = transport};
     inquiry_init(&search->inquiry, transport ? "the NICs" : "the GPUs");
     search->list.inquiry = &search->inquiry;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/io/io.h"
+#include "base/list.h"
 #include "base/stats/stats.h"
 #include "base/text.h"
 
@@ -27,9 +28,7 @@ struct histogram {
 
 static bool histogram_fill(struct histogram *histogram, const struct measured_metric *metric)
 {
-    double *values = calloc(metric->count + 1, sizeof *values);
-    if (!values)
-        return false;
+    double *values = new_array(metric->count + 1, sizeof *values);
     *histogram = (struct histogram){.least = INFINITY, .most = -INFINITY};
     for (size_t i = 0; i < metric->count; i++) {
         double value = metric->of[i].value;

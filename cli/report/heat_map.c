@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/io/io.h"
+#include "base/list.h"
 #include "base/stats/stats.h"
 
 #define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
@@ -97,10 +98,8 @@ static int places_give(struct map *map, int host, int next)
 static bool order_find(struct map *map)
 {
     int hosts = map->measured->host_count, next = 0;
-    map->order = calloc((size_t)hosts + 1, sizeof *map->order);
-    map->place = calloc((size_t)hosts + 1, sizeof *map->place);
-    if (!map->order || !map->place)
-        return false;
+    map->order = new_array((size_t)hosts + 1, sizeof *map->order);
+    map->place = new_array((size_t)hosts + 1, sizeof *map->place);
     for (int h = 0; h < hosts; h++)
         map->place[h] = -1;
     for (int h = 0; h < hosts; h++)

@@ -7,6 +7,7 @@
 #include "cli/report/internal.h"
 
 #include "base/io/io.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
@@ -201,11 +202,9 @@ static struct run_line run_line_read(const json_t *result)
 struct run_line *lines_read(const json_t *document, size_t *count)
 {
     const json_t *results = json_object_get(document, "results"), *result;
-    struct run_line *lines = calloc(json_array_size(results) + 1, sizeof *lines);
+    struct run_line *lines = new_array(json_array_size(results) + 1, sizeof *lines);
     size_t index;
     *count = 0;
-    if (!lines)
-        return NULL;
     json_array_foreach(results, index, result)
     {
         lines[*count] = run_line_read(result);

@@ -3,6 +3,7 @@
  */
 #include "run/run.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "dataplane/memory/memory.h"
 
@@ -116,9 +117,7 @@ enum status job_split(const struct job *job, int ranks, const int *node, struct 
     if (status != STATUS_OK || (job->shape_groups == 0 && !node))
         return status;
     int count = split->groups->groups;
-    struct shape **nodes = calloc((size_t)count, sizeof *nodes);
-    if (!nodes)
-        return fail(STATUS_ERROR, "out of memory for %d groups of ranks", count);
+    struct shape **nodes = new_array((size_t)count, sizeof *nodes);
     for (int g = 0; g < count && status == STATUS_OK; g++) {
         const struct rank_group group = split_group(split, g);
         status = group_nodes(job, &group, node, &nodes[g]);

@@ -3,6 +3,7 @@
  */
 #include "run/run.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/text.h"
@@ -183,9 +184,7 @@ static enum status split_check(const struct split_spec *spec, int ranks)
 static enum status split_number(const struct split_spec *spec, int ranks, const int *node,
                                 int *group)
 {
-    int *seen = calloc((size_t)ranks, sizeof *seen); /* ranks of each node so far */
-    if (!seen)
-        return fail(STATUS_ERROR, "out of memory for the groups of %d ranks", ranks);
+    int *seen = new_array((size_t)ranks, sizeof *seen); /* ranks of each node so far */
     for (int r = 0; r < ranks; r++)
         group[r] = spec->kind == SPLIT_NODE   ? node[r]
                    : spec->kind == SPLIT_RAIL ? seen[node[r]]++
@@ -270,9 +269,7 @@ enum status node_ranks_find(const struct member *members, int ranks, int rank,
                             struct node_ranks *node)
 {
     *node = (struct node_ranks){.place = members[rank].local_rank};
-    node->ranks = malloc((size_t)ranks * sizeof *node->ranks);
-    if (!node->ranks)
-        return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
+    node->ranks = new_array((size_t)ranks, sizeof *node->ranks);
     for (int r = 0; r < ranks; r++)
         if (members[r].node == members[rank].node)
             node->ranks[node->count++] = r;

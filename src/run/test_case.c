@@ -3,6 +3,7 @@
  */
 #include "run/run.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "collective/formats/formats.h"
 #include "dataplane/execute/execute.h"
@@ -113,9 +114,7 @@ static enum status test_case_build(const struct runner *runner, int channels,
     enum status status = STATUS_OK;
     test_case_drop_schedules(test_case);
     test_case->channels = channels;
-    test_case->schedules = calloc((size_t)count, sizeof *test_case->schedules);
-    if (!test_case->schedules)
-        return fail(STATUS_ERROR, "out of memory for %d schedules", count);
+    test_case->schedules = new_array((size_t)count, sizeof *test_case->schedules);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const struct problem problem = problem_of(test_case, i);
         status = schedule_build(&test_case->candidate->choice, &problem, runner->group_rank,
@@ -233,9 +232,7 @@ static enum status test_case_open_devices(struct runner *runner, const struct bu
 {
     const struct schedule *schedule = test_case->schedules[root];
     const struct problem problem = problem_of(test_case, root);
-    struct schedule **peers = calloc((size_t)runner->ranks, sizeof *peers);
-    if (!peers)
-        return fail(STATUS_ERROR, "out of memory for the schedules of %d ranks", runner->ranks);
+    struct schedule **peers = new_array((size_t)runner->ranks, sizeof *peers);
     enum status status = peer_schedules(test_case, &problem, peers);
     for (int set = 0; set < test_case->sets && status == STATUS_OK; set++)
         status = test_case_open_device(
@@ -281,9 +278,7 @@ static enum status test_case_clock(const struct job *job, struct test_case *test
     if (!job->compares || job->bootstrap.verbosity < 1 || test_case->schedule_count > 1 ||
         steps > CLOCK_STEPS_MOST)
         return STATUS_OK;
-    clock->ended = calloc((size_t)steps + 1, sizeof *clock->ended);
-    if (!clock->ended)
-        return fail(STATUS_ERROR, "out of memory for the times of %d steps", steps);
+    clock->ended = new_array((size_t)steps + 1, sizeof *clock->ended);
     clock->steps = steps;
     return STATUS_OK;
 }

@@ -132,7 +132,6 @@ static inline void host_collect(int host)
     const struct inventory_source source = source_of(host);
     inventory_free(&inventories[host]);
     inventory_collect(&source, &inventories[host]);
-    assert_false(inventories[host].failed);
     hosts[host] = (struct inventory_host){.name = names[host], .inventory = &inventories[host]};
 }
 

@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
 static size_t pull_block_bytes(uint32_t lanes)
@@ -23,9 +24,7 @@ static size_t pull_block_bytes(uint32_t lanes)
 
 static enum status pull_mapping_add(struct pull_peer *peer, struct pull_block *block, size_t bytes)
 {
-    struct pull_mapping *mapping = malloc(sizeof(*mapping));
-    if (!mapping)
-        return fail(STATUS_ERROR, "out of memory for channels to rank %d", peer->rank);
+    struct pull_mapping *mapping = new_array(1, sizeof(*mapping));
     *mapping = (struct pull_mapping){
         .block = block, .bytes = bytes, .is_shared = !peer->same_process, .next = peer->blocks};
     peer->blocks = mapping;
@@ -97,9 +96,7 @@ static struct pull_channel *pull_channel_make(struct pull_endpoint *endpoint,
                                               struct pull_peer *peer, int lane, bool sends,
                                               struct pull_wire *wire)
 {
-    struct pull_channel *channel = calloc(1, sizeof(*channel));
-    if (!channel)
-        return NULL;
+    struct pull_channel *channel = new_array(1, sizeof(*channel));
     channel->base = (struct channel){
         .endpoint = &endpoint->base, .peer = peer->rank, .lane = lane, .sends = sends};
     channel->peer = peer;

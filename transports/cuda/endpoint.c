@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "transports/cuda/internal.h"
 #include "transports/transports.h"
@@ -52,9 +53,7 @@ static enum status pull_open_endpoint(const struct transport_config *config,
                  "it moves memory of GPUs, and this job has none: add --memory cuda");
         return STATUS_UNAVAILABLE;
     }
-    struct pull_endpoint *endpoint = calloc(1, sizeof(*endpoint));
-    if (!endpoint)
-        return fail(STATUS_ERROR, "out of memory for the cuda transport");
+    struct pull_endpoint *endpoint = new_array(1, sizeof(*endpoint));
     endpoint->base.transport = &transport_cuda;
     endpoint->base.config = *config;
     endpoint->kind = kind;

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 
 #define FAR_NS                                                                                     \
@@ -125,9 +126,7 @@ static void shm_channel_free(struct shm_channel *channel)
 static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
                                               int lane, bool sends, const struct shm_block *block)
 {
-    struct shm_channel *channel = calloc(1, sizeof(*channel));
-    if (!channel)
-        return NULL;
+    struct shm_channel *channel = new_array(1, sizeof(*channel));
     channel->base = (struct channel){
         .endpoint = &endpoint->base, .peer = peer->rank, .lane = lane, .sends = sends};
     channel->peer = peer;
@@ -336,9 +335,7 @@ enum status shm_connect(struct endpoint *base, const int *ranks, int count, int 
     struct shm_endpoint *endpoint = (struct shm_endpoint *)base;
     if (count == 0)
         return STATUS_OK;
-    struct shm_peer **lacking = calloc((size_t)count, sizeof(struct shm_peer *));
-    if (!lacking)
-        return fail(STATUS_ERROR, "out of memory for %d peers", count);
+    struct shm_peer **lacking = new_array((size_t)count, sizeof(struct shm_peer *));
     int lacking_count;
     enum status status = shm_offer_all(endpoint, ranks, count, lanes, lacking, &lacking_count);
     for (int i = 0; !status && i < lacking_count; i++) {

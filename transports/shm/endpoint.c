@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "transports/shm/internal.h"
@@ -49,9 +50,7 @@ static enum status shm_open(const struct transport_config *config, struct endpoi
                             char *reason)
 {
     (void)reason;
-    struct shm_endpoint *endpoint = calloc(1, sizeof(*endpoint));
-    if (!endpoint)
-        return fail(STATUS_ERROR, "out of memory for the shm transport");
+    struct shm_endpoint *endpoint = new_array(1, sizeof(*endpoint));
     endpoint->base.transport = &transport_shm;
     endpoint->base.config = *config;
     endpoint->peers = calloc((size_t)config->ranks, sizeof(struct shm_peer *));

@@ -7,6 +7,7 @@
  */
 #include "transports/shm/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "host/host.h"
 
@@ -28,9 +29,7 @@ static struct shm_segment *segments;
 
 enum status shm_mapping_add(struct shm_mapping **list, void *address, size_t bytes)
 {
-    struct shm_mapping *mapping = malloc(sizeof(*mapping));
-    if (!mapping)
-        return fail(STATUS_ERROR, "out of memory for a list of shared memory");
+    struct shm_mapping *mapping = new_array(1, sizeof(*mapping));
     *mapping = (struct shm_mapping){.address = address, .bytes = bytes, .next = *list};
     *list = mapping;
     return STATUS_OK;
@@ -76,9 +75,7 @@ enum status shm_segment_grow(struct shm_segment *segment, size_t bytes, void **b
 
 enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **created)
 {
-    struct shm_segment *segment = calloc(1, sizeof(*segment));
-    if (!segment)
-        return fail(STATUS_ERROR, "out of memory for a segment of the shm transport");
+    struct shm_segment *segment = new_array(1, sizeof(*segment));
     enum status status;
     segment->offered = calloc((size_t)ranks, sizeof(*segment->offered));
     if (!segment->offered) {

@@ -18,6 +18,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/list.h"
+
 /*
  * The sockets of an endpoint, one for each peer and lane, each with its two channels.
  */
@@ -121,9 +123,7 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
                             char *reason)
 {
     (void)reason;
-    struct tcp_endpoint *endpoint = calloc(1, sizeof(*endpoint));
-    if (!endpoint)
-        return fail(STATUS_ERROR, "out of memory for a tcp endpoint");
+    struct tcp_endpoint *endpoint = new_array(1, sizeof(*endpoint));
     endpoint->base.transport = &transport_tcp;
     endpoint->base.config = *config;
     endpoint->slot_bytes = config->slot_bytes ? config->slot_bytes : SLOT_BYTES;

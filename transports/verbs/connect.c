@@ -17,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 
 #define DEPTH_LEAST 16
@@ -157,9 +158,7 @@ static enum status arena_check(const struct verbs_endpoint *endpoint,
 /* Registers so many bytes for blocks; they are those of endpoint->arenas then. */
 static enum status arena_make(struct verbs_endpoint *endpoint, size_t bytes)
 {
-    struct verbs_arena *arena = calloc(1, sizeof *arena);
-    if (!arena)
-        return fail(STATUS_ERROR, "out of memory");
+    struct verbs_arena *arena = new_array(1, sizeof *arena);
     arena->bytes = bytes;
     arena->base = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/text.h"
@@ -76,10 +77,8 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
         endpoint->settings[i] = config->settings[i];
     endpoint->matches =
         endpoint->settings[VERBS_RAILS].given && endpoint->settings[VERBS_RAILS].number == 1;
-    endpoint->peers = calloc((size_t)config->ranks, sizeof *endpoint->peers);
-    endpoint->flushed = calloc((size_t)config->region_count + 1, sizeof *endpoint->flushed);
-    if (!endpoint->peers || !endpoint->flushed)
-        return fail(STATUS_ERROR, "out of memory for the verbs transport");
+    endpoint->peers = new_array((size_t)config->ranks, sizeof *endpoint->peers);
+    endpoint->flushed = new_array((size_t)config->region_count + 1, sizeof *endpoint->flushed);
     for (int rank = 0; rank < config->ranks; rank++)
         endpoint->peers[rank].rank = rank;
     if (getrandom(&endpoint->address.nonce, sizeof endpoint->address.nonce, 0) < 0)
@@ -99,9 +98,7 @@ static enum status endpoint_open(struct verbs_endpoint *endpoint, char *reason)
 static enum status verbs_open(const struct transport_config *config, struct endpoint **opened,
                               char *reason)
 {
-    struct verbs_endpoint *endpoint = calloc(1, sizeof *endpoint);
-    if (!endpoint)
-        return fail(STATUS_ERROR, "out of memory for the verbs transport");
+    struct verbs_endpoint *endpoint = new_array(1, sizeof *endpoint);
     endpoint->base.transport = &transport_verbs;
     endpoint->base.config = *config;
     enum status status = endpoint_open(endpoint, reason);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
 static uint32_t within(uint32_t wanted, int most)
@@ -87,9 +88,7 @@ static enum status rail_create_queues(struct verbs_rail *rail, uint32_t receives
     rail->cq = ibv_create_cq(rail->context, (int)rail->completions_most, NULL, NULL, 0);
     if (!rail->cq)
         return verbs_rail_failed(rail, "gives no completion queue", errno);
-    rail->receive_room = calloc(entries, sizeof *rail->receive_room);
-    if (!rail->receive_room)
-        return fail(STATUS_ERROR, "out of memory");
+    rail->receive_room = new_array(entries, sizeof *rail->receive_room);
     if (rail->port.iwarp) { /* immediate data needs no room */
         rail->receive_mr = verbs_register(
             rail, rail->receive_room, entries * sizeof *rail->receive_room, IBV_ACCESS_LOCAL_WRITE);

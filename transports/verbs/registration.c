@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/timed_call.h"
 
@@ -300,9 +301,7 @@ static enum status rail_register_regions(struct verbs_rail *rail)
 {
     const struct transport_config *config = &rail->endpoint->base.config;
     enum status status = STATUS_OK;
-    rail->region_mrs = calloc((size_t)config->region_count + 1, sizeof *rail->region_mrs);
-    if (!rail->region_mrs)
-        return fail(STATUS_ERROR, "out of memory");
+    rail->region_mrs = new_array((size_t)config->region_count + 1, sizeof *rail->region_mrs);
     for (int i = 0; status == STATUS_OK && i < config->region_count; i++)
         status = rail_register_region(rail, i);
     return status;

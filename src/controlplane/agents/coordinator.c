@@ -4,6 +4,7 @@
 #include "controlplane/agents/internal.h"
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "controlplane/control/control.h"
 
@@ -475,10 +476,8 @@ static bool run_prepare(struct coordinator *coordinator, const char *stage,
     coordinator->number++;
     coordinator->jobs = jobs;
     coordinator->jobs_ended = 0;
-    coordinator->outcomes = calloc((size_t)count + 1, sizeof *coordinator->outcomes);
-    coordinator->run_jobs = calloc((size_t)count + 1, sizeof *coordinator->run_jobs);
-    if (!coordinator->outcomes || !coordinator->run_jobs)
-        return false;
+    coordinator->outcomes = new_array((size_t)count + 1, sizeof *coordinator->outcomes);
+    coordinator->run_jobs = new_array((size_t)count + 1, sizeof *coordinator->run_jobs);
     for (int j = 0; j < count; j++) {
         coordinator->outcomes[j].ends =
             calloc((size_t)jobs[j].ranks, sizeof *coordinator->outcomes[j].ends);

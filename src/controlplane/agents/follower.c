@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "controlplane/control/control.h"
 
@@ -393,9 +394,7 @@ static void follower_part(struct follower *follower)
 
 enum status follower_run(const struct membership *membership, const struct agent_config *config)
 {
-    struct follower *follower = calloc(1, sizeof *follower);
-    if (!follower)
-        return fail(STATUS_ERROR, "out of memory");
+    struct follower *follower = new_array(1, sizeof *follower);
     follower->up.fd = follower->connector.fd = -1;
     struct agent *agent = &follower->agent;
     enum status status = agent_open(agent, &follower_ops, membership, config);

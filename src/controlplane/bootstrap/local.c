@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/host.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/signals.h"
 
@@ -65,9 +66,7 @@ static void *thread_main(void *argument)
 static enum status run_threads(const struct bootstrap_options *options,
                                const struct membership *membership, rank_main *main, void *argument)
 {
-    struct thread *threads = calloc((size_t)membership->ranks, sizeof *threads);
-    if (!threads)
-        return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
+    struct thread *threads = new_array((size_t)membership->ranks, sizeof *threads);
     enum status status = STATUS_OK;
     struct thread_start start = {
         .options = options, .main = main, .argument = argument, .lock = PTHREAD_MUTEX_INITIALIZER};

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/list.h"
 #include "base/signals.h"
 #include "base/net/net.h"
 
@@ -88,9 +89,7 @@ static void control_set_pace(struct control *control)
 static struct control *control_create(const struct membership *membership,
                                       const struct control_config *config)
 {
-    struct control *control = calloc(1, sizeof *control);
-    if (!control)
-        return NULL;
+    struct control *control = new_array(1, sizeof *control);
     control->main_thread = gettid();
     control->has_main_clock = pthread_getcpuclockid(pthread_self(), &control->main_clock) == 0;
     control->membership = *membership;

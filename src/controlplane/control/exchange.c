@@ -3,6 +3,7 @@
  */
 #include "controlplane/control/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "controlplane/control/control.h"
 
@@ -65,9 +66,7 @@ struct parcel_exchange {
 /* False: out of memory. */
 static bool exchange_encode(const struct parcel_exchange *exchange, struct bytes *share)
 {
-    struct parcel *parcels = calloc((size_t)exchange->count + 1, sizeof *parcels);
-    if (!parcels)
-        return false;
+    struct parcel *parcels = new_array((size_t)exchange->count + 1, sizeof *parcels);
     for (int i = 0; i < exchange->count; i++) {
         const struct addressee *to = &exchange->addressees[i];
         const char *parcel = exchange->mine + (size_t)to->place * exchange->each;
@@ -134,9 +133,7 @@ enum status exchange_with_peers(struct control *control, const int *peers, int c
                     "%zu bytes of %s data for each of %d peers are more than the control plane "
                     "carries at once (%zu)",
                     each, what, count, most);
-    struct addressee *addressees = calloc((size_t)count + 1, sizeof *addressees);
-    if (!addressees)
-        return fail(STATUS_ERROR, "out of memory for the %s data of %d peers", what, count);
+    struct addressee *addressees = new_array((size_t)count + 1, sizeof *addressees);
     for (int i = 0; i < count; i++)
         addressees[i] = (struct addressee){peers[i], i};
     qsort(addressees, (size_t)count, sizeof *addressees, addressee_compare);

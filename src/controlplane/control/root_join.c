@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/text.h"
 
 #define STRAYED_MOST 3 /* ranks whose parents are named in a message */
@@ -77,9 +78,7 @@ static int ranks_compare(const void *a, const void *b, void *argument)
 static bool members_fill(struct root *root)
 {
     struct member *members = root->control->members;
-    int *sorted = malloc((size_t)root->ranks * sizeof *sorted), nodes = 0;
-    if (!sorted)
-        return false;
+    int *sorted = new_array((size_t)root->ranks, sizeof *sorted), nodes = 0;
     for (int rank = 0; rank < root->ranks; rank++) {
         const struct join_request *request = &root->peers[rank].request;
         members[rank] = (struct member){.rank = rank, .pid = request->pid};

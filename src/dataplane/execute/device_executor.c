@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
 #define CHUNK       ((size_t)32 << 10)  /* bytes of a step through slots, or of a local operation */
@@ -276,10 +277,8 @@ enum status device_executor_create(const struct device_executor_config *config,
         .inject_pending = device_executor_inject_pending,
         .destroy = device_executor_destroy,
     };
-    struct device_executor *executor = calloc(1, sizeof *executor);
+    struct device_executor *executor = new_array(1, sizeof *executor);
     *execution = NULL;
-    if (!executor)
-        return fail(STATUS_ERROR, "out of memory for an executor");
     executor->execution.hooks = &hooks;
     executor->group = config->group;
     executor->profile = config->profile;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -206,10 +207,8 @@ enum status device_group_open(const struct device_group_config *config, struct d
     size_t ranks = (size_t)config->ranks;
     *group = (struct device_group){.config = *config, .wires = {.fd = -1}};
     group->end = &group->first;
-    group->offers = calloc(ranks, sizeof *group->offers);
-    group->peers = calloc(ranks, sizeof *group->peers);
-    if (!group->offers || !group->peers)
-        return fail(STATUS_ERROR, "out of memory for the devices of %d ranks", config->ranks);
+    group->offers = new_array(ranks, sizeof *group->offers);
+    group->peers = new_array(ranks, sizeof *group->peers);
     if (group_is_apart(group))
         return STATUS_OK;
     group_size(group);
@@ -391,9 +390,7 @@ void device_group_clear(struct device_group *group)
 
 struct device_plan *device_group_add(struct device_group *group, struct flat_plan *plan)
 {
-    struct device_plan *added = calloc(1, sizeof *added);
-    if (!added)
-        return NULL;
+    struct device_plan *added = new_array(1, sizeof *added);
     added->plan = plan;
     *group->end = added;
     group->end = &added->next;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -95,11 +96,9 @@ static enum status link_open(struct link *link, const struct transport_config *s
 enum status links_open(const struct transport_choice *allowed,
                        const struct transport_config *config, struct links **result)
 {
-    struct links *links = calloc(1, sizeof *links);
+    struct links *links = new_array(1, sizeof *links);
     size_t ranks = (size_t)config->ranks;
     *result = links;
-    if (!links)
-        return fail(STATUS_ERROR, "out of memory for links");
     links->rank = config->rank;
     links->ranks = config->ranks;
     links->exchange = config->exchange;
@@ -362,9 +361,7 @@ int links_ring_directions(const struct links *links, int peer, const struct memo
 
 enum status links_connect(struct links *links, const struct member *members)
 {
-    int *peers = malloc((size_t)links->ranks * sizeof *peers);
-    if (!peers)
-        return fail(STATUS_ERROR, "out of memory for %d peers", links->ranks);
+    int *peers = new_array((size_t)links->ranks, sizeof *peers);
     enum status status = STATUS_OK;
     /* All ranks take the transports in the same order, so no two ranks wait for each other. */
     for (int i = 0; links->wishes && status == STATUS_OK && i < links->count; i++)

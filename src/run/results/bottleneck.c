@@ -8,6 +8,7 @@
  */
 #include "run/results/results.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "run/results/internal.h"
@@ -208,9 +209,7 @@ void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bot
  */
 static enum status samples_read(struct result *result, const struct rank_summaries *summaries)
 {
-    result->samples = calloc((size_t)summaries->count, sizeof *result->samples);
-    if (!result->samples)
-        return fail(STATUS_ERROR, "out of memory for the samples of %d ranks", summaries->count);
+    result->samples = new_array((size_t)summaries->count, sizeof *result->samples);
     for (int r = 0; r < summaries->count; r++) {
         const struct rank_summary *summary = &summaries->of[r];
         result->samples[r] = (struct rank_sample){.late_us = (double)summary->late * 1e-3,

@@ -6,6 +6,7 @@
  */
 #include "run/results/results.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/stats/stats.h"
 #include "controlplane/control/control.h"
@@ -41,10 +42,8 @@ enum status slowest_open(struct slowest *slowest, const struct split *split, int
     *slowest = (struct slowest){.split = split};
     if (rank > 0)
         return STATUS_OK;
-    slowest->of = calloc((size_t)groups->groups, sizeof *slowest->of);
-    slowest->often = calloc((size_t)groups->ranks, sizeof *slowest->often);
-    if (!slowest->of || !slowest->often)
-        return fail(STATUS_ERROR, "out of memory for the slowest of %d ranks", groups->ranks);
+    slowest->of = new_array((size_t)groups->groups, sizeof *slowest->of);
+    slowest->often = new_array((size_t)groups->ranks, sizeof *slowest->often);
     for (int g = 0; g < groups->groups; g++)
         slowest->of[g].rank = -1;
     return STATUS_OK;
@@ -213,9 +212,7 @@ enum status group_results_compare(struct result *result, const struct split_spec
                                   const struct split *split, const struct member *members)
 {
     int count = result->group_count;
-    struct timed_group *groups = malloc((size_t)count * sizeof *groups);
-    if (!groups)
-        return fail(STATUS_ERROR, "out of memory for %d groups", count);
+    struct timed_group *groups = new_array((size_t)count, sizeof *groups);
     for (int g = 0; g < count; g++)
         groups[g] = (struct timed_group){result->groups[g].timing.time_us.p50, g};
     qsort(groups, (size_t)count, sizeof *groups, timed_group_compare);

@@ -3,6 +3,7 @@
  */
 #include "run/results/results.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/stats/stats.h"
 #include "collective/schedule/schedule.h"
@@ -38,10 +39,8 @@ size_t rank_result_bytes(const struct job *job)
 enum status rank_result_create(const struct job *job, const struct test_case *test_case, int choice,
                                size_t bytes, struct runner *runner, struct rank_result **made)
 {
-    struct rank_result *rank_result = calloc(1, sizeof *rank_result);
+    struct rank_result *rank_result = new_array(1, sizeof *rank_result);
     *made = rank_result;
-    if (!rank_result)
-        return fail(STATUS_ERROR, "out of memory for the result of a line");
     rank_result->choice = choice;
     rank_result->bytes = bytes;
     rank_result->problem = test_case->sized.problem;

@@ -110,9 +110,7 @@ static void result_way(struct result *result, const struct line *line)
 static enum status result_late(struct result *result, const struct line *line, uint64_t *duration)
 {
     const struct rank_summaries *summaries = line->summaries;
-    uint64_t *late = calloc((size_t)summaries->count, sizeof *late);
-    if (!late)
-        return fail(STATUS_ERROR, "out of memory for %d ranks", summaries->count);
+    uint64_t *late = new_array((size_t)summaries->count, sizeof *late);
     for (int r = 0; r < summaries->count; r++)
         late[r] = summaries->of[r].late;
     *duration = (uint64_t)(result->timing.time_us.p50 * 1000) * line_trips(line);
@@ -135,9 +133,7 @@ static enum status result_profile(struct result *result, const struct job *job,
 {
     if (!job->profile || result->iterations == 0)
         return STATUS_OK;
-    struct rank_profile *profile = calloc((size_t)summaries->count, sizeof *profile);
-    if (!profile)
-        return fail(STATUS_ERROR, "out of memory for the profile of %d ranks", summaries->count);
+    struct rank_profile *profile = new_array((size_t)summaries->count, sizeof *profile);
     for (int r = 0; r < summaries->count; r++) {
         const struct rank_summary *summary = &summaries->of[r];
         for (int a = 0; a < ACTIVITIES; a++)
@@ -157,9 +153,7 @@ static enum status result_steps(struct result *result, const struct line *line)
             result->steps = summaries->of[r].steps;
     if (result->steps == 0)
         return STATUS_OK;
-    result->step_end = calloc((size_t)result->steps, sizeof *result->step_end);
-    if (!result->step_end)
-        return fail(STATUS_ERROR, "out of memory for the times of %d steps", result->steps);
+    result->step_end = new_array((size_t)result->steps, sizeof *result->step_end);
     for (int r = 0; r < summaries->count; r++) {
         for (int s = 0; s < summaries->of[r].steps; s++) {
             double end = summaries->of[r].step[s] / (double)line_trips(line);

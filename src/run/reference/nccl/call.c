@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "collective/collective.h"
 #include "dataplane/memory/cuda/cuda.h"
@@ -254,9 +255,7 @@ enum status nccl_prepare(struct vendor_session *session, const struct vendor_cal
     size_t element = asked->datatype->size;
     if (!has_function(problem->collective->id))
         messages = messages_list(problem, rank, element, NULL);
-    struct nccl_call *call = malloc(sizeof *call + (size_t)messages * sizeof *call->list);
-    if (!call)
-        return fail(STATUS_ERROR, "out of memory for a collective of NCCL");
+    struct nccl_call *call = new_array(1, sizeof *call + (size_t)messages * sizeof *call->list);
     *call = (struct nccl_call){
         .execution = {&hooks},
         .communicator = communicator,

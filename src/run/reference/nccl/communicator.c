@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/timed_call.h"
 #include "controlplane/control/control.h"
@@ -318,10 +319,8 @@ enum status nccl_open(struct control *control, const struct vendor_task *tasks, 
                       const struct tick *tick, struct vendor_session **session)
 {
     char why[VENDOR_WHY_MOST];
-    struct nccl_communicator *communicator = calloc(1, sizeof *communicator);
+    struct nccl_communicator *communicator = new_array(1, sizeof *communicator);
     *session = NULL;
-    if (!communicator)
-        return fail(STATUS_ERROR, "out of memory for a communicator of NCCL");
     communicator->tick = tick;
     communicator->rank = control_rank(control);
     communicator->ranks = control_ranks(control);
