@@ -215,7 +215,7 @@ static enum status settle_operators(const struct request *request)
 static enum status settle_candidates(struct request *request)
 {
     TRY(settle_operators(request));
-    TRY(job_cross(&request->job));
+    job_cross(&request->job);
     return files_settle(request);
 }
 

@@ -21,8 +21,6 @@
 static enum status result_write(const struct bytes *bytes, int fd)
 {
     size_t written = 0;
-    if (bytes->failed)
-        return fail(STATUS_ERROR, "out of memory for what this host has");
     while (written < bytes->size) {
         ssize_t count = write(fd, bytes->data + written, bytes->size - written);
         if (count < 0 && errno != EINTR)
@@ -80,7 +78,6 @@ static enum status counters_work(int fd)
         return fail(STATUS_TIMEOUT, "%s: " INQUIRY_ADVICE,
                     inquiry_text(&work->inquiry, work->host, text));
     device_changes_encode(&work->now, COUNTER_OTHER, &bytes);
-    bytes.failed |= !work->good;
     enum status status = result_write(&bytes, fd);
     bytes_free(&bytes);
     device_changes_free(&work->now);

@@ -6,32 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool bytes_reserve(struct bytes *bytes, size_t more)
+#include "base/list.h"
+
+void bytes_reserve(struct bytes *bytes, size_t more)
 {
-    if (bytes->failed || more > SIZE_MAX / 4 - bytes->size) {
-        bytes->failed = true;
-        return false;
-    }
+    if (more > SIZE_MAX / 4 - bytes->size)
+        memory_end();
     size_t needed = bytes->size + more;
     if (needed <= bytes->capacity)
-        return true;
+        return;
     size_t capacity = bytes->capacity ? bytes->capacity : 256;
     while (capacity < needed)
         capacity *= 2;
-    unsigned char *data = realloc(bytes->data, capacity);
-    if (!data) {
-        bytes->failed = true;
-        return false;
-    }
-    bytes->data = data;
+    bytes->data = realloc(bytes->data, capacity);
+    if (!bytes->data)
+        memory_end();
     bytes->capacity = capacity;
-    return true;
 }
 
 void bytes_put(struct bytes *bytes, const void *data, size_t size)
 {
-    if (size == 0 || !bytes_reserve(bytes, size))
+    if (size == 0)
         return;
+    bytes_reserve(bytes, size);
     memcpy(bytes->data + bytes->size, data, size);
     bytes->size += size;
 }

@@ -2,8 +2,8 @@
  * bytes.h - encodes values as bytes and decodes them, with every bound checked.
  *
  * All numbers travel as little-endian integers of a fixed width, so that ranks on different
- * machines understand each other. A writer that ran out of memory and a reader that ran out of
- * bytes remember it, so that a caller checks once, after a whole record.
+ * machines understand each other. A reader that ran out of bytes remembers it, so that a caller
+ * checks once, after a whole record.
  */
 #ifndef CCTEST_BASE_BYTES_H
 #define CCTEST_BASE_BYTES_H
@@ -15,11 +15,10 @@
 struct bytes {
     unsigned char *data;
     size_t size, capacity;
-    bool failed; /* out of memory: later values are missing */
 };
 
-/* Reserves `more` bytes behind the present ones; false: out of memory. */
-bool bytes_reserve(struct bytes *bytes, size_t more);
+/* Reserves `more` bytes behind the present ones. Without memory the process ends (list.h). */
+void bytes_reserve(struct bytes *bytes, size_t more);
 void bytes_put(struct bytes *bytes, const void *data, size_t size);
 void bytes_put_u32(struct bytes *bytes, uint32_t value);
 void bytes_put_u64(struct bytes *bytes, uint64_t value);

@@ -9,36 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "collective/formats/formats.h"
 #include "dataplane/memory/memory.h"
 #include "collective/schedule/schedule.h"
 
-/* The list is full where its length is a power of two. */
-static enum status job_add_candidate(struct job *job, const struct candidate *candidate)
+static void job_add_candidate(struct job *job, const struct candidate *candidate)
 {
-    int count = job->candidate_count;
-    if ((count & (count - 1)) == 0) {
-        size_t most = count ? 2 * (size_t)count : 1;
-        struct candidate *more = realloc(job->candidates, most * sizeof *more);
-        if (!more)
-            return fail(STATUS_ERROR, "out of memory for %zu algorithms", most);
-        job->candidates = more;
-    }
-    job->candidates[job->candidate_count++] = *candidate;
-    return STATUS_OK;
+    *LIST_ADD(job->candidates, job->candidate_count) = *candidate;
 }
 
-enum status job_copy(const struct job *job, struct job *copy)
+void job_copy(const struct job *job, struct job *copy)
 {
-    enum status status = STATUS_OK;
     *copy = *job;
     copy->candidates = NULL;
     copy->candidate_count = 0;
-    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++)
-        status = job_add_candidate(copy, &job->candidates[i]);
-    return status;
+    for (int i = 0; i < job->candidate_count; i++)
+        job_add_candidate(copy, &job->candidates[i]);
 }
 
 bool candidates_compete(const struct candidate *a, const struct candidate *b)
@@ -133,50 +122,45 @@ static struct old_candidates candidates_take(struct job *job)
 }
 
 /* Adds candidates [first, end) of one collective, on one datatype with one operator. */
-static enum status cross_pair(struct job *job, const struct old_candidates *old, int first, int end,
-                              const struct datatype *datatype, const struct reduction *reduction)
+static void cross_pair(struct job *job, const struct old_candidates *old, int first, int end,
+                       const struct datatype *datatype, const struct reduction *reduction)
 {
-    enum status status = STATUS_OK;
     if (reduction && reduce_refusal(datatype, reduction))
-        return STATUS_OK;
-    for (int i = first; i < end && status == STATUS_OK; i++) {
+        return;
+    for (int i = first; i < end; i++) {
         struct candidate candidate = old->list[i];
         candidate.datatype = datatype;
         candidate.reduction = reduction;
-        status = job_add_candidate(job, &candidate);
+        job_add_candidate(job, &candidate);
     }
-    return status;
 }
 
-static enum status cross_collective(struct job *job, const struct old_candidates *old, int first,
-                                    int end)
+static void cross_collective(struct job *job, const struct old_candidates *old, int first, int end)
 {
     const struct collective *collective = old->list[first].collective;
-    enum status status = STATUS_OK;
-    if (!collective->sized)
-        return cross_pair(job, old, first, end, datatype_find("uint8"),
-                          collective->reduces ? reduction_find("bor") : NULL);
-    for (int d = 0; job->datatypes[d] && status == STATUS_OK; d++) {
-        if (!collective->reduces)
-            status = cross_pair(job, old, first, end, job->datatypes[d], NULL);
-        for (int o = 0; collective->reduces && job->reductions[o] && status == STATUS_OK; o++)
-            status = cross_pair(job, old, first, end, job->datatypes[d], job->reductions[o]);
+    if (!collective->sized) {
+        cross_pair(job, old, first, end, datatype_find("uint8"),
+                   collective->reduces ? reduction_find("bor") : NULL);
+        return;
     }
-    return status;
+    for (int d = 0; job->datatypes[d]; d++) {
+        if (!collective->reduces)
+            cross_pair(job, old, first, end, job->datatypes[d], NULL);
+        for (int o = 0; collective->reduces && job->reductions[o]; o++)
+            cross_pair(job, old, first, end, job->datatypes[d], job->reductions[o]);
+    }
 }
 
-enum status job_cross(struct job *job)
+void job_cross(struct job *job)
 {
     const struct old_candidates old = candidates_take(job);
-    enum status status = STATUS_OK;
-    for (int first = 0, end; first < old.count && status == STATUS_OK; first = end) {
+    for (int first = 0, end; first < old.count; first = end) {
         for (end = first; end < old.count; end++)
             if (old.list[end].collective != old.list[first].collective)
                 break;
-        status = cross_collective(job, &old, first, end);
+        cross_collective(job, &old, first, end);
     }
     free(old.list);
-    return status;
 }
 
 /* The size by which auto picks: that of the problem that the asked size makes. */
@@ -224,15 +208,11 @@ static enum status auto_expand(struct job *job, const struct candidate *automati
     for (size_t bytes = job_first_size(job, automatic), next = 1; next != 0; bytes = next) {
         struct candidate picked = *automatic;
         size_t size;
-        enum status status = auto_bytes(job, automatic, group, bytes, &size);
-        if (status == STATUS_OK)
-            status = auto_pick(job, &problem, size, &picked);
+        TRY(auto_bytes(job, automatic, group, bytes, &size));
+        TRY(auto_pick(job, &problem, size, &picked));
         picked.least = bytes;
-        if (status == STATUS_OK &&
-            (strcmp(picked.text, last.text) != 0 || strcmp(picked.why, last.why) != 0))
-            status = job_add_candidate(job, &picked);
-        if (status != STATUS_OK)
-            return status;
+        if (strcmp(picked.text, last.text) != 0 || strcmp(picked.why, last.why) != 0)
+            job_add_candidate(job, &picked);
         last = picked;
         job->candidates[job->candidate_count - 1].most = bytes;
         next = job_next_size(job, automatic, bytes);
@@ -245,8 +225,10 @@ static enum status candidates_expand(struct job *job, const struct rank_group *g
     const struct old_candidates old = candidates_take(job);
     enum status status = STATUS_OK;
     for (int i = 0; i < old.count && status == STATUS_OK; i++)
-        status = old.list[i].choice.algorithm ? job_add_candidate(job, &old.list[i])
-                                              : auto_expand(job, &old.list[i], group);
+        if (old.list[i].choice.algorithm)
+            job_add_candidate(job, &old.list[i]);
+        else
+            status = auto_expand(job, &old.list[i], group);
     free(old.list);
     return status;
 }
@@ -425,7 +407,8 @@ enum status job_add_choice(struct job *job, const struct collective *collective,
                     text, CANDIDATE_TEXT_MOST - 1);
     struct candidate candidate = {.collective = collective, .choice = *choice, .most = SIZE_MAX};
     snprintf(candidate.text, sizeof candidate.text, "%s", text);
-    return job_add_candidate(job, &candidate);
+    job_add_candidate(job, &candidate);
+    return STATUS_OK;
 }
 
 enum status job_add_all(struct job *job, const struct collective *collective)

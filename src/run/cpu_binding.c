@@ -13,6 +13,7 @@
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "host/host.h"
 
 /* A rank that chooses, and how many hardware threads it may use. */
@@ -57,13 +58,12 @@ static int core_choose(const struct host_cores *host, hwloc_const_bitmap_t mask)
 /* Sets host->ranks_on and host->mine. False: out of memory. */
 static bool cores_assign(struct host_cores *host)
 {
-    struct turn *turns = malloc((size_t)host->count * sizeof *turns);
+    struct turn *turns = new_array((size_t)host->count, sizeof *turns);
     hwloc_bitmap_t mask = hwloc_bitmap_alloc();
-    bool done = turns && mask;
-    for (int r = 0; done && r < host->count; r++)
+    bool done = mask;
+    for (int r = 0; r < host->count; r++)
         turns[r] = (struct turn){.rank = r, .threads = CPU_COUNT(&host->masks[r])};
-    if (done)
-        qsort(turns, (size_t)host->count, sizeof *turns, turn_compare);
+    qsort(turns, (size_t)host->count, sizeof *turns, turn_compare);
     for (int t = 0; done && t < host->count; t++) {
         int rank = turns[t].rank;
         done = hwloc_cpuset_from_glibc_sched_affinity(host->topology, mask, &host->masks[rank],

@@ -87,10 +87,10 @@ static enum status group_nodes(const struct job *job, const struct rank_group *g
     if (job->shape_groups > 0) {
         *nodes = shape_of_sizes(&each, 1, group->ranks, why, sizeof why);
     } else {
-        int *of = malloc((size_t)group->ranks * sizeof *of);
-        for (int r = 0; of && r < group->ranks; r++)
+        int *of = new_array((size_t)group->ranks, sizeof *of);
+        for (int r = 0; r < group->ranks; r++)
             of[r] = node[group->members[r]];
-        *nodes = of ? shape_create(of, group->ranks) : NULL;
+        *nodes = shape_create(of, group->ranks);
         free(of);
     }
     return *nodes ? STATUS_OK

@@ -339,7 +339,7 @@ struct inputs job_inputs(const struct job *job, const struct candidate *candidat
 
 /* Gives each candidate, which has no datatype and no operator yet, those of the job: it becomes as
  * many as there are pairs. A barrier is a bor of bytes, whatever the others are. */
-enum status job_cross(struct job *job);
+void job_cross(struct job *job);
 
 /* Do two candidates do the same work? Then their times are compared. */
 bool candidates_compete(const struct candidate *a, const struct candidate *b);
@@ -356,7 +356,7 @@ bool job_is_one_contest(const struct job *job);
 
 /* A copy of a job has candidates of its own, to be freed with free(). It refers to the counts and
  * the texts of the original, which must outlive it. */
-enum status job_copy(const struct job *job, struct job *copy);
+void job_copy(const struct job *job, struct job *copy);
 
 /* "allreduce ring", and for a job of several datatypes or operators "allreduce ring double max". */
 const char *candidate_title(const struct job *job, const struct candidate *candidate,
@@ -524,8 +524,8 @@ struct node_ranks {
     int place; /* this rank's index among them */
 };
 
-/* `members`: of all `ranks` ranks. Freed with node_ranks_free(). Error: out of memory. */
-enum status node_ranks_find(const struct member *members, int ranks, int rank,
+/* `members`: of all `ranks` ranks. Freed with node_ranks_free(). */
+void node_ranks_find(const struct member *members, int ranks, int rank,
                             struct node_ranks *node);
 /* Says so if the launcher counts the ranks of `host`, this rank's, in another way. */
 void node_ranks_compare(const struct node_ranks *node, const struct membership *membership,

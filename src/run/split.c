@@ -214,10 +214,9 @@ enum status split_groups(const struct split_spec *spec, int ranks, const int *no
     enum status status = split_check(spec, ranks);
     if (status != STATUS_OK || (!node && (spec->kind == SPLIT_NODE || spec->kind == SPLIT_RAIL)))
         return status;
-    int *group = malloc((size_t)ranks * sizeof *group);
-    if (group)
-        status = split_number(spec, ranks, node, group);
-    if (group && status == STATUS_OK)
+    int *group = new_array((size_t)ranks, sizeof *group);
+    status = split_number(spec, ranks, node, group);
+    if (status == STATUS_OK)
         *groups = shape_create(group, ranks);
     free(group);
     if (status == STATUS_OK && !*groups)
@@ -265,15 +264,13 @@ void split_name(const struct split_spec *spec, const struct rank_group *group,
 /*
  * The ranks that run on this rank's host.
  */
-enum status node_ranks_find(const struct member *members, int ranks, int rank,
-                            struct node_ranks *node)
+void node_ranks_find(const struct member *members, int ranks, int rank, struct node_ranks *node)
 {
     *node = (struct node_ranks){.place = members[rank].local_rank};
     node->ranks = new_array((size_t)ranks, sizeof *node->ranks);
     for (int r = 0; r < ranks; r++)
         if (members[r].node == members[rank].node)
             node->ranks[node->count++] = r;
-    return STATUS_OK;
 }
 
 void node_ranks_free(struct node_ranks *node)

@@ -4,6 +4,7 @@
 #include "run/run.h"
 
 #include "base/host.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "collective/schedule/schedule.h"
 #include "dataplane/memory/memory.h"
@@ -238,21 +239,17 @@ enum status start_barrier_arrange(struct start_barrier *barrier, const struct ba
                                   int lane)
 {
     size_t ranks = (size_t)all->ranks;
-    int *firsts = malloc(ranks * sizeof *firsts);
-    int *number = malloc(ranks * sizeof *number);
-    barrier->members = malloc(ranks * sizeof *barrier->members);
-    barrier->node_barrier_of = malloc(ranks * sizeof *barrier->node_barrier_of);
+    int *firsts = new_array(ranks, sizeof *firsts);
+    int *number = new_array(ranks, sizeof *number);
+    barrier->members = new_array(ranks, sizeof *barrier->members);
+    barrier->node_barrier_of = new_array(ranks, sizeof *barrier->node_barrier_of);
     enum status status = STATUS_OK;
     offer_close(&barrier->offer); /* the host's ranks have mapped it */
-    if (!firsts || !number || !barrier->members || !barrier->node_barrier_of) {
-        status = fail(STATUS_ERROR, "out of memory for %d ranks", all->ranks);
-    } else {
-        start_barrier_count(barrier, all, firsts, number);
-        if (barrier->node_barriers > 1 && firsts[barrier->node_barrier_of[all->rank]] == all->rank)
-            status = start_barrier_allocate(barrier);
-        if (status == STATUS_OK && barrier->region.kind)
-            status = start_barrier_schedule(barrier, all, firsts, lane);
-    }
+    start_barrier_count(barrier, all, firsts, number);
+    if (barrier->node_barriers > 1 && firsts[barrier->node_barrier_of[all->rank]] == all->rank)
+        status = start_barrier_allocate(barrier);
+    if (status == STATUS_OK && barrier->region.kind)
+        status = start_barrier_schedule(barrier, all, firsts, lane);
     free(firsts);
     free(number);
     return status;

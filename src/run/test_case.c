@@ -356,12 +356,8 @@ enum status test_case_open(struct runner *runner, const struct candidate *candid
     TRY(test_case_write(runner, candidate, bytes, channel_count_host(runner->job), sets, count,
                         test_case));
     size_t most = (size_t)test_case->schedule_count * BUFFER_SETS_MOST;
-    test_case->executions = calloc(most, sizeof *test_case->executions);
-    test_case->peers = calloc((size_t)runner->ranks, sizeof *test_case->peers);
-    if (!test_case->executions || !test_case->peers) {
-        test_case_close(test_case);
-        return fail(STATUS_ERROR, "out of memory for a test of %d ranks", runner->ranks);
-    }
+    test_case->executions = new_array(most, sizeof *test_case->executions);
+    test_case->peers = new_array((size_t)runner->ranks, sizeof *test_case->peers);
     test_case_count_peers(test_case, runner->ranks, 0);
     enum status status = test_case_choose_way(runner, test_case);
     if (status == STATUS_OK)

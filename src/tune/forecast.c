@@ -45,8 +45,7 @@ static enum status race_ranks_make(const struct job *job, const struct race *rac
     ranks->job.candidate_count = 0;
     ranks->job.choices_all = true;
     enum status status = job_add_all(&ranks->job, race->collective);
-    if (status == STATUS_OK)
-        status = job_cross(&ranks->job);
+    job_cross(&ranks->job);
     if (status == STATUS_OK)
         status = race_ranks_place(race, agents, ranks);
     return status == STATUS_OK ? job_check_ranks(&ranks->job, race->ranks, &ranks->split) : status;

@@ -145,7 +145,7 @@ static void line_hear(struct line *line)
 /* ---- in place of the rank acceptor and the connector ---- */
 
 /* There are no listeners, so no connection comes by itself. */
-bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
+void rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
                         rank_acceptor_admit *admit, void *argument)
 {
     *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
@@ -153,7 +153,6 @@ bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *con
     rank_acceptor->acceptor.spare = -1;
     world.rank_acceptor = rank_acceptor;
     world.side = argument;
-    return true;
 }
 
 void rank_acceptor_close(struct rank_acceptor *rank_acceptor)

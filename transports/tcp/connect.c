@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/net/net.h"
 
@@ -433,20 +434,17 @@ enum status tcp_connect(struct endpoint *base, const int *peers, int count, int 
     struct acceptor *acceptor = &round.endpoint->acceptor;
     round.most = round.pairs + PENDING_MOST;
     size_t room = round.most + (size_t)acceptor->count;
-    round.attempts = calloc(room, sizeof(*round.attempts));
-    round.polled = calloc(room + ADDRESSES_MOST, sizeof(*round.polled));
+    round.attempts = new_array(room, sizeof(*round.attempts));
+    round.polled = new_array(room + ADDRESSES_MOST, sizeof(*round.polled));
     acceptor->most = (int)room;
     acceptor->argument = &round;
-    enum status status = STATUS_OK;
-    if (!acceptor_open(acceptor, clock_seconds()) || !round.attempts || !round.polled)
-        status = fail(STATUS_ERROR, "out of memory for connecting");
-    for (size_t i = 0; status == STATUS_OK && i < round.pairs; i++) {
+    acceptor_open(acceptor, clock_seconds());
+    for (size_t i = 0; i < round.pairs; i++) {
         int peer = peers[i / round.lanes], lane = (int)(i % round.lanes);
         if (peer < base->config.rank && !tcp_socket_find(round.endpoint, peer, lane))
             round.attempts[round.count++] = (struct attempt){.fd = -1, .peer = peer, .lane = lane};
     }
-    if (status == STATUS_OK)
-        status = round_run(&round);
+    enum status status = round_run(&round);
     for (size_t i = 0; i < round.count; i++) {
         base->rejected += round.attempts[i].state == ATTEMPT_INCOMING;
         attempt_close(&round.attempts[i], ATTEMPT_OVER);

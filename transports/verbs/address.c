@@ -312,7 +312,7 @@ size_t verbs_address_encode(const struct verbs_address *address, void *blob)
         for (int other = 0; other < port->other_count; other++)
             bytes_put(&bytes, &port->others[other], sizeof port->others[other]);
     }
-    size_t size = bytes.failed || bytes.size > TRANSPORT_ADDRESS_MOST ? 0 : bytes.size;
+    size_t size = bytes.size > TRANSPORT_ADDRESS_MOST ? 0 : bytes.size;
     if (size > 0)
         memcpy(blob, bytes.data, size);
     bytes_free(&bytes);

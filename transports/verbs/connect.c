@@ -295,7 +295,7 @@ static void lane_encode(const struct verbs_lane *lane, struct bytes *bytes)
     }
 }
 
-static bool round_encode(struct verbs_round *round, int fresh[])
+static void round_encode(struct verbs_round *round, int fresh[])
 {
     struct bytes bytes = {0};
     for (int i = 0; i < round->count; i++) {
@@ -309,14 +309,12 @@ static bool round_encode(struct verbs_round *round, int fresh[])
         bytes_put_u32(&bytes, grants->segments);
         for (int lane = fresh[i]; lane < round->lanes; lane++)
             lane_encode(peer->lanes[lane], &bytes);
-        while (!bytes.failed && bytes.size < begin + round->each)
+        while (bytes.size < begin + round->each)
             bytes_put_u32(&bytes, 0);
     }
-    if (!bytes.failed && bytes.size > 0)
+    if (bytes.size > 0)
         memcpy(round->mine, bytes.data, bytes.size);
-    bool good = !bytes.failed;
     bytes_free(&bytes);
-    return good;
 }
 
 static bool lane_decode(struct verbs_lane *lane, const struct verbs_grants *grants,
@@ -421,8 +419,7 @@ static enum status round_run(struct verbs_round *round, int fresh[])
     for (int i = 0; i < round->count; i++)
         fresh[i] = round->endpoint->peers[round->peers[i]].lane_count;
     TRY(round_create(round));
-    if (!round_encode(round, fresh))
-        return fail(STATUS_ERROR, "out of memory");
+    round_encode(round, fresh);
     TRY(round_exchange(round));
     TRY(round_connect(round, fresh));
     TRY(round_ready(round, fresh));

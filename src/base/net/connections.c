@@ -3,6 +3,7 @@
  */
 #include "base/net/net.h"
 
+#include "base/list.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -25,15 +26,15 @@ struct pending {
     struct address from;
 };
 
-bool acceptor_open(struct acceptor *acceptor, double now)
+void acceptor_open(struct acceptor *acceptor, double now)
 {
-    struct pending *pending = realloc(acceptor->pending, (size_t)acceptor->most * sizeof *pending);
-    if (!pending)
-        return false;
-    acceptor->pending = pending;
-    for (int i = 0; i < acceptor->count; i++)
+    struct pending *pending = new_array((size_t)acceptor->most, sizeof *pending);
+    for (int i = 0; i < acceptor->count; i++) {
+        pending[i] = acceptor->pending[i];
         pending[i].since = now;
-    return true;
+    }
+    free(acceptor->pending);
+    acceptor->pending = pending;
 }
 
 /* May the oldest pending connection be dropped? */

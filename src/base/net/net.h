@@ -192,8 +192,8 @@ struct acceptor {
 
 /* The fields above `pending` are set; `most` may be lowered later. May be called again after a
  * pause, with `most` at least `count`: the time of pending connections begins anew. `now`:
- * seconds of a clock, the same in all calls. False: out of memory. */
-bool acceptor_open(struct acceptor *acceptor, double now);
+ * seconds of a clock, the same in all calls. */
+void acceptor_open(struct acceptor *acceptor, double now);
 
 /* Fills `set` for poll(), one entry for each listener and pending connection; returns their
  * number. */

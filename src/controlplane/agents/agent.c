@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "controlplane/control/control.h"
@@ -62,7 +63,7 @@ void agent_take(struct connector *call, struct wire *wire)
     connector_taken(call);
 }
 
-static bool agent_accepts(struct agent *agent)
+static void agent_accepts(struct agent *agent)
 {
     agent->acceptor = (struct acceptor){
         .listeners = &agent->listeners,
@@ -77,7 +78,7 @@ static bool agent_accepts(struct agent *agent)
         .rejected = &agent->rejected,
     };
     agent->acceptor.hello_size = join_request_encode(&agent->request, agent->acceptor.hello);
-    return acceptor_open(&agent->acceptor, agent->now);
+    acceptor_open(&agent->acceptor, agent->now);
 }
 
 static enum status agent_listen(struct agent *agent)
@@ -144,9 +145,9 @@ enum status agent_open(struct agent *agent, const struct agent_ops *ops,
     enum status status = agent->signals < 0
                              ? fail(STATUS_ERROR, "no descriptor is left for signals")
                              : agent_listen(agent);
-    if (status == STATUS_OK && !agent_accepts(agent))
-        status = fail(STATUS_ERROR, "out of memory");
-    if (status != STATUS_OK)
+    if (status == STATUS_OK)
+        agent_accepts(agent);
+    else
         agent_close(agent);
     return status;
 }
@@ -185,17 +186,14 @@ void agent_close(struct agent *agent)
     agent->polls = NULL;
 }
 
-static bool agent_reserve(struct agent *agent)
+static void agent_reserve(struct agent *agent)
 {
     int need = OWN_POLLS + ADDRESSES_MOST + PENDING_MOST + agent->below.count;
     if (need <= agent->polls_room)
-        return true;
-    struct pollfd *polls = realloc(agent->polls, 2 * (size_t)need * sizeof *polls);
-    if (!polls)
-        return false;
-    agent->polls = polls;
+        return;
+    free(agent->polls);
+    agent->polls = new_array(2 * (size_t)need, sizeof *agent->polls);
     agent->polls_room = 2 * need;
-    return true;
 }
 
 static void agent_serve_worker(struct agent *agent)
@@ -208,14 +206,11 @@ static void agent_serve_worker(struct agent *agent)
                                     .job = worker->job,
                                     .end = worker->end,
                                     .result = worker->written.data,
-                                    .size = worker->written.failed ? 0 : worker->written.size};
+                                    .size = worker->written.size};
     struct bytes bytes = {0};
     report_message_encode(&report, &bytes);
     worker_abandon(worker);
-    if (bytes.failed)
-        say("out of memory for the report of a worker");
-    else
-        agent->ops->reported(agent, &bytes);
+    agent->ops->reported(agent, &bytes);
     bytes_free(&bytes);
 }
 
@@ -230,10 +225,9 @@ static void agent_look_at_clock(struct agent *agent, double seconds)
     agent->now = now;
 }
 
-bool agent_turn(struct agent *agent, double seconds)
+void agent_turn(struct agent *agent, double seconds)
 {
-    if (!agent_reserve(agent))
-        return false;
+    agent_reserve(agent);
     struct pollfd *worker = agent->polls + 1, *uplink = worker + WORKER_POLLS;
     struct pollfd *accepts = uplink + AGENT_UPLINK_POLLS;
     agent->polls[0] = (struct pollfd){.fd = agent->signals, .events = POLLIN};
@@ -256,7 +250,6 @@ bool agent_turn(struct agent *agent, double seconds)
         agent->ops->serve(agent, uplink);
     agent_serve_worker(agent);
     child_links_flush(&agent->below);
-    return true;
 }
 
 /* ---- orders ---- */

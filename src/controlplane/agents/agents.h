@@ -194,8 +194,8 @@ enum status agent_open(struct agent *agent, const struct agent_ops *ops,
 /* Kills the worker, and closes all. */
 void agent_close(struct agent *agent);
 
-/* Waits for `seconds` at most, and serves whatever is ready. False: out of memory. */
-bool agent_turn(struct agent *agent, double seconds);
+/* Waits for `seconds` at most, and serves whatever is ready. */
+void agent_turn(struct agent *agent, double seconds);
 
 /* Starts the worker of an order; one that still runs is killed. */
 void agent_obey(struct agent *agent, const struct order *order);
@@ -247,8 +247,8 @@ struct roster {
     int *host_agents; /* of all hosts, one after the other */
 };
 
-/* With rank 0 present. STATUS_ERROR: out of memory, and nothing is to be freed. */
-enum status roster_open(struct roster *roster, int ranks, const struct join_request *root,
+/* With rank 0 present. */
+void roster_open(struct roster *roster, int ranks, const struct join_request *root,
                         const struct address_list *work);
 void roster_close(struct roster *roster);
 
@@ -268,7 +268,7 @@ void roster_lose(struct roster *roster, int rank, const char *why, const char *s
 
 /* No agent joins any more: those that are not at their places are lost (`why`). Numbers the hosts.
  */
-enum status roster_complete(struct roster *roster, const char *why);
+void roster_complete(struct roster *roster, const char *why);
 
 /* ---- Rank 0's view of a fleet: hosts with their agents, on which it runs small jobs side by
  * side, and which it outlives.

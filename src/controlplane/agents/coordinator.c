@@ -181,7 +181,7 @@ static void worker_cancel(struct coordinator *coordinator, int rank)
     cancel_encode(rank, coordinator->number, &bytes);
     if (rank == 0)
         agent_cancel(&coordinator->agent, coordinator->number);
-    else if (link && !bytes.failed)
+    else if (link)
         child_link_send(link, 0, FRAME_CANCEL, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
@@ -217,7 +217,7 @@ static void dismiss(struct wire *wire, enum status status, const char *why)
     struct bytes bytes = {0};
     snprintf(notice.text, sizeof notice.text, "%s", why);
     notice_encode(&notice, &bytes);
-    if (!bytes.failed && wire_put(wire, 0, FRAME_VERDICT, bytes.data, bytes.size))
+    if (wire_put(wire, 0, FRAME_VERDICT, bytes.data, bytes.size))
         wire_flush(wire);
     bytes_free(&bytes);
     wire_close(wire);
@@ -243,17 +243,17 @@ static void coordinator_admit(struct agent *self, struct wire *wire,
         redirect.home = roster->agents[redirect.parent].request.home;
     redirect_encode(&redirect, &bytes);
     child_links_drop(&self->below, request->rank);
-    bool sent = !bytes.failed && wire_put(&link.wire, 0, FRAME_REDIRECT, bytes.data, bytes.size);
+    bool sent = wire_put(&link.wire, 0, FRAME_REDIRECT, bytes.data, bytes.size);
     bytes_free(&bytes);
     if (redirect.parent && sent) {
         wire_flush(&link.wire);
         wire_close(&link.wire);
         return;
     }
-    if (!sent)
+    if (sent)
+        child_links_add(&self->below, &link);
+    else
         wire_close(&link.wire);
-    if (!sent || !child_links_add(&self->below, &link))
-        say("out of memory for the connection of rank %d", request->rank);
 }
 
 /* ---- frames ---- */
@@ -278,9 +278,9 @@ static bool worker_reported(struct coordinator *coordinator, int rank, const voi
     if (report.number != coordinator->number || duty->job < 0 || (int)report.job != duty->job)
         return true; /* of an earlier run, which did not wait for it */
     struct fleet_outcome *outcome = &coordinator->outcomes[duty->job];
-    if (duty->rank == 0 && report.size > 0 && (outcome->result = malloc(report.size + 1))) {
+    if (duty->rank == 0 && report.size > 0) {
+        outcome->result = new_array(report.size + 1, 1);
         memcpy(outcome->result, report.result, report.size);
-        outcome->result[report.size] = '\0';
         outcome->size = report.size;
     }
     duty_end(coordinator, rank, &report.end);
@@ -355,12 +355,11 @@ static void coordinator_check_silence(struct coordinator *coordinator)
     }
 }
 
-/* False: out of memory, recorded, or a signal came. */
+/* Error: a signal came, or an agent is refused. */
 static enum status coordinator_turn(struct coordinator *coordinator, double seconds)
 {
     struct agent *agent = &coordinator->agent;
-    if (!agent_turn(agent, seconds))
-        return fail(STATUS_ERROR, "out of memory for the connections of the agents");
+    agent_turn(agent, seconds);
     if (agent->now - coordinator->heartbeat_at >= agent->heartbeat) {
         coordinator->heartbeat_at = agent->now;
         child_links_send(&agent->below, 0, FRAME_HEARTBEAT, NULL, 0);
@@ -381,30 +380,24 @@ static enum status coordinator_assemble(struct coordinator *coordinator)
     struct roster *roster = &coordinator->roster;
     const struct membership *membership = agent->membership;
     double timeout = agent->config->bootstrap->timeout, until = agent->now + timeout;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && roster->present + roster->lost < roster->ranks &&
-           agent->now < until)
-        status = coordinator_turn(coordinator, LOOK_SECONDS);
-    if (status != STATUS_OK)
-        return status;
+    while (roster->present + roster->lost < roster->ranks && agent->now < until)
+        TRY(coordinator_turn(coordinator, LOOK_SECONDS));
     char why[120];
     snprintf(why, sizeof why, "it did not call rank 0 within %.3g s (--timeout)", timeout);
-    status = roster_complete(roster, why);
-    if (status == STATUS_OK && membership->joined)
+    roster_complete(roster, why);
+    if (membership->joined)
         membership->joined(membership->joined_argument);
-    return status;
+    return STATUS_OK;
 }
 
 enum status coordinator_open(const struct membership *membership, const struct agent_config *config,
                              struct coordinator **result)
 {
     size_t ranks = (size_t)membership->ranks;
-    struct coordinator *coordinator = calloc(1, sizeof *coordinator);
-    struct duty *duties = malloc(ranks * sizeof *duties);
+    struct coordinator *coordinator = new_array(1, sizeof *coordinator);
+    struct duty *duties = new_array(ranks, sizeof *duties);
     *result = NULL;
-    enum status status = coordinator && duties
-                             ? agent_open(&coordinator->agent, &coordinator_ops, membership, config)
-                             : fail(STATUS_ERROR, "out of memory for %zu agents", ranks);
+    enum status status = agent_open(&coordinator->agent, &coordinator_ops, membership, config);
     if (status != STATUS_OK) {
         free(coordinator);
         free(duties);
@@ -414,10 +407,9 @@ enum status coordinator_open(const struct membership *membership, const struct a
     pulse_init(&coordinator->pulse, &coordinator->agent.below, coordinator->agent.heartbeat);
     for (size_t rank = 0; rank < ranks; rank++)
         duties[rank] = (struct duty){.job = -1};
-    status = roster_open(&coordinator->roster, membership->ranks, &coordinator->agent.request,
-                         &coordinator->agent.work_home);
-    if (status == STATUS_OK)
-        status = coordinator_assemble(coordinator);
+    roster_open(&coordinator->roster, membership->ranks, &coordinator->agent.request,
+                &coordinator->agent.work_home);
+    status = coordinator_assemble(coordinator);
     if (status == STATUS_OK) {
         pulse_start(&coordinator->pulse);
         *result = coordinator;
@@ -435,8 +427,8 @@ const struct roster *coordinator_roster(const struct coordinator *coordinator)
 /* ---- runs ---- */
 
 /* Sends the order for one rank of a job. */
-static enum status order_send(struct coordinator *coordinator, int number,
-                              const struct fleet_job *job, int rank, double seconds)
+static void order_send(struct coordinator *coordinator, int number, const struct fleet_job *job,
+                       int rank, double seconds)
 {
     int to = job->agents[rank];
     const struct known_agent *agent = &coordinator->roster.agents[to];
@@ -452,24 +444,21 @@ static enum status order_send(struct coordinator *coordinator, int number,
     memcpy(order.root_host, root->request.host.name, sizeof order.root_host);
     snprintf(order.command, sizeof order.command, "%s", job->command);
     if (agent->presence == PRESENCE_LOST)
-        return STATUS_OK; /* its duty ends with the first turn */
+        return; /* its duty ends with the first turn */
     if (to == 0) {
         agent_obey(&coordinator->agent, &order);
-        return STATUS_OK;
+        return;
     }
     struct bytes bytes = {0};
     struct child_link *link = child_links_find(&coordinator->agent.below, agent->via);
     order_encode(&order, &bytes);
-    if (link && !bytes.failed)
+    if (link)
         child_link_send(link, 0, FRAME_ORDER, bytes.data, bytes.size);
-    enum status status =
-        bytes.failed ? fail(STATUS_ERROR, "out of memory for an order") : STATUS_OK;
     bytes_free(&bytes);
-    return status;
 }
 
-/* Gives each job its outcome, and each agent its place. False: out of memory. */
-static bool run_prepare(struct coordinator *coordinator, const char *stage,
+/* Gives each job its outcome, and each agent its place. */
+static void run_prepare(struct coordinator *coordinator, const char *stage,
                         const struct fleet_job *jobs, int count)
 {
     snprintf(coordinator->stage, sizeof coordinator->stage, "%s", stage);
@@ -480,15 +469,12 @@ static bool run_prepare(struct coordinator *coordinator, const char *stage,
     coordinator->run_jobs = new_array((size_t)count + 1, sizeof *coordinator->run_jobs);
     for (int j = 0; j < count; j++) {
         coordinator->outcomes[j].ends =
-            calloc((size_t)jobs[j].ranks, sizeof *coordinator->outcomes[j].ends);
-        if (!coordinator->outcomes[j].ends)
-            return false;
+            new_array((size_t)jobs[j].ranks, sizeof *coordinator->outcomes[j].ends);
         coordinator->run_jobs[j].left = jobs[j].ranks;
     }
     for (int j = 0; j < count; j++)
         for (int r = 0; r < jobs[j].ranks; r++)
             coordinator->duties[jobs[j].agents[r]] = (struct duty){.job = j, .rank = r};
-    return true;
 }
 
 /* Workers whose reports are late: their agents cannot do what they are for. */
@@ -517,12 +503,11 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
                             struct fleet_outcome **outcomes)
 {
     pulse_stop(&coordinator->pulse);
-    enum status status = run_prepare(coordinator, stage, jobs, count)
-                             ? STATUS_OK
-                             : fail(STATUS_ERROR, "out of memory for %d jobs", count);
-    for (int j = 0; j < count && status == STATUS_OK; j++)
-        for (int r = 0; r < jobs[j].ranks && status == STATUS_OK; r++)
-            status = order_send(coordinator, j, &jobs[j], r, seconds);
+    enum status status = STATUS_OK;
+    run_prepare(coordinator, stage, jobs, count);
+    for (int j = 0; j < count; j++)
+        for (int r = 0; r < jobs[j].ranks; r++)
+            order_send(coordinator, j, &jobs[j], r, seconds);
     double until = coordinator->agent.now + seconds + REPORT_SECONDS;
     coordinator->turned_at = coordinator->pulse.beat;
     while (status == STATUS_OK && coordinator->jobs_ended < count) {
@@ -561,13 +546,11 @@ void coordinator_close(struct coordinator *coordinator, enum status status)
     pulse_free(&coordinator->pulse);
     coordinator->parting = true;
     notice_encode(&(struct notice){.status = status}, &bytes);
-    if (!bytes.failed)
-        child_links_send(&coordinator->agent.below, 0, FRAME_VERDICT, bytes.data, bytes.size);
+    child_links_send(&coordinator->agent.below, 0, FRAME_VERDICT, bytes.data, bytes.size);
     bytes_free(&bytes);
     double until = coordinator->agent.now + PARTING_SECONDS;
-    while (coordinator->agent.below.count > 0 && coordinator->agent.now < until &&
-           agent_turn(&coordinator->agent, LOOK_SECONDS))
-        ;
+    while (coordinator->agent.below.count > 0 && coordinator->agent.now < until)
+        agent_turn(&coordinator->agent, LOOK_SECONDS);
     agent_close(&coordinator->agent);
     roster_close(&coordinator->roster);
     free(coordinator->duties);

@@ -59,8 +59,8 @@ static void follower_end(struct follower *follower, enum status status)
 
 static void follower_send(struct follower *follower, int rank, int type, const struct bytes *bytes)
 {
-    if (bytes->failed || !wire_put(&follower->up, rank, type, bytes->data, bytes->size))
-        follower_end(follower, fail(STATUS_ERROR, "out of memory for a message to rank 0"));
+    if (!wire_put(&follower->up, rank, type, bytes->data, bytes->size))
+        follower_end(follower, fail(STATUS_ERROR, "a message to rank 0 is too large"));
 }
 
 static void follower_call(struct follower *follower, int rank, const struct address *routes,
@@ -245,8 +245,7 @@ static void follower_admit(struct agent *agent, struct wire *wire,
 {
     const struct child_link link = {.wire = *wire, .rank = request->rank, .heard = agent->now};
     child_links_drop(&agent->below, request->rank);
-    if (!child_links_add(&agent->below, &link))
-        say("out of memory for the connection of rank %d", request->rank);
+    child_links_add(&agent->below, &link);
 }
 
 static bool follower_received(void *argument, struct child_link *child, const struct frame *frame)
@@ -388,8 +387,8 @@ static void follower_part(struct follower *follower)
     worker_abandon(&agent->worker);
     while ((child_links_pending(&agent->below) ||
             (follower->up.fd >= 0 && wire_pending(&follower->up))) &&
-           agent->now < until && agent_turn(agent, 0.05))
-        ;
+           agent->now < until)
+        agent_turn(agent, 0.05);
 }
 
 enum status follower_run(const struct membership *membership, const struct agent_config *config)
@@ -410,8 +409,7 @@ enum status follower_run(const struct membership *membership, const struct agent
         if (follower->state == FOLLOWER_CALLS && follower->connector.state == CALL_NONE &&
             agent->now >= follower->call_again)
             follower_call_root(follower);
-        if (!agent_turn(agent, agent->heartbeat / 4))
-            follower_end(follower, fail(STATUS_ERROR, "out of memory"));
+        agent_turn(agent, agent->heartbeat / 4);
         follower_heartbeat(follower);
         follower_check_silence(follower);
         follower_check_signal(follower);

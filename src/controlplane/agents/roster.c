@@ -3,6 +3,7 @@
  */
 #include "controlplane/agents/agents.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "dataplane/transport/transport.h"
@@ -11,20 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status roster_open(struct roster *roster, int ranks, const struct join_request *root,
-                        const struct address_list *work)
+void roster_open(struct roster *roster, int ranks, const struct join_request *root,
+                 const struct address_list *work)
 {
     *roster = (struct roster){.ranks = ranks, .present = 1};
-    roster->agents = calloc((size_t)ranks, sizeof *roster->agents);
-    roster->leaders = calloc((size_t)ranks, sizeof *roster->leaders);
-    if (!roster->agents || !roster->leaders) {
-        roster_close(roster);
-        return fail(STATUS_ERROR, "out of memory for %d agents", ranks);
-    }
+    roster->agents = new_array((size_t)ranks, sizeof *roster->agents);
+    roster->leaders = new_array((size_t)ranks, sizeof *roster->leaders);
     roster->agents[0] =
         (struct known_agent){.presence = PRESENCE_PRESENT, .request = *root, .work = *work};
     roster->leader_count = 1;
-    return STATUS_OK;
 }
 
 void roster_close(struct roster *roster)
@@ -128,16 +124,12 @@ void roster_lose(struct roster *roster, int rank, const char *why, const char *s
 }
 
 /* Numbers the hosts in the order of their first ranks. */
-static enum status hosts_find(struct roster *roster)
+static void hosts_find(struct roster *roster)
 {
     size_t ranks = (size_t)roster->ranks;
-    int *first = malloc(ranks * sizeof *first), filled = 0;
-    roster->hosts = calloc(ranks, sizeof *roster->hosts);
-    roster->host_agents = malloc(ranks * sizeof *roster->host_agents);
-    if (!first || !roster->hosts || !roster->host_agents) {
-        free(first);
-        return fail(STATUS_ERROR, "out of memory for the hosts of %zu agents", ranks);
-    }
+    int *first = new_array(ranks, sizeof *first), filled = 0;
+    roster->hosts = new_array(ranks, sizeof *roster->hosts);
+    roster->host_agents = new_array(ranks, sizeof *roster->host_agents);
     for (int rank = 0; rank < roster->ranks; rank++) {
         struct known_agent *agent = &roster->agents[rank];
         const struct host_id *id = &agent->request.host;
@@ -159,20 +151,18 @@ static enum status hosts_find(struct roster *roster)
                 roster->host_agents[filled++] = rank;
     }
     free(first);
-    return STATUS_OK;
 }
 
-enum status roster_complete(struct roster *roster, const char *why)
+void roster_complete(struct roster *roster, const char *why)
 {
     for (int rank = 1; rank < roster->ranks; rank++)
         if (roster->agents[rank].presence < PRESENCE_PRESENT)
             roster_lose(roster, rank, why, "", "");
-    TRY(hosts_find(roster));
+    hosts_find(roster);
     roster->complete = true;
     for (int rank = 1; rank < roster->ranks; rank++)
         if (roster->agents[rank].presence == PRESENCE_LOST)
             host_note_lost(roster, rank, "", "");
-    return STATUS_OK;
 }
 
 /*

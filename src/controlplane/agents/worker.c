@@ -114,7 +114,8 @@ static void worker_read_result(struct worker *worker)
 {
     struct bytes *written = &worker->written;
     while (worker->result >= 0) {
-        bool room = written->size < WORKER_RESULT_MOST && bytes_reserve(written, RESULT_PIECE);
+        bool room = written->size < WORKER_RESULT_MOST;
+        bytes_reserve(written, RESULT_PIECE);
         ssize_t count =
             room ? read(worker->result, written->data + written->size, RESULT_PIECE) : 0;
         if (count < 0 && (errno == EAGAIN || errno == EINTR))

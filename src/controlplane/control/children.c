@@ -5,22 +5,12 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
 struct child_link *child_links_add(struct child_links *children, const struct child_link *like)
 {
-    if (children->count == children->room) {
-        int room = 2 * children->room + 4;
-        struct child_link *list = realloc(children->list, (size_t)room * sizeof *list);
-        if (!list) {
-            struct wire wire = like->wire;
-            wire_close(&wire);
-            return NULL;
-        }
-        children->list = list;
-        children->room = room;
-    }
-    struct child_link *child = &children->list[children->count++];
+    struct child_link *child = LIST_ADD(children->list, children->count);
     *child = *like;
     return child;
 }
@@ -45,7 +35,7 @@ void child_link_send(struct child_link *child, int rank, int type, const void *d
 {
     if (child->wire.fd < 0 || wire_put(&child->wire, rank, type, data, size))
         return;
-    say("out of memory for a message of %zu bytes to rank %d", size, child->rank);
+    say("a message of %zu bytes to rank %d is too large", size, child->rank);
     child->broken = true;
 }
 

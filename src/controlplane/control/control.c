@@ -97,9 +97,9 @@ static struct control *control_create(const struct membership *membership,
     if (control->config.fan_out <= 0)
         control->config.fan_out = CONTROL_FAN_OUT;
     control_set_pace(control);
-    control->options = strdup(config->options ? config->options : "");
-    control->members = calloc((size_t)membership->ranks, sizeof *control->members);
-    control->lost = calloc((size_t)membership->ranks, sizeof *control->lost);
+    control->options = new_text(config->options ? config->options : "");
+    control->members = new_array((size_t)membership->ranks, sizeof *control->members);
+    control->lost = new_array((size_t)membership->ranks, sizeof *control->lost);
     control->log = log_current();
     control->wake = control->signals = control->helper.lost = -1;
     control->helper.listeners = membership->listeners;
@@ -109,7 +109,7 @@ static struct control *control_create(const struct membership *membership,
     atomic_store(&control->progress.operation, -1);
     atomic_store(&control->progress.peer, -1);
     atomic_store(&control->progress.phase, PHASE_JOIN);
-    if (control->options && control->members && control->lost && sodium_init() >= 0)
+    if (sodium_init() >= 0)
         return control;
     free(control->options);
     free(control->members);
@@ -121,11 +121,9 @@ static struct control *control_create(const struct membership *membership,
 /* Rank 0 itself failed without a verdict. */
 static void control_blame_self(struct control *control)
 {
-    control->errors = malloc(sizeof *control->errors);
-    if (control->errors) {
-        control->errors[0] = job_error_own();
-        control->error_count = 1;
-    }
+    control->errors = new_array(1, sizeof *control->errors);
+    control->errors[0] = job_error_own();
+    control->error_count = 1;
     atomic_store(&control->state, JOB_REFUSED);
 }
 
@@ -229,17 +227,11 @@ int control_errors(const struct control *control, const struct job_error **error
 void control_name_algorithm(struct control *control, int index, const char *text)
 {
     pthread_mutex_lock(&control->mailbox.lock);
-    if (index >= control->mailbox.algorithm_count) {
-        char **names = realloc(control->mailbox.algorithms, ((size_t)index + 1) * sizeof *names);
-        if (names) {
-            control->mailbox.algorithms = names;
-            while (control->mailbox.algorithm_count <= index)
-                names[control->mailbox.algorithm_count++] = NULL;
-        }
-    }
+    while (control->mailbox.algorithm_count <= index)
+        LIST_ADD(control->mailbox.algorithms, control->mailbox.algorithm_count);
     if (index >= 0 && index < control->mailbox.algorithm_count) {
         free(control->mailbox.algorithms[index]);
-        control->mailbox.algorithms[index] = strdup(text);
+        control->mailbox.algorithms[index] = new_text(text);
     }
     pthread_mutex_unlock(&control->mailbox.lock);
 }
@@ -408,17 +400,17 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
 {
     struct queued_frame *result = NULL;
     *blobs = (struct blobs){0};
-    enum status status = share->failed
-                             ? fail(STATUS_ERROR, "out of memory for this rank's %s data", what)
-                             : share_exchange(control, kind, share, &result);
+    enum status status = share_exchange(control, kind, share, &result);
     bytes_free(share);
     bool is_wanted = kind != EXCHANGE_GATHER || control_rank(control) == 0;
     int count = kind == EXCHANGE_PEERS ? 1 : control_ranks(control);
     if (status == STATUS_OK && is_wanted &&
         !blobs_decode(result->data, result->size, count, blobs)) {
         blobs_free(blobs);
-        status = fail(STATUS_ERROR, "could not read what the ranks exchanged: out of memory, or "
-                                    "rank 0 sent what it should not");
+        status = fail(STATUS_ERROR,
+                      "could not read the %s data of the ranks: out of memory, or "
+                      "rank 0 sent what it should not",
+                      what);
     }
     free(result);
     return status;

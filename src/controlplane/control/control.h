@@ -296,7 +296,7 @@ struct child_links {
     int watched; /* the first of them, whose sockets are in the set of the last watch */
 };
 
-/* Takes the wire that is in `like`. NULL: out of memory, and it is closed. The link stays at
+/* Takes the wire that is in `like`. The link stays at
  * its place until the next watch. */
 struct child_link *child_links_add(struct child_links *children, const struct child_link *like);
 /* What poll() is to wait for, at most `count` of them; afterwards they are `watched`. */

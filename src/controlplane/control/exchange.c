@@ -63,8 +63,7 @@ struct parcel_exchange {
     const char *what;
 };
 
-/* False: out of memory. */
-static bool exchange_encode(const struct parcel_exchange *exchange, struct bytes *share)
+static void exchange_encode(const struct parcel_exchange *exchange, struct bytes *share)
 {
     struct parcel *parcels = new_array((size_t)exchange->count + 1, sizeof *parcels);
     for (int i = 0; i < exchange->count; i++) {
@@ -74,7 +73,6 @@ static bool exchange_encode(const struct parcel_exchange *exchange, struct bytes
     }
     parcels_encode(parcels, exchange->count, exchange->each, share);
     free(parcels);
-    return true;
 }
 
 #define RUN_SAME "check that all ranks run the same version of cctest"
@@ -108,9 +106,7 @@ static enum status parcels_exchange(struct control *control, const struct parcel
     struct blobs blobs;
     struct parcels parcels;
     int rank = control_rank(control);
-    if (!exchange_encode(exchange, &share))
-        return fail(STATUS_ERROR, "out of memory for the %s data of %d peers", exchange->what,
-                    exchange->count);
+    exchange_encode(exchange, &share);
     enum status status = control_exchange(control, EXCHANGE_PEERS, &share, exchange->what, &blobs);
     if (status == STATUS_OK) {
         bool valid =

@@ -256,14 +256,12 @@ struct maxima {
     uint64_t *words;
 };
 
-/* False: out of memory. */
-bool maxima_open(struct maxima *maxima, int ranks);
+void maxima_open(struct maxima *maxima, int ranks);
 void maxima_close(struct maxima *maxima);
 
 enum maxima_fit {
     MAXIMA_TAKEN,
     MAXIMA_DIFFER, /* it is of another exchange, or has another number of words */
-    MAXIMA_NO_MEMORY,
 };
 
 /* Takes a message in. */
@@ -313,8 +311,7 @@ struct rank_acceptor {
     void *argument;
 };
 #define RANK_ACCEPTOR_POLLS 144 /* that its acceptor_watch() takes at most */
-/* False: out of memory. */
-bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
+void rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
                         rank_acceptor_admit *admit, void *argument);
 /* Closes the listeners and drops all pending connections. Allowed more than once; it was open. */
 void rank_acceptor_close(struct rank_acceptor *rank_acceptor);

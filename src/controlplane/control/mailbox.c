@@ -336,8 +336,7 @@ enum status control_post(struct control *control, struct queued_frame *queued)
 
 struct queued_frame *queued_frame_take(int type, struct bytes *bytes)
 {
-    struct queued_frame *queued =
-        bytes->failed ? NULL : queued_frame_create(type, bytes->data, bytes->size);
+    struct queued_frame *queued = queued_frame_create(type, bytes->data, bytes->size);
     bytes_free(bytes);
     return queued;
 }

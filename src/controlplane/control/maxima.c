@@ -3,6 +3,7 @@
  */
 #include "controlplane/control/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -38,10 +39,9 @@ bool maxima_decode(const void *data, size_t size, int ranks, struct maxima_messa
     return reader.left % sizeof(uint64_t) == 0;
 }
 
-bool maxima_open(struct maxima *maxima, int ranks)
+void maxima_open(struct maxima *maxima, int ranks)
 {
-    *maxima = (struct maxima){.ranks = ranks, .has = calloc((size_t)ranks, sizeof *maxima->has)};
-    return maxima->has != NULL;
+    *maxima = (struct maxima){.ranks = ranks, .has = new_array((size_t)ranks, sizeof *maxima->has)};
 }
 
 void maxima_close(struct maxima *maxima)
@@ -56,9 +56,7 @@ enum maxima_fit maxima_take(struct maxima *maxima, const struct maxima_message *
     struct reader rank = message->rank, word = message->word;
     size_t count = word.left / sizeof(uint64_t);
     if (maxima->held == 0) {
-        maxima->words = calloc(count + 1, sizeof *maxima->words);
-        if (!maxima->words)
-            return MAXIMA_NO_MEMORY;
+        maxima->words = new_array(count, sizeof *maxima->words);
         maxima->number = message->number;
         maxima->count = count;
     }
@@ -118,12 +116,7 @@ static void relay_send_maxima(struct relay *relay)
     struct bytes bytes = {0};
     maxima_encode_held(&relay->maxima, &bytes);
     maxima_drop(&relay->maxima);
-    if (bytes.failed) {
-        say("out of memory for the maxima of ranks");
-        control_conclude(relay->control, STATUS_ERROR);
-    } else {
-        relay_send(relay, relay->control->membership.rank, FRAME_MAXIMA, bytes.data, bytes.size);
-    }
+    relay_send(relay, relay->control->membership.rank, FRAME_MAXIMA, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -144,11 +137,7 @@ bool relay_take_maxima(struct relay *relay, const void *data, size_t size)
     enum maxima_fit fit = relay_hold_maxima(relay, &message);
     if (fit == MAXIMA_DIFFER) {
         relay_send_maxima(relay);
-        fit = relay_hold_maxima(relay, &message);
-    }
-    if (fit == MAXIMA_NO_MEMORY) {
-        say("out of memory for the maxima of ranks");
-        control_conclude(relay->control, STATUS_ERROR);
+        relay_hold_maxima(relay, &message);
     }
     return true;
 }

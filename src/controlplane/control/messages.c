@@ -235,7 +235,7 @@ size_t join_request_encode(const struct join_request *request, unsigned char *by
     bytes_put_u32(&out, request->reason);
     unsigned char blob[ADDRESSES_BLOB_MOST];
     bytes_put(&out, blob, addresses_encode(&request->home, blob));
-    size_t size = out.failed ? 0 : out.size;
+    size_t size = out.size;
     if (size > 0)
         memcpy(bytes, out.data, size);
     bytes_free(&out);

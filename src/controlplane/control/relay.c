@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 
 #define REPORTED_SECONDS  0.5 /* for rank 0 to report a failed job before this rank ends */
 #define INTERRUPT_SECONDS 0.7 /* for rank 0's verdict after a signal */
@@ -31,8 +33,7 @@ static void relay_send_failure(struct relay *relay, int rank, const struct failu
 {
     struct bytes bytes = {0};
     failure_encode(failure, &bytes);
-    if (!bytes.failed)
-        relay_send(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
+relay_send(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -48,8 +49,7 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
         return;
     struct bytes bytes = {0};
     snapshot_encode(&snapshot, &bytes);
-    if (!bytes.failed)
-        relay_send_own(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
+relay_send_own(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
     bytes_free(&bytes);
     relay->sent = snapshot;
     relay->heartbeat_at = control->helper.now;
@@ -440,23 +440,18 @@ static bool relay_may_close(struct relay *relay)
 void relay_run(struct control *control)
 {
     struct relay relay = {.control = control, .up.fd = -1, .direct.fd = -1};
-    relay.polls = calloc(OWN_POLLS + RANK_ACCEPTOR_POLLS + (size_t)control->config.fan_out,
-                         sizeof *relay.polls);
-    relay.behind = calloc((size_t)control->membership.ranks, sizeof *relay.behind);
-    bool open = rank_acceptor_open(&relay.rank_acceptor, control, relay_admit, &relay);
+    relay.polls = new_array(OWN_POLLS + RANK_ACCEPTOR_POLLS + (size_t)control->config.fan_out,
+                            sizeof *relay.polls);
+    relay.behind = new_array((size_t)control->membership.ranks, sizeof *relay.behind);
+    rank_acceptor_open(&relay.rank_acceptor, control, relay_admit, &relay);
     control_advance_clock(control);
-    if (!open || !relay.polls || !relay.behind ||
-        !maxima_open(&relay.maxima, control->membership.ranks)) {
-        fail(STATUS_ERROR, "out of memory for the control plane");
-        control_conclude(control, STATUS_ERROR);
-    } else {
-        relay_begin(&relay);
-        while (!relay_may_close(&relay)) {
-            relay_listen(&relay);
-            relay_tend(&relay);
-            relay_flush(&relay);
-            control_watch_main(control);
-        }
+    maxima_open(&relay.maxima, control->membership.ranks);
+    relay_begin(&relay);
+    while (!relay_may_close(&relay)) {
+        relay_listen(&relay);
+        relay_tend(&relay);
+        relay_flush(&relay);
+        control_watch_main(control);
     }
     connector_drop(&relay.connector);
     wire_close(&relay.up);

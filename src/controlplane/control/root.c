@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
+
 /*
  * Rank 0's table of ranks, and how a job ends: for its loop (root.c), joining
  * (root_join.c) and exchanges (root_exchange.c) alike.
@@ -61,8 +63,7 @@ void root_repeat(struct root *root)
 {
     struct bytes bytes = {0};
     notice_encode(&root->end_notice, &bytes);
-    if (!bytes.failed)
-        root_send_all(root, root->end_type, bytes.data, bytes.size);
+    root_send_all(root, root->end_type, bytes.data, bytes.size);
     bytes_free(&bytes);
     child_links_flush(&root->children);
 }
@@ -109,11 +110,9 @@ void root_pronounce(struct root *root, int type)
     log_attach(control->log);
 
     size_t size = (size_t)verdict->error_count * sizeof *verdict->errors;
-    control->errors = malloc(size ? size : 1);
-    if (control->errors) {
-        memcpy(control->errors, verdict->errors, size);
-        control->error_count = verdict->error_count;
-    }
+    control->errors = new_array(size, 1);
+    memcpy(control->errors, verdict->errors, size);
+    control->error_count = verdict->error_count;
     root_end(root, type, verdict->status, verdict->headline);
 }
 
@@ -392,29 +391,22 @@ static void root_heartbeat(struct root *root)
     root_send_all(root, FRAME_HEARTBEAT, NULL, 0);
 }
 
-/* Room for all sockets; false: out of memory. */
-static bool root_make_room(struct root *root)
+/* Room for all sockets. */
+static void root_make_room(struct root *root)
 {
     int room = 2 + RANK_ACCEPTOR_POLLS + root->children.count;
     if (root->polls_room >= room)
-        return true;
-    struct pollfd *polls = realloc(root->polls, 2 * (size_t)room * sizeof *polls);
-    if (!polls)
-        return false;
-    root->polls = polls;
+        return;
+    free(root->polls);
+    root->polls = new_array(2 * (size_t)room, sizeof *root->polls);
     root->polls_room = 2 * room;
-    return true;
 }
 
 /* Waits for events, and serves all connections. */
 static void root_poll(struct root *root)
 {
     struct control *control = root->control;
-    if (!root_make_room(root)) {
-        fail(STATUS_ERROR, "rank 0 has no memory for %d connections", root->children.count);
-        control_conclude(control, STATUS_ERROR);
-        return;
-    }
+    root_make_room(root);
     struct pollfd *set = root->polls;
     set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
@@ -491,21 +483,20 @@ static bool root_may_close(struct root *root)
     return true;
 }
 
-static bool root_create(struct root *root, struct control *control)
+static struct root *root_create(struct control *control)
 {
+    struct root *root = new_array(1, sizeof *root);
     size_t ranks = (size_t)control->membership.ranks;
     *root = (struct root){.control = control, .ranks = control->membership.ranks};
-    root->peers = calloc(ranks, sizeof *root->peers);
-    root->standings = calloc(ranks, sizeof *root->standings);
-    root->causes = calloc(ranks, sizeof *root->causes);
-    root->order = calloc(ranks, sizeof *root->order);
-    bool open = rank_acceptor_open(&root->rank_acceptor, control, root_admit, root);
-    if (!open || !root->peers || !root->standings || !root->causes || !root->order ||
-        !maxima_open(&root->maxima, root->ranks))
-        return false;
+    root->peers = new_array(ranks, sizeof *root->peers);
+    root->standings = new_array(ranks, sizeof *root->standings);
+    root->causes = new_array(ranks, sizeof *root->causes);
+    root->order = new_array(ranks, sizeof *root->order);
+    rank_acceptor_open(&root->rank_acceptor, control, root_admit, root);
+    maxima_open(&root->maxima, root->ranks);
     for (size_t rank = 0; rank < ranks; rank++)
         progress_read(&control->progress, &root->peers[rank].standing.snapshot); /* as all begin */
-    return true;
+    return root;
 }
 
 static void root_destroy(struct root *root)
@@ -525,19 +516,13 @@ static void root_destroy(struct root *root)
 
 void root_run(struct control *control)
 {
-    struct root *root = calloc(1, sizeof *root);
-    if (!root || !root_create(root, control)) {
-        fail(STATUS_ERROR, "out of memory for %d ranks", control->membership.ranks);
-        control_conclude(control, STATUS_ERROR);
-    } else {
-        control_advance_clock(control);
-        root_begin(root);
-        while (!root_may_close(root)) {
-            root_poll(root);
-            root_tend(root);
-            control_watch_main(control);
-        }
+    struct root *root = root_create(control);
+    control_advance_clock(control);
+    root_begin(root);
+    while (!root_may_close(root)) {
+        root_poll(root);
+        root_tend(root);
+        control_watch_main(control);
     }
-    if (root)
-        root_destroy(root);
+    root_destroy(root);
 }

@@ -116,7 +116,7 @@ static const char *rank_acceptor_admit_pending(void *argument, int fd,
     return NULL;
 }
 
-bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
+void rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
                         rank_acceptor_admit *admit, void *argument)
 {
     struct listeners *listeners = &control->helper.listeners;
@@ -137,7 +137,7 @@ bool rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *con
     };
     rank_acceptor->acceptor.hello_size =
         join_request_encode(&request, rank_acceptor->acceptor.hello);
-    return acceptor_open(&rank_acceptor->acceptor, control->helper.now);
+    acceptor_open(&rank_acceptor->acceptor, control->helper.now);
 }
 
 void rank_acceptor_close(struct rank_acceptor *rank_acceptor)

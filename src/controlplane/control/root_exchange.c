@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 
 #define RESULT_HEAD 8 /* bytes of a result in front of its data */
 
@@ -48,10 +50,7 @@ static void send_result(struct root *root, bool all, const void *data, size_t si
     control_deliver(root->control, &result);
     result.size = all ? size : 0;
     share_encode(&result, &bytes);
-    if (bytes.failed)
-        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
-    else
-        root_send_all(root, FRAME_RESULT, bytes.data, bytes.size);
+    root_send_all(root, FRAME_RESULT, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -126,9 +125,7 @@ static void send_delivery(struct root *root, int rank, const struct bytes *parce
     blobs_encode_next(parcels->data, parcels->size, &result);
     struct share share = {self->share_kind, self->share_number, result.data, result.size};
     delivery_encode(rank, &share, &bytes);
-    if (parcels->failed || result.failed || bytes.failed)
-        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
-    else if (bytes.size > FRAME_MOST)
+    if (bytes.size > FRAME_MOST)
         root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
                    "its peers send it more at once than the control plane carries");
     else if (rank == 0)
@@ -142,12 +139,9 @@ static void send_delivery(struct root *root, int rank, const struct bytes *parce
 static void send_parcels(struct root *root)
 {
     size_t each = 0, ranks = (size_t)root->ranks;
-    struct parcels *from = calloc(ranks, sizeof *from);
-    struct parcel *list = calloc(ranks, sizeof *list);
-    bool good = from && list;
-    if (!good)
-        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
-    good = good && parcels_agree(root, from, &each);
+    struct parcels *from = new_array(ranks, sizeof *from);
+    struct parcel *list = new_array(ranks, sizeof *list);
+    bool good = parcels_agree(root, from, &each);
     for (int rank = 0; good && rank < root->ranks; rank++) {
         struct bytes parcels = {0};
         parcels_to(root, rank, from, list, each, &parcels);
@@ -162,7 +156,7 @@ static void send_results(struct root *root, uint32_t kind)
 {
     struct bytes all = {0};
     shares_join(root, &all);
-    if (all.failed || (kind == EXCHANGE_ALLGATHER && all.size > FRAME_MOST - RESULT_HEAD))
+    if (kind == EXCHANGE_ALLGATHER && all.size > FRAME_MOST - RESULT_HEAD)
         root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR,
                    "the shares of all ranks together are more than the control plane carries");
     else
@@ -177,10 +171,7 @@ static void send_maxima(struct root *root)
     bytes_reserve(&words, root->maxima.count * sizeof *root->maxima.words);
     for (size_t i = 0; i < root->maxima.count; i++)
         bytes_put_u64(&words, root->maxima.words[i]);
-    if (words.failed)
-        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
-    else
-        send_result(root, false, words.data, words.size);
+    send_result(root, false, words.data, words.size);
     bytes_free(&words);
 }
 
@@ -296,9 +287,7 @@ bool root_take_maxima(struct root *root, int rank, const unsigned char *data, si
     if (news <= 0)
         return news == 0;
     enum maxima_fit fit = maxima_take(&root->maxima, &message);
-    if (fit == MAXIMA_NO_MEMORY)
-        root_blame(root, 0, CAUSE_FAILED, STATUS_ERROR, "rank 0 has no memory for an exchange");
-    else if (fit == MAXIMA_DIFFER)
+    if (fit == MAXIMA_DIFFER)
         root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
                    "its part of a maximum is of another exchange than the others', or has another "
                    "number of words: check that all ranks run the same version of cctest");

@@ -16,7 +16,7 @@
 /* Sends one frame to a process that does not stay, and closes its connection. */
 static void pending_dismiss(struct wire *wire, int type, const struct bytes *bytes)
 {
-    if (!bytes->failed && wire_put(wire, 0, type, bytes->data, bytes->size))
+    if (wire_put(wire, 0, type, bytes->data, bytes->size))
         wire_flush(wire);
     wire_close(wire);
 }
@@ -73,9 +73,9 @@ static int ranks_compare(const void *a, const void *b, void *argument)
     return order ? order : one - other;
 }
 
-/* Numbers hosts in the order of the first rank on each, and the ranks of each host; false: out of
- * memory. Sorted, since there may be as many hosts as ranks. */
-static bool members_fill(struct root *root)
+/* Numbers hosts in the order of the first rank on each, and the ranks of each host.
+ * Sorted, since there may be as many hosts as ranks. */
+static void members_fill(struct root *root)
 {
     struct member *members = root->control->members;
     int *sorted = new_array((size_t)root->ranks, sizeof *sorted), nodes = 0;
@@ -97,18 +97,17 @@ static bool members_fill(struct root *root)
     for (int rank = 0; rank < root->ranks; rank++)
         members[rank].node =
             members[rank].local_rank == 0 ? nodes++ : members[members[rank].node].node;
-    return true;
 }
 
-/* Sends the list of all ranks to all, or to `child` if there is one; false: out of memory. */
+/* Sends the list of all ranks to all, or to `child` if there is one; false: it is too long. */
 static bool root_introduce(struct root *root, struct child_link *child)
 {
     struct bytes bytes = {0};
     members_encode(root->control->members, root->ranks, &bytes);
-    bool good = !bytes.failed;
-    if (good && child)
+    bool good = true;
+    if (child)
         good = wire_put(&child->wire, 0, FRAME_WELCOME, bytes.data, bytes.size);
-    else if (good)
+    else
         root_send_all(root, FRAME_WELCOME, bytes.data, bytes.size);
     bytes_free(&bytes);
     return good;
@@ -119,10 +118,8 @@ static void root_welcome(struct root *root)
 {
     for (int rank = 0; rank < root->ranks; rank++)
         root->peers[rank].heard = root->control->helper.now;
-    if (!members_fill(root) || !root_introduce(root, NULL)) {
-        root_fail(root, STATUS_ERROR, "rank 0 has no memory for the list of all ranks");
-        return;
-    }
+    members_fill(root);
+    root_introduce(root, NULL);
     root->progressed = root->control->helper.now;
     control_set_joined(root->control);
 }
@@ -227,10 +224,10 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
         const struct child_link new = {
             .wire = *wire, .rank = rank, .heard = root->control->helper.now};
         struct child_link *child = child_links_add(&root->children, &new);
-        if (!child || bytes.failed ||
-            !wire_put(&child->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
+        if (!wire_put(&child->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
             (job_begun(root->control) && !root_introduce(root, child)))
-            root_fail(root, STATUS_ERROR, "rank 0 has no memory for one more connection");
+            root_fail(root, STATUS_ERROR,
+                      "the list of all ranks is longer than the control plane carries");
     }
     bytes_free(&bytes);
 }
@@ -252,10 +249,8 @@ static void pending_take_direct(struct root *root, struct wire *wire,
         root->peers[other].catches_up |= peer_is_below(root, other, rank);
     peer->heard = root->control->helper.now;
     child_links_drop(&root->children, rank);
-    if (!child_links_add(&root->children, &child))
-        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
-                   "rank 0 has no memory for its connection");
-    else if (job_ended(root->control))
+    child_links_add(&root->children, &child);
+    if (job_ended(root->control))
         root_repeat(root);
 }
 
@@ -328,17 +323,15 @@ static void text_add_strayed(struct text *text, const struct root *root)
 static int text_add_missing(struct text *text, const struct root *root)
 {
     char list[RANK_LIST_MOST] = "ranks";
-    bool *missing = calloc((size_t)root->ranks, sizeof *missing), absent = false;
+    bool *missing = new_array((size_t)root->ranks, sizeof *missing), absent = false;
     int first = 0;
     for (int rank = root->ranks - 1; rank >= 0; rank--) {
         if (!peer_is_joined(&root->peers[rank]))
             first = rank;
-        if (missing)
-            missing[rank] = !peer_is_joined(&root->peers[rank]);
+        missing[rank] = !peer_is_joined(&root->peers[rank]);
         absent |= root->peers[rank].state == PEER_ABSENT;
     }
-    if (missing)
-        rank_list_text(missing, root->ranks, list, sizeof list);
+    rank_list_text(missing, root->ranks, list, sizeof list);
     free(missing);
     text_add(text, "%d of %d ranks did not join within %.3g s: %s%s", root->ranks - root->joined,
              root->ranks, root->control->config.timeout, list,

@@ -91,9 +91,8 @@ void relay_isolate(struct relay *relay, const char *why)
     struct bytes bytes = {0};
     snprintf(notice.text, sizeof notice.text, "%s", why);
     notice_encode(&notice, &bytes);
-    if (!bytes.failed)
-        child_links_send(&relay->children, control->membership.rank, FRAME_ISOLATED, bytes.data,
-                         bytes.size);
+    child_links_send(&relay->children, control->membership.rank, FRAME_ISOLATED, bytes.data,
+                     bytes.size);
     bytes_free(&bytes);
     if (job_ended(control))
         return;

@@ -14,7 +14,7 @@
  * ---- */
 
 struct wait_graph {
-    const struct situation *situation; /* NULL: out of memory */
+    const struct situation *situation;
     /* By rank: */
     bool *silent;
     const struct cause **cause; /* NULL: it has not failed */

@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/text.h"
 #include "collective/schedule/schedule.h"
 
@@ -406,9 +407,7 @@ static void word_rank(const struct wait_graph *graph, int rank, struct text *tex
 static void word_ranks(const struct wait_graph *graph, int root, struct verdict *verdict)
 {
     const struct situation *s = graph->situation;
-    int *distance = malloc((size_t)s->ranks * sizeof *distance), named = 0;
-    if (!distance)
-        return;
+    int *distance = new_array((size_t)s->ranks, sizeof *distance), named = 0;
     graph_measure(graph, root, distance);
     int reach = distance_most(distance, s->ranks);
     for (int nearer = 1; nearer >= 0; nearer--)
@@ -448,15 +447,8 @@ bool graph_has_busy(const struct wait_graph *graph)
 void graph_explain(struct wait_graph *graph, const struct situation *s, struct verdict *verdict)
 {
     struct text headline = text_in(verdict->headline, sizeof verdict->headline);
-    int root = NO_RANK;
     verdict->status = STATUS_TIMEOUT;
-    if (graph->situation)
-        root = word_root(graph, &headline);
-    else
-        text_add(&headline,
-                 "no rank has progressed for %.3g s, and no memory is left to find out why",
-                 s->stalled);
+    int root = word_root(graph, &headline);
     verdict_add_error(s, verdict, root == NO_RANK ? 0 : root, verdict->headline);
-    if (graph->situation)
-        word_ranks(graph, root, verdict);
+    word_ranks(graph, root, verdict);
 }

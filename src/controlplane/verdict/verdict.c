@@ -7,6 +7,7 @@
  */
 #include "controlplane/verdict/internal.h"
 
+#include "base/list.h"
 #include "base/parse.h"
 #include "base/text.h"
 
@@ -142,9 +143,9 @@ static bool cause_is_named(const struct situation *s, const struct wait_graph *g
 /* "; likewise ranks 1, 2, 3": the ranks that report the same. */
 static void put_alike(const struct situation *s, const struct cause *cause, struct text *text)
 {
-    bool *alike = calloc((size_t)s->ranks, sizeof *alike);
+    bool *alike = new_array((size_t)s->ranks, sizeof *alike);
     int count = 0;
-    for (int i = 0; alike && i < s->cause_count; i++)
+    for (int i = 0; i < s->cause_count; i++)
         if (&s->causes[i] != cause && causes_alike(&s->causes[i], cause)) {
             alike[s->causes[i].rank] = true;
             count++;

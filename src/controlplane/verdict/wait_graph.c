@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "collective/schedule/schedule.h"
 
 #define SILENT_BEATS 3 /* heartbeats in a row that a living rank does not miss */
@@ -132,20 +133,14 @@ void graph_open(struct wait_graph *graph, const struct situation *situation)
 {
     size_t ranks = (size_t)situation->ranks;
     *graph = (struct wait_graph){.situation = situation,
-                                 .silent = calloc(ranks, sizeof(bool)),
-                                 .cause = calloc(ranks, sizeof(*graph->cause)),
-                                 .awaited = calloc(ranks, sizeof(int)),
-                                 .waiters = calloc(ranks, sizeof(int)),
-                                 .direct = calloc(ranks, sizeof(int)),
-                                 .accused = calloc(ranks, sizeof(int)),
-                                 .cyclic = calloc(ranks, sizeof(bool)),
-                                 .listed = calloc(ranks, sizeof(bool)),
-                                 .order = calloc(ranks, sizeof(int))};
-    if (graph->silent && graph->cause && graph->awaited && graph->waiters && graph->direct &&
-        graph->accused && graph->cyclic && graph->listed && graph->order) {
-        graph_fill(graph);
-        return;
-    }
-    graph_free(graph);
-    *graph = (struct wait_graph){.situation = NULL};
+                                 .silent = new_array(ranks, sizeof(bool)),
+                                 .cause = new_array(ranks, sizeof(*graph->cause)),
+                                 .awaited = new_array(ranks, sizeof(int)),
+                                 .waiters = new_array(ranks, sizeof(int)),
+                                 .direct = new_array(ranks, sizeof(int)),
+                                 .accused = new_array(ranks, sizeof(int)),
+                                 .cyclic = new_array(ranks, sizeof(bool)),
+                                 .listed = new_array(ranks, sizeof(bool)),
+                                 .order = new_array(ranks, sizeof(int))};
+    graph_fill(graph);
 }

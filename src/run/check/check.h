@@ -256,9 +256,9 @@ struct finding_groups {
 /* The fault as this rank alone shows it. */
 struct finding_group finding_group_of_rank(const struct finding *finding, const int *rank);
 
-/* `findings[r]`: of rank r; they must outlive the groups. False: out of memory. Either way the
- * groups are given back with finding_groups_free(). */
-bool finding_groups_make(const struct finding *const *findings, int ranks,
+/* `findings[r]`: of rank r; they must outlive the groups, which finding_groups_free()
+ * gives back. */
+void finding_groups_make(const struct finding *const *findings, int ranks,
                          struct finding_groups *groups);
 void finding_groups_free(struct finding_groups *groups);
 

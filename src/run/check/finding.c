@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 #define FEW 8 /* wrong elements that may just be corrupted, whatever is in them */
 
 int finding_explanations(const struct finding *finding)
@@ -293,17 +295,15 @@ static void finding_group_add(struct finding_group *group, const struct finding 
     group->same_senders &= senders_alike(group->finding, finding);
 }
 
-bool finding_groups_make(const struct finding *const *findings, int ranks,
+void finding_groups_make(const struct finding *const *findings, int ranks,
                          struct finding_groups *groups)
 {
     size_t room = (size_t)ranks;
-    int *group = malloc(room * sizeof *group), placed = 0;
-    *groups = (struct finding_groups){.list = malloc(room * sizeof *groups->list),
-                                      .ranks = malloc(room * sizeof *groups->ranks)};
-    bool memory = group && groups->list && groups->ranks;
-    if (memory)
-        ranks_group(findings, ranks, group);
-    for (int first = 0; memory && first < ranks; first++) {
+    int *group = new_array(room, sizeof *group), placed = 0;
+    *groups = (struct finding_groups){.list = new_array(room, sizeof *groups->list),
+                                      .ranks = new_array(room, sizeof *groups->ranks)};
+    ranks_group(findings, ranks, group);
+    for (int first = 0; first < ranks; first++) {
         if (group[first] != first || findings[first]->kind == FINDING_NONE)
             continue;
         struct finding_group *new = &groups->list[groups->count++];
@@ -317,7 +317,6 @@ bool finding_groups_make(const struct finding *const *findings, int ranks,
         }
     }
     free(group);
-    return memory;
 }
 
 void finding_groups_free(struct finding_groups *groups)

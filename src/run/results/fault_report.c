@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "run/check/check.h"
@@ -276,32 +277,27 @@ static void groups_report(const struct group_line *line, const struct finding_gr
     }
 }
 
-static enum status group_report(const struct group_line *line, fault_listener *listener,
-                                void *argument, int *said)
+static void group_report(const struct group_line *line, fault_listener *listener, void *argument,
+                         int *said)
 {
     int ranks = line->ranks.ranks;
-    const struct finding **findings = malloc((size_t)ranks * sizeof *findings);
-    struct finding_groups groups = {0};
-    for (int r = 0; findings && r < ranks; r++)
+    const struct finding **findings = new_array((size_t)ranks, sizeof *findings);
+    struct finding_groups groups;
+    for (int r = 0; r < ranks; r++)
         findings[r] = &summary_of(line, r)->finding;
-    bool memory = findings && finding_groups_make(findings, ranks, &groups);
-    if (memory)
-        groups_report(line, &groups, listener, argument, said);
+    finding_groups_make(findings, ranks, &groups);
+    groups_report(line, &groups, listener, argument, said);
     finding_groups_free(&groups);
     free(findings);
-    return memory ? STATUS_OK
-                  : fail(STATUS_ERROR, "out of memory for the findings of %d ranks", ranks);
 }
 
-enum status faults_report(const struct line *line, fault_listener *listener, void *argument)
+void faults_report(const struct line *line, fault_listener *listener, void *argument)
 {
-    enum status status = STATUS_OK;
     int said = 0;
-    for (int g = 0; g < line->split->groups->groups && status == STATUS_OK; g++) {
+    for (int g = 0; g < line->split->groups->groups; g++) {
         const struct group_line group = {.whole = line, .ranks = split_group(line->split, g)};
-        status = group_report(&group, listener, argument, &said);
+        group_report(&group, listener, argument, &said);
     }
     if (said > FAULTS_SAID)
         say("wrong data at other ranks: %d more faults", said - FAULTS_SAID);
-    return status;
 }

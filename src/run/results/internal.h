@@ -28,7 +28,7 @@ typedef void fault_listener(void *argument, const struct job_error *error);
 
 /* Prints one sentence for each fault, and hands over a message of each rank that has it: the two
  * end in the same place and suspect. Some rank has found something wrong. */
-enum status faults_report(const struct line *line, fault_listener *listener, void *argument);
+void faults_report(const struct line *line, fault_listener *listener, void *argument);
 
 /* ---- Through which message of a reduction a bit was flipped, or which was lost.
  *

@@ -327,10 +327,7 @@ static void peers_decode(struct reader *reader, int ranks, struct rank_summary *
     reader->bad |= peers > LINK_STATS_MOST;
     if (reader->bad || peers == 0)
         return;
-    summary->peer = calloc(peers, sizeof *summary->peer);
-    if (!summary->peer)
-        fail(STATUS_ERROR, "out of memory for the link statistics of %u peers", peers);
-    reader->bad |= summary->peer == NULL;
+    summary->peer = new_array(peers, sizeof *summary->peer);
     for (uint32_t i = 0; i < peers && !reader->bad; i++) {
         struct peer_stats *peer = &summary->peer[summary->peers++];
         peer->peer = (int32_t)read_u32(reader);
@@ -350,10 +347,7 @@ static void steps_decode(struct reader *reader, struct rank_summary *summary)
     reader->bad |= steps > CLOCK_STEPS_MOST;
     if (reader->bad || steps == 0)
         return;
-    summary->step = calloc(steps, sizeof *summary->step);
-    if (!summary->step)
-        fail(STATUS_ERROR, "out of memory for the times of %u steps", steps);
-    reader->bad |= summary->step == NULL;
+    summary->step = new_array(steps, sizeof *summary->step);
     for (uint32_t i = 0; i < steps && !reader->bad; i++)
         summary->step[summary->steps++] = read_double(reader);
 }
@@ -383,11 +377,10 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
 enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
                                   struct rank_summaries *summaries)
 {
-    *summaries = (struct rank_summaries){.of = calloc((size_t)blobs->count, sizeof *summaries->of)};
-    if (!summaries->of)
-        return fail(STATUS_ERROR, "out of memory for the results of %d ranks", blobs->count);
-    summaries->count = blobs->count;
-    summaries->group_ranks = group_ranks;
+    *summaries =
+        (struct rank_summaries){.of = new_array((size_t)blobs->count, sizeof *summaries->of),
+                                .count = blobs->count,
+                                .group_ranks = group_ranks};
     return blobs_read(blobs, 0, "result", summary_decode, summaries);
 }
 

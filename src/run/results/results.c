@@ -107,7 +107,7 @@ static void result_way(struct result *result, const struct line *line)
 }
 
 /* *duration: p50 of an iteration of the slowest group, there and back; ns. */
-static enum status result_late(struct result *result, const struct line *line, uint64_t *duration)
+static void result_late(struct result *result, const struct line *line, uint64_t *duration)
 {
     const struct rank_summaries *summaries = line->summaries;
     uint64_t *late = new_array((size_t)summaries->count, sizeof *late);
@@ -117,7 +117,6 @@ static enum status result_late(struct result *result, const struct line *line, u
     result->late_rank = statistics_late_rank(late, summaries->count, *duration);
     result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
     free(late);
-    return STATUS_OK;
 }
 
 /* All timed iterations of the slowest group together, ns. */
@@ -128,11 +127,11 @@ static uint64_t result_time(const struct result *result, const struct line *line
 }
 
 /* Each rank's time by activity, if it was asked for and iterations were timed. */
-static enum status result_profile(struct result *result, const struct job *job,
-                                  const struct rank_summaries *summaries)
+static void result_profile(struct result *result, const struct job *job,
+                           const struct rank_summaries *summaries)
 {
     if (!job->profile || result->iterations == 0)
-        return STATUS_OK;
+        return;
     struct rank_profile *profile = new_array((size_t)summaries->count, sizeof *profile);
     for (int r = 0; r < summaries->count; r++) {
         const struct rank_summary *summary = &summaries->of[r];
@@ -141,18 +140,17 @@ static enum status result_profile(struct result *result, const struct job *job,
         profile[r].time_us = summary->duration;
     }
     result->profile = profile;
-    return STATUS_OK;
 }
 
 /* When the last rank has ended each step. */
-static enum status result_steps(struct result *result, const struct line *line)
+static void result_steps(struct result *result, const struct line *line)
 {
     const struct rank_summaries *summaries = line->summaries;
     for (int r = 0; r < summaries->count; r++)
         if (summaries->of[r].steps > result->steps)
             result->steps = summaries->of[r].steps;
     if (result->steps == 0)
-        return STATUS_OK;
+        return;
     result->step_end = new_array((size_t)result->steps, sizeof *result->step_end);
     for (int r = 0; r < summaries->count; r++) {
         for (int s = 0; s < summaries->of[r].steps; s++) {
@@ -161,7 +159,6 @@ static enum status result_steps(struct result *result, const struct line *line)
                 result->step_end[s].measured_us = end;
         }
     }
-    return STATUS_OK;
 }
 
 void results_open(struct results *results, const struct device_table *table,
@@ -208,16 +205,16 @@ static enum status results_add_summaries(struct results *results, const struct l
     enum status status = group_results_make(result, line);
     results->wrong += result->wrong;
     TRY(status);
-    TRY(result_late(result, line, &duration));
+    result_late(result, line, &duration);
     if (job->watches && result->iterations > 0)
         TRY(bottleneck_report(result, line->members, summaries, duration,
                               result_time(result, line)));
-    TRY(result_profile(result, job, summaries));
-    TRY(result_steps(result, line));
+    result_profile(result, job, summaries);
+    result_steps(result, line);
     for (int r = 0; r < summaries->count; r++)
         device_sums_add(&results->devices, r, &summaries->of[r].changes, &result->devices);
     if (result->wrong)
-        TRY(faults_report(line, error_add, results));
+        faults_report(line, error_add, results);
     report->result(report, job, result);
     result_reported(result);
     return STATUS_OK;

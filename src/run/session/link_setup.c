@@ -224,49 +224,35 @@ static enum status session_open_watch(struct session *session)
     return device_watch_open(&session->watch, &config);
 }
 
-/* As for links_wish(); NULL: out of memory. Where the report shows what the links wait
+/* Tells the links what this rank needs of its peers. Where the report shows what the links wait
  * for, the start barrier has a lane of its own: the collective's waits are reported, not the
  * barrier's. */
-static unsigned char *session_wishes(const struct session *session)
+static void session_wish(const struct session *session)
 {
     const struct runner *runner = &session->runner;
     const struct schedule *start = runner->start_barrier.schedule;
-    unsigned char *wishes = calloc((size_t)runner->ranks, 1);
-    for (int r = 0; wishes && r < runner->ranks; r++)
+    unsigned char *wishes = new_array((size_t)runner->ranks, 1);
+    for (int r = 0; r < runner->ranks; r++)
         wishes[r] = session->needs.peers[r].lanes > 0 ? LINKS_WISHED : 0;
-    for (size_t i = 0; wishes && start && i < start->count; i++)
+    for (size_t i = 0; start && i < start->count; i++)
         if (start->operations[i].peer >= 0)
             wishes[start->operations[i].peer] |=
                 session->job.watches ? LINKS_ONE_MORE : LINKS_WISHED;
-    return wishes;
-}
-
-/* Tells the links what this rank needs of its peers. */
-static enum status session_wish(struct session *session)
-{
-    unsigned char *wishes = session_wishes(session);
-    if (!wishes)
-        return fail(STATUS_ERROR, "out of memory for %d peers", session->runner.ranks);
-    links_wish(session->runner.links, wishes, session->needs.lanes);
+    links_wish(runner->links, wishes, session->needs.lanes);
     free(wishes);
-    return STATUS_OK;
 }
 
 enum status session_exchange_offers(struct session *session)
 {
     struct bytes share = {0};
     control_enter(session->control, PHASE_CONNECT);
-    enum status status = session_open_links(session);
-    if (status == STATUS_OK)
-        status = session_wish(session);
-    if (status == STATUS_OK)
-        status = session_open_watch(session);
-    if (status != STATUS_OK)
-        return status;
+    TRY(session_open_links(session));
+    session_wish(session);
+    TRY(session_open_watch(session));
     links_encode_offers(session->runner.links, &share);
     device_watch_encode(&session->watch, &share);
-    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
-                             session);
+    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address",
+                                         offers_decode, session);
     return status == STATUS_OK ? links_check_offers(session->runner.links) : status;
 }
 
@@ -281,18 +267,13 @@ static enum status session_exchange_reach(struct session *session)
 {
     size_t ranks = (size_t)session->runner.ranks;
     struct links *links = session->runner.links;
-    int *peers = malloc(ranks * sizeof *peers);
-    unsigned char *here = malloc(ranks), *back = malloc(ranks);
-    enum status status = STATUS_ERROR;
+    int *peers = new_array(ranks, sizeof *peers);
+    unsigned char *here = new_array(ranks, 1), *back = new_array(ranks, 1);
     links_attach(links);
-    if (peers && here && back) {
-        int count = links_encode_reach(links, peers, here);
-        status = session_exchange_peers(session, peers, count, here, 1, back);
-        if (status == STATUS_OK)
-            links_decode_reach(links, peers, count, back);
-    } else {
-        status = fail(STATUS_ERROR, "out of memory for %zu peers", ranks);
-    }
+    int count = links_encode_reach(links, peers, here);
+    enum status status = session_exchange_peers(session, peers, count, here, 1, back);
+    if (status == STATUS_OK)
+        links_decode_reach(links, peers, count, back);
     free(peers);
     free(here);
     free(back);

@@ -149,11 +149,9 @@ enum status session_find_ring(struct session *session)
     const struct rank_distances distances = {ranks_distance, &all};
     if (!job_orders_rings(&session->job))
         return STATUS_OK;
-    all.cpus = calloc((size_t)runner->node.count, sizeof *all.cpus);
-    all.places = calloc((size_t)runner->ranks, sizeof *all.places);
-    enum status status = all.cpus && all.places
-                             ? places_exchange(&all)
-                             : fail(STATUS_ERROR, "out of memory for %d ranks", runner->ranks);
+    all.cpus = new_array((size_t)runner->node.count, sizeof *all.cpus);
+    all.places = new_array((size_t)runner->ranks, sizeof *all.places);
+    enum status status = places_exchange(&all);
     if (status == STATUS_OK)
         runner->split.ring_place =
             ring_places_find(&distances, runner->ranks, places_compare, &all);

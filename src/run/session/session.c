@@ -7,6 +7,7 @@
  */
 #include "run/session/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "run/run.h"
 
@@ -25,11 +26,10 @@ static void postmortem_gather(struct control *control, struct device_sums *sums,
 {
     const struct device_table *table = sums->table;
     struct blobs blobs = {0};
-    bool *from = calloc((size_t)postmortem->ranks, sizeof *from);
-    for (int i = 0; from && i < table->use_count; i++)
+    bool *from = new_array((size_t)postmortem->ranks, sizeof *from);
+    for (int i = 0; i < table->use_count; i++)
         from[table->uses[i].rank] = true;
-    if (from)
-        control_gather_postmortems(control, from, POSTMORTEM_SECONDS, &blobs);
+    control_gather_postmortems(control, from, POSTMORTEM_SECONDS, &blobs);
     for (int r = 1; r < blobs.count; r++) {
         struct reader reader = {.at = blobs.data[r], .left = blobs.size[r]};
         if (reader.left > 0 &&
@@ -62,8 +62,8 @@ static void postmortem_make(struct control *control, struct device_watch *watch,
     int ranks = control_ranks(control);
     bool used = sums->table && sums->table->use_count > 0;
     *postmortem = (struct postmortem){
-        .ranks = ranks, .changes = calloc((size_t)ranks, sizeof *postmortem->changes)};
-    if (!postmortem->changes || !used) {
+        .ranks = ranks, .changes = new_array((size_t)ranks, sizeof *postmortem->changes)};
+    if (!used) {
         device_changes_free(&own);
         return;
     }
@@ -230,21 +230,6 @@ static bool session_concludes(const struct membership *membership, const struct 
            (!membership->own_process || (membership->rank == 0 && !membership->started_here));
 }
 
-/* This rank failed before it could join, so no other can say why: it does, and rank 0 reports it. */
-static enum status session_cannot_begin(const struct membership *membership,
-                                        const struct session_arguments *arguments)
-{
-    struct failure failure;
-    log_failure(log_current(), &failure);
-    log_print_failure(log_current());
-    if (membership->rank > 0 || !arguments->report)
-        return failure.status;
-    struct job_error error = job_error_own();
-    struct job_end end = {.status = failure.status, .errors = &error, .error_count = 1};
-    arguments->report->end(arguments->report, arguments->job, &end);
-    return failure.status;
-}
-
 /* Sets up, runs all lines, and judges what can be judged only then. */
 static enum status session_measure(struct session *session)
 {
@@ -259,15 +244,8 @@ enum status session_run(const struct membership *membership, void *argument)
 {
     const struct session_arguments *arguments = argument;
     const struct job *job = arguments->job;
-    struct session *session = calloc(1, sizeof *session);
-    if (!session || job_copy(job, &session->job) != STATUS_OK) {
-        if (session)
-            free(session->job.candidates);
-        else
-            fail(STATUS_ERROR, "out of memory");
-        free(session);
-        return session_cannot_begin(membership, arguments);
-    }
+    struct session *session = new_array(1, sizeof *session);
+    job_copy(job, &session->job);
     session->membership = membership;
     session->report = membership->rank == 0 ? arguments->report : NULL;
     struct control_config config = {.timeout = job->bootstrap.timeout,

@@ -113,30 +113,25 @@ static enum status survey_candidate(const struct runner *runner, const struct ca
                                     struct needs *needs)
 {
     const struct job *job = runner->job;
-    enum status status = STATUS_OK;
-    for (size_t bytes = job_first_size(job, candidate), next = 1; next != 0 && status == STATUS_OK;
-         bytes = next) {
+    for (size_t bytes = job_first_size(job, candidate), next = 1; next != 0; bytes = next) {
         if (candidate_runs_at(candidate, bytes))
-            status = survey_channels(runner, candidate, bytes, needs);
+            TRY(survey_channels(runner, candidate, bytes, needs));
         next = job_next_size(job, candidate, bytes);
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Every size of the sweep is looked at: where blocks are cut to nothing at one size, another may
- * need other peers. Error: out of memory, or an algorithm that refuses the job. */
+ * need other peers. Error: an algorithm refuses the job. */
 static enum status survey(const struct runner *runner, struct needs *needs)
 {
-    *needs = (struct needs){.peers = calloc((size_t)runner->ranks, sizeof *needs->peers),
+    *needs = (struct needs){.peers = new_array((size_t)runner->ranks, sizeof *needs->peers),
                             .lanes = 1,
                             .device_lanes = 1,
                             .device_channels = 1};
-    if (!needs->peers)
-        return fail(STATUS_ERROR, "out of memory for %d peers", runner->ranks);
-    enum status status = STATUS_OK;
-    for (int c = 0; c < runner->job->candidate_count && status == STATUS_OK; c++)
-        status = survey_candidate(runner, &runner->job->candidates[c], needs);
-    return status;
+    for (int c = 0; c < runner->job->candidate_count; c++)
+        TRY(survey_candidate(runner, &runner->job->candidates[c], needs));
+    return STATUS_OK;
 }
 
 void needs_free(struct needs *needs)
@@ -371,12 +366,10 @@ static enum status session_place(struct session *session)
     struct runner *runner = &session->runner;
     size_t count = (size_t)runner->node.count;
     struct host_needs host = {.session = session,
-                              .cpus = calloc(count, sizeof *host.cpus),
-                              .memory = calloc(count, sizeof *host.memory)};
-    bool *shares = calloc((size_t)runner->ranks, sizeof *shares);
-    enum status status = host.cpus && host.memory && shares
-                             ? survey(runner, &session->needs)
-                             : fail(STATUS_ERROR, "out of memory for %d ranks", runner->ranks);
+                              .cpus = new_array(count, sizeof *host.cpus),
+                              .memory = new_array(count, sizeof *host.memory)};
+    bool *shares = new_array((size_t)runner->ranks, sizeof *shares);
+    enum status status = survey(runner, &session->needs);
     if (status == STATUS_OK)
         status = session_exchange_needs(session, &host);
     if (status == STATUS_OK)
@@ -437,20 +430,14 @@ static enum status session_prepare(struct session *session)
     runner->ranks = control_ranks(session->control);
     runner->chunk = job->chunk;
     runner_tick_open(runner);
-    session->bindings = calloc((size_t)runner->ranks, sizeof *session->bindings);
-    bool has_devices = job->memory->settle;
-    if (has_devices)
-        session->devices = calloc((size_t)runner->ranks, sizeof *session->devices);
-    if (!session->bindings || (has_devices && !session->devices))
-        return fail(STATUS_ERROR, "out of memory for the places of %d ranks", runner->ranks);
-    enum status status = node_ranks_find(control_members(session->control), runner->ranks,
-                                         runner->rank, &runner->node);
-    if (status == STATUS_OK)
-        node_ranks_compare(&runner->node, session->membership,
-                           control_members(session->control)[runner->rank].host);
+    session->bindings = new_array((size_t)runner->ranks, sizeof *session->bindings);
+    if (job->memory->settle)
+        session->devices = new_array((size_t)runner->ranks, sizeof *session->devices);
+    node_ranks_find(control_members(session->control), runner->ranks, runner->rank, &runner->node);
+    node_ranks_compare(&runner->node, session->membership,
+                       control_members(session->control)[runner->rank].host);
     control_enter(session->control, PHASE_SETUP);
-    if (status == STATUS_OK)
-        status = session_split(session);
+    enum status status = session_split(session);
     session->device.number = -1;
     if (status == STATUS_OK && job->memory->settle)
         status =

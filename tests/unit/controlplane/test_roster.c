@@ -31,7 +31,7 @@ static struct roster roster_of(int ranks)
 {
     struct roster roster;
     const struct join_request root = request_of(0, ranks, "a");
-    assert_int_equal(STATUS_OK, roster_open(&roster, ranks, &root, &work));
+    roster_open(&roster, ranks, &root, &work);
     return roster;
 }
 
@@ -61,7 +61,7 @@ static void the_first_agent_of_a_host_leads_it(void **state)
     const int via[] = {0, 3, 2, 3, 4, 3};
     for (int rank = 1; rank < 6; rank++)
         assert_int_equal(via[rank], roster.agents[rank].via);
-    assert_int_equal(STATUS_OK, roster_complete(&roster, "late"));
+    roster_complete(&roster, "late");
     assert_int_equal(3, roster.host_count);
     assert_string_equal("a", roster.hosts[0].name);
     assert_string_equal("b", roster.hosts[1].name);
@@ -95,7 +95,7 @@ static void a_leader_takes_its_agents_along(void **state)
     join(&roster, 2, "b");
     join(&roster, 3, "c");
     join(&roster, 4, "a");
-    assert_int_equal(STATUS_OK, roster_complete(&roster, "late"));
+    roster_complete(&roster, "late");
     roster_lose(&roster, 1, "it was killed", "pairs", "sendrecv");
     assert_int_equal(PRESENCE_LOST, roster.agents[2].presence);
     assert_int_equal(PRESENCE_PRESENT, roster.agents[3].presence);
@@ -119,7 +119,7 @@ static void one_agent_takes_its_host_out(void **state)
     struct roster roster = roster_of(3);
     join(&roster, 1, "b");
     join(&roster, 2, "b");
-    assert_int_equal(STATUS_OK, roster_complete(&roster, "late"));
+    roster_complete(&roster, "late");
     roster_lose(&roster, 2, "it was stopped", "", "");
     assert_int_equal(PRESENCE_PRESENT, roster.agents[1].presence);
     assert_true(roster.hosts[1].lost);
@@ -134,7 +134,7 @@ static void those_that_do_not_come_are_lost(void **state)
     join(&roster, 1, "b");
     const struct join_request request = request_of(3, 4, "c");
     roster_place(&roster, &request);
-    assert_int_equal(STATUS_OK, roster_complete(&roster, "it did not call"));
+    roster_complete(&roster, "it did not call");
     assert_int_equal(2, roster.present);
     assert_int_equal(2, roster.lost);
     assert_int_equal(4, roster.host_count);
