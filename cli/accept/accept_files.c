@@ -33,34 +33,36 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health)
 {
     int hosts = acceptance->roster->host_count, count = 0;
     size_t size = 1;
-    const char **names = calloc((size_t)hosts + 1, sizeof *names);
-    for (int h = 0; h < hosts && names; h++)
+    const char **names = new_array((size_t)hosts, sizeof *names);
+    for (int h = 0; h < hosts; h++)
         if (findings_health(&acceptance->findings, h) == health && has_name(acceptance, h)) {
             names[count++] = host_label(acceptance, h);
             size += strlen(host_label(acceptance, h)) + 2;
         }
-    char *list = names ? malloc(size) : NULL;
-    if (list) {
-        struct text text = text_in(list, size);
-        qsort(names, (size_t)count, sizeof *names, names_compare);
-        host_list_add(&text, names, count);
-    }
+    char *list = new_array(size, 1);
+    struct text text = text_in(list, size);
+    qsort(names, (size_t)count, sizeof *names, names_compare);
+    host_list_add(&text, names, count);
     free(names);
     return list;
 }
 
-static enum status list_write(const struct acceptance *acceptance, enum health health,
-                              const char *path)
+static enum status list_put(const struct acceptance *acceptance, enum health health, FILE *out)
 {
-    if (!path)
-        return STATUS_OK;
-    char *list = accept_host_list(acceptance, health), *line = NULL;
-    int length = list ? asprintf(&line, "%s\n", list) : -1;
-    enum status status = length < 0 ? fail(STATUS_ERROR, "out of memory for a list of hosts")
-                                    : output_put(line, (size_t)length, path);
-    free(length < 0 ? NULL : line);
+    char *list = accept_host_list(acceptance, health);
+    fprintf(out, "%s\n", list);
     free(list);
-    return status;
+    return STATUS_OK;
+}
+
+static enum status good_put(const struct acceptance *acceptance, FILE *out)
+{
+    return list_put(acceptance, HEALTH_GOOD, out);
+}
+
+static enum status bad_put(const struct acceptance *acceptance, FILE *out)
+{
+    return list_put(acceptance, HEALTH_BAD, out);
 }
 
 /* ---- Slurm ---- */
@@ -71,7 +73,7 @@ static const struct found *host_finding(const struct acceptance *acceptance, int
     const struct findings *findings = &acceptance->findings;
     const struct found *gravest = NULL;
     for (int i = 0; i < findings->count; i++) {
-        const struct found *found = &findings->of[i];
+        const struct found *found = &findings->items[i];
         if (found->host == host && found->health == HEALTH_BAD &&
             (!gravest || findings_compare(found, gravest) < 0))
             gravest = found;
@@ -114,7 +116,7 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
 {
     int failures = 0;
     for (int i = 0; i < acceptance->findings.count; i++) {
-        const struct found *found = &acceptance->findings.of[i];
+        const struct found *found = &acceptance->findings.items[i];
         if (found->stage != stage || !is_failure_of(found, host))
             continue;
         failures++;
@@ -180,47 +182,40 @@ static void suite_put(FILE *out, const struct acceptance *acceptance,
     fputs("  </testsuite>\n", out);
 }
 
-static enum status junit_write(const struct acceptance *acceptance, const char *path)
+static enum status junit_put(const struct acceptance *acceptance, FILE *out)
+{
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cctest accept\">\n", out);
+    for (int s = 0; s < acceptance->stage_count; s++)
+        suite_put(out, acceptance, &acceptance->stages[s]);
+    fputs("</testsuites>\n", out);
+    return STATUS_OK;
+}
+
+/* ---- files ---- */
+
+/* Is there a host that a profile can be made of? */
+static bool any_is_good(const struct acceptance *acceptance)
+{
+    bool any = false;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        any |= findings_health(&acceptance->findings, h) == HEALTH_GOOD;
+    return any;
+}
+
+/* Writes what `put` puts, whole or not at all. `path` NULL: nothing is asked for. */
+static enum status file_write(const struct acceptance *acceptance, const char *path,
+                              enum status (*put)(const struct acceptance *acceptance, FILE *out))
 {
     char *text = NULL;
     size_t length = 0;
     if (!path)
         return STATUS_OK;
     FILE *out = open_memstream(&text, &length);
-    if (!out)
-        return fail(STATUS_ERROR, "out of memory for the JUnit report");
-    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cctest accept\">\n", out);
-    for (int s = 0; s < acceptance->stage_count; s++)
-        suite_put(out, acceptance, &acceptance->stages[s]);
-    fputs("</testsuites>\n", out);
-    bool whole = fclose(out) == 0;
-    enum status status = whole ? output_put(text, length, path)
-                               : fail(STATUS_ERROR, "out of memory for the JUnit report");
-    free(text);
-    return status;
-}
-
-/* ---- a profile ---- */
-
-static enum status profile_write(const struct acceptance *acceptance, const char *path)
-{
-    char *text = NULL;
-    size_t length = 0;
-    bool any = false;
-    for (int h = 0; h < acceptance->roster->host_count; h++)
-        any |= findings_health(&acceptance->findings, h) == HEALTH_GOOD;
-    if (path && !any)
-        say("the profile %s is not written: no host is good", path);
-    if (!path || !any)
-        return STATUS_OK;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        return fail(STATUS_ERROR, "out of memory for a profile");
-    enum status status = written_profile_put(acceptance, out);
-    if (fclose(out) != 0 && status == STATUS_OK)
-        status = fail(STATUS_ERROR, "out of memory for a profile");
+    enum status status = out ? put(acceptance, out) : STATUS_OK;
+    bool whole = out && fclose(out) == 0;
     if (status == STATUS_OK)
-        status = output_put(text, length, path);
+        status = whole ? output_put(text, length, path)
+                       : fail(STATUS_ERROR, "out of memory for %s", path);
     free(text);
     return status;
 }
@@ -240,10 +235,15 @@ enum status accept_files_write(const struct acceptance *acceptance)
 {
     const struct accept_options *options = acceptance->asked;
     bool whole = !acceptance->ended_early;
-    enum status good = whole ? list_write(acceptance, HEALTH_GOOD, options->good) : STATUS_OK;
-    enum status bad = list_write(acceptance, HEALTH_BAD, options->bad);
-    enum status profile = whole ? profile_write(acceptance, options->write_profile) : STATUS_OK;
-    enum status junit = junit_write(acceptance, options->junit);
+    const char *made = whole ? options->write_profile : NULL;
+    if (made && !any_is_good(acceptance)) {
+        say("the profile %s is not written: no host is good", made);
+        made = NULL;
+    }
+    enum status good = file_write(acceptance, whole ? options->good : NULL, good_put);
+    enum status bad = file_write(acceptance, options->bad, bad_put);
+    enum status profile = file_write(acceptance, made, written_profile_put);
+    enum status junit = file_write(acceptance, options->junit, junit_put);
     return status_graver(status_graver(good, bad), status_graver(profile, junit));
 }
 
@@ -308,50 +308,50 @@ static json_t *stages_json(const struct acceptance *acceptance)
     return stages;
 }
 
+/* Numbers of hosts by themselves. */
 static json_t *numbers_json(const struct acceptance *acceptance)
 {
     json_t *numbers = json_array();
-    for (int i = 0; i < acceptance->number_count; i++) {
-        const struct host_number *number = &acceptance->numbers[i];
-        json_t *part = number->part[0] ? json_string(number->part) : json_null();
+    for (int i = 0; i < acceptance->readings.count; i++) {
+        const struct reading *reading = &acceptance->readings.items[i];
+        if (!reading->number)
+            continue;
+        json_t *part = reading->part[0] ? json_string(reading->part) : json_null();
         json_array_append_new(numbers,
                               json_pack("{s:s, s:i, s:s, s:o, s:s, s:f}", "stage",
-                                        accept_stage_names[number->stage], "host", number->host,
-                                        "metric", number->metric, "part", part, "unit",
-                                        number->unit, "value", number->value));
+                                        accept_stage_names[reading->stage], "host", reading->from,
+                                        "metric", reading->number->name, "part", part, "unit",
+                                        reading->number->unit, "value", reading->value));
     }
     return numbers;
 }
 
-static void pairs_add(json_t *pairs, const struct acceptance *acceptance,
-                      const struct readings *readings, enum accept_stage stage)
-{
-    for (size_t i = 0; i < readings->count; i++) {
-        const struct reading *reading = &readings->of[i];
-        json_array_append_new(
-            pairs,
-            json_pack("{s:s, s:i, s:i, s:i, s:s?, s:s, s:s, s:s, s:o}", "stage",
-                      accept_stage_names[stage], "from", reading->from, "to", reading->to, "rail",
-                      reading->rail, "part", acceptance->rails.names[reading->rail], "metric",
-                      reading_metric_names[reading->metric], "unit", metric_unit(reading->metric),
-                      "outcome", reading_outcome_names[reading->outcome], "value",
-                      reading->outcome == READING_VALUE ? json_real(reading->value) : json_null()));
-    }
-}
-
+/* Readings of pairs of hosts. */
 static json_t *pairs_json(const struct acceptance *acceptance)
 {
     json_t *pairs = json_array();
-    pairs_add(pairs, acceptance, &acceptance->paired, STAGE_PAIRS);
-    pairs_add(pairs, acceptance, &acceptance->isolated, STAGE_ISOLATE);
+    for (int i = 0; i < acceptance->readings.count; i++) {
+        const struct reading *reading = &acceptance->readings.items[i];
+        if (reading->metric >= METRICS)
+            continue;
+        json_array_append_new(
+            pairs,
+            json_pack("{s:s, s:i, s:i, s:i, s:s?, s:s, s:s, s:s, s:o}", "stage",
+                      accept_stage_names[reading->stage], "from", reading->from, "to", reading->to,
+                      "rail", reading->rail, "part", acceptance->rails.names[reading->rail],
+                      "metric", reading_metric_names[reading->metric], "unit",
+                      metric_unit(reading->metric), "outcome",
+                      reading_outcome_names[reading->outcome], "value",
+                      reading->outcome == READING_VALUE ? json_real(reading->value) : json_null()));
+    }
     return pairs;
 }
 
 static json_t *counters_json(const struct acceptance *acceptance)
 {
     json_t *all = json_array();
-    for (int i = 0; i < acceptance->growth_count; i++) {
-        const struct counter_growth *growth = &acceptance->growth[i];
+    for (int i = 0; i < acceptance->growth.count; i++) {
+        const struct counter_growth *growth = &acceptance->growth.items[i];
         const struct counter_list *counters = &growth->device.counters;
         json_array_append_new(all, json_pack("{s:s, s:i, s:i, s:s, s:o, s:o}", "stage",
                                              accept_stage_names[growth->stage], "rotation",
@@ -382,7 +382,7 @@ static json_t *findings_json(const struct findings *findings)
 {
     json_t *all = json_array();
     for (int i = 0; i < findings->count; i++) {
-        const struct found *found = &findings->of[i];
+        const struct found *found = &findings->items[i];
         json_array_append_new(
             all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:i, s:i}", "stage",
                            accept_stage_names[found->stage], "health", health_words[found->health],

@@ -93,14 +93,14 @@ static int gravity_compare(const void *a, const void *b)
 static void findings_print(FILE *out, const struct acceptance *acceptance)
 {
     const struct findings *findings = &acceptance->findings;
-    const struct found **sorted = calloc((size_t)findings->count + 1, sizeof *sorted);
+    const struct found **sorted = new_array((size_t)findings->count, sizeof *sorted);
     if (findings->count > 0)
         fprintf(out, "#\n# findings:\n");
-    for (int i = 0; i < findings->count && sorted; i++)
-        sorted[i] = &findings->of[i];
-    if (findings->count > 0 && sorted)
+    for (int i = 0; i < findings->count; i++)
+        sorted[i] = &findings->items[i];
+    if (findings->count > 0)
         qsort(sorted, (size_t)findings->count, sizeof *sorted, gravity_compare);
-    for (int i = 0; i < findings->count && i < FINDINGS_MOST && sorted; i++) {
+    for (int i = 0; i < findings->count && i < FINDINGS_MOST; i++) {
         fprintf(out, "  %-8s %s",
                 sorted[i]->health == HEALTH_GOOD ? "note" : health_words[sorted[i]->health],
                 sorted[i]->text);
@@ -115,7 +115,7 @@ static void findings_print(FILE *out, const struct acceptance *acceptance)
 static void hosts_print(FILE *out, const struct acceptance *acceptance, enum health health)
 {
     char *list = accept_host_list(acceptance, health);
-    fprintf(out, "# %s: %s\n", health_words[health], !list ? "?" : list[0] ? list : "none");
+    fprintf(out, "# %s: %s\n", health_words[health], list[0] ? list : "none");
     free(list);
 }
 

@@ -13,7 +13,7 @@
 /* ---- accept_files.c ---- */
 
 /* The hosts of one health, as Slurm writes lists: "n[1-16,18]"; "" where there is none. The caller
- * frees it. NULL: out of memory. */
+ * frees it. */
 char *accept_host_list(const struct acceptance *acceptance, enum health health);
 
 /* A line for each bad host that takes it out of Slurm, to copy:

@@ -422,9 +422,9 @@ static enum status stages_read(const struct argument *argument, struct request *
                 STATUS_USAGE,
                 "'%s:%s' in --stages: write the seconds that the stage may take, up to a day", item,
                 colon + 1);
-        if (colon && request->accept.seconds[stage] < stage_times[stage].least)
+        if (colon && request->accept.seconds[stage] < accept_stages[stage].least)
             return fail(STATUS_USAGE, "'%s:%s' in --stages is too short: %s needs %g s", item,
-                        colon + 1, item, stage_times[stage].least);
+                        colon + 1, item, accept_stages[stage].least);
     }
     return STATUS_OK;
 }

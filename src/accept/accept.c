@@ -3,10 +3,7 @@
  */
 #include "accept/internal.h"
 
-#include "accept/accept.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/text.h"
 #include "controlplane/agents/agents.h"
 
 #include <math.h>
@@ -15,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The names of the stages of `cctest accept`.
- */
+#define QUICK_KEPT 0.25 /* share of a stage's --quick time that earlier stages cannot use up */
+
 const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
     [STAGE_START] = "start",   [STAGE_INVENTORY] = "inventory",
     [STAGE_SELF] = "self",     [STAGE_NODE] = "node",
@@ -26,86 +22,52 @@ const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
     [STAGE_SOAK] = "soak",     [ACCEPT_STAGES] = NULL,
 };
 
-/* The soak has the time of --duration. */
-const struct stage_time stage_times[ACCEPT_STAGES] = {
-    [STAGE_START] = {1, 20, 20},   [STAGE_INVENTORY] = {2, 30, 15}, [STAGE_SELF] = {2, 40, 15},
-    [STAGE_NODE] = {2, 60, 20},    [STAGE_PAIRS] = {3, 900, 60},    [STAGE_ISOLATE] = {3, 900, 60},
-    [STAGE_HALVES] = {5, 180, 30}, [STAGE_ALL] = {3, 120, 30},      [STAGE_SOAK] = {0, 0, 0},
-};
-
-/*
- * The stages of a run, one after the other.
- */
-#define START_SECONDS 20.0
-#define QUICK_KEPT    0.25 /* of its time: so much of it a stage has, whatever those before it took */
-
 /* ---- start ---- */
 
 /* Can each agent start a worker? */
-static enum status start_stage_run(struct acceptance *acceptance, struct stage_result *result)
+static enum status start_jobs(struct stage_run *run)
 {
-    const struct roster *roster = acceptance->roster;
-    struct trials trials;
+    const struct roster *roster = run->acceptance->roster;
+    run->count = hosts_left(run->acceptance, run->hosts);
+    for (int i = 0; i < run->count; i++)
+        for (int a = 0; a < roster->hosts[run->hosts[i]].count; a++)
+            trials_add(&run->trials, &roster->hosts[run->hosts[i]].agents[a], 1, WORK_NOTHING);
+    return STATUS_OK;
+}
+
+static enum status start_judge(struct stage_run *run)
+{
+    struct acceptance *acceptance = run->acceptance;
+    const struct trials *trials = &run->trials;
     char hosts[COUNTED_MOST], agents[COUNTED_MOST];
-    int *left = malloc((size_t)roster->host_count * sizeof *left), count = 0;
-    if (!left)
-        return fail(STATUS_ERROR, "out of memory for the hosts");
-    enum status status = STATUS_OK;
-    trials_open(&trials, acceptance, STAGE_START);
-    for (int i = 0, n = count = hosts_left(acceptance, left); i < n; i++)
-        for (int a = 0; a < roster->hosts[left[i]].count && status == STATUS_OK; a++)
-            status = trials_add(&trials, &roster->hosts[left[i]].agents[a], 1, WORK_NOTHING);
-    if (status == STATUS_OK)
-        status = trials_run(&trials, START_SECONDS);
-    for (int j = 0; j < trials.count && status == STATUS_OK; j++) {
-        int host = roster->agents[trials.jobs[j].agents[0]].host;
-        if (trial_accuses(&trials, j, host))
-            status = stage_finds(acceptance, STAGE_START, host, -1, HEALTH_BAD,
-                                 outcome_status(trials.of[j].outcome), "%s: %s",
-                                 host_label(acceptance, host), trials.of[j].why);
+    for (int j = 0; j < trials->count; j++) {
+        int host = acceptance->roster->agents[trials->items[j].agents[0]].host;
+        if (trial_accuses(trials, j, host))
+            stage_finds(acceptance, STAGE_START, host, -1, HEALTH_BAD,
+                        outcome_status(trials->of[j].outcome), "%s: %s",
+                        host_label(acceptance, host), trials->of[j].why);
     }
-    stage_says(result, "%s on %s", counted(trials.count, "agent", agents),
-               counted(count, "host", hosts));
-    trials_close(&trials);
-    free(left);
-    return status;
+    stage_says(run->result, "%s on %s", counted(trials->count, "agent", agents),
+               counted(run->count, "host", hosts));
+    return STATUS_OK;
 }
 
-/* ---- stages ---- */
+/* ---- the table ---- */
 
-static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result);
+/* The soak has the time of --duration. */
+const struct stage_row accept_stages[ACCEPT_STAGES] = {
+    [STAGE_START] = {1, 20, 20, 20, .jobs = start_jobs, .judge = start_judge},
+    [STAGE_INVENTORY] = {2, 30, 15, 30, .jobs = inventory_jobs, .judge = inventory_judge},
+    [STAGE_SELF] = {2, 40, 15, .metrics = self_looks, .run = metrics_run},
+    [STAGE_NODE] = {2, 60, 20, .metrics = node_looks, .run = metrics_run},
+    [STAGE_PAIRS] = {3, 900, 60, .run = pairs_run},
+    [STAGE_ISOLATE] = {3, 900, 60, .run = isolate_run},
+    [STAGE_HALVES] = {5, 180, 30, .run = halves_run},
+    [STAGE_ALL] = {3, 120, 30, 120, .jobs = all_jobs, .judge = all_judge},
+    [STAGE_SOAK] = {.run = soak_run},
+};
 
-/* Pairs accuse nobody before isolate, which may be left out. */
-static enum status pairs_run(struct acceptance *acceptance, struct stage_result *result)
-{
-    enum status status = pairs_stage_run(acceptance, result);
-    bool alone = !(acceptance->asked->stages & (1u << STAGE_ISOLATE));
-    return status == STATUS_OK && alone ? isolate_stage_miss(acceptance, result) : status;
-}
-
-static enum status stage_dispatch(struct acceptance *acceptance, struct stage_result *result)
-{
-    switch (result->stage) {
-    case STAGE_START:
-        return start_stage_run(acceptance, result);
-    case STAGE_INVENTORY:
-        return inventory_stage_run(acceptance, result);
-    case STAGE_SELF:
-        return self_stage_run(acceptance, result);
-    case STAGE_NODE:
-        return node_stage_run(acceptance, result);
-    case STAGE_PAIRS:
-        return pairs_run(acceptance, result);
-    case STAGE_ISOLATE:
-        return isolate_stage_run(acceptance, result);
-    case STAGE_HALVES:
-        return halves_stage_run(acceptance, result);
-    case STAGE_SOAK:
-        return soak_stage_run(acceptance, result, rotation_stage);
-    default:
-        return all_stage_run(acceptance, result);
-    }
-}
+/* ---- the loop ---- */
 
 /* Seconds of --quick that are kept for the stages behind this one. */
 static double later_seconds(const struct acceptance *acceptance, enum accept_stage stage)
@@ -113,7 +75,7 @@ static double later_seconds(const struct acceptance *acceptance, enum accept_sta
     double seconds = 0;
     for (int s = (int)stage + 1; s < STAGE_SOAK; s++)
         if (acceptance->asked->stages & (1u << s))
-            seconds += QUICK_KEPT * stage_times[s].quick;
+            seconds += QUICK_KEPT * accept_stages[s].quick;
     return seconds;
 }
 
@@ -121,84 +83,131 @@ static double later_seconds(const struct acceptance *acceptance, enum accept_sta
 static double stage_end(const struct acceptance *acceptance, enum accept_stage stage)
 {
     const struct accept_options *options = acceptance->asked;
-    const struct stage_time *time = &stage_times[stage];
+    const struct stage_row *row = &accept_stages[stage];
     double asked = options->seconds[stage];
-    double end = clock_seconds() + (asked > 0 ? asked : options->quick ? time->quick : time->usual);
+    double end = clock_seconds() + (asked > 0 ? asked : options->quick ? row->quick : row->usual);
     return fmin(end, acceptance->end - later_seconds(acceptance, stage));
+}
+
+/* A stage of one round: its jobs, and what came of them. */
+static enum status round_run(const struct stage_row *stage, struct stage_run *run)
+{
+    TRY(stage->jobs(run));
+    if (run->result->state == STAGE_LEFT_OUT)
+        return STATUS_OK;
+    TRY(trials_run(&run->trials, stage->seconds));
+    return stage->judge(run);
+}
+
+static enum status stage_jobs(struct acceptance *acceptance, struct stage_result *result)
+{
+    const struct stage_row *stage = &accept_stages[result->stage];
+    if (stage->run)
+        return stage->run(acceptance, result);
+    struct stage_run run = {
+        .acceptance = acceptance,
+        .result = result,
+        .hosts = stage_memory(acceptance, (size_t)acceptance->roster->host_count, sizeof(int)),
+        .agents = stage_memory(acceptance, (size_t)acceptance->roster->ranks, sizeof(int))};
+    trials_open(&run.trials, acceptance, result->stage);
+    enum status status = round_run(stage, &run);
+    trials_close(&run.trials);
+    return status;
 }
 
 /* Runs a stage in its time. */
 static enum status stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
     char jobs[COUNTED_MOST];
+    struct arena *memory = acceptance->stage_memory; /* the soak's, around a rotation */
+    int before = acceptance->cut;                    /* of other stages of a rotation */
     acceptance->progress = (struct stage_progress){.began = clock_seconds()};
     acceptance->until = stage_end(acceptance, result->stage);
-    int before = acceptance->cut; /* of other stages of a rotation */
+    acceptance->stage_memory = arena_made();
     acceptance->cut = 0;
-    enum status status = stage_dispatch(acceptance, result);
+    enum status status = stage_jobs(acceptance, result);
     if (acceptance->cut > 0)
         stage_lacks(result, STAGE_PARTLY, "its time was over before %s had ended",
                     counted(acceptance->cut, "job", jobs));
     acceptance->cut += before;
+    arena_free(acceptance->stage_memory);
+    acceptance->stage_memory = memory;
     return status;
-}
-
-/* Of the soak. */
-static enum status rotation_stage(struct acceptance *acceptance, struct stage_result *result)
-{
-    enum status status = stage_run(acceptance, result), noted = losses_find(acceptance);
-    return status == STATUS_OK ? noted : status;
 }
 
 static enum status stage_miss(struct acceptance *acceptance, struct stage_result *result)
 {
     stage_lacks(result, STAGE_LEFT_OUT, "the %g s of --quick are over", QUICK_SECONDS);
-    return result->stage == STAGE_ISOLATE ? isolate_stage_miss(acceptance, result) : STATUS_OK;
+    return result->stage == STAGE_ISOLATE ? isolate_miss(acceptance, result) : STATUS_OK;
 }
 
-static enum status stages_run(struct acceptance *acceptance)
+/* A stage of the run has ended: what its hosts counted, and its result. */
+static enum status stage_conclude(struct acceptance *acceptance, struct stage_result *result,
+                                  enum status status)
+{
+    acceptance->cut = 0;
+    if (status == STATUS_OK && result->stage != STAGE_SOAK)
+        status = counting_look(acceptance, result->stage);
+    losses_find(acceptance); /* also of a run that ends here */
+    if (status != STATUS_OK)
+        stage_lacks(result, STAGE_PARTLY, "it was ended: %s", log_current()->failure.text);
+    acceptance->stage_count++;
+    acceptance->report->stage(acceptance->report, acceptance);
+    return status;
+}
+
+static void stage_keep(struct acceptance *acceptance, const struct stage_result *result,
+                       json_t *rotation)
+{
+    losses_find(acceptance);
+    json_array_append_new(rotation, json_pack("{s:s, s:s, s:s, s:s, s:f}", "stage",
+                                              accept_stage_names[result->stage], "state",
+                                              stage_state_names[result->state], "why", result->why,
+                                              "result", result->text, "seconds", result->seconds));
+}
+
+enum status stages_run(struct acceptance *acceptance, int first, int end, json_t *rotation)
 {
     enum status status = STATUS_OK;
+    for (int s = first; s < end && status == STATUS_OK; s++) {
+        struct stage_result again,
+            *result = rotation ? &again : &acceptance->stages[acceptance->stage_count];
+        double began = clock_seconds();
+        if (!(acceptance->asked->stages & (1u << s)))
+            continue;
+        *result = (struct stage_result){.stage = (enum accept_stage)s};
+        result->jobs = rotation ? NULL : json_array();
+        bool fits = acceptance->end - began >= accept_stages[s].least;
+        status = fits ? stage_run(acceptance, result) : stage_miss(acceptance, result);
+        result->seconds = clock_seconds() - began;
+        if (rotation)
+            stage_keep(acceptance, result, rotation);
+        else
+            status = stage_conclude(acceptance, result, status);
+    }
+    return status;
+}
+
+static enum status all_stages_run(struct acceptance *acceptance)
+{
     const struct accept_options *options = acceptance->asked;
     bool ends = options->quick && options->duration <= 0;
     acceptance->began = clock_seconds();
     acceptance->end = ends ? acceptance->began + QUICK_SECONDS : INFINITY;
-    for (int s = 0; s < ACCEPT_STAGES && status == STATUS_OK; s++) {
-        if (!(acceptance->asked->stages & (1u << s)))
-            continue;
-        struct stage_result *result = &acceptance->stages[acceptance->stage_count];
-        double began = clock_seconds();
-        *result = (struct stage_result){.stage = (enum accept_stage)s, .jobs = json_array()};
-        if (acceptance->end - began >= stage_times[s].least)
-            status = stage_run(acceptance, result);
-        else
-            status = stage_miss(acceptance, result);
-        result->seconds = clock_seconds() - began;
-        acceptance->cut = 0;
-        if (status == STATUS_OK && s != STAGE_SOAK)
-            status = counting_look(acceptance, result->stage);
-        enum status noted = losses_find(acceptance); /* also of a run that ends here */
-        status = status == STATUS_OK ? noted : status;
-        if (status != STATUS_OK)
-            stage_lacks(result, STAGE_PARTLY, "it was ended: %s", log_current()->failure.text);
-        acceptance->stage_count++;
-        acceptance->report->stage(acceptance->report, acceptance);
-    }
-    return status;
+    return stages_run(acceptance, STAGE_START, ACCEPT_STAGES, NULL);
 }
 
 /* ---- the run ---- */
 
 /* How sentences call each host. */
-static enum status labels_make(struct acceptance *acceptance)
+static void labels_make(struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
     size_t count = (size_t)roster->host_count;
-    acceptance->labels = calloc(count, sizeof *acceptance->labels);
-    acceptance->label_pointers = calloc(count, sizeof *acceptance->label_pointers);
-    acceptance->losses_found = calloc(count, sizeof *acceptance->losses_found);
-    if (!acceptance->labels || !acceptance->label_pointers || !acceptance->losses_found)
-        return fail(STATUS_ERROR, "out of memory for %zu hosts", count);
+    struct arena *memory = acceptance->memory;
+    acceptance->labels = arena_new(memory, count, sizeof *acceptance->labels);
+    acceptance->label_pointers = arena_new(memory, count, sizeof *acceptance->label_pointers);
+    acceptance->losses_found = arena_new(memory, count, sizeof *acceptance->losses_found);
     for (size_t h = 0; h < count; h++) {
         char *label = acceptance->labels[h];
         if (roster->hosts[h].name[0])
@@ -207,7 +216,6 @@ static enum status labels_make(struct acceptance *acceptance)
             snprintf(label, HOST_NAME_BYTES, "(rank %d)", roster->hosts[h].agents[0]);
         acceptance->label_pointers[h] = label;
     }
-    return STATUS_OK;
 }
 
 static int names_compare(const void *a, const void *b)
@@ -219,12 +227,11 @@ static int names_compare(const void *a, const void *b)
 /* Findings and lists name hosts. */
 static enum status names_check(const struct roster *roster)
 {
-    const struct fleet_host **sorted = calloc((size_t)roster->host_count, sizeof *sorted);
-    enum status status = sorted ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the hosts");
-    for (int h = 0; h < roster->host_count && sorted; h++)
+    const struct fleet_host **sorted = new_array((size_t)roster->host_count, sizeof *sorted);
+    enum status status = STATUS_OK;
+    for (int h = 0; h < roster->host_count; h++)
         sorted[h] = &roster->hosts[h];
-    if (sorted)
-        qsort(sorted, (size_t)roster->host_count, sizeof *sorted, names_compare);
+    qsort(sorted, (size_t)roster->host_count, sizeof *sorted, names_compare);
     for (int h = 1; h < roster->host_count && status == STATUS_OK; h++)
         if (sorted[h]->name[0] && strcmp(sorted[h]->name, sorted[h - 1]->name) == 0)
             status = fail(STATUS_USAGE,
@@ -241,9 +248,7 @@ static enum status hosts_check(const struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
     char text[COUNTED_MOST];
-    enum status status = names_check(roster);
-    if (status != STATUS_OK)
-        return status;
+    TRY(names_check(roster));
     for (int h = 1; h < roster->host_count && roster->lost == 0; h++)
         if (roster->hosts[h].count != roster->hosts[0].count)
             return fail(STATUS_USAGE,
@@ -260,16 +265,15 @@ static enum status yardsticks_read(struct acceptance *acceptance)
     const struct accept_options *options = acceptance->asked;
     struct baseline *baseline = &acceptance->baseline;
     int hosts = acceptance->roster->host_count;
-    enum status status = STATUS_OK;
     if (options->profile)
-        status = host_profile_read(options->profile, &acceptance->profile);
-    if (status == STATUS_OK && options->baseline)
-        status = baseline_read(options->baseline, acceptance->label_pointers, hosts, baseline);
-    if (status == STATUS_OK && options->baseline && baseline->common < hosts)
-        status = stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_OK,
-                             "all: the earlier run %s knows %d of these %d hosts",
-                             options->baseline, baseline->common, hosts);
-    return status;
+        TRY(host_profile_read(options->profile, &acceptance->profile));
+    if (options->baseline)
+        TRY(baseline_read(options->baseline, acceptance->label_pointers, hosts, baseline));
+    if (options->baseline && baseline->common < hosts)
+        stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_OK,
+                    "all: the earlier run %s knows %d of these %d hosts", options->baseline,
+                    baseline->common, hosts);
+    return STATUS_OK;
 }
 
 /* Names of hosts as the file has them: none of a host that never called. */
@@ -279,26 +283,20 @@ static enum status switches_find(struct acceptance *acceptance)
     const struct roster *roster = acceptance->roster;
     if (!path)
         return STATUS_OK;
-    const char **names = calloc((size_t)roster->host_count, sizeof *names);
-    if (!names)
-        return fail(STATUS_ERROR, "out of memory for %d hosts", roster->host_count);
+    const char **names = arena_new(acceptance->memory, (size_t)roster->host_count, sizeof *names);
     for (int h = 0; h < roster->host_count; h++)
         names[h] = roster->hosts[h].name;
-    enum status status =
-        switch_file_read(path, names, roster->host_count, &acceptance->leaves, &acceptance->above);
-    free(names);
-    return status;
+    return switch_file_read(path, names, roster->host_count, &acceptance->leaves,
+                            &acceptance->above);
 }
 
 /* Tells, as a note, if all sick hosts are behind one switch. */
-static enum status switches_judge(struct acceptance *acceptance)
+static void switches_judge(struct acceptance *acceptance)
 {
     int hosts = acceptance->roster->host_count, count = 0, last = STAGE_START;
     if (acceptance->leaves.count == 0)
-        return STATUS_OK;
-    bool *sick = calloc((size_t)hosts, sizeof *sick);
-    if (!sick)
-        return fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
+        return;
+    bool *sick = new_array((size_t)hosts, sizeof *sick);
     for (int h = 0; h < hosts; h++) {
         enum health health = findings_health(&acceptance->findings, h);
         sick[h] = health == HEALTH_BAD || health == HEALTH_SUSPECT;
@@ -307,20 +305,21 @@ static enum status switches_judge(struct acceptance *acceptance)
     int common = switches_common(&acceptance->leaves, hosts, sick);
     free(sick);
     if (common < 0)
-        return STATUS_OK;
+        return;
     for (int s = 0; s < STAGE_SOAK; s++)
         if (acceptance->asked->stages & (1u << s))
             last = s;
-    return stage_finds(acceptance, (enum accept_stage)last, -1, -1, HEALTH_GOOD, STATUS_OK,
-                       "all: all %d hosts that are bad or suspect are behind switch %.64s", count,
-                       acceptance->leaves.name[common]);
+    stage_finds(acceptance, (enum accept_stage)last, -1, -1, HEALTH_GOOD, STATUS_OK,
+                "all: all %d hosts that are bad or suspect are behind switch %.64s", count,
+                acceptance->leaves.name[common]);
 }
 
 /* Has any host, or pair of hosts, a measurement of this? */
 static bool is_measured(const struct acceptance *acceptance, const char *key)
 {
-    for (int i = 0; i < acceptance->number_count; i++)
-        if (strcmp(acceptance->numbers[i].key, key) == 0)
+    const struct readings *readings = &acceptance->readings;
+    for (int i = 0; i < readings->count; i++)
+        if (readings->items[i].number && strcmp(readings->items[i].number->key, key) == 0)
             return true;
     for (int m = 0; m < METRICS; m++)
         if (strcmp(reading_metric_keys[m], key) == 0)
@@ -329,21 +328,20 @@ static bool is_measured(const struct acceptance *acceptance, const char *key)
 }
 
 /* What a profile asks and no stage has measured is not met. */
-static enum status profile_judge(struct acceptance *acceptance)
+static void profile_judge(struct acceptance *acceptance)
 {
     const struct host_profile *profile = &acceptance->profile;
     char keys[FOUND_TEXT_MOST / 2] = "";
     struct text text = text_in(keys, sizeof keys);
-    if (profile->fact_count > 0 && !acceptance->inventories)
+    if (profile->facts.count > 0 && !acceptance->inventories)
         text_add(&text, "what hosts have");
     for (int i = 0; measured_numbers[i].key; i++)
         if (profile->asked[i] > 0 && !is_measured(acceptance, measured_numbers[i].key))
             text_add(&text, "%s%s", keys[0] ? ", " : "", measured_numbers[i].key);
-    if (!keys[0])
-        return STATUS_OK;
-    return stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_SLOW,
-                       "all: %s asks for %s, which no stage of this run has measured",
-                       acceptance->asked->profile, keys);
+    if (keys[0])
+        stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+                    "all: %s asks for %s, which no stage of this run has measured",
+                    acceptance->asked->profile, keys);
 }
 
 static void acceptance_close(struct acceptance *acceptance)
@@ -354,28 +352,33 @@ static void acceptance_close(struct acceptance *acceptance)
     host_profile_free(&acceptance->profile);
     baseline_free(&acceptance->baseline);
     findings_free(&acceptance->findings);
-    readings_free(&acceptance->paired);
-    readings_free(&acceptance->isolated);
-    readings_free(&acceptance->resent);
-    free(acceptance->loses_packets);
+    free(acceptance->readings.items);
     fleet_free(acceptance->fleet);
-    free(acceptance->numbers);
     counting_free(acceptance);
     for (int h = 0; acceptance->inventories && h < acceptance->roster->host_count; h++)
         inventory_free(&acceptance->inventories[h]);
-    free(acceptance->inventories);
-    free(acceptance->labels);
-    free(acceptance->label_pointers);
-    free(acceptance->losses_found);
     switch_level_free(&acceptance->leaves);
     switch_level_free(&acceptance->above);
+    arena_free(acceptance->memory);
+}
+
+/* All that comes before and between the first and the last stage. */
+static enum status acceptance_run(struct acceptance *acceptance)
+{
+    labels_make(acceptance);
+    TRY(hosts_check(acceptance));
+    TRY(yardsticks_read(acceptance));
+    TRY(switches_find(acceptance));
+    TRY(acceptance->report->begin(acceptance->report, acceptance));
+    return all_stages_run(acceptance);
 }
 
 static enum status coordinate(const struct membership *membership,
                               const struct accept_arguments *arguments)
 {
     struct accept_report *report = arguments->report;
-    struct acceptance acceptance = {.job = arguments->job,
+    struct acceptance acceptance = {.memory = arena_made(),
+                                    .job = arguments->job,
                                     .asked = arguments->asked,
                                     .options = arguments->options,
                                     .seed = arguments->job->seed,
@@ -384,29 +387,17 @@ static enum status coordinate(const struct membership *membership,
     enum status status = coordinator_open(membership, &arguments->agents, &acceptance.coordinator);
     if (status == STATUS_OK) {
         acceptance.roster = coordinator_roster(acceptance.coordinator);
-        status = labels_make(&acceptance);
+        status = acceptance_run(&acceptance);
     }
-    if (status == STATUS_OK)
-        status = hosts_check(&acceptance);
-    if (status == STATUS_OK)
-        status = yardsticks_read(&acceptance);
-    if (status == STATUS_OK)
-        status = switches_find(&acceptance);
-    if (status == STATUS_OK)
-        status = report->begin(report, &acceptance);
-    if (status == STATUS_OK)
-        status = stages_run(&acceptance);
     acceptance.ended_early = status != STATUS_OK;
-    if (status == STATUS_OK)
-        status = losses_judge(&acceptance);
-    if (status == STATUS_OK)
-        status = profile_judge(&acceptance);
-    if (status == STATUS_OK)
-        status = switches_judge(&acceptance);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        losses_judge(&acceptance);
+        profile_judge(&acceptance);
+        switches_judge(&acceptance);
         status = findings_status(&acceptance.findings);
-    else
+    } else {
         log_print_failure(log_current());
+    }
     status = report->end(report, &acceptance, status);
     acceptance_close(&acceptance); /* before the roster goes */
     coordinator_close(acceptance.coordinator, status);

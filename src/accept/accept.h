@@ -1,5 +1,5 @@
 /*
- * accept.h - which hosts, links, NICs and GPUs are sick: stages on a fleet that outlives them.
+ * accept.h - which hosts, links, NICs and GPUs are faulty: stages on a fleet that outlives them.
  *
  * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left (controlplane/agents/agents.h),
  * and adds what it finds. Results are handed out after each stage, so that they survive rank 0.
@@ -36,17 +36,28 @@ enum accept_stage {
 };
 extern const char *const accept_stage_names[ACCEPT_STAGES + 1]; /* ended by NULL */
 
-/* Seconds that a stage may take. */
-struct stage_time {
-    double least;        /* that it needs to do anything */
-    double usual, quick; /* with --quick */
+struct stage_run;
+struct host_look;
+struct stage_result;
+struct acceptance;
+
+/* A stage. `jobs` adds its jobs, which run all at once, and `judge` reads their results; a stage of several
+ * rounds has `run` in their place. One loop runs the table (accept.c). */
+struct stage_row {
+    double least;        /* seconds that it needs to do anything */
+    double usual, quick; /* seconds that it may take; quick: with --quick */
+    double seconds;      /* that its jobs may take */
+    enum status (*jobs)(struct stage_run *run);
+    enum status (*judge)(struct stage_run *run);
+    const struct host_look *metrics; /* of each host by itself; ended by one without a command */
+    enum status (*run)(struct acceptance *acceptance, struct stage_result *result);
 };
-extern const struct stage_time stage_times[ACCEPT_STAGES];
+extern const struct stage_row accept_stages[ACCEPT_STAGES];
 #define QUICK_SECONDS 120.0 /* of all stages together, with --quick */
 
 struct accept_options {
     unsigned stages;                /* 1 << enum accept_stage, of those that run */
-    double seconds[ACCEPT_STAGES];  /* that each may take, by --stages; 0: stage_times */
+    double seconds[ACCEPT_STAGES];  /* that each may take, by --stages; 0: accept_stages */
     bool quick;                     /* the whole in two minutes, launch apart */
     double duration;                /* seconds of the whole run, if it is a soak; else 0 */
     int all_pairs;                  /* each host meets each other */
@@ -56,19 +67,16 @@ struct accept_options {
     const char *profile, *baseline; /* files that hosts are held against, or NULL */
 };
 
-/* ---- pair_jobs.c ---- */
+/* ---- Measurements: struct reading of accept/judge/judge.h, of all stages in one list. ---- */
 
 struct readings {
-    struct reading *of;
-    size_t count, room;
+    struct reading *items;
+    int count;
 };
 
 /* "latency", "alone", "both", in JSON; "pairs.latency" ... in a profile. */
 extern const char *const reading_metric_names[METRICS], *const reading_metric_keys[METRICS];
-
-/* Adds a copy. STATUS_ERROR: out of memory. */
-enum status readings_add(struct readings *readings, const struct reading *reading);
-void readings_free(struct readings *readings);
+extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
 
 /* ---- An earlier run of `cctest accept`, that hosts of today are held against: its JSON. ---- */
 
@@ -88,7 +96,7 @@ enum status baseline_read(const char *path, const char *const *labels, int hosts
 
 /* Fills `pairs`: readings of its stage pairs between hosts that are here today, on rails that are here
  * today, by today's numbers. `names` of the rails, NULL: of the only one, which has none. */
-enum status baseline_pairs_take(struct baseline *baseline, const char *const *names, int count);
+void baseline_pairs_take(struct baseline *baseline, const char *const *names, int count);
 void baseline_free(struct baseline *baseline); /* all zero is allowed */
 
 /* What each host of today had in a metric of a stage; 0: nothing is known. False: nothing of any. */
@@ -119,8 +127,8 @@ struct found {
 
 /* In the order in which they were found. */
 struct findings {
-    struct found *of;
-    int count, room;
+    struct found *items;
+    int count;
     enum health *healths; /* the worst that was found of each host, */
     int healths_room;     /* for so many; others are good */
     int rotation;         /* that goes on; 0: none */
@@ -128,7 +136,7 @@ struct findings {
 
 /* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link, in the
  * same stage and as grave, is counted instead; a slow host is bad then, and a suspect before. */
-enum status findings_add(struct findings *findings, const struct found *found);
+void findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
 
 /* Negative: `a` is graver, by what it makes of its hosts, then by its status: wrong data outranks
@@ -167,8 +175,10 @@ extern const struct measured_number measured_numbers[]; /* ended by a NULL key *
 int measured_find(const char *key);
 
 struct host_profile {
-    struct expected_fact *facts;
-    int fact_count;
+    struct {
+        struct expected_fact *items;
+        int count;
+    } facts;
     double asked[MEASURED_MOST]; /* by measured_numbers, in their units; 0: nothing */
 };
 
@@ -194,8 +204,8 @@ struct rails {
 };
 
 /* From the inventories by host (NULL: not known), which must stay. Without NICs a rail's rate is that of
- * the network interfaces that are up, if they agree. False: out of memory. */
-bool rails_find(const struct job *job, const struct inventory *inventories, int hosts,
+ * the network interfaces that are up, if they agree. */
+void rails_find(const struct job *job, const struct inventory *inventories, int hosts,
                 struct rails *rails);
 
 /* Is a rail a NIC port, with a name? All are, or there is one that is none. */
@@ -228,14 +238,10 @@ struct stage_result {
 
 #define METRIC_NAME_MOST (PART_NAME_MOST + 48)
 
-/* A number of one host, of a stage that looks at each host by itself. */
+/* A number that a stage measures of each host by itself, or of one of its NIC ports. */
 struct host_number {
-    enum accept_stage stage;
-    int host;
-    const char *key, *unit;        /* static; the key is that of measured_numbers */
-    char metric[METRIC_NAME_MOST]; /* "loop through a NIC mlx5_0" */
-    char part[PART_NAME_MOST];     /* that has this value, the worst of several; "" */
-    double value;
+    const char *key, *unit;      /* static; the key is that of measured_numbers */
+    char name[METRIC_NAME_MOST]; /* "loop through a NIC mlx5_0" */
 };
 
 /* How far the present stage is. */
@@ -252,8 +258,6 @@ struct counter_growth {
     int host;
     struct device_change device;
 };
-
-struct acceptance;
 
 /* Takes what is known, in rank 0's only thread. */
 struct accept_report {
@@ -273,6 +277,8 @@ struct accept_report {
 };
 
 struct acceptance {
+    struct arena *memory;       /* of what stays until the run ends, */
+    struct arena *stage_memory; /* and of what the present stage needs alone */
     const struct job *job;
     const struct accept_options *asked;
     const char *options; /* of every small job, but --transport, each behind a blank */
@@ -291,13 +297,13 @@ struct acceptance {
     struct inventory *inventories;  /* by host; NULL: the stage was left out */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
     int *uncounted; /* by host: how many looks at its counters failed, one after the other */
-    struct counter_growth *growth; /* of counters, in the order in which it was seen */
-    int growth_count, growth_room;
-    struct host_number *numbers;
-    int number_count, number_room;
+    struct {
+        struct counter_growth *items;
+        int count;
+    } growth; /* of counters, in the order in which it was seen */
     struct rails rails;               /* of the pairs */
-    struct readings paired, isolated; /* of pairs, and of isolate */
-    struct readings resent;           /* by each job of pairs: packets that TCP sent again */
+    struct readings readings;         /* of all stages, in their order */
+    int pairs_first, pairs_end;       /* those of the last stage pairs; equal: there are none */
     bool *loses_packets;              /* by host; NULL: not judged */
     struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
@@ -331,8 +337,8 @@ enum status accept_run(const struct membership *membership, void *arguments);
 #define WORK_NOTHING   "nothing"   /* starts, and ends */
 #define WORK_INVENTORY "inventory" /* what the host has: the result is an inventory, encoded */
 #define WORK_COUNTERS  "counters"  /* what it has counted: device_changes, encoded */
-#define WORK_CPU       "cpu"       /* how fast its memory and cores are: JSON (cpu_measure.c) */
-#define WORK_GPUS      "gpus"      /* how fast its GPUs copy: JSON (gpu_measure.c) */
+#define WORK_CPU       "cpu"       /* how fast its memory and cores are: JSON */
+#define WORK_GPUS      "gpus"      /* how fast its GPUs copy: JSON */
 
 /* Is the command one of these? */
 bool host_work_is(const char *command);
@@ -340,112 +346,19 @@ bool host_work_is(const char *command);
 /* Does it, and writes its result to `fd`. */
 enum status host_work_run(const char *command, int fd);
 
-/* ---- stage.c ---- */
+/* ---- stages ---- */
 
 extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
-
-/* A stage is not whole, or left out; why, as a clause, which comes behind those that are there. */
-void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* Its result in one line. */
-void stage_says(struct stage_result *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* Seconds of the present stage's time that are left; not below 0. */
 double stage_left(const struct acceptance *acceptance);
 
-/* A round of the present stage begins, counted from 1. */
-void stage_round(struct acceptance *acceptance, int round, int rounds);
-
-/* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
-int hosts_left(const struct acceptance *acceptance, int *hosts);
-/* Those of them that are good so far. */
-int hosts_good(const struct acceptance *acceptance, int *hosts);
-
-/* Is it known why measurements with this host fail or are slow: is it lost, or does it lose packets? */
-bool host_is_explained(const struct acceptance *acceptance, int host);
-/* Those that are not, by host; how many. */
-int hosts_pairable(const struct acceptance *acceptance, bool *present);
-
 const char *host_label(const struct acceptance *acceptance, int host);
-/* Of all hosts and rails, for sentences about them. */
-struct fleet_names fleet_names_of(const struct acceptance *acceptance);
 /* "3 hosts", "1 host". Returns `text`. */
 #define COUNTED_MOST 40
 const char *counted(int count, const char *what, char text[COUNTED_MOST]);
 
-/* Adds a finding of a host (peer -1), or of a link. */
-enum status stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
-                        enum health health, enum status status, const char *format, ...)
-    __attribute__((format(printf, 7, 8)));
-
-/* Adds a copy; false: out of memory. */
-bool number_keep(struct acceptance *acceptance, const struct host_number *number);
-
-/* The status that a pair or host asks for whose job came to this. */
-enum status outcome_status(enum reading_outcome outcome);
-
-/* ---- trials.c ---- */
-
-extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
-
-/* What came of a job. */
-struct trial {
-    enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
-    int culprit;                  /* the agent whose worker is the reason; -1: not known */
-    char why[300];                /* of any other outcome: a clause; "" */
-    bool cut; /* it is late, and had too little time, since that of its stage was over: no fault */
-    char *result;     /* that rank 0 of the job wrote; NULL: nothing */
-    size_t size;      /* bytes of it */
-    json_t *document; /* the result, if it is JSON; else NULL */
-};
-
-struct trials {
-    struct acceptance *acceptance;
-    enum accept_stage stage;
-    bool aside;            /* they do not belong to the results of the stage */
-    const char *transport; /* of jobs that are added, which copy it; NULL: as the user gave it */
-    int count, room;
-    struct fleet_job *jobs;
-    struct trial *of; /* once it has run */
-};
-
-void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage);
-
-/* Adds a job on `agents`, which are copied: a command, followed by --transport, the options of all
- * jobs and the seed. */
-enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-/* Runs all of them, for `seconds` at most, and not longer than the stage may take, and keeps
- * their JSON with the results of the stage. */
-enum status trials_run(struct trials *trials, double seconds);
-void trials_close(struct trials *trials);
-
-/* Does a job say something against this host (-1: against any)? It failed, not for want of time, and the
- * host is there: a loss is a finding of its own. */
-bool trial_accuses(const struct trials *trials, int job, int host);
-
-/* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
-enum status trials_find_failure(const struct trials *trials, int job);
-
-/* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this job
- * failed. Where the user has named no transport, a NIC may be there that is not meant for this. */
-enum status trials_refuse_port(const struct trials *trials, int job, const char *port,
-                               const char *whose);
-
-/* The line of a job's results for a collective, an algorithm (NULL: any) and a size, the first of
- * at least `bytes`; NULL: there is none. */
-const json_t *trials_line(const struct trials *trials, int job, const char *collective,
-                          const char *algorithm, size_t bytes);
-
-/* Do two lines of results have the same collective and size? */
-bool lines_are_alike(const json_t *line, const json_t *other);
-
-/* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
-double line_number(const json_t *line, const char *name);
-
-/* ---- host_profile.c ---- */
+/* ---- references.c ---- */
 
 /* Puts what all good hosts have, and what they measured, with some room: a file that
  * host_profile_read() takes. STATUS_ERROR, after fail(): out of memory. */

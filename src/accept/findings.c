@@ -1,12 +1,12 @@
 /*
- * findings.c - what is wrong with which host, in words.
+ * findings.c - the faults of hosts, in words, and what the stages have in common.
  */
-#include "accept/accept.h"
-
 #include "accept/internal.h"
-#include "base/log.h"
-#include "base/text.h"
 
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ const char *const health_words[] = {[HEALTH_GOOD] = "good",
 static struct found *found_before(struct findings *findings, const struct found *found)
 {
     for (int i = 0; i < findings->count; i++) {
-        struct found *one = &findings->of[i];
+        struct found *one = &findings->items[i];
         if (one->stage == found->stage && one->host == found->host && one->peer == found->peer &&
             (one->once ? HEALTH_BAD : one->health) == found->health &&
             one->status == found->status && strcmp(one->what, found->what) == 0)
@@ -30,40 +30,23 @@ static struct found *found_before(struct findings *findings, const struct found 
 }
 
 /* Makes room for a host. */
-static bool healths_reserve(struct findings *findings, int host)
+static void healths_reserve(struct findings *findings, int host)
 {
     if (host < findings->healths_room)
-        return true;
+        return;
     int room = 2 * host + 16;
-    enum health *healths = realloc(findings->healths, (size_t)room * sizeof *healths);
-    if (!healths)
-        return false;
-    for (int h = findings->healths_room; h < room; h++)
-        healths[h] = HEALTH_GOOD;
+    enum health *healths = new_array((size_t)room, sizeof *healths); /* good */
+    if (findings->healths_room > 0)
+        memcpy(healths, findings->healths, (size_t)findings->healths_room * sizeof *healths);
+    free(findings->healths);
     findings->healths = healths;
     findings->healths_room = room;
-    return true;
 }
 
 static void health_worsen(struct findings *findings, int host, enum health health)
 {
     if (host >= 0 && health > findings->healths[host])
         findings->healths[host] = health;
-}
-
-static bool findings_reserve(struct findings *findings, const struct found *found)
-{
-    if (!healths_reserve(findings, found->host > found->peer ? found->host : found->peer))
-        return false;
-    if (findings->count < findings->room)
-        return true;
-    int room = 2 * findings->room + 16;
-    struct found *of = realloc(findings->of, (size_t)room * sizeof *of);
-    if (!of)
-        return false;
-    findings->of = of;
-    findings->room = room;
-    return true;
 }
 
 static bool is_slow_and_bad(const struct found *found)
@@ -83,40 +66,38 @@ static void found_again(struct findings *findings, struct found *found)
     health_worsen(findings, found->host, found->health);
 }
 
-enum status findings_add(struct findings *findings, const struct found *found)
+void findings_add(struct findings *findings, const struct found *found)
 {
     struct found *before = findings->rotation > 0 ? found_before(findings, found) : NULL;
     if (before) {
         found_again(findings, before);
-        return STATUS_OK;
+        return;
     }
-    if (!findings_reserve(findings, found))
-        return fail(STATUS_ERROR, "out of memory for %d findings", findings->count + 1);
-    struct found *kept = &findings->of[findings->count++];
+    healths_reserve(findings, found->host > found->peer ? found->host : found->peer);
+    struct found *kept = LIST_ADD(findings->items, findings->count);
     *kept = *found;
     kept->rotation = kept->last = findings->rotation;
     kept->once = findings->rotation > 0 && is_slow_and_bad(found);
     kept->health = kept->once ? HEALTH_SUSPECT : found->health;
     health_worsen(findings, kept->host, kept->health);
     health_worsen(findings, kept->peer, kept->health);
-    return STATUS_OK;
 }
 
 /* What a finding makes of its hosts is less grave than it looked. */
 static void findings_soften(struct findings *findings, int index, enum health health)
 {
-    findings->of[index].health = health;
+    findings->items[index].health = health;
     for (int h = 0; h < findings->healths_room; h++)
         findings->healths[h] = HEALTH_GOOD;
     for (int i = 0; i < findings->count; i++) {
-        health_worsen(findings, findings->of[i].host, findings->of[i].health);
-        health_worsen(findings, findings->of[i].peer, findings->of[i].health);
+        health_worsen(findings, findings->items[i].host, findings->items[i].health);
+        health_worsen(findings, findings->items[i].peer, findings->items[i].health);
     }
 }
 
 void findings_free(struct findings *findings)
 {
-    free(findings->of);
+    free(findings->items);
     free(findings->healths);
     *findings = (struct findings){0};
 }
@@ -137,7 +118,7 @@ enum status findings_status(const struct findings *findings)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < findings->count; i++)
-        status = status_graver(status, findings->of[i].status);
+        status = status_graver(status, findings->items[i].status);
     return status;
 }
 
@@ -147,7 +128,7 @@ enum status findings_status(const struct findings *findings)
 #define SILENT_LEAST 2 /* hosts that accuse rank 0's */
 
 /* Of a host that is lost since the last call. */
-static enum status loss_find(struct acceptance *acceptance, int index)
+static void loss_find(struct acceptance *acceptance, int index)
 {
     const struct fleet_host *host = &acceptance->roster->hosts[index];
     enum accept_stage stage = acceptance->stage_count < ACCEPT_STAGES
@@ -174,16 +155,14 @@ static enum status loss_find(struct acceptance *acceptance, int index)
         text_add(&text, ": lost");
     text_add(&text, "%s%s: rank %d of the agents: %s%s", host->stage[0] ? " in stage " : "",
              host->stage, host->lost_agent, host->why, doing);
-    return findings_add(&acceptance->findings, &found);
+    findings_add(&acceptance->findings, &found);
 }
 
-enum status losses_find(struct acceptance *acceptance)
+void losses_find(struct acceptance *acceptance)
 {
-    enum status status = STATUS_OK;
-    for (int h = 0; h < acceptance->roster->host_count && status == STATUS_OK; h++)
+    for (int h = 0; h < acceptance->roster->host_count; h++)
         if (acceptance->roster->hosts[h].lost && !acceptance->losses_found[h])
-            status = loss_find(acceptance, h);
-    return status;
+            loss_find(acceptance, h);
 }
 
 /* Did this host fall silent in this stage? */
@@ -201,36 +180,153 @@ static int silent_count(const struct roster *roster, const char *stage)
 }
 
 /* Hosts that were lost otherwise, or in another stage, say nothing of rank 0's. */
-static enum status root_accuse(struct acceptance *acceptance, const char *stage, int silent)
+static void root_accuse(struct acceptance *acceptance, const char *stage, int silent)
 {
     const struct roster *roster = acceptance->roster;
     struct findings *findings = &acceptance->findings;
     int root = roster->agents[0].host, others = roster->host_count - 1;
     for (int i = 0; i < findings->count; i++)
-        if (findings->of[i].loss && is_silent_in(&roster->hosts[findings->of[i].host], stage))
+        if (findings->items[i].loss && is_silent_in(&roster->hosts[findings->items[i].host], stage))
             findings_soften(findings, i, HEALTH_UNKNOWN);
     char stopped[120] = "it, or its way to them, is at fault";
     if (roster->stopped > 0)
         snprintf(stopped, sizeof stopped, "rank 0 was stopped, or got no core, for %.1f s",
                  roster->stopped);
-    return stage_finds(
-        acceptance, STAGE_START, root, -1, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
-        STATUS_TIMEOUT,
-        "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
-        "it: %s, and they are not judged",
-        host_label(acceptance, root), stage[0] ? " since stage " : "", stage, silent, others,
-        stopped);
+    stage_finds(acceptance, STAGE_START, root, -1, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
+                STATUS_TIMEOUT,
+                "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
+                "it: %s, and they are not judged",
+                host_label(acceptance, root), stage[0] ? " since stage " : "", stage, silent,
+                others, stopped);
 }
 
-enum status losses_judge(struct acceptance *acceptance)
+void losses_judge(struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
     int others = roster->host_count - 1;
     for (int h = 0; h < roster->host_count; h++) {
         const char *stage = roster->hosts[h].stage;
         int silent = is_silent_in(&roster->hosts[h], stage) ? silent_count(roster, stage) : 0;
-        if (silent >= SILENT_LEAST && 2 * silent > others)
-            return root_accuse(acceptance, stage, silent);
+        if (silent >= SILENT_LEAST && 2 * silent > others) {
+            root_accuse(acceptance, stage, silent);
+            return;
+        }
     }
-    return STATUS_OK;
+}
+
+/*
+ * What the stages have in common.
+ */
+const char *const stage_state_names[] = {
+    [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
+
+void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
+{
+    char before[sizeof result->why], why[sizeof result->why];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    memcpy(before, result->why, sizeof before);
+    struct text text = text_in(result->why, sizeof result->why);
+    text_add(&text, "%s%s%s", before, before[0] ? "; " : "", why);
+    result->state = state > result->state ? state : result->state;
+}
+
+void stage_says(struct stage_result *result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->text, sizeof result->text, format, arguments);
+    va_end(arguments);
+}
+
+double stage_left(const struct acceptance *acceptance)
+{
+    return fmax(acceptance->until - clock_seconds(), 0);
+}
+
+void stage_round(struct acceptance *acceptance, int round, int rounds)
+{
+    struct stage_progress *progress = &acceptance->progress;
+    progress->round = round;
+    progress->rounds = rounds;
+    if (round > 1)
+        progress->round_seconds = (clock_seconds() - progress->began) / (round - 1);
+}
+
+bool turn_fits(struct turns *turns, const struct acceptance *acceptance)
+{
+    double left = stage_left(acceptance);
+    turns->longest = fmax(turns->longest, turns->left - left);
+    turns->left = left;
+    return left >= turns->longest;
+}
+
+void *stage_memory(struct acceptance *acceptance, size_t count, size_t size)
+{
+    return arena_new(acceptance->stage_memory, count, size);
+}
+
+int hosts_left(const struct acceptance *acceptance, int *hosts)
+{
+    int count = 0;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        if (!acceptance->roster->hosts[h].lost)
+            hosts[count++] = h;
+    return count;
+}
+
+int hosts_good(const struct acceptance *acceptance, int *hosts)
+{
+    int count = 0;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        if (!acceptance->roster->hosts[h].lost &&
+            findings_health(&acceptance->findings, h) == HEALTH_GOOD)
+            hosts[count++] = h;
+    return count;
+}
+
+bool host_is_explained(const struct acceptance *acceptance, int host)
+{
+    return acceptance->roster->hosts[host].lost ||
+           (acceptance->loses_packets && acceptance->loses_packets[host]);
+}
+
+int hosts_pairable(const struct acceptance *acceptance, bool *present)
+{
+    int count = 0;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        count += present[h] = !host_is_explained(acceptance, h);
+    return count;
+}
+
+const char *host_label(const struct acceptance *acceptance, int host)
+{
+    return acceptance->labels[host];
+}
+
+struct fleet_names fleet_names_of(const struct acceptance *acceptance)
+{
+    const struct rails *rails = &acceptance->rails;
+    return (struct fleet_names){.hosts = acceptance->label_pointers,
+                                .rails = rails_have_names(rails) ? rails->names : NULL};
+}
+
+const char *counted(int count, const char *what, char text[COUNTED_MOST])
+{
+    snprintf(text, COUNTED_MOST, "%d %s%s", count, what, count == 1 ? "" : "s");
+    return text;
+}
+
+void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
+                 enum health health, enum status status, const char *format, ...)
+{
+    struct found found = {
+        .stage = stage, .health = health, .host = host, .peer = peer, .status = status};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(found.text, sizeof found.text, format, arguments);
+    va_end(arguments);
+    findings_add(&acceptance->findings, &found);
 }

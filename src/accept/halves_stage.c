@@ -1,14 +1,17 @@
 /*
- * halves_stage.c - the stage halves.
+ * halves_stage.c - the stages halves and all: what shows only when many hosts talk at once.
+ *
+ * The hosts that are good are halved, and each exchanges with one of the other half: first some of
+ * these pairs, then all at the same time. Halves are random, and by switch where --switches tells
+ * the switches: hosts behind half of them exchange with hosts behind the others.
  */
 #include "accept/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "accept/judge/judge.h"
 #include "base/host_list.h"
-#include "base/log.h"
 #include "base/numbers.h"
 
 #define JOB_SECONDS  60.0 /* that the exchange of all pairs may take */
@@ -39,50 +42,36 @@ struct halving {
     int done; /* splits */
 };
 
-static bool halving_open(struct halving *it)
+static struct halving halving_open(struct acceptance *acceptance, const struct switch_level *level)
 {
-    size_t count = (size_t)it->acceptance->roster->host_count;
-    it->hosts = calloc(count, sizeof *it->hosts);
-    it->order = calloc(count, sizeof *it->order);
-    it->agents = calloc(count, sizeof *it->agents);
-    it->pairs = calloc(count, sizeof *it->pairs);
-    it->few = calloc(count, sizeof *it->few);
-    it->few_pair = calloc(count, sizeof *it->few_pair);
-    it->round_of = calloc(count, sizeof *it->round_of); /* no more switches than hosts */
-    it->values = calloc(count, sizeof *it->values);
-    it->transfers = calloc(SPLITS * count, sizeof *it->transfers);
-    return it->hosts && it->order && it->agents && it->pairs && it->few && it->few_pair &&
-           it->round_of && it->values && it->transfers;
-}
-
-static void halving_close(struct halving *it)
-{
-    free(it->hosts);
-    free(it->order);
-    free(it->agents);
-    free(it->pairs);
-    free(it->few);
-    free(it->few_pair);
-    free(it->round_of);
-    free(it->values);
-    free(it->transfers);
+    size_t count = (size_t)acceptance->roster->host_count;
+    struct halving it = {.acceptance = acceptance, .level = level, .random = acceptance->seed};
+    it.hosts = stage_memory(acceptance, count, sizeof *it.hosts);
+    it.order = stage_memory(acceptance, count, sizeof *it.order);
+    it.agents = stage_memory(acceptance, count, sizeof *it.agents);
+    it.pairs = stage_memory(acceptance, count, sizeof *it.pairs);
+    it.few = stage_memory(acceptance, count, sizeof *it.few);
+    it.few_pair = stage_memory(acceptance, count, sizeof *it.few_pair);
+    it.round_of = stage_memory(acceptance, count, sizeof *it.round_of); /* no more than hosts */
+    it.values = stage_memory(acceptance, count, sizeof *it.values);
+    it.transfers = stage_memory(acceptance, SPLITS * count, sizeof *it.transfers);
+    return it;
 }
 
 /* ---- pairs ---- */
 
-static enum status split_make(struct halving *it)
+static void split_make(struct halving *it)
 {
     it->count = hosts_good(it->acceptance, it->hosts);
     if (it->level) {
         it->pair_count = switches_pairs(it->level, it->hosts, it->count, &it->random, it->pairs);
-        return it->pair_count < 0 ? fail(STATUS_ERROR, "out of memory for the halves") : STATUS_OK;
+        return;
     }
     random_shuffle(it->order, it->count, &it->random);
     it->pair_count = it->count / 2;
     for (int i = 0; i < it->pair_count; i++)
         it->pairs[i] = (struct host_pair){.a = it->hosts[it->order[2 * i]],
                                           .b = it->hosts[it->order[2 * i + 1]]};
-    return STATUS_OK;
 }
 
 /* Is there a place among the few of a round for a pair? By switch, each one has a host in one pair
@@ -148,18 +137,17 @@ static enum status pairs_exchange(struct halving *it, const struct host_pair *pa
     }
     trials_open(&trials, acceptance, STAGE_HALVES);
     trials.transport = split_transport(it, transport);
-    enum status status = trials_add(
+    trials_add(
         &trials, it->agents, 2 * count,
         "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c 1 --timeout 15",
         acceptance->message_bytes, acceptance->message_bytes,
         acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS);
-    if (status == STATUS_OK)
-        status = trials_run(&trials, JOB_SECONDS);
+    enum status status = trials_run(&trials, JOB_SECONDS);
     *known = status == STATUS_OK && trials.of[0].outcome == READING_VALUE;
     if (*known)
         values_take(it, trials_line(&trials, 0, NULL, NULL, 1), count);
     else if (status == STATUS_OK)
-        status = trials_find_failure(&trials, 0);
+        trials_find_failure(&trials, 0);
     trials_close(&trials);
     return status;
 }
@@ -181,17 +169,17 @@ static enum status split_run(struct halving *it)
 {
     struct exchange_transfer *transfers = it->transfers + it->transfer_count;
     bool known = true;
-    enum status status = split_make(it);
-    if (status != STATUS_OK || it->pair_count < PAIRS_LEAST)
-        return status;
+    split_make(it);
+    if (it->pair_count < PAIRS_LEAST)
+        return STATUS_OK;
     for (int i = 0; i < it->pair_count; i++)
         transfers[i] = (struct exchange_transfer){.from = it->pairs[i].a, .to = it->pairs[i].b};
-    for (int r = 0; r < FEW_ROUNDS && known && status == STATUS_OK; r++)
-        status = few_exchange(it, transfers, &known);
-    if (known && status == STATUS_OK)
-        status = pairs_exchange(it, it->pairs, it->pair_count, &known);
-    if (!known || status != STATUS_OK)
-        return status;
+    for (int r = 0; r < FEW_ROUNDS && known; r++)
+        TRY(few_exchange(it, transfers, &known));
+    if (known)
+        TRY(pairs_exchange(it, it->pairs, it->pair_count, &known));
+    if (!known)
+        return STATUS_OK;
     for (int i = 0; i < it->pair_count; i++)
         transfers[i].many = it->values[i];
     it->transfer_count += (size_t)it->pair_count;
@@ -206,18 +194,17 @@ static int switches_put(const struct halving *it, const struct exchange_group *g
                         bool congested, struct text *text)
 {
     int count = 0;
-    const char **names = calloc((size_t)it->level->count, sizeof *names);
-    for (int s = 0; names && s < it->level->count; s++)
+    const char **names = stage_memory(it->acceptance, (size_t)it->level->count, sizeof *names);
+    for (int s = 0; s < it->level->count; s++)
         if (groups[s].transfers > 0 && (groups[s].congested || !congested))
             names[count++] = it->level->name[s];
     host_list_add(text, names, count);
-    free(names);
     return count;
 }
 
 /* Of which switches the pairs have less. Where those that explain it are half of the switches, it is
  * all of them: each pair has two ends. */
-static enum status congestion_find(const struct halving *it, const struct exchange_group *groups)
+static void congestion_find(const struct halving *it, const struct exchange_group *groups)
 {
     char listed[LIST_MOST], whole[LIST_MOST];
     struct text list = text_in(listed, sizeof listed), all = text_in(whole, sizeof whole);
@@ -228,8 +215,8 @@ static enum status congestion_find(const struct halving *it, const struct exchan
         if (groups[s].congested && groups[s].share < worst)
             worst = groups[s].share;
     if (count == 0)
-        return STATUS_OK;
-    return stage_finds(
+        return;
+    stage_finds(
         it->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
         "all: when %d pairs of hosts behind different switches exchange at once, those %s %s have "
         "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
@@ -240,27 +227,23 @@ static enum status congestion_find(const struct halving *it, const struct exchan
                      : "the links between these switches and the others are");
 }
 
-static enum status halving_judge(const struct halving *it, double *share)
+/* Returns the median share. */
+static double halving_judge(const struct halving *it)
 {
     struct exchange_shares shares;
     int count = it->level ? it->level->count : 0;
-    struct exchange_group *groups = calloc((size_t)count + 1, sizeof *groups);
-    bool judged =
-        groups && exchange_judge(it->transfers, it->transfer_count,
-                                 it->level ? it->level->of : NULL, count, groups, &shares);
-    enum status status = judged ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the halves");
-    if (judged)
-        *share = shares.share;
-    if (judged && it->level)
-        status = congestion_find(it, groups);
-    else if (judged && shares.congested)
-        status = stage_finds(it->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
-                             "all: when %d pairs of hosts exchange at once, the median pair has "
-                             "%.0f%% of what it has when few exchange (least: %.0f%%): the network "
-                             "between them is congested",
-                             it->pair_count, 100 * shares.share, 100 * SHARE_LEAST);
-    free(groups);
-    return status;
+    struct exchange_group *groups = stage_memory(it->acceptance, (size_t)count, sizeof *groups);
+    exchange_judge(it->transfers, it->transfer_count, it->level ? it->level->of : NULL, count,
+                   groups, &shares);
+    if (it->level)
+        congestion_find(it, groups);
+    else if (shares.congested)
+        stage_finds(it->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+                    "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
+                    "what it has when few exchange (least: %.0f%%): the network between them is "
+                    "congested",
+                    it->pair_count, 100 * shares.share, 100 * SHARE_LEAST);
+    return shares.share;
 }
 
 /* ---- the stage ---- */
@@ -296,16 +279,12 @@ static enum status halving_run(struct halving *it, const char *what, struct halv
         return STATUS_OK;
     }
     enum status status = STATUS_OK;
-    double longest = 0;
-    for (int split = 0; split < SPLITS && status == STATUS_OK; split++) {
-        double left = stage_left(it->acceptance);
-        if (left < longest)
-            break;
+    struct turns turns = {0};
+    for (int split = 0; split < SPLITS && status == STATUS_OK && turn_fits(&turns, it->acceptance);
+         split++)
         status = split_run(it);
-        longest = fmax(longest, left - stage_left(it->acceptance));
-    }
     if (status == STATUS_OK && it->done > 0)
-        status = halving_judge(it, &share);
+        share = halving_judge(it);
     if (it->done < SPLITS)
         text_add(&said->lacks, "%s%d of %d %s could be measured", said->lacks.used ? "; " : "",
                  it->done, SPLITS, what);
@@ -323,11 +302,8 @@ static enum status halving_run(struct halving *it, const char *what, struct halv
 static enum status halves_go(struct acceptance *acceptance, const struct switch_level *level,
                              const char *what, struct halves_said *said)
 {
-    struct halving it = {.acceptance = acceptance, .level = level, .random = acceptance->seed};
-    enum status status = halving_open(&it) ? halving_run(&it, what, said)
-                                           : fail(STATUS_ERROR, "out of memory for the hosts");
-    halving_close(&it);
-    return status;
+    struct halving it = halving_open(acceptance, level);
+    return halving_run(&it, what, said);
 }
 
 /* Halves of all kinds that the run has. */
@@ -348,13 +324,10 @@ static enum status halves_all(struct acceptance *acceptance, struct stage_result
     return status;
 }
 
-enum status halves_stage_run(struct acceptance *acceptance, struct stage_result *result)
+enum status halves_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    int *hosts = calloc((size_t)acceptance->roster->host_count, sizeof *hosts);
-    if (!hosts)
-        return fail(STATUS_ERROR, "out of memory for the hosts");
-    int good = hosts_good(acceptance, hosts);
-    free(hosts);
+    size_t count = (size_t)acceptance->roster->host_count;
+    int good = hosts_good(acceptance, stage_memory(acceptance, count, sizeof(int)));
     if (!acceptance->fleet)
         stage_lacks(result, STAGE_LEFT_OUT,
                     "no pairs were measured, which tell the size of messages");
@@ -362,5 +335,96 @@ enum status halves_stage_run(struct acceptance *acceptance, struct stage_result 
         stage_lacks(result, STAGE_LEFT_OUT, "fewer than %d hosts are good", 2 * PAIRS_LEAST);
     else
         return halves_all(acceptance, result);
+    return STATUS_OK;
+}
+
+/*
+ * The stage all: allreduce and alltoall over all agents of the hosts that are good, checked, and compared
+ * with the slowest of these hosts.
+ */
+#define STALL_SECONDS 30.0 /* at most, until the job itself says what it waits for */
+#define ALL_BYTES     (1 << 20)
+
+/* All ranks, and the slowest host of them. */
+struct whole {
+    struct acceptance *acceptance;
+    int ranks, slowest;
+    double rate; /* of the slowest host, GB/s */
+};
+
+/* Is a collective of so many steps slower than its slowest host explains? */
+static void collective_judge(const struct whole *it, const char *name, double us, double least_us,
+                             int steps)
+{
+    double latency = fleet_median(it->acceptance->fleet, METRIC_LATENCY);
+    double most = least_us / COLLECTIVE_LEAST + steps * latency;
+    if (us <= 0 || least_us <= 0 || us <= most)
+        return;
+    stage_finds(it->acceptance, STAGE_ALL, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+                "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g GB/s) "
+                "with the latency of %d steps explains %.4g us at most: look at what many at once "
+                "share",
+                name, it->ranks, us, host_label(it->acceptance, it->slowest), it->rate, steps,
+                most);
+}
+
+enum status all_jobs(struct stage_run *run)
+{
+    struct acceptance *acceptance = run->acceptance;
+    int ranks = 0;
+    run->count = hosts_good(acceptance, run->hosts);
+    if (run->count < 2) {
+        stage_lacks(run->result, STAGE_LEFT_OUT, "fewer than 2 hosts are good");
+        return STATUS_OK;
+    }
+    for (int i = 0; i < run->count; i++) {
+        const struct fleet_host *host = &acceptance->roster->hosts[run->hosts[i]];
+        for (int a = 0; a < host->count; a++)
+            run->agents[ranks++] = host->agents[a];
+    }
+    trials_add(&run->trials, run->agents, ranks,
+               "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout %g",
+               fmax(fmin(STALL_SECONDS, stage_left(acceptance) / 3), 1));
+    return STATUS_OK;
+}
+
+static void collectives_judge(struct stage_run *run)
+{
+    struct acceptance *acceptance = run->acceptance;
+    int hosts = run->count, ranks = run->trials.items[0].ranks;
+    const json_t *allreduce = trials_line(&run->trials, 0, "allreduce", NULL, ALL_BYTES);
+    const json_t *alltoall = trials_line(&run->trials, 0, "alltoall", NULL, ALL_BYTES);
+    bool *present = stage_memory(acceptance, (size_t)acceptance->roster->host_count, sizeof(bool));
+    struct whole it = {.acceptance = acceptance, .ranks = ranks, .slowest = -1};
+    for (int i = 0; i < hosts; i++)
+        present[run->hosts[i]] = true;
+    stage_says(run->result,
+               "%d ranks of %d hosts: allreduce of 1M %.3g GB/s, alltoall of 1M %.3g GB/s", ranks,
+               hosts, line_number(allreduce, "busbw_GBps"), line_number(alltoall, "busbw_GBps"));
+    if (acceptance->fleet)
+        it.slowest = exchange_slowest(acceptance->fleet, present, &it.rate);
+    if (it.slowest < 0) {
+        stage_lacks(run->result, STAGE_PARTLY,
+                    "no pairs were measured, to which it could be compared");
+        return;
+    }
+    /* Each rank uses one rail: the share of the rails that a host's ranks use together. */
+    it.rate *= fmin(1, (double)ranks / hosts / acceptance->rails.count);
+    collective_judge(&it, "allreduce", line_number(allreduce, "time_us.p50"),
+                     allreduce_least_us(hosts, ALL_BYTES, it.rate), 2 * (ranks - 1));
+    collective_judge(&it, "alltoall", line_number(alltoall, "time_us.p50"),
+                     alltoall_least_us(hosts, ranks / hosts, ALL_BYTES, it.rate), ranks - 1);
+}
+
+enum status all_judge(struct stage_run *run)
+{
+    const struct trial *trial = &run->trials.of[0];
+    if (trial->outcome == READING_VALUE) {
+        collectives_judge(run);
+        return STATUS_OK;
+    }
+    trials_find_failure(&run->trials, 0);
+    if (!trial->cut)
+        stage_lacks(run->result, STAGE_PARTLY, "its job failed: %s", trial->why);
     return STATUS_OK;
 }

@@ -1,11 +1,13 @@
 /*
- * host_stage.c - a stage that looks at each host by itself.
+ * host_stage.c - a stage that measures each host by itself: a job on each, or on each of its NICs, all
+ * hosts at once, whose numbers are compared with those of the other hosts.
+ *
+ * A host that stands out is measured once more, and is bad if it stands out again in the same number. One
+ * whose job fails is bad.
  */
 #include "accept/internal.h"
 
-#include "accept/judge/judge.h"
-#include "base/log.h"
-#include "base/text.h"
+#include "base/stats/stats.h"
 #include "controlplane/agents/agents.h"
 
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 
 #define COLUMNS_MOST RAILS_MOST
+#define LOOKS_MOST   3 /* of a stage */
 
 /* What is measured of each host: a metric, or a metric of a NIC port. */
 struct look_column {
@@ -124,48 +127,43 @@ static void host_take(struct look_run *run, const struct host_trials *it, int jo
         snprintf(run->note, sizeof run->note, "%s: %s", host_label(run->acceptance, host), note);
 }
 
-static enum status failure_find(struct look_run *run, const struct host_trials *it, int job)
+static void failure_find(struct look_run *run, const struct host_trials *it, int job)
 {
     const struct trial *trial = &it->trials.of[job];
     run->failed++;
-    return stage_finds(run->acceptance, run->stage, it->hosts[job], -1, HEALTH_BAD,
-                       outcome_status(trial->outcome), "%s: %s%s%s: %s",
-                       host_label(run->acceptance, it->hosts[job]), it->port ? it->port : "",
-                       it->port ? ": " : "", run->look->fails, trial->why);
+    stage_finds(run->acceptance, run->stage, it->hosts[job], -1, HEALTH_BAD,
+                outcome_status(trial->outcome), "%s: %s%s%s: %s",
+                host_label(run->acceptance, it->hosts[job]), it->port ? it->port : "",
+                it->port ? ": " : "", run->look->fails, trial->why);
 }
 
 /* Adds the jobs of those of these hosts that have the port. */
-static enum status jobs_add(const struct look_run *run, struct host_trials *it, const int *hosts,
-                            int count)
+static void jobs_add(const struct look_run *run, struct host_trials *it, const int *hosts,
+                     int count)
 {
     const struct acceptance *acceptance = run->acceptance;
     char transport[PORT_TRANSPORT_MOST];
-    enum status status = STATUS_OK;
     if (it->port)
         it->trials.transport = nic_port_transport(acceptance->job->transports, it->port, transport);
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
+    for (int i = 0; i < count; i++) {
         const struct fleet_host *host = &acceptance->roster->hosts[hosts[i]];
         if (it->port && !nic_port_is_at(it->port, acceptance->inventories, hosts[i]))
             continue;
         it->hosts[it->trials.count] = hosts[i];
-        status = trials_add(&it->trials, host->agents,
-                            run->look->ranks == RANKS_OF_AGENTS ? host->count : 1, "%s",
-                            run->look->command);
+        trials_add(&it->trials, host->agents, run->look->ranks == RANKS_OF_AGENTS ? host->count : 1,
+                   "%s", run->look->command);
     }
     it->trials.transport = NULL;
-    return status;
 }
 
-static enum status trials_take(struct look_run *run, const struct host_trials *it)
+static void trials_take(struct look_run *run, const struct host_trials *it)
 {
-    enum status status = STATUS_OK;
-    for (int j = 0; j < it->trials.count && status == STATUS_OK; j++) {
+    for (int j = 0; j < it->trials.count; j++) {
         if (it->trials.of[j].outcome == READING_VALUE)
             host_take(run, it, j);
         else if (trial_accuses(&it->trials, j, it->hosts[j]))
-            status = failure_find(run, it, j);
+            failure_find(run, it, j);
     }
-    return status;
 }
 
 /* The last job that failed, if more than half did; -1: they did not. */
@@ -184,36 +182,34 @@ static int most_fail(const struct host_trials *it)
 static enum status port_measure(struct look_run *run, const char *port, const int *hosts, int count,
                                 bool first)
 {
-    struct host_trials it = {.port = port, .hosts = calloc((size_t)count + 1, sizeof *it.hosts)};
-    if (!it.hosts)
-        return fail(STATUS_ERROR, "out of memory for %d hosts", count);
+    enum status status = STATUS_OK;
+    struct host_trials it = {
+        .port = port, .hosts = stage_memory(run->acceptance, (size_t)count, sizeof *it.hosts)};
     trials_open(&it.trials, run->acceptance, run->stage);
-    enum status status = jobs_add(run, &it, hosts, count);
-    if (status == STATUS_OK && it.trials.count > 0)
+    jobs_add(run, &it, hosts, count);
+    if (it.trials.count > 0)
         status = trials_run(&it.trials, run->look->seconds);
     int refused = status == STATUS_OK && port && first ? most_fail(&it) : -1;
     if (refused >= 0) {
         port_drop(run, port);
-        status = trials_refuse_port(&it.trials, refused, port, "hosts");
+        trials_refuse_port(&it.trials, refused, port, "hosts");
     } else if (status == STATUS_OK) {
-        status = trials_take(run, &it);
+        trials_take(run, &it);
     }
     trials_close(&it.trials);
-    free(it.hosts);
     return status;
 }
 
 static enum status hosts_measure(struct look_run *run, const int *hosts, int count, bool first)
 {
-    enum status status = STATUS_OK;
     const char *ports[COLUMNS_MOST];
     int port_count = 0;
     for (int c = 0; c < run->column_count; c++)
         if (port_count == 0 || ports[port_count - 1] != run->columns[c].port)
             ports[port_count++] = run->columns[c].port;
-    for (int p = 0; p < port_count && status == STATUS_OK; p++)
-        status = port_measure(run, ports[p], hosts, count, first);
-    return status;
+    for (int p = 0; p < port_count; p++)
+        TRY(port_measure(run, ports[p], hosts, count, first));
+    return STATUS_OK;
 }
 
 /* ---- the verdict ---- */
@@ -226,7 +222,7 @@ static const double *earlier_find(struct look_run *run, int column)
     return known ? run->earlier : NULL;
 }
 
-static enum status hosts_judge(struct look_run *run)
+static void hosts_judge(struct look_run *run)
 {
     for (int c = 0; c < run->column_count; c++) {
         const struct host_metric *metric = run->columns[c].metric;
@@ -239,11 +235,9 @@ static enum status hosts_judge(struct look_run *run)
             .judged = run->judged,
         };
         size_t first = cell_of(run, c, 0);
-        if (host_values_judge(&rule, run->values + first, run->hosts, run->outliers + first,
-                              run->reasons + first) < 0)
-            return fail(STATUS_ERROR, "out of memory for the numbers of %d hosts", run->hosts);
+        host_values_judge(&rule, run->values + first, run->hosts, run->outliers + first,
+                          run->reasons + first);
     }
-    return STATUS_OK;
 }
 
 static bool stands_out(const struct look_run *run, int host)
@@ -254,7 +248,7 @@ static bool stands_out(const struct look_run *run, int host)
     return does;
 }
 
-static enum status host_accuse(struct look_run *run, int host, int c)
+static void host_accuse(struct look_run *run, int host, int c)
 {
     size_t cell = cell_of(run, c, host);
     const struct reason *reason = &run->reasons[cell];
@@ -274,17 +268,17 @@ static enum status host_accuse(struct look_run *run, int host, int c)
              host_label(run->acceptance, host), part, part[0] ? ": " : "", run->columns[c].name,
              reason->value, unit, reason->median, reason->deviation,
              threshold_words[reason->yardstick], reason->threshold);
-    return findings_add(&run->acceptance->findings, &found);
+    findings_add(&run->acceptance->findings, &found);
 }
 
 /* What stood out once, and could not be measured again, is a note. */
-static enum status host_note(struct look_run *run, int host, int c)
+static void host_note(struct look_run *run, int host, int c)
 {
     const struct reason *reason = &run->reasons[cell_of(run, c, host)];
-    return stage_finds(run->acceptance, run->stage, host, -1, HEALTH_GOOD, STATUS_OK,
-                       "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
-                       host_label(run->acceptance, host), run->columns[c].name, reason->value,
-                       run->columns[c].metric->unit, reason->median);
+    stage_finds(run->acceptance, run->stage, host, -1, HEALTH_GOOD, STATUS_OK,
+                "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
+                host_label(run->acceptance, host), run->columns[c].name, reason->value,
+                run->columns[c].metric->unit, reason->median);
 }
 
 /* A host is to be measured again: its numbers are set aside. */
@@ -308,15 +302,17 @@ static void host_restore(struct look_run *run, int host)
     }
 }
 
-static enum status host_conclude(struct look_run *run, int host)
+static void host_conclude(struct look_run *run, int host)
 {
-    enum status status = STATUS_OK;
-    for (int c = 0; c < run->column_count && status == STATUS_OK; c++) {
+    for (int c = 0; c < run->column_count; c++) {
         size_t cell = cell_of(run, c, host);
-        if (run->first[cell] && run->outliers[cell])
-            status = run->again[cell] ? host_accuse(run, host, c) : host_note(run, host, c);
+        if (!run->first[cell] || !run->outliers[cell])
+            continue;
+        if (run->again[cell])
+            host_accuse(run, host, c);
+        else
+            host_note(run, host, c);
     }
-    return status;
 }
 
 /* Hosts that stand out are measured once more. */
@@ -335,53 +331,53 @@ static enum status hosts_confirm(struct look_run *run, int *hosts, int count)
     enum status status = hosts_measure(run, hosts, suspects, false);
     for (int i = 0; i < suspects; i++)
         host_restore(run, hosts[i]);
-    if (status == STATUS_OK)
-        status = hosts_judge(run);
-    for (int i = 0; i < suspects && status == STATUS_OK; i++)
-        status = host_conclude(run, hosts[i]);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    hosts_judge(run);
+    for (int i = 0; i < suspects; i++)
+        host_conclude(run, hosts[i]);
+    return STATUS_OK;
 }
 
 /* ---- results ---- */
 
-static bool cell_keep(const struct look_run *run, int c, int host)
+/* Keeps the last numbers of a column, as readings; returns the median of those of all hosts, 0: none has
+ * any. */
+static double column_keep(const struct look_run *run, int c)
 {
+    struct acceptance *acceptance = run->acceptance;
     const struct look_column *column = &run->columns[c];
-    size_t cell = cell_of(run, c, host);
-    struct host_number number = {.stage = run->stage,
-                                 .host = host,
-                                 .key = column->metric->key,
-                                 .unit = column->metric->unit,
-                                 .value = run->values[cell]};
-    snprintf(number.metric, sizeof number.metric, "%s", column->name);
-    snprintf(number.part, sizeof number.part, "%s", run->parts[cell]);
-    return number.value <= 0 || number_keep(run->acceptance, &number);
-}
-
-/* Keeps the last numbers of a column; *median: of those of all hosts, 0: none has any. */
-static bool column_keep(const struct look_run *run, int c, double *median)
-{
-    bool kept = true;
-    *median = 0;
-    for (int h = 0; h < run->hosts && kept; h++) {
-        size_t cell = cell_of(run, c, h);
-        kept = cell_keep(run, c, h);
-        if (run->values[cell] > 0)
-            *median = run->reasons[cell].median;
+    struct host_number *number = arena_new(acceptance->memory, 1, sizeof *number);
+    double median = 0;
+    *number = (struct host_number){.key = column->metric->key, .unit = column->metric->unit};
+    memcpy(number->name, column->name, sizeof number->name);
+    for (int h = 0; h < run->hosts; h++) {
+        size_t cell = cell_of(run, c, h), length = strlen(run->parts[cell]);
+        if (run->values[cell] <= 0)
+            continue;
+        char *part = arena_new(acceptance->memory, length + 1, 1);
+        memcpy(part, run->parts[cell], length);
+        median = run->reasons[cell].median;
+        *LIST_ADD(acceptance->readings.items, acceptance->readings.count) =
+            (struct reading){.from = h,
+                             .to = -1,
+                             .metric = METRIC_OWN,
+                             .value = run->values[cell],
+                             .stage = (int)run->stage,
+                             .number = number,
+                             .part = part};
     }
-    return kept;
+    return median;
 }
 
 /* Keeps the last numbers of each host, and says the medians: of ports the least and the most. */
-static enum status look_keep(const struct look_run *run, struct text *text)
+static void look_keep(const struct look_run *run, struct text *text)
 {
     double least = 0, most = 0;
     int ports = 0;
     for (int c = 0; c < run->column_count; c++) {
         const struct look_column *column = &run->columns[c];
-        double median;
-        if (!column_keep(run, c, &median))
-            return fail(STATUS_ERROR, "out of memory for the numbers of the hosts");
+        double median = column_keep(run, c);
         if (median > 0 && !column->port)
             text_add(text, ", %s %.3g %s", column->name, median, column->metric->unit);
         if (median > 0 && column->port) {
@@ -393,45 +389,31 @@ static enum status look_keep(const struct look_run *run, struct text *text)
     if (ports > 0)
         text_add(text, ", %s %.3g to %.3g %s (%d of them)", run->look->metrics[0].name, least, most,
                  run->look->metrics[0].unit, ports);
-    return STATUS_OK;
 }
 
-static void look_free(struct look_run *run)
+static void look_open(struct look_run *run)
 {
-    free(run->values);
-    free(run->parts);
-    free(run->outliers);
-    free(run->first);
-    free(run->again);
-    free(run->before);
-    free(run->reasons);
-    free(run->earlier);
-}
-
-static bool look_open(struct look_run *run)
-{
+    struct acceptance *acceptance = run->acceptance;
     size_t hosts = (size_t)run->hosts, cells = hosts * (size_t)run->column_count;
-    run->values = calloc(cells + 1, sizeof *run->values);
-    run->parts = calloc(cells + 1, sizeof *run->parts);
-    run->outliers = calloc(cells + 1, sizeof *run->outliers);
-    run->first = calloc(cells + 1, sizeof *run->first);
-    run->again = calloc(cells + 1, sizeof *run->again);
-    run->before = calloc(cells + 1, sizeof *run->before);
-    run->reasons = calloc(cells + 1, sizeof *run->reasons);
-    run->earlier = calloc(hosts, sizeof *run->earlier);
-    return run->values && run->parts && run->outliers && run->first && run->again && run->before &&
-           run->reasons && run->earlier;
+    run->values = stage_memory(acceptance, cells, sizeof *run->values);
+    run->parts = stage_memory(acceptance, cells, sizeof *run->parts);
+    run->outliers = stage_memory(acceptance, cells, sizeof *run->outliers);
+    run->first = stage_memory(acceptance, cells, sizeof *run->first);
+    run->again = stage_memory(acceptance, cells, sizeof *run->again);
+    run->before = stage_memory(acceptance, cells, sizeof *run->before);
+    run->reasons = stage_memory(acceptance, cells, sizeof *run->reasons);
+    run->earlier = stage_memory(acceptance, hosts, sizeof *run->earlier);
 }
 
 /* Looks at these hosts; their order is lost. */
 static enum status look_go(struct look_run *run, int *hosts, int count, struct text *medians)
 {
-    enum status status = hosts_measure(run, hosts, count, true);
-    if (status == STATUS_OK)
-        status = hosts_judge(run);
-    if (status == STATUS_OK)
-        status = hosts_confirm(run, hosts, count);
-    return status == STATUS_OK ? look_keep(run, medians) : status;
+    look_open(run);
+    TRY(hosts_measure(run, hosts, count, true));
+    hosts_judge(run);
+    TRY(hosts_confirm(run, hosts, count));
+    look_keep(run, medians);
+    return STATUS_OK;
 }
 
 /* The hosts that a look can be taken at. */
@@ -478,9 +460,7 @@ static enum status looks_take(struct look_run *runs, int looks, int *hosts,
     int failed = 0, slow = 0;
     for (int i = 0; i < looks && status == STATUS_OK; i++) {
         int present = hosts_find(acceptance, runs[i].look, hosts);
-        status = look_open(&runs[i])
-                     ? look_go(&runs[i], hosts, present, &to)
-                     : fail(STATUS_ERROR, "out of memory for %d hosts", runs[i].hosts);
+        status = look_go(&runs[i], hosts, present, &to);
         failed += runs[i].failed;
         slow += runs[i].slow;
     }
@@ -492,86 +472,67 @@ static enum status looks_take(struct look_run *runs, int looks, int *hosts,
 }
 
 /* Takes one look after the other. A metric that no host has is left out. */
-static enum status host_stage_run(struct acceptance *acceptance, enum accept_stage stage,
-                                  const struct host_look *looks, int count,
-                                  struct stage_result *result)
+enum status metrics_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    int numbers = 0, *hosts = calloc((size_t)acceptance->roster->host_count, sizeof *hosts);
-    struct look_run *runs = calloc((size_t)count, sizeof *runs);
-    enum status status = hosts && runs ? STATUS_OK : fail(STATUS_ERROR, "out of memory for hosts");
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        runs[i] = (struct look_run){.acceptance = acceptance,
-                                    .stage = stage,
-                                    .look = &looks[i],
-                                    .hosts = acceptance->roster->host_count};
-        columns_find(&runs[i]);
-        numbers += runs[i].column_count * runs[i].hosts;
+    const struct host_look *looks = accept_stages[result->stage].metrics;
+    int numbers = 0, count = 0;
+    int *hosts = stage_memory(acceptance, (size_t)acceptance->roster->host_count, sizeof *hosts);
+    struct look_run *runs = stage_memory(acceptance, LOOKS_MOST, sizeof *runs);
+    for (; looks[count].command; count++) {
+        runs[count] = (struct look_run){.acceptance = acceptance,
+                                        .stage = result->stage,
+                                        .look = &looks[count],
+                                        .hosts = acceptance->roster->host_count};
+        columns_find(&runs[count]);
+        numbers += runs[count].column_count * runs[count].hosts;
     }
-    for (int i = 0; i < count && status == STATUS_OK; i++)
+    for (int i = 0; i < count; i++)
         runs[i].judged = numbers;
-    if (status == STATUS_OK && hosts_find(acceptance, &looks[0], hosts) > 0)
-        status = looks_take(runs, count, hosts, result);
-    else if (status == STATUS_OK)
-        stage_lacks(result, STAGE_LEFT_OUT, "%s",
-                    hosts_left(acceptance, hosts) == 0
-                        ? "no host is left"
-                        : "each host has one agent: start several on each");
-    for (int i = 0; i < count && runs; i++)
-        look_free(&runs[i]);
-    free(runs);
-    free(hosts);
-    return status;
+    if (hosts_find(acceptance, &looks[0], hosts) > 0)
+        return looks_take(runs, count, hosts, result);
+    stage_lacks(result, STAGE_LEFT_OUT, "%s",
+                hosts_left(acceptance, hosts) == 0
+                    ? "no host is left"
+                    : "each host has one agent: start several on each");
+    return STATUS_OK;
 }
 
-/*
- * Each host by itself: allreduce and alltoall among its agents, checked.
- */
-enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result)
-{
-    static const struct host_metric metrics[] = {
-        {"node.allreduce.latency", "allreduce of 1K among its agents", "us", "allreduce",
-         "time_us.p50", 1 << 10, true, 0.3},
-        {"node.allreduce.busbw", "allreduce of 1M", "GB/s", "allreduce", "busbw_GBps", 1 << 20,
-         false, 0.15},
-        {"node.alltoall.busbw", "alltoall of 1M", "GB/s", "alltoall", "busbw_GBps", 1 << 20, false,
-         0.15},
-    };
-    static const struct host_look look = {
-        "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 --timeout 10",
-        RANKS_OF_AGENTS,
-        "collectives among its own agents fail",
-        30,
-        metrics,
-        3};
-    return host_stage_run(acceptance, STAGE_NODE, &look, 1, result);
-}
+/* The stage node: allreduce and alltoall among the agents of each host, checked. */
+static const struct host_metric node_metrics[] = {
+    {"node.allreduce.latency", "allreduce of 1K among its agents", "us", "allreduce", "time_us.p50",
+     1 << 10, true, 0.3},
+    {"node.allreduce.busbw", "allreduce of 1M", "GB/s", "allreduce", "busbw_GBps", 1 << 20, false,
+     0.15},
+    {"node.alltoall.busbw", "alltoall of 1M", "GB/s", "alltoall", "busbw_GBps", 1 << 20, false,
+     0.15},
+};
+const struct host_look node_looks[] = {
+    {"allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 --timeout 10",
+     RANKS_OF_AGENTS, "collectives among its own agents fail", 30, node_metrics, 3},
+    {.command = NULL},
+};
 
-/*
- * Each host by itself: its memory and its cores, its GPUs, and its NICs.
- */
-enum status self_stage_run(struct acceptance *acceptance, struct stage_result *result)
-{
-    static const struct host_metric cpu[] = {
-        {"self.copy", "copy by all cores", "GB/s", "copy", "GBps", 1, false, 0.1},
-        {"self.sum", "sum by all cores", "GB/s", "sum", "GBps", 1, false, 0.1},
-        {"self.core", "the slowest core", "million steps/s", "core", "Msteps", 1, false, 0.1},
-    };
-    static const struct host_metric gpu[] = {
-        {"self.gpu.copy", "copy inside a GPU", "GB/s", "gpu-copy", "GBps", 1, false, 0.1},
-        {"self.gpu.host_to_device", "copy from host to GPU", "GB/s", "host-to-device", "GBps", 1,
-         false, 0.1},
-        {"self.gpu.device_to_host", "copy from GPU to host", "GB/s", "device-to-host", "GBps", 1,
-         false, 0.1},
-    };
-    static const struct host_metric nic[] = {
-        {"self.loop", "loop through a NIC", "GB/s", "sendrecv", "busbw_GBps", 1, false, 0.1},
-    };
-    static const struct host_look looks[] = {
-        {WORK_CPU, RANKS_ALONE, "its memory and cores cannot be measured", 20, cpu, 3},
-        {WORK_GPUS, RANKS_ALONE, "its GPUs cannot be measured", 20, gpu, 3},
-        {"sendrecv --np 2 --ranks-as threads -a uni -b 1M -e 1M -n auto --budget 0.3 -w 2 -c 1 "
-         "--timeout 5",
-         RANKS_ON_NIC, "a loop through it fails", 20, nic, 1},
-    };
-    return host_stage_run(acceptance, STAGE_SELF, looks, sizeof looks / sizeof looks[0], result);
-}
+/* The stage self: the memory and the cores of each host, its GPUs, and its NICs. */
+static const struct host_metric cpu_metrics[] = {
+    {"self.copy", "copy by all cores", "GB/s", "copy", "GBps", 1, false, 0.1},
+    {"self.sum", "sum by all cores", "GB/s", "sum", "GBps", 1, false, 0.1},
+    {"self.core", "the slowest core", "million steps/s", "core", "Msteps", 1, false, 0.1},
+};
+static const struct host_metric gpu_metrics[] = {
+    {"self.gpu.copy", "copy inside a GPU", "GB/s", "gpu-copy", "GBps", 1, false, 0.1},
+    {"self.gpu.host_to_device", "copy from host to GPU", "GB/s", "host-to-device", "GBps", 1, false,
+     0.1},
+    {"self.gpu.device_to_host", "copy from GPU to host", "GB/s", "device-to-host", "GBps", 1, false,
+     0.1},
+};
+static const struct host_metric nic_metrics[] = {
+    {"self.loop", "loop through a NIC", "GB/s", "sendrecv", "busbw_GBps", 1, false, 0.1},
+};
+const struct host_look self_looks[] = {
+    {WORK_CPU, RANKS_ALONE, "its memory and cores cannot be measured", 20, cpu_metrics, 3},
+    {WORK_GPUS, RANKS_ALONE, "its GPUs cannot be measured", 20, gpu_metrics, 3},
+    {"sendrecv --np 2 --ranks-as threads -a uni -b 1M -e 1M -n auto --budget 0.3 -w 2 -c 1 "
+     "--timeout 5",
+     RANKS_ON_NIC, "a loop through it fails", 20, nic_metrics, 1},
+    {.command = NULL},
+};

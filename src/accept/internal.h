@@ -9,74 +9,160 @@
 
 #include "accept/accept.h"
 #include "accept/judge/judge.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 
-/* ---- The stage all: collectives over all hosts that are good. ---- */
+/* ---- Jobs that run at the same time, and how they ended: trials.c ---- */
 
-/* Allreduce and alltoall over all agents of the hosts that are good, checked, and held against the
- * slowest of these hosts. */
-enum status all_stage_run(struct acceptance *acceptance, struct stage_result *result);
-
-/* ---- What hosts count before and after each stage: errors of NICs, interfaces, GPUs, PCIe and
- * memory, and what TCP sent again. What grew is evidence with a name.
- * ---- */
-
-/* Reads the counters of all hosts that are left. What they have counted since the last call is noted
- * as a finding of the stage that has just ended; the first call notes nothing. */
-enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
-void counting_free(struct acceptance *acceptance);
-
-/* ---- How fast this host's CPUs are: all of them together at its memory, and the slowest
- * core.
- * ---- */
-
-/* Measures for about `seconds` in all, with a thread bound to each CPU that this process may have, and
- * writes JSON with a line for each of "copy", "sum" (GB/s of all threads together: bytes that were
- * written) and "core" (millions of steps a second of the slowest CPU) to `fd`. */
-enum status cpu_measure(double seconds, int fd);
-
-/* ---- Why the jobs of a stage failed: how often each reason was given.
- *
- * Reasons that differ in their numbers alone (ranks, hosts, seconds) are one.
- * ---- */
-
-struct failed_jobs {
-    int count;
-    json_t
-        *reasons; /* by the reason without numbers: how often, and its first sentence; NULL: none */
+struct trial {
+    enum reading_outcome outcome; /* READING_VALUE: it ended well, with right data */
+    int culprit;                  /* the agent whose worker is the reason; -1: not known */
+    char why[300];                /* of any other outcome: a clause; "" */
+    bool cut; /* it is late, and had too little time, since that of its stage was over: no fault */
+    char *result;     /* that rank 0 of the job wrote; NULL: nothing */
+    size_t size;      /* bytes of it */
+    json_t *document; /* the result, if it is JSON; else NULL */
 };
 
-/* Another job failed, for this reason; "" counts as unknown. Without memory for a reason it is
- * counted, and no more. */
+struct trials {
+    struct acceptance *acceptance;
+    enum accept_stage stage;
+    bool aside;            /* they do not belong to the results of the stage */
+    const char *transport; /* of jobs that are added, which copy it; NULL: as the user gave it */
+    struct arena *memory;  /* of the jobs and their outcomes */
+    struct fleet_job *items;
+    int count;
+    struct trial *of; /* once it has run */
+};
+
+void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage);
+
+/* Adds a job on `agents`, which are copied: a command, followed by --transport, the options of all
+ * jobs and the seed. */
+void trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Runs all of them, for `seconds` at most, and not longer than the stage may take, and keeps
+ * their JSON with the results of the stage. */
+enum status trials_run(struct trials *trials, double seconds);
+void trials_close(struct trials *trials);
+
+/* Does a job say something against this host (-1: against any)? It failed, not for want of time, and the
+ * host is there: a loss is a finding of its own. */
+bool trial_accuses(const struct trials *trials, int job, int host);
+
+/* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
+void trials_find_failure(const struct trials *trials, int job);
+
+/* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this job
+ * failed. Where the user has named no transport, a NIC may be there that is not meant for this. */
+void trials_refuse_port(const struct trials *trials, int job, const char *port, const char *whose);
+
+/* The line of a job's results for a collective, an algorithm (NULL: any) and a size, the first of
+ * at least `bytes`; NULL: there is none. */
+const json_t *trials_line(const struct trials *trials, int job, const char *collective,
+                          const char *algorithm, size_t bytes);
+
+/* Do two lines of results have the same collective and size? */
+bool lines_are_alike(const json_t *line, const json_t *other);
+
+/* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
+double line_number(const json_t *line, const char *name);
+
+/* The status that a pair or host asks for whose job came to this. */
+enum status outcome_status(enum reading_outcome outcome);
+
+/* Why jobs failed: how often each reason was given. Reasons that differ in their numbers alone (ranks,
+ * hosts, seconds) are one. */
+struct failed_jobs {
+    int count;
+    json_t *reasons; /* by the reason without numbers: how often, and its first sentence; NULL: none */
+};
+
+/* Another job failed, for this reason; "" counts as unknown. */
 void failed_jobs_add(struct failed_jobs *jobs, const char *why);
 /* Adds how many failed, and the most frequent reason, the first of equals: "7 jobs failed, 5 of them:
  * the worker on n3 was killed by SIGKILL". */
 void failed_jobs_put(const struct failed_jobs *jobs, struct text *text);
 void failed_jobs_free(struct failed_jobs *jobs);
 
-/* ---- How fast each GPU of this host copies, inside it and between it and the host. ---- */
+/* ---- The table of stages, and the loop over it: accept.c ---- */
 
-/* Measures for about `seconds` in all, all GPUs that this process can see at the same time, and writes
- * JSON to `fd`: for each GPU a line of "gpu-copy", "host-to-device" and "device-to-host" (GB/s, bytes
- * that were written). Where there are GPUs that this cctest cannot use, "note" says why. */
-enum status gpu_measure(double seconds, int fd);
+/* A stage of one round while it runs. */
+struct stage_run {
+    struct acceptance *acceptance;
+    struct stage_result *result;
+    struct trials trials;
+    int *hosts; /* room for all: those that `jobs` has chosen */
+    int count;
+    int *agents; /* room for all */
+};
 
-/* ---- The stage halves: what shows only when many pairs of hosts exchange at once.
- *
- * The hosts that are good are halved, and each exchanges with one of the other half: first some of
- * these pairs, then all at the same time. Halves are random, and by switch where --switches tells
- * the switches: hosts behind half of them exchange with hosts behind the others.
- * ---- */
+/* Runs the stages from `first` to the one before `end` that the run has. Of a rotation of the soak, which
+ * `rotation` is then, it gets their results; else the acceptance does. */
+enum status stages_run(struct acceptance *acceptance, int first, int end, json_t *rotation);
 
-enum status halves_stage_run(struct acceptance *acceptance, struct stage_result *result);
+/* The hooks of the table. */
+enum status inventory_jobs(struct stage_run *run), inventory_judge(struct stage_run *run);
+enum status all_jobs(struct stage_run *run), all_judge(struct stage_run *run);
+enum status metrics_run(struct acceptance *acceptance, struct stage_result *result);
+enum status pairs_run(struct acceptance *acceptance, struct stage_result *result);
+enum status isolate_run(struct acceptance *acceptance, struct stage_result *result);
+enum status halves_run(struct acceptance *acceptance, struct stage_result *result);
+enum status soak_run(struct acceptance *acceptance, struct stage_result *result);
 
-/* ---- A stage that looks at each host by itself: a job on each, or on each of its NICs, all
- * hosts at once, whose numbers are held against those of the other hosts.
- *
- * A host that stands out is measured once more, and is bad if it stands out again in the same number. One
- * whose job fails is bad.
- * ---- */
+/* In the place of isolate, where it is left out: what failed in pairs makes suspects, and what was slow is
+ * noted. */
+enum status isolate_miss(struct acceptance *acceptance, struct stage_result *pairs);
+
+/* ---- Help for stages: findings.c ---- */
+
+/* A stage is not whole, or left out; why, as a clause, which comes behind those that are there. */
+void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Its result in one line. */
+void stage_says(struct stage_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A round of the present stage begins, counted from 1. */
+void stage_round(struct acceptance *acceptance, int round, int rounds);
+
+/* Turns that take about as long each: does the stage's time suffice for one more? It does if it is longer
+ * than the longest so far. The turn begins with the question. */
+struct turns {
+    double longest, left;
+};
+bool turn_fits(struct turns *turns, const struct acceptance *acceptance);
+
+/* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
+int hosts_left(const struct acceptance *acceptance, int *hosts);
+/* Those of them that are good so far. */
+int hosts_good(const struct acceptance *acceptance, int *hosts);
+/* Is it known why measurements with this host fail or are slow: is it lost, or does it lose packets? */
+bool host_is_explained(const struct acceptance *acceptance, int host);
+/* Marks the hosts that are not, and returns how many. */
+int hosts_pairable(const struct acceptance *acceptance, bool *present);
+
+/* Names of all hosts and rails, for sentences about them. */
+struct fleet_names fleet_names_of(const struct acceptance *acceptance);
+
+/* Adds a finding of a host (peer -1), or of a link. */
+void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
+                 enum health health, enum status status, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* Zeroed memory until the stage ends. */
+void *stage_memory(struct acceptance *acceptance, size_t count, size_t size);
+
+/* Finds the hosts that are lost since the last call. */
+void losses_find(struct acceptance *acceptance);
+
+/* Once no stage runs any more. If most of the other hosts, at least two, fell silent in one stage, it
+ * is rank 0's host or its network that is at fault: that is found, and those hosts are not judged. */
+void losses_judge(struct acceptance *acceptance);
+
+/* ---- Measurements of each host by itself: host_stage.c ---- */
 
 /* A number in the results of the job. A host has that of its worst part (the slowest of its GPUs). */
 struct host_metric {
@@ -95,7 +181,7 @@ enum host_ranks {
     RANKS_ON_NIC, /* likewise, a job for each NIC port in turn, over verbs through that port alone */
 };
 
-/* Jobs of one kind. */
+/* Jobs of one kind, on all hosts at once. */
 struct host_look {
     const char *command;
     enum host_ranks ranks;
@@ -104,42 +190,31 @@ struct host_look {
     const struct host_metric *metrics;
     int metric_count;
 };
+extern const struct host_look self_looks[], node_looks[]; /* ended by one without a command */
 
-/* ---- inventory_stage.c ---- */
+/* ---- counting.c ---- */
 
-/* Sets acceptance->inventories. */
-enum status inventory_stage_run(struct acceptance *acceptance, struct stage_result *result);
+/* Reads what all hosts that are left have counted: errors of NICs, interfaces, GPUs, PCIe and memory, and
+ * what TCP sent again. What grew since the last call is noted as a finding of the stage that has just
+ * ended; the first call notes nothing. */
+enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
+void counting_free(struct acceptance *acceptance);
 
-/* ---- Suspects meet hosts that were only ever good until each is confirmed or cleared
- * (accept/judge/judge.h).
- * ---- */
+/* Adds what a job of a pair, run with -v, sent again, as a reading. A loss that few iterations meet leaves
+ * their median as it was. */
+void resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,
+                         const json_t *document);
 
-/* Sets acceptance->isolated. */
-enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result);
+/* Finds the hosts that lose packets. A pair's number is the packets that both of its hosts sent again. A
+ * host's is the lower median of its pairs', so that a lossy partner does not move it; the screening of
+ * single hosts (accept/judge/judge.h) judges it. Sets acceptance->loses_packets. */
+void resent_packets_judge(struct acceptance *acceptance);
 
-/* In its place, where it is left out: what failed in pairs makes suspects, and what was slow is noted. */
-enum status isolate_stage_miss(struct acceptance *acceptance, struct stage_result *pairs);
+/* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */
 
-/* ---- findings.c ---- */
-
-/* Finds the hosts that are lost since the last call. */
-enum status losses_find(struct acceptance *acceptance);
-
-/* Once no stage runs any more. If most of the other hosts, at least two, fell silent in one stage, it
- * is rank 0's host or its network that is at fault: that is found, and those hosts are not judged. */
-enum status losses_judge(struct acceptance *acceptance);
-
-/* ---- host_stage.c ---- */
-
-enum status node_stage_run(struct acceptance *acceptance, struct stage_result *result);
-
-/* ---- Measures disjoint pairs of hosts at the same time, into readings.
- *
- * Two jobs for each pair, one after the other: the first has the latency, the bandwidth from a to b
+/* Two jobs for each pair, one after the other: the first has the latency, the bandwidth from a to b
  * alone, and that in both directions at once; the second that from b to a alone. Both are run on one
- * rail after the other.
- * ---- */
-
+ * rail after the other. */
 struct pair_jobs {
     struct acceptance *acceptance;
     double seconds;            /* that the jobs of a round may take, */
@@ -150,110 +225,22 @@ struct pair_jobs {
 /* With the times of pairs and isolate, which --quick shortens. */
 struct pair_jobs pair_jobs_open(struct acceptance *acceptance);
 
-/* Before the first measurement: tries each rail with these pairs. A rail that fails with more than half
- * of them is told, and dropped. Finds the size of messages: so large that one takes a few milliseconds
- * at the fleet's median rate. */
-enum status pair_jobs_try(struct pair_jobs *jobs, enum accept_stage stage,
-                          const struct host_pair *pairs, int count);
-
-/* Measures the pairs on some rails (1 << rail), and adds what came of each. A pair is not measured on a
+/* Measures the pairs on some rails (1 << rail), and adds their readings. A pair is not measured on a
  * rail that one of its hosts lacks, nor on one for which the stage's time does not suffice. */
 enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
-                          const struct host_pair *pairs, int count, uint64_t rails,
-                          struct readings *readings);
+                          const struct host_pair *pairs, int count, uint64_t rails);
 
-/* ---- Hosts meet in disjoint pairs, several rounds of them (accept/judge/judge.h). ---- */
+/* Those of the last stage pairs. */
+const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count);
 
-/* Sets acceptance->paired, and acceptance->fleet. */
-enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *result);
-
-/* ---- How fast the parts of this host are, CPUs or GPUs, all at work at the same time.
- *
- * Each part has a thread, which counts what it has done until the time is over. So a slow part does not
- * make the others wait.
- * ---- */
-
-#define PART_WORKS_MOST 4
-
-/* What becomes lines of the results. */
-enum part_lines {
-    PARTS_TOGETHER, /* one: the sum */
-    PARTS_SLOWEST,  /* one: that of the slowest part, with its name */
-    PARTS_EACH,     /* one for each part, with its name */
-};
-
-struct part_work {
-    const char *name, *key; /* of the line, and of its number: "copy", "GBps" */
-    double unit;            /* that the number counts */
-    enum part_lines lines;
-};
-
-struct part_at_work {
-    const struct parts_at_work *kind;
-    int number;                    /* of the CPU or GPU */
-    char name[48];                 /* "CPU 3" */
-    void *own;                     /* of the hooks */
-    double rates[PART_WORKS_MOST]; /* a second */
-};
-
-/* The hooks run in the thread of their part, and fail with fail(): then the others end, too. */
-struct parts_at_work {
-    const struct part_work *works;
-    int work_count;
-    double seconds; /* of each work */
-    enum status (*open)(struct part_at_work *part);
-    /* Does a piece of the work, of some milliseconds at most; *done: how much that was. */
-    enum status (*step)(struct part_at_work *part, int work, double *done);
-    void (*close)(struct part_at_work *part); /* also after a failure */
-};
-
-/* Measures these parts, at least one, and writes the results, as JSON, to `fd`; with a "note" if it is not
- * "". Fails, after fail(), with the first hook that does, or if there is no memory, thread or reader. */
-enum status parts_measure(const struct parts_at_work *kind, const int *numbers, int count,
-                          const char *note, int fd);
-
-/* ---- Which hosts lose packets: what TCP sent again while pairs were measured.
- *
- * A loss that few iterations meet leaves their median as it was. A pair's number is the packets that
- * both of its hosts sent again. A host's is the lower median of its pairs', so that a lossy partner
- * does not move it; the screening of single hosts (accept/judge/judge.h) judges it.
- * ---- */
-
-/* Adds what a job of a pair, run with -v, sent again to acceptance->resent. */
-enum status resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,
-                                const json_t *document);
-
-/* Finds the hosts that stand out, as findings of the stage pairs. Sets acceptance->loses_packets. */
-enum status resent_packets_judge(struct acceptance *acceptance);
-
-/* ---- Each host by itself, without links: its memory and its cores. ---- */
-
-enum status self_stage_run(struct acceptance *acceptance, struct stage_result *result);
-
-/* ---- The stages in rotation for a long time: what shows only after hours, or now and then.
- *
- * Each rotation has new inputs, other pairs and other halves. What it finds is a finding like that of
- * the first time; what is found again counts the rotations. At the end the numbers of all rotations
- * are judged together (accept/judge/judge.h).
- * ---- */
-
-/* Runs one stage of a rotation, and frees nothing. */
-typedef enum status rotation_stage_run(struct acceptance *acceptance, struct stage_result *result);
-
-enum status soak_stage_run(struct acceptance *acceptance, struct stage_result *result,
-                           rotation_stage_run *stage_run);
-
-/* ---- Which hosts stand behind which switches (--switches FILE).
- *
- * predict/topology/topology.h has the form of the file.
- * ---- */
+/* ---- Which hosts stand behind which switches (--switches FILE): switch_file.c ---- */
 
 /* Finds the switches of `hosts`: those that they are cabled to, and those above at the highest level
  * at which the hosts still stand in two parts or more; `above` has none (count 0) if these are the
  * same. A host is named as here, or without its domain; one whose name is empty stands behind no
  * switch. Hosts of the file that are not among them are left out. Free both with
  * switch_level_free(), also after an error. STATUS_USAGE if the file cannot be read, is wrong or
- * lacks a host; STATUS_ERROR: out of memory. */
+ * lacks a host. predict/topology/topology.h has the form of the file. */
 enum status switch_file_read(const char *path, const char *const *hosts, int count,
                              struct switch_level *leaves, struct switch_level *above);
 

@@ -1,14 +1,11 @@
 /*
- * isolate_stage.c - suspects meet hosts that were only ever good.
+ * isolate_stage.c - measures suspects again with hosts without any finding, until each is confirmed or
+ * cleared (accept/judge/judge.h).
  */
 #include "accept/internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "base/log.h"
-#include "accept/judge/judge.h"
 
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
 #define KERNEL_FLOOR    1.0
@@ -53,13 +50,13 @@ static int untried_count(const struct sicknesses *sicknesses)
 {
     int count = 0;
     for (int i = 0; i < sicknesses->count; i++)
-        count += is_untried(&sicknesses->of[i]);
+        count += is_untried(&sicknesses->items[i]);
     return count;
 }
 
 /* Slowness that was not tried again is noise as likely as not, and no failure is. */
-static enum status sickness_report(struct acceptance *acceptance, enum accept_stage stage,
-                                   const struct sickness *sickness)
+static void sickness_report(struct acceptance *acceptance, enum accept_stage stage,
+                            const struct sickness *sickness)
 {
     const struct spot *spot = &sickness->spot;
     const struct fleet_names names = fleet_names_of(acceptance);
@@ -81,15 +78,13 @@ static enum status sickness_report(struct acceptance *acceptance, enum accept_st
                                                 : "failure",
              spot->rail);
     sickness_put(sickness, &names, &text);
-    return findings_add(&acceptance->findings, &found);
+    findings_add(&acceptance->findings, &found);
 }
 
 /* If half of the fleet or more stands out, nothing tells which half is sick. */
-static enum status sicknesses_report(struct acceptance *acceptance, enum accept_stage stage,
-                                     const struct sicknesses *sicknesses,
-                                     struct stage_result *result)
+static void sicknesses_report(struct acceptance *acceptance, enum accept_stage stage,
+                              const struct sicknesses *sicknesses, struct stage_result *result)
 {
-    enum status status = STATUS_OK;
     int untried = untried_count(sicknesses);
     bool uneven = 2 * untried >= acceptance->roster->host_count;
     if (uneven)
@@ -97,13 +92,11 @@ static enum status sicknesses_report(struct acceptance *acceptance, enum accept_
                     "%d suspects had no good partner left: the fleet is too uneven to tell which "
                     "hosts are sick",
                     untried);
-    for (int i = 0; i < sicknesses->count && status == STATUS_OK; i++) {
-        const struct sickness *sickness = &sicknesses->of[i];
-        if (is_explained(acceptance, sickness) || (uneven && is_untried(sickness)))
-            continue;
-        status = sickness_report(acceptance, stage, sickness);
+    for (int i = 0; i < sicknesses->count; i++) {
+        const struct sickness *sickness = &sicknesses->items[i];
+        if (!is_explained(acceptance, sickness) && !(uneven && is_untried(sickness)))
+            sickness_report(acceptance, stage, sickness);
     }
-    return status;
 }
 
 /* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may double it,
@@ -115,21 +108,19 @@ static bool is_by_kernel(const struct fleet *fleet)
 
 /* What no host can be accused of, since all have it. One connection of a kernel's TCP need not fill its
  * link. */
-static enum status notes_report(struct acceptance *acceptance, enum accept_stage stage,
-                                const struct limits *limits)
+static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
+                         const struct limits *limits)
 {
     const struct fleet_names names = fleet_names_of(acceptance);
     const struct fleet_note *notes = limits_notes(limits);
-    enum status status = STATUS_OK;
-    for (int i = 0; i < limits_note_count(limits) && status == STATUS_OK; i++) {
+    for (int i = 0; i < limits_note_count(limits); i++) {
         bool usual = notes[i].yardstick == YARDSTICK_RATE && is_by_kernel(acceptance->fleet);
         struct found found = {
             .stage = stage, .host = -1, .peer = -1, .status = usual ? STATUS_OK : STATUS_SLOW};
         struct text text = text_in(found.text, sizeof found.text);
         fleet_note_put(&notes[i], acceptance->fleet, &names, &text);
-        status = findings_add(&acceptance->findings, &found);
+        findings_add(&acceptance->findings, &found);
     }
-    return status;
 }
 
 struct isolating {
@@ -144,47 +135,41 @@ struct isolating {
 static enum status isolate_rounds(struct isolating *it, struct stage_result *result)
 {
     struct pair_jobs jobs = pair_jobs_open(it->acceptance);
-    struct readings *readings = &it->acceptance->isolated;
+    const struct readings *readings = &it->acceptance->readings;
     enum status status = STATUS_OK;
-    double longest = 0;
+    struct turns turns = {0};
     uint64_t rails;
     while (status == STATUS_OK && it->rounds < ISOLATIONS_MOST) {
-        double left = stage_left(it->acceptance);
+        bool fits = turn_fits(&turns, it->acceptance);
         hosts_pairable(it->acceptance, it->present);
         int count = isolation_pairs(it->isolation, it->present, it->pairs, &rails);
-        size_t before = readings->count;
-        if (count < 0)
-            status = fail(STATUS_ERROR, "out of memory for the suspects");
-        if (count <= 0)
+        int before = readings->count;
+        if (count == 0)
             break;
-        if (left < longest) {
+        if (!fits) {
             stage_lacks(result, STAGE_PARTLY,
                         "its time was over after %d rounds, and there was more to try", it->rounds);
             break;
         }
         it->rounds++;
-        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, rails, readings);
-        if (status == STATUS_OK &&
-            !isolation_add(it->isolation, readings->of + before, readings->count - before))
-            status = fail(STATUS_ERROR, "out of memory for the suspects");
-        longest = fmax(longest, left - stage_left(it->acceptance));
+        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, rails);
+        if (status == STATUS_OK)
+            isolation_add(it->isolation, readings->items + before,
+                          (size_t)(readings->count - before));
     }
     failed_jobs_free(&jobs.failed);
     return status;
 }
 
 /* What is known of the suspects, as findings of this stage. */
-static enum status isolate_report(const struct isolating *it, enum accept_stage stage, int suspects,
-                                  struct stage_result *result)
+static void isolate_report(const struct isolating *it, enum accept_stage stage, int suspects,
+                           struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
     char texts[4][COUNTED_MOST];
     struct sicknesses *sicknesses = sicknesses_find(acceptance->fleet, it->isolation);
-    if (!sicknesses)
-        return fail(STATUS_ERROR, "out of memory for the findings");
-    enum status status = sicknesses_report(acceptance, stage, sicknesses, result);
-    if (status == STATUS_OK)
-        status = notes_report(acceptance, stage, it->limits);
+    sicknesses_report(acceptance, stage, sicknesses, result);
+    notes_report(acceptance, stage, it->limits);
     if (stage == STAGE_ISOLATE)
         stage_says(result, "%s, %s: %s, %s", counted(suspects, "suspect", texts[0]),
                    counted(it->rounds, "round", texts[1]),
@@ -194,7 +179,6 @@ static enum status isolate_report(const struct isolating *it, enum accept_stage 
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
                     sicknesses->untried);
     sicknesses_free(sicknesses);
-    return status;
 }
 
 /* The spread of a few hosts says little. */
@@ -212,63 +196,50 @@ static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
         *alone = *both = FEW_SHARE;
     for (int m = 0; m < METRICS; m++)
         yardsticks.asked[m] = host_profile_asked(&acceptance->profile, reading_metric_keys[m]);
-    yardsticks.earlier = acceptance->baseline.pairs.of;
-    yardsticks.earlier_count = acceptance->baseline.pairs.count;
+    yardsticks.earlier = acceptance->baseline.pairs.items;
+    yardsticks.earlier_count = (size_t)acceptance->baseline.pairs.count;
     return yardsticks;
-}
-
-/* What pairs has shown, before anything is tried again. False: out of memory. */
-static bool isolating_open(struct isolating *it)
-{
-    const struct acceptance *acceptance = it->acceptance;
-    const struct readings *readings = &acceptance->paired;
-    const struct yardsticks yardsticks = yardsticks_find(acceptance);
-    size_t hosts = (size_t)acceptance->roster->host_count;
-    it->present = calloc(hosts, sizeof *it->present);
-    it->pairs = calloc(hosts, sizeof *it->pairs);
-    it->limits = limits_create(acceptance->fleet, &yardsticks, readings->of, readings->count);
-    it->isolation = it->limits ? isolation_create(acceptance->fleet, it->limits, readings->of,
-                                                  readings->count, acceptance->seed)
-                               : NULL;
-    return it->present && it->pairs && it->isolation;
-}
-
-static void isolating_close(struct isolating *it)
-{
-    isolation_free(it->isolation);
-    limits_free(it->limits);
-    free(it->present);
-    free(it->pairs);
 }
 
 /* Suspects are tried again if they are to be; else what a measurement showed that failed is told. */
 static enum status suspects_judge(struct acceptance *acceptance, enum accept_stage stage,
                                   struct stage_result *result)
 {
-    struct isolating it = {.acceptance = acceptance};
-    enum status status = baseline_pairs_take(&acceptance->baseline, acceptance->rails.names,
-                                             acceptance->rails.count);
-    if (status == STATUS_OK && !isolating_open(&it))
-        status = fail(STATUS_ERROR, "out of memory for the suspects");
-    int suspects = status == STATUS_OK ? isolation_suspicion(it.isolation)->count : 0;
-    if (status == STATUS_OK && stage == STAGE_ISOLATE)
-        status = isolate_rounds(&it, result);
+    size_t hosts = (size_t)acceptance->roster->host_count, count;
+    const struct reading *readings = pair_readings(acceptance, &count);
+    baseline_pairs_take(&acceptance->baseline, acceptance->rails.names, acceptance->rails.count);
+    const struct yardsticks yardsticks = yardsticks_find(acceptance);
+    struct isolating it = {.acceptance = acceptance,
+                           .limits = limits_create(acceptance->fleet, &yardsticks, readings, count),
+                           .present = new_array(hosts, sizeof *it.present),
+                           .pairs = new_array(hosts, sizeof *it.pairs)};
+    it.isolation =
+        isolation_create(acceptance->fleet, it.limits, readings, count, acceptance->seed);
+    int suspects = isolation_suspicion(it.isolation)->count;
+    enum status status = stage == STAGE_ISOLATE ? isolate_rounds(&it, result) : STATUS_OK;
     if (status == STATUS_OK)
-        status = isolate_report(&it, stage, suspects, result);
-    isolating_close(&it);
+        isolate_report(&it, stage, suspects, result);
+    isolation_free(it.isolation);
+    limits_free(it.limits);
+    free(it.present);
+    free(it.pairs);
     return status;
 }
 
-enum status isolate_stage_run(struct acceptance *acceptance, struct stage_result *result)
+static bool pairs_are_known(const struct acceptance *acceptance)
 {
-    if (acceptance->fleet && acceptance->paired.count > 0)
+    return acceptance->fleet && acceptance->pairs_end > acceptance->pairs_first;
+}
+
+enum status isolate_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    if (pairs_are_known(acceptance))
         return suspects_judge(acceptance, STAGE_ISOLATE, result);
     stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
     return STATUS_OK;
 }
 
-enum status isolate_stage_miss(struct acceptance *acceptance, struct stage_result *pairs)
+enum status isolate_miss(struct acceptance *acceptance, struct stage_result *pairs)
 {
-    bool any = acceptance->fleet && acceptance->paired.count > 0;
-    return any ? suspects_judge(acceptance, STAGE_PAIRS, pairs) : STATUS_OK;
+    return pairs_are_known(acceptance) ? suspects_judge(acceptance, STAGE_PAIRS, pairs) : STATUS_OK;
 }

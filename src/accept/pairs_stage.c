@@ -1,16 +1,20 @@
 /*
- * pairs_stage.c - hosts meet in disjoint pairs.
+ * pairs_stage.c - hosts meet in disjoint pairs, several rounds of them (accept/judge/judge.h).
  */
 #include "accept/internal.h"
 
-#include "accept/accept.h"
-#include "accept/judge/judge.h"
-#include "base/log.h"
 #include "base/stats/stats.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *const reading_metric_names[METRICS] = {
+    [METRIC_LATENCY] = "latency", [METRIC_ALONE] = "alone", [METRIC_BOTH] = "both"};
+const char *const reading_metric_keys[METRICS] = {[METRIC_LATENCY] = "pairs.latency",
+                                                  [METRIC_ALONE] = "pairs.bandwidth",
+                                                  [METRIC_BOTH] = "pairs.bandwidth_both"};
 
 /*
  * NIC ports by which the pairs of a fleet are measured one after the other.
@@ -56,15 +60,13 @@ static double link_rate(const struct job *job, const struct inventory *inventori
     return median_of(rates, known);
 }
 
-bool rails_find(const struct job *job, const struct inventory *inventories, int hosts,
+void rails_find(const struct job *job, const struct inventory *inventories, int hosts,
                 struct rails *rails)
 {
     *rails = (struct rails){.count = 1};
     if (!inventories)
-        return true;
-    double *rates = malloc(((size_t)hosts + 1) * sizeof *rates);
-    if (!rates)
-        return false;
+        return;
+    double *rates = new_array((size_t)hosts, sizeof *rates);
     int ports = nic_ports_find(job->transports, inventories, hosts, rails->names);
     for (int r = 0; r < ports || r == 0; r++)
         rails->rates[r] = link_rate(job, inventories, hosts, rails->names[r], rates);
@@ -73,7 +75,6 @@ bool rails_find(const struct job *job, const struct inventory *inventories, int 
     else
         rails->names[0] = NULL;
     free(rates);
-    return true;
 }
 
 bool rails_have_names(const struct rails *rails)
@@ -106,6 +107,224 @@ void rails_drop(struct rails *rails, int rail)
 }
 
 /*
+ * Measures disjoint pairs of hosts at the same time.
+ */
+#define ROUND_SECONDS 30.0 /* that the jobs of a round may take */
+#define ROUND_QUICK   12.0
+#define LINE_SECONDS  0.5 /* and one line of a job */
+#define LINE_QUICK    0.15
+#define PROBE_BYTES   (256 << 10)
+#define MESSAGE_US    4000.0 /* that a message is to take */
+#define BYTES_LEAST   ((size_t)64 << 10)
+#define BYTES_MOST    ((size_t)16 << 20)
+#define LATENCY_BYTES 8
+#define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
+
+struct pair_jobs pair_jobs_open(struct acceptance *acceptance)
+{
+    bool quick = acceptance->asked->quick;
+    return (struct pair_jobs){.acceptance = acceptance,
+                              .seconds = quick ? ROUND_QUICK : ROUND_SECONDS,
+                              .budget = quick ? LINE_QUICK : LINE_SECONDS};
+}
+
+/* The pairs whose hosts both have a rail; how many. `kept` has room for all. */
+static int pairs_on_rail(const struct acceptance *acceptance, int rail,
+                         const struct host_pair *pairs, int count, struct host_pair *kept)
+{
+    const struct rails *rails = &acceptance->rails;
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (rail_is_at(rails, rail, acceptance->inventories, pairs[i].a) &&
+            rail_is_at(rails, rail, acceptance->inventories, pairs[i].b))
+            kept[left++] = pairs[i];
+    return left;
+}
+
+/* Runs a job for each pair on a rail: one rank on each host, in this order or the other. */
+static enum status rail_run(struct pair_jobs *jobs, struct trials *trials, int rail,
+                            const struct host_pair *pairs, int count, bool reversed,
+                            const char *command)
+{
+    const struct acceptance *acceptance = jobs->acceptance;
+    const struct fleet_host *hosts = acceptance->roster->hosts;
+    char transport[PORT_TRANSPORT_MOST];
+    trials->transport = rail_transport(acceptance->job, &acceptance->rails, rail, transport);
+    for (int i = 0; i < count; i++) {
+        const int a = hosts[pairs[i].a].agents[0], b = hosts[pairs[i].b].agents[0];
+        const int agents[] = {reversed ? b : a, reversed ? a : b};
+        trials_add(trials, agents, 2, "%s", command);
+    }
+    return trials_run(trials, jobs->seconds);
+}
+
+/* Did the pair's job fail, and does that say something against it? */
+static bool job_failed(struct pair_jobs *jobs, const struct host_pair *pair,
+                       const struct trials *trials, int job)
+{
+    if (!trial_accuses(trials, job, pair->a) || !trial_accuses(trials, job, pair->b))
+        return false;
+    failed_jobs_add(&jobs->failed, trials->of[job].why);
+    return true;
+}
+
+/* ---- the first try ---- */
+
+/* Tries a rail, and adds the rates of the pairs. *dropped: it cannot be used. */
+static enum status rail_try(struct pair_jobs *jobs, int rail, const struct host_pair *pairs,
+                            int count, double *rates, size_t *known, bool *dropped)
+{
+    struct trials trials;
+    char command[120];
+    int failed = 0, worst = 0;
+    snprintf(command, sizeof command, "sendrecv -a uni -b %d -e %d -n 4 -w 1 -c 0 --timeout %g",
+             PROBE_BYTES, PROBE_BYTES, jobs->seconds / STALL_SHARE);
+    trials_open(&trials, jobs->acceptance, STAGE_PAIRS);
+    enum status status = rail_run(jobs, &trials, rail, pairs, count, false, command);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        if (trials.of[i].outcome == READING_VALUE) {
+            rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
+        } else if (job_failed(jobs, &pairs[i], &trials, i)) {
+            failed++;
+            worst = i;
+        }
+    }
+    *dropped = rails_have_names(&jobs->acceptance->rails) && 2 * failed > count;
+    if (status == STATUS_OK && *dropped)
+        trials_refuse_port(&trials, worst, jobs->acceptance->rails.names[rail], "pairs");
+    trials_close(&trials);
+    return status;
+}
+
+static void bytes_choose(struct acceptance *acceptance, double *rates, size_t known)
+{
+    double wanted = known > 0 ? median_of(rates, known) * 1e3 * MESSAGE_US : PROBE_BYTES;
+    size_t bytes = BYTES_LEAST;
+    while (bytes < BYTES_MOST && (double)bytes < wanted)
+        bytes *= 2;
+    acceptance->message_bytes = bytes;
+}
+
+/* Before the first measurement: tries each rail with these pairs. A rail that fails with more than half
+ * of them is told, and dropped. Finds the size of messages: so large that one takes a few milliseconds
+ * at the fleet's median rate. */
+static enum status pair_jobs_try(struct pair_jobs *jobs, const struct host_pair *pairs, int count)
+{
+    struct acceptance *acceptance = jobs->acceptance;
+    struct rails *rails = &acceptance->rails;
+    struct host_pair *kept = stage_memory(acceptance, (size_t)count, sizeof *kept);
+    double *rates = stage_memory(acceptance, (size_t)(count * rails->count), sizeof *rates);
+    size_t known = 0;
+    bool named = rails_have_names(rails);
+    for (int r = 0; r < rails->count;) {
+        int left = pairs_on_rail(acceptance, r, pairs, count, kept);
+        bool dropped = false;
+        TRY(rail_try(jobs, r, kept, left, rates, &known, &dropped));
+        if (dropped)
+            rails_drop(rails, r);
+        r += !dropped;
+        if (dropped && named && !rails_have_names(rails))
+            r = 0; /* none is left: the transports as they were given */
+        named = rails_have_names(rails);
+    }
+    bytes_choose(acceptance, rates, known);
+    return STATUS_OK;
+}
+
+/* ---- measurements ---- */
+
+/* A job of a pair on a rail that has ended. */
+struct pair_trial {
+    const struct host_pair *pair;
+    int rail, job;
+    const struct trials *trials;
+};
+
+static void reading_take(const struct pair_trial *it, enum metric metric, bool reversed,
+                         const char *algorithm, size_t bytes)
+{
+    struct reading reading = {.from = reversed ? it->pair->b : it->pair->a,
+                              .to = reversed ? it->pair->a : it->pair->b,
+                              .rail = it->rail,
+                              .metric = metric,
+                              .outcome = it->trials->of[it->job].outcome,
+                              .stage = (int)it->trials->stage};
+    if (reading.outcome == READING_VALUE)
+        /* The least latency is that of the link; others may be those of a CPU that was busy. */
+        reading.value = line_number(trials_line(it->trials, it->job, NULL, algorithm, bytes),
+                                    metric == METRIC_LATENCY ? "time_us.min" : "busbw_GBps");
+    *LIST_ADD(it->trials->acceptance->readings.items, it->trials->acceptance->readings.count) =
+        reading;
+}
+
+/* A failed job has one reading. */
+static void pair_take(const struct pair_trial *it, size_t bytes)
+{
+    reading_take(it, METRIC_LATENCY, false, "pingpong", LATENCY_BYTES);
+    if (it->trials->of[it->job].outcome != READING_VALUE)
+        return;
+    reading_take(it, METRIC_ALONE, false, "uni", bytes);
+    for (int reversed = 0; reversed < 2; reversed++)
+        reading_take(it, METRIC_BOTH, reversed, "bidir", bytes);
+}
+
+static void half_take(struct pair_jobs *jobs, const struct pair_trial *it, bool reversed)
+{
+    struct acceptance *acceptance = jobs->acceptance;
+    const struct trial *trial = &it->trials->of[it->job];
+    bool failed = trial->outcome != READING_VALUE;
+    if (failed && !job_failed(jobs, it->pair, it->trials, it->job))
+        return;
+    if (it->trials->stage == STAGE_PAIRS && !failed)
+        resent_packets_take(acceptance, it->pair, trial->document);
+    if (reversed)
+        reading_take(it, METRIC_ALONE, true, "uni", acceptance->message_bytes);
+    else
+        pair_take(it, acceptance->message_bytes);
+}
+
+/* Runs one of the two jobs of each pair. */
+static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage, int rail,
+                            const struct host_pair *pairs, int count, bool reversed)
+{
+    struct trials trials;
+    char command[200];
+    size_t bytes = jobs->acceptance->message_bytes;
+    if (reversed)
+        snprintf(command, sizeof command,
+                 "sendrecv -a uni -b %zu -e %zu -n auto --budget %g -w 2 -c 1 -v --timeout %g",
+                 bytes, bytes, jobs->budget, jobs->seconds / STALL_SHARE);
+    else
+        snprintf(command, sizeof command,
+                 "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n auto --budget %g -w 2 -c 1 "
+                 "-v --timeout %g",
+                 LATENCY_BYTES, bytes, bytes / LATENCY_BYTES, jobs->budget,
+                 jobs->seconds / STALL_SHARE);
+    trials_open(&trials, jobs->acceptance, stage);
+    enum status status = rail_run(jobs, &trials, rail, pairs, count, reversed, command);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        const struct pair_trial it = {.pair = &pairs[i], .rail = rail, .job = i, .trials = &trials};
+        half_take(jobs, &it, reversed);
+    }
+    trials_close(&trials);
+    return status;
+}
+
+enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
+                          const struct host_pair *pairs, int count, uint64_t rails)
+{
+    struct acceptance *acceptance = jobs->acceptance;
+    struct host_pair *kept = stage_memory(acceptance, (size_t)count, sizeof *kept);
+    struct turns turns = {0};
+    for (int r = 0; r < acceptance->rails.count && turn_fits(&turns, acceptance); r++) {
+        int left = rails >> r & 1 ? pairs_on_rail(acceptance, r, pairs, count, kept) : 0;
+        for (int reversed = 0; reversed < 2 && left > 0; reversed++)
+            TRY(half_run(jobs, stage, r, kept, left, reversed));
+    }
+    return STATUS_OK;
+}
+
+/*
  * Hosts meet in disjoint pairs.
  */
 #define LATE_LEAST     3 /* readings: two jobs of each pair, so with two partners at least */
@@ -124,12 +343,14 @@ struct pairing {
  * costs all pairs of a round that time, and more of them say nothing new. */
 static void late_leave_out(const struct pairing *it)
 {
-    const struct readings *readings = &it->acceptance->paired;
+    const struct readings *readings = &it->acceptance->readings;
     const size_t hosts = (size_t)it->acceptance->roster->host_count;
     memset(it->late, 0, hosts * sizeof *it->late);
     memset(it->ended, 0, hosts * sizeof *it->ended);
-    for (size_t i = 0; i < readings->count; i++) {
-        const struct reading *reading = &readings->of[i];
+    for (int i = it->acceptance->pairs_first; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        if (reading->metric >= METRICS)
+            continue;
         int *counts = reading->outcome == READING_LATE ? it->late : it->ended;
         counts[reading->from]++;
         counts[reading->to]++;
@@ -162,23 +383,19 @@ static enum status round_run(struct pairing *it, struct pair_jobs *jobs, int rou
 {
     struct acceptance *acceptance = it->acceptance;
     uint64_t rails = rails_of_round(it, round);
-    enum status status = STATUS_OK;
-    double longest = 0;
+    struct turns turns = {0};
     *whole = true;
-    for (int r = 0; r < acceptance->rails.count && *whole && status == STATUS_OK; r++) {
-        double left = stage_left(acceptance);
+    for (int r = 0; r < acceptance->rails.count && *whole; r++) {
         if (!(rails >> r & 1))
             continue;
-        *whole = left >= longest;
+        *whole = turn_fits(&turns, acceptance);
         hosts_pairable(acceptance, it->present);
         late_leave_out(it);
         int count = rounds_pairs(it->plan, round, it->present, it->pairs);
         if (*whole)
-            status = pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, UINT64_C(1) << r,
-                                   &acceptance->paired);
-        longest = fmax(longest, left - stage_left(acceptance));
+            TRY(pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, UINT64_C(1) << r));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* The first pairs that can be measured show which rails can be used, and how large messages are to be. */
@@ -188,7 +405,7 @@ static enum status first_try(struct pairing *it, struct pair_jobs *jobs, int rou
         return STATUS_OK;
     hosts_pairable(it->acceptance, it->present);
     int count = rounds_pairs(it->plan, round, it->present, it->pairs);
-    return count > 0 ? pair_jobs_try(jobs, STAGE_PAIRS, it->pairs, count) : STATUS_OK;
+    return count > 0 ? pair_jobs_try(jobs, it->pairs, count) : STATUS_OK;
 }
 
 /* As many rounds as its time allows. */
@@ -196,31 +413,34 @@ static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
                               struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
-    enum status status = STATUS_OK;
-    double longest = 0;
+    struct turns turns = {0};
     bool whole = true;
-    for (int r = 0; r < it->rounds && status == STATUS_OK && whole; r++) {
-        double left = stage_left(acceptance);
-        size_t before = acceptance->paired.count;
-        whole = left >= longest;
+    for (int r = 0; r < it->rounds && whole; r++) {
+        int before = acceptance->readings.count;
+        whole = turn_fits(&turns, acceptance);
         stage_round(acceptance, r + 1, it->rounds);
         if (whole)
-            status = first_try(it, jobs, r);
-        if (whole && status == STATUS_OK)
-            status = round_run(it, jobs, r, &whole);
-        longest = fmax(longest, left - stage_left(acceptance));
+            TRY(first_try(it, jobs, r));
+        if (whole)
+            TRY(round_run(it, jobs, r, &whole));
         it->done += whole;
         if (!whole)
             stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time%s", r, it->rounds,
-                        acceptance->paired.count > before ? ", and a part of the next" : "");
+                        acceptance->readings.count > before ? ", and a part of the next" : "");
     }
-    return status;
+    return STATUS_OK;
 }
 
-static bool values_exist(const struct readings *readings)
+const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count)
 {
-    for (size_t i = 0; i < readings->count; i++)
-        if (readings->of[i].outcome == READING_VALUE)
+    *count = (size_t)(acceptance->pairs_end - acceptance->pairs_first);
+    return *count > 0 ? acceptance->readings.items + acceptance->pairs_first : NULL;
+}
+
+static bool values_exist(const struct reading *readings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (readings[i].metric < METRICS && readings[i].outcome == READING_VALUE)
             return true;
     return false;
 }
@@ -254,26 +474,26 @@ static void distances_put(const struct fleet *fleet, struct text *text)
 }
 
 /* Learns the fleet from the readings, and says its medians. */
-static enum status pairs_learn(const struct pairing *it, const struct failed_jobs *failed,
-                               struct stage_result *result)
+static void pairs_learn(const struct pairing *it, const struct failed_jobs *failed,
+                        struct stage_result *result)
 {
     struct acceptance *acceptance = it->acceptance;
     const struct fleet_config config = {.hosts = acceptance->roster->host_count,
                                         .rails = acceptance->rails.count,
                                         .switches = acceptance->leaves.of};
     char rounds[COUNTED_MOST];
-    const struct readings *readings = &acceptance->paired;
     double medians[METRICS];
     char apart[STAGE_TEXT_MOST / 2], failures[STAGE_TEXT_MOST];
     struct text text = text_in(apart, sizeof apart), why = text_in(failures, sizeof failures);
     failed_jobs_put(failed, &why);
-    acceptance->fleet = fleet_create(&config, readings->of, readings->count);
-    if (!acceptance->fleet)
-        return fail(STATUS_ERROR, "out of memory for %zu readings", readings->count);
-    if (!values_exist(readings)) {
-        if (readings->count > 0 || it->done > 0)
+    size_t count;
+    acceptance->pairs_end = acceptance->readings.count;
+    const struct reading *readings = pair_readings(acceptance, &count);
+    acceptance->fleet = fleet_create(&config, readings, count);
+    if (!values_exist(readings, count)) {
+        if (count > 0 || it->done > 0)
             stage_lacks(result, STAGE_PARTLY, "no pair could be measured: %s", failures);
-        return STATUS_OK;
+        return;
     }
     for (int m = 0; m < METRICS; m++)
         medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
@@ -283,7 +503,6 @@ static enum status pairs_learn(const struct pairing *it, const struct failed_job
                "%s",
                rounds_text(it, rounds), medians[METRIC_LATENCY], medians[METRIC_ALONE],
                medians[METRIC_BOTH], apart, failures);
-    return STATUS_OK;
 }
 
 static enum status pairs_go(struct pairing *it, struct stage_result *result)
@@ -306,23 +525,15 @@ static enum status pairs_go(struct pairing *it, struct stage_result *result)
     if (acceptance->rails.dropped > 0)
         stage_lacks(result, STAGE_PARTLY, "%s could not be used: see the findings",
                     counted(acceptance->rails.dropped, "rail", rails));
-    if (status == STATUS_OK)
-        status = resent_packets_judge(acceptance);
-    if (status == STATUS_OK)
-        status = pairs_learn(it, &jobs.failed, result);
+    if (status == STATUS_OK) {
+        resent_packets_judge(acceptance);
+        pairs_learn(it, &jobs.failed, result);
+    }
     failed_jobs_free(&jobs.failed);
     return status;
 }
 
-/* The rails of the first time stay: those that could not be used are dropped. False: out of memory. */
-static bool rails_know(struct acceptance *acceptance)
-{
-    return acceptance->rails.count > 0 ||
-           rails_find(acceptance->job, acceptance->inventories, acceptance->roster->host_count,
-                      &acceptance->rails);
-}
-
-enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *result)
+enum status pairs_run(struct acceptance *acceptance, struct stage_result *result)
 {
     int hosts = acceptance->roster->host_count;
     int rounds = acceptance->asked->all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
@@ -330,18 +541,16 @@ enum status pairs_stage_run(struct acceptance *acceptance, struct stage_result *
         .acceptance = acceptance,
         .plan = rounds_plan(hosts, rounds, acceptance->seed),
         .rounds = rounds,
-        .present = calloc((size_t)hosts, sizeof *it.present),
-        .pairs = calloc((size_t)hosts, sizeof *it.pairs),
-        .late = calloc((size_t)hosts, sizeof *it.late),
-        .ended = calloc((size_t)hosts, sizeof *it.ended),
+        .present = stage_memory(acceptance, (size_t)hosts, sizeof *it.present),
+        .pairs = stage_memory(acceptance, (size_t)hosts, sizeof *it.pairs),
+        .late = stage_memory(acceptance, (size_t)hosts, sizeof *it.late),
+        .ended = stage_memory(acceptance, (size_t)hosts, sizeof *it.ended),
     };
-    bool room = it.present && it.pairs && it.late && it.ended && it.plan && rails_know(acceptance);
-    enum status status =
-        room ? pairs_go(&it, result) : fail(STATUS_ERROR, "out of memory for %d hosts", hosts);
+    bool alone = !(acceptance->asked->stages & (1u << STAGE_ISOLATE));
+    acceptance->pairs_first = acceptance->pairs_end = acceptance->readings.count;
+    if (acceptance->rails.count == 0) /* those of the first time stay: some may be dropped */
+        rails_find(acceptance->job, acceptance->inventories, hosts, &acceptance->rails);
+    enum status status = pairs_go(&it, result);
     rounds_free(it.plan);
-    free(it.present);
-    free(it.pairs);
-    free(it.late);
-    free(it.ended);
-    return status;
+    return status == STATUS_OK && alone ? isolate_miss(acceptance, result) : status;
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/host_list.h"
-#include "base/log.h"
 #include "base/text_file.h"
 #include "predict/topology/topology.h"
 
@@ -19,6 +18,7 @@ struct host_key {
 };
 
 struct switch_file {
+    struct arena *memory;
     struct switch_tree tree;
     int *root; /* by switch: of the part of the network that it belongs to: another, or itself */
     const char *const *hosts;
@@ -36,25 +36,25 @@ static int key_compare(const void *a, const void *b)
     return strcmp(((const struct host_key *)a)->name, ((const struct host_key *)b)->name);
 }
 
-static bool key_add(struct switch_file *file, const char *name, size_t length, int host)
+static void key_add(struct switch_file *file, const char *name, size_t length, int host)
 {
-    file->keys[file->key_count] = (struct host_key){.name = strndup(name, length), .host = host};
-    return file->keys[file->key_count].name && ++file->key_count;
+    char *copy = arena_new(file->memory, length + 1, 1);
+    memcpy(copy, name, length);
+    file->keys[file->key_count++] = (struct host_key){.name = copy, .host = host};
 }
 
 /* Each host by its name, and by its name without the domain. */
-static bool keys_make(struct switch_file *file)
+static void keys_make(struct switch_file *file)
 {
-    file->keys = calloc(2 * (size_t)file->host_count + 1, sizeof *file->keys);
-    bool made = file->keys;
-    for (int h = 0; made && h < file->host_count; h++) {
+    file->keys = arena_new(file->memory, 2 * (size_t)file->host_count, sizeof *file->keys);
+    for (int h = 0; h < file->host_count; h++) {
         const char *name = file->hosts[h];
         size_t whole = strlen(name), part = strcspn(name, ".");
-        made = key_add(file, name, whole, h) && (part == whole || key_add(file, name, part, h));
+        key_add(file, name, whole, h);
+        if (part < whole)
+            key_add(file, name, part, h);
     }
-    if (made)
-        qsort(file->keys, (size_t)file->key_count, sizeof *file->keys, key_compare);
-    return made;
+    qsort(file->keys, (size_t)file->key_count, sizeof *file->keys, key_compare);
 }
 
 /* Puts a host behind the current switch, if it is one of the run. */
@@ -104,27 +104,23 @@ static void parts_join(struct switch_file *file, int a, int b)
 }
 
 /* Numbers the switches in the order of the file. `switch_of`: of each host; -1: none. */
-static enum status level_make(const struct switch_file *file, const int *switch_of,
-                              struct switch_level *level)
+static void level_make(const struct switch_file *file, const int *switch_of,
+                       struct switch_level *level)
 {
-    int *number = calloc((size_t)file->tree.switch_count, sizeof *number);
-    *level = (struct switch_level){.name = calloc((size_t)file->tree.switch_count, sizeof *level->name),
-                                   .of = calloc((size_t)file->host_count, sizeof *level->of)};
-    bool made = number && level->name && level->of;
-    for (int h = 0; made && h < file->host_count; h++)
+    const size_t switches = (size_t)file->tree.switch_count, hosts = (size_t)file->host_count;
+    int *number = arena_new(file->memory, switches, sizeof *number);
+    *level = (struct switch_level){.name = new_array(switches, sizeof *level->name),
+                                   .of = new_array(hosts, sizeof *level->of)};
+    for (int h = 0; h < file->host_count; h++)
         if (switch_of[h] >= 0)
             number[switch_of[h]] = 1;
-    for (int s = 0; made && s < file->tree.switch_count; s++)
+    for (int s = 0; s < file->tree.switch_count; s++)
         if (number[s]) {
             number[s] = level->count;
-            level->name[level->count] = strdup(file->tree.switches[s].name);
-            made = level->name[level->count++];
+            level->name[level->count++] = new_text(file->tree.switches[s].name);
         }
-    for (int h = 0; made && h < file->host_count; h++)
+    for (int h = 0; h < file->host_count; h++)
         level->of[h] = switch_of[h] < 0 ? -1 : number[switch_of[h]];
-    free(number);
-    return made ? STATUS_OK
-                : fail(STATUS_ERROR, "out of memory for the switches of %.200s", file->tree.path);
 }
 
 /* Fills the part of each host; how many parts there are. `seen`: of each switch. */
@@ -140,16 +136,14 @@ static int parts_find(const struct switch_file *file, int *part_of, int *seen)
 }
 
 /* Joins what each level joins, until another one would leave a single part. */
-static enum status above_find(struct switch_file *file, int leaves, struct switch_level *above)
+static void above_find(struct switch_file *file, int leaves, struct switch_level *above)
 {
     int parts = leaves, next = 0;
     size_t count = (size_t)file->host_count;
-    int *part_of = calloc(count, sizeof *part_of), *kept = calloc(count, sizeof *kept);
-    int *seen = calloc((size_t)file->tree.switch_count, sizeof *seen);
-    enum status status = part_of && kept && seen
-                             ? STATUS_OK
-                             : fail(STATUS_ERROR, "out of memory for %d hosts", file->host_count);
-    for (int level = 1; status == STATUS_OK && level <= SWITCH_LEVELS_MOST; level++) {
+    int *part_of = arena_new(file->memory, count, sizeof *part_of);
+    int *kept = arena_new(file->memory, count, sizeof *kept);
+    int *seen = arena_new(file->memory, (size_t)file->tree.switch_count, sizeof *seen);
+    for (int level = 1; level <= SWITCH_LEVELS_MOST; level++) {
         for (int c = 0; c < file->tree.cable_count; c++)
             if (file->tree.switches[file->tree.cables[c].above].level == level)
                 parts_join(file, file->tree.cables[c].above, file->tree.cables[c].below);
@@ -159,12 +153,8 @@ static enum status above_find(struct switch_file *file, int leaves, struct switc
         parts = next;
         memcpy(kept, part_of, count * sizeof *kept);
     }
-    if (status == STATUS_OK && parts < leaves)
-        status = level_make(file, kept, above);
-    free(part_of);
-    free(kept);
-    free(seen);
-    return status;
+    if (parts < leaves)
+        level_make(file, kept, above);
 }
 
 /* ---- the file ---- */
@@ -172,17 +162,14 @@ static enum status above_find(struct switch_file *file, int leaves, struct switc
 /* Hosts of the run that the file lacks. */
 static enum status hosts_check(const struct switch_file *file)
 {
-    const char **lacking = calloc((size_t)file->host_count, sizeof *lacking);
+    const char **lacking = arena_new(file->memory, (size_t)file->host_count, sizeof *lacking);
     char list[400];
     struct text text = text_in(list, sizeof list);
     int count = 0;
-    if (!lacking)
-        return fail(STATUS_ERROR, "out of memory for %d hosts", file->host_count);
     for (int h = 0; h < file->host_count; h++)
         if (file->leaf_of[h] < 0 && file->hosts[h][0])
             lacking[count++] = file->hosts[h];
     host_list_add(&text, lacking, count);
-    free(lacking);
     if (count == 0)
         return STATUS_OK;
     return fail(STATUS_USAGE,
@@ -194,47 +181,39 @@ static enum status hosts_check(const struct switch_file *file)
 
 static enum status leaves_find(struct switch_file *file)
 {
-    enum status status = STATUS_OK;
-    for (int s = 0; s < file->tree.switch_count && status == STATUS_OK; s++) {
+    for (int s = 0; s < file->tree.switch_count; s++) {
         file->root[s] = file->current = s;
         if (file->tree.switches[s].hosts)
-            status = switch_tree_hosts(&file->tree, s, host_take, file);
+            TRY(switch_tree_hosts(&file->tree, s, host_take, file));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status file_read(struct switch_file *file, const char *path)
 {
     char *text = NULL;
-    enum status status = text_file_read(path, &text);
-    if (status == STATUS_OK)
-        status = switch_tree_parse(path, text, &file->tree);
-    file->root = calloc((size_t)file->tree.switch_count + 1, sizeof *file->root);
-    file->leaf_of = calloc((size_t)file->host_count, sizeof *file->leaf_of);
-    if (status == STATUS_OK && (!file->root || !file->leaf_of || !keys_make(file)))
-        status = fail(STATUS_ERROR, "out of memory for %d hosts", file->host_count);
-    for (int h = 0; status == STATUS_OK && h < file->host_count; h++)
+    TRY(text_file_read(path, &text));
+    TRY(switch_tree_parse(path, text, &file->tree));
+    file->root = arena_new(file->memory, (size_t)file->tree.switch_count, sizeof *file->root);
+    file->leaf_of = arena_new(file->memory, (size_t)file->host_count, sizeof *file->leaf_of);
+    keys_make(file);
+    for (int h = 0; h < file->host_count; h++)
         file->leaf_of[h] = -1;
-    if (status == STATUS_OK)
-        status = leaves_find(file);
-    return status == STATUS_OK ? hosts_check(file) : status;
+    TRY(leaves_find(file));
+    return hosts_check(file);
 }
 
 enum status switch_file_read(const char *path, const char *const *hosts, int count,
                              struct switch_level *leaves, struct switch_level *above)
 {
-    struct switch_file file = {.hosts = hosts, .host_count = count};
+    struct switch_file file = {.memory = arena_made(), .hosts = hosts, .host_count = count};
     *leaves = *above = (struct switch_level){0};
     enum status status = file_read(&file, path);
-    if (status == STATUS_OK)
-        status = level_make(&file, file.leaf_of, leaves);
-    if (status == STATUS_OK)
-        status = above_find(&file, leaves->count, above);
-    for (int k = 0; k < file.key_count; k++)
-        free(file.keys[k].name);
-    free(file.keys);
-    free(file.root);
-    free(file.leaf_of);
+    if (status == STATUS_OK) {
+        level_make(&file, file.leaf_of, leaves);
+        above_find(&file, leaves->count, above);
+    }
     switch_tree_free(&file.tree);
+    arena_free(file.memory);
     return status;
 }

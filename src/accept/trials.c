@@ -1,10 +1,7 @@
 /*
- * trials.c - small jobs that run side by side in a stage, and what came of each.
+ * trials.c - the small jobs of one stage, run in parallel, and their outcomes.
  */
-#include "accept/accept.h"
-
 #include "accept/internal.h"
-#include "base/log.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -21,23 +18,10 @@
 
 void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage)
 {
-    *trials = (struct trials){.acceptance = acceptance, .stage = stage};
+    *trials = (struct trials){.acceptance = acceptance, .stage = stage, .memory = arena_made()};
 }
 
-static bool trials_reserve(struct trials *trials)
-{
-    if (trials->count < trials->room)
-        return true;
-    int room = 2 * trials->room + 16;
-    struct fleet_job *jobs = realloc(trials->jobs, (size_t)room * sizeof *jobs);
-    if (!jobs)
-        return false;
-    trials->jobs = jobs;
-    trials->room = room;
-    return true;
-}
-
-enum status trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
+void trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)
 {
     char command[COMMAND_MOST];
     va_list arguments;
@@ -48,17 +32,12 @@ enum status trials_add(struct trials *trials, const int *agents, int count, cons
         snprintf(command + used, sizeof command - (size_t)used, " --transport %s%s --seed %" PRIu64,
                  trials->transport ? trials->transport : trials->acceptance->job->transports_text,
                  trials->acceptance->options, trials->acceptance->seed);
-    char *text = strdup(command);
-    int *copy = malloc((size_t)count * sizeof *copy);
-    if (!text || !copy || !trials_reserve(trials)) {
-        free(text);
-        free(copy);
-        return fail(STATUS_ERROR, "out of memory for %d jobs", trials->count);
-    }
+    char *text = arena_new(trials->memory, strlen(command) + 1, 1);
+    int *copy = arena_new(trials->memory, (size_t)count, sizeof *copy);
+    memcpy(text, command, strlen(command));
     memcpy(copy, agents, (size_t)count * sizeof *copy);
-    trials->jobs[trials->count++] =
+    *LIST_ADD(trials->items, trials->count) =
         (struct fleet_job){.command = text, .agents = copy, .ranks = count};
-    return STATUS_OK;
 }
 
 /* ---- what came of a job ---- */
@@ -174,7 +153,7 @@ const char *const reading_outcome_names[] = {[READING_VALUE] = "ok",
 static void job_keep(const struct trials *trials, int index)
 {
     const struct acceptance *acceptance = trials->acceptance;
-    const struct fleet_job *job = &trials->jobs[index];
+    const struct fleet_job *job = &trials->items[index];
     const struct trial *trial = &trials->of[index];
     json_t *jobs = acceptance->stages[acceptance->stage_count].jobs, *hosts = json_array();
     for (int r = 0; r < job->ranks; r++)
@@ -213,7 +192,7 @@ static bool most_are_prompt(const struct trials *trials, const struct fleet_outc
 {
     int prompt = 0;
     for (int j = 0; j < trials->count; j++)
-        prompt += job_seconds(&trials->jobs[j], &outcomes[j]) <= TIME_PROMPT * seconds;
+        prompt += job_seconds(&trials->items[j], &outcomes[j]) <= TIME_PROMPT * seconds;
     return 2 * prompt > trials->count;
 }
 
@@ -233,8 +212,8 @@ static void trials_cut(struct trials *trials, const struct fleet_outcome *outcom
     for (int j = 0; j < trials->count; j++) {
         struct trial *trial = &trials->of[j];
         if (trial->outcome != READING_LATE ||
-            job_seconds(&trials->jobs[j], &outcomes[j]) < INFINITY ||
-            is_stuck(&trials->jobs[j], &outcomes[j]))
+            job_seconds(&trials->items[j], &outcomes[j]) < INFINITY ||
+            is_stuck(&trials->items[j], &outcomes[j]))
             continue;
         trial->cut = true;
         trial->culprit = -1;
@@ -250,14 +229,12 @@ enum status trials_run(struct trials *trials, double seconds)
     struct fleet_outcome *outcomes = NULL;
     double left = fmax(stage_left(acceptance), TRIAL_LEAST);
     enum status status =
-        coordinator_run(acceptance->coordinator, accept_stage_names[trials->stage], trials->jobs,
+        coordinator_run(acceptance->coordinator, accept_stage_names[trials->stage], trials->items,
                         trials->count, fmin(seconds, left), trials_progress, trials, &outcomes);
-    trials->of = calloc((size_t)trials->count + 1, sizeof *trials->of);
-    if (!trials->of)
-        status = fail(STATUS_ERROR, "out of memory for the outcomes of %d jobs", trials->count);
-    bool ran = trials->of && outcomes && status == STATUS_OK;
+    trials->of = arena_new(trials->memory, (size_t)trials->count, sizeof *trials->of);
+    bool ran = outcomes && status == STATUS_OK;
     for (int j = 0; j < trials->count && ran; j++)
-        outcome_find(acceptance, &trials->jobs[j], &outcomes[j], &trials->of[j]);
+        outcome_find(acceptance, &trials->items[j], &outcomes[j], &trials->of[j]);
     if (ran && left < TIME_ENOUGH * seconds && !most_are_prompt(trials, outcomes, left))
         trials_cut(trials, outcomes);
     for (int j = 0; j < trials->count && ran && !trials->aside; j++)
@@ -268,17 +245,12 @@ enum status trials_run(struct trials *trials, double seconds)
 
 void trials_close(struct trials *trials)
 {
-    for (int j = 0; j < trials->count; j++) {
-        free((char *)(uintptr_t)trials->jobs[j].command);
-        free((int *)(uintptr_t)trials->jobs[j].agents);
-        if (trials->of) {
-            json_decref(trials->of[j].document);
-            free(trials->of[j].result);
-        }
+    for (int j = 0; trials->of && j < trials->count; j++) {
+        json_decref(trials->of[j].document);
+        free(trials->of[j].result);
     }
-    free(trials->jobs);
-    free(trials->of);
-    *trials = (struct trials){0};
+    free(trials->items);
+    arena_free(trials->memory);
 }
 
 static bool line_has(const json_t *line, const char *name, const char *wanted)
@@ -325,28 +297,40 @@ bool trial_accuses(const struct trials *trials, int job, int host)
            (host < 0 || !trials->acceptance->roster->hosts[host].lost);
 }
 
-enum status trials_find_failure(const struct trials *trials, int job)
+void trials_find_failure(const struct trials *trials, int job)
 {
     struct acceptance *acceptance = trials->acceptance;
     const struct trial *trial = &trials->of[job];
     int host = trial->culprit >= 0 ? acceptance->roster->agents[trial->culprit].host : -1;
-    if (!trial_accuses(trials, job, host))
-        return STATUS_OK;
-    return stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
-                       outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
-                       host < 0 ? "all" : host_label(acceptance, host), trial->why);
+    if (trial_accuses(trials, job, host))
+        stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
+                    outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
+                    host < 0 ? "all" : host_label(acceptance, host), trial->why);
 }
 
-enum status trials_refuse_port(const struct trials *trials, int job, const char *port,
-                               const char *whose)
+void trials_refuse_port(const struct trials *trials, int job, const char *port, const char *whose)
 {
     const struct acceptance *acceptance = trials->acceptance;
     const struct trial *trial = &trials->of[job];
     bool meant = strcmp(acceptance->job->transports_text, "auto") != 0;
-    return stage_finds(trials->acceptance, trials->stage, -1, -1, HEALTH_GOOD,
-                       meant ? outcome_status(trial->outcome) : STATUS_OK,
-                       "all hosts, %s: it is not measured, since most %s cannot use it: %s", port,
-                       whose, trial->why);
+    stage_finds(trials->acceptance, trials->stage, -1, -1, HEALTH_GOOD,
+                meant ? outcome_status(trial->outcome) : STATUS_OK,
+                "all hosts, %s: it is not measured, since most %s cannot use it: %s", port, whose,
+                trial->why);
+}
+
+enum status outcome_status(enum reading_outcome outcome)
+{
+    switch (outcome) {
+    case READING_VALUE:
+        return STATUS_OK;
+    case READING_WRONG:
+        return STATUS_WRONG_DATA;
+    case READING_ERROR:
+        return STATUS_ERROR;
+    default:
+        return STATUS_TIMEOUT;
+    }
 }
 
 /*

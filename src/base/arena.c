@@ -4,6 +4,9 @@
 #include "base/arena.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
 
 #include "base/list.h"
 
@@ -47,6 +50,19 @@ void *arena_take(struct arena *arena, size_t bytes)
     void *taken = block->bytes + block->used;
     block->used += bytes;
     return taken;
+}
+
+struct arena *arena_made(void)
+{
+    return new_array(1, sizeof(struct arena));
+}
+
+void *arena_new(struct arena *arena, size_t count, size_t size)
+{
+    void *taken = arena_take(arena, count * size);
+    if (!taken)
+        memory_end();
+    return memset(taken, 0, count * size);
 }
 
 void arena_free(struct arena *arena)

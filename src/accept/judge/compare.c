@@ -13,88 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Outliers among the values of hosts.
- */
-static bool is_number(double value)
-{
-    return isfinite(value) && value > 0;
-}
-
-static double excess_of(const struct value_rule *rule, double value, double than)
-{
-    return rule->less_is_better ? log(value / than) : log(than / value);
-}
-
-static double value_of(const struct value_rule *rule, double excess, double median)
-{
-    return median * exp(rule->less_is_better ? excess : -excess);
-}
-
-static double share_excess(const struct value_rule *rule, double share)
-{
-    return rule->less_is_better ? log1p(share) : -log1p(-share);
-}
-
-/* The median of the hosts' changes since the earlier run, excess. */
-static double change_find(const struct value_rule *rule, const double *values, int hosts,
-                          double *scratch)
-{
-    size_t count = 0;
-    for (int h = 0; h < hosts; h++)
-        if (is_number(values[h]) && is_number(rule->earlier[h]))
-            scratch[count++] = excess_of(rule, values[h], rule->earlier[h]);
-    return median_of(scratch, count);
-}
-
-int host_values_judge(const struct value_rule *rule, const double *values, int hosts, bool *outlier,
-                      struct reason *reasons)
-{
-    double *scratch = calloc((size_t)hosts, sizeof *scratch);
-    if (!scratch)
-        return -1;
-    size_t count = 0;
-    for (int h = 0; h < hosts; h++)
-        if (is_number(values[h]))
-            scratch[count++] = values[h];
-    double median = median_of(scratch, count);
-    for (size_t i = 0; i < count; i++)
-        scratch[i] = excess_of(rule, scratch[i], median);
-    double deviation = spread_of(scratch, count).deviation;
-    double change = rule->earlier ? change_find(rule, values, hosts, scratch) : 0;
-    free(scratch);
-    double factor = spread_factor(rule->judged, FALSE_ALARMS);
-    int outliers = 0;
-    for (int h = 0; h < hosts; h++) {
-        outlier[h] = false;
-        if (!is_number(values[h]))
-            continue;
-        double slack = fmax(factor * deviation, share_excess(rule, rule->floor));
-        struct excess_limit limit = {.excess = count < HOSTS_COMPARED ? INFINITY : slack,
-                                     .yardstick = YARDSTICK_FLEET};
-        if (rule->asked > 0 && excess_of(rule, rule->asked, median) < limit.excess)
-            limit = (struct excess_limit){.excess = excess_of(rule, rule->asked, median),
-                                          .yardstick = YARDSTICK_PROFILE};
-        if (rule->earlier && is_number(rule->earlier[h])) {
-            slack = fmax(factor * sqrt(2) * deviation, share_excess(rule, rule->earlier_floor));
-            double excess = excess_of(rule, rule->earlier[h], median) + change + slack;
-            if (excess < limit.excess)
-                limit = (struct excess_limit){.excess = excess, .yardstick = YARDSTICK_EARLIER};
-        }
-        outlier[h] = excess_of(rule, values[h], median) > limit.excess;
-        outliers += outlier[h];
-        reasons[h] = (struct reason){.yardstick = limit.yardstick,
-                                     .value = values[h],
-                                     .median = median,
-                                     .deviation = deviation * median,
-                                     .threshold = value_of(rule, limit.excess, median)};
-    }
-    return outliers;
-}
-
-/*
- * In what hosts differ from the majority.
- */
 #define FLEET_LEAST 3 /* hosts of which a majority that falls short alike is a way of building */
 
 struct entry {
@@ -128,20 +46,10 @@ struct comparing {
     struct part_counts *parts;
 };
 
-static struct inventory_finding *finding_add(struct inventory_findings *findings,
-                                             const struct inventory_finding *finding)
+static void finding_add(struct inventory_findings *findings,
+                        const struct inventory_finding *finding)
 {
-    if (findings->count == findings->room) {
-        int room = findings->room ? 2 * findings->room : 16;
-        struct inventory_finding *more = realloc(findings->list, (size_t)room * sizeof *more);
-        findings->failed |= !more;
-        if (!more)
-            return NULL;
-        findings->list = more;
-        findings->room = room;
-    }
-    findings->list[findings->count] = *finding;
-    return &findings->list[findings->count++];
+    *LIST_ADD(findings->items, findings->count) = *finding;
 }
 
 static int numbers_order(double a, double b)
@@ -422,22 +330,21 @@ static void group_compare(const struct comparing *comparing, const struct fact_g
 }
 
 /* A host that has every entry twice would count twice; inventories have each fact once. */
-static bool entries_take(struct comparing *comparing)
+static void entries_take(struct comparing *comparing)
 {
     int count = 0;
     for (int i = 0; i < comparing->host_count; i++)
         count += comparing->hosts[i].inventory ? comparing->hosts[i].inventory->count : 0;
-    comparing->entries = malloc(((size_t)count + 1) * sizeof *comparing->entries);
-    for (int i = 0; comparing->entries && i < comparing->host_count; i++) {
+    comparing->entries = new_array((size_t)count, sizeof *comparing->entries);
+    for (int i = 0; i < comparing->host_count; i++) {
         const struct inventory *inventory = comparing->hosts[i].inventory;
         comparing->present += inventory != NULL;
         for (int f = 0; inventory && f < inventory->count; f++)
             comparing->entries[comparing->count++] =
                 (struct entry){.fact = &inventory->facts[f], .host = i};
     }
-    if (count > 1 && comparing->entries)
+    if (count > 1)
         qsort(comparing->entries, (size_t)count, sizeof *comparing->entries, entries_order);
-    return comparing->entries;
 }
 
 static int findings_order(const void *x, const void *y)
@@ -455,7 +362,7 @@ static int findings_order(const void *x, const void *y)
 static void findings_sort(struct inventory_findings *findings)
 {
     if (findings->count > 1)
-        qsort(findings->list, (size_t)findings->count, sizeof *findings->list, findings_order);
+        qsort(findings->items, (size_t)findings->count, sizeof *findings->items, findings_order);
 }
 
 void inventory_compare(const struct inventory_host *hosts, int count,
@@ -465,8 +372,8 @@ void inventory_compare(const struct inventory_host *hosts, int count,
     struct comparing comparing = {
         .hosts = hosts, .host_count = count, .findings = findings, .parts = &parts};
     *findings = (struct inventory_findings){0};
-    findings->failed = !entries_take(&comparing);
-    for (int i = 0, end; comparing.entries && i < comparing.count; i = end) {
+    entries_take(&comparing);
+    for (int i = 0, end; i < comparing.count; i = end) {
         const struct inventory_fact *first = comparing.entries[i].fact;
         for (end = i + 1; end < comparing.count; end++)
             if (comparing.entries[end].fact->rule != first->rule ||
@@ -513,17 +420,8 @@ void inventory_expect(const struct inventory_host *hosts, int count,
     findings_sort(findings);
 }
 
-int inventory_gravest(const struct inventory_findings *findings, int host)
-{
-    int gravest = -1;
-    for (int i = 0; i < findings->count; i++)
-        if (findings->list[i].host == host && (int)findings->list[i].severity > gravest)
-            gravest = (int)findings->list[i].severity;
-    return gravest;
-}
-
 void inventory_findings_free(struct inventory_findings *findings)
 {
-    free(findings->list);
+    free(findings->items);
     *findings = (struct inventory_findings){0};
 }

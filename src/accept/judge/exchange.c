@@ -53,19 +53,18 @@ static int groups_of(const struct exchange_transfer *transfer, const int *group_
 }
 
 /* The transfers of each group, as numbers. */
-static bool members_fill(struct bins *members, const struct exchange_transfer *transfers,
-                         size_t count, const int *group_of)
+static void members_fill(struct bins *members, struct arena *memory,
+                         const struct exchange_transfer *transfers, size_t count,
+                         const int *group_of)
 {
     int groups[2];
     for (size_t i = 0; i < count; i++)
         for (int g = groups_of(&transfers[i], group_of, groups); g-- > 0;)
             bins_count(members, groups[g]);
-    if (!bins_reserve(members))
-        return false;
+    bins_reserve(members, memory);
     for (size_t i = 0; i < count; i++)
         for (int g = groups_of(&transfers[i], group_of, groups); g-- > 0;)
             bins_put(members, groups[g], (double)i);
-    return true;
 }
 
 /* A group's place in the order in which groups are looked at. */
@@ -131,24 +130,21 @@ static void shares_judge(const struct exchange_transfer *transfers, size_t count
     shares->congested = shares->transfers > 0 && shares->share < SHARE_LEAST;
 }
 
-bool exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
+void exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
                     int group_count, struct exchange_group *groups, struct exchange_shares *shares)
 {
+    struct arena *memory = arena_made();
     struct judging it = {.transfers = transfers,
-                         .explained = calloc(count + 1, sizeof *it.explained),
-                         .scratch = calloc(count + 1, sizeof *it.scratch),
-                         .ranked = calloc((size_t)group_count + 1, sizeof *it.ranked)};
-    bool done = bins_create(&it.members, group_count) && it.explained && it.scratch && it.ranked &&
-                (group_count == 0 || members_fill(&it.members, transfers, count, group_of));
-    if (done) {
-        shares_judge(transfers, count, it.scratch, shares);
+                         .explained = arena_new(memory, count, sizeof *it.explained),
+                         .scratch = arena_new(memory, count, sizeof *it.scratch),
+                         .ranked = arena_new(memory, (size_t)group_count, sizeof *it.ranked)};
+    shares_judge(transfers, count, it.scratch, shares);
+    if (group_count > 0) {
+        bins_create(&it.members, memory, group_count);
+        members_fill(&it.members, memory, transfers, count, group_of);
         groups_judge(&it, group_count, groups);
     }
-    bins_free(&it.members);
-    free(it.explained);
-    free(it.scratch);
-    free(it.ranked);
-    return done;
+    arena_free(memory);
 }
 
 double allreduce_least_us(int hosts, double bytes, double rate)

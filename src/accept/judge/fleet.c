@@ -18,6 +18,7 @@
 enum distance { DISTANCE_NEAR, DISTANCE_FAR, DISTANCE_KINDS };
 
 struct fleet {
+    struct arena *memory; /* of all that follows */
     struct fleet_config config;
     int series_count, cell_count;
     struct series *series;
@@ -73,6 +74,11 @@ enum reading_outcome reading_outcome(const struct reading *reading)
     return reading->outcome == READING_VALUE && !usable ? READING_ERROR : reading->outcome;
 }
 
+bool is_less_better(enum metric metric)
+{
+    return metric == METRIC_LATENCY;
+}
+
 static int cell_of(const struct fleet *fleet, int series, int host)
 {
     return series * fleet->config.hosts + host;
@@ -91,17 +97,12 @@ static enum distance distance_of(const struct fleet *fleet, const struct reading
     return near ? DISTANCE_NEAR : DISTANCE_FAR;
 }
 
-double worse_by(enum metric metric, double value, double than)
-{
-    return metric == METRIC_LATENCY ? log(value / than) : log(than / value);
-}
-
 double fleet_excess(const struct fleet *fleet, const struct reading *reading)
 {
     if (reading_outcome(reading) != READING_VALUE)
         return INFINITY;
     double reference = fleet->reference[class_of(fleet, reading)][distance_of(fleet, reading)];
-    return worse_by(reading->metric, reading->value, reference);
+    return worse_by(is_less_better(reading->metric), reading->value, reference);
 }
 
 double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
@@ -115,7 +116,7 @@ double fleet_distance_median(const struct fleet *fleet, enum metric metric, int 
 double fleet_value(const struct fleet *fleet, int series, double excess)
 {
     const struct series *s = &fleet->series[series];
-    return s->reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
+    return worse_value(is_less_better(s->metric), s->reference, excess);
 }
 
 double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess)
@@ -123,7 +124,7 @@ double fleet_link_value(const struct fleet *fleet, int series, int host, int pee
     const struct series *s = &fleet->series[series];
     const struct reading link = {.from = host, .to = peer, .rail = s->rail, .metric = s->metric};
     double reference = fleet->reference[class_of(fleet, &link)][distance_of(fleet, &link)];
-    return reference * exp(s->metric == METRIC_LATENCY ? excess : -excess);
+    return worse_value(is_less_better(s->metric), reference, excess);
 }
 
 double fleet_median(const struct fleet *fleet, enum metric metric)
@@ -144,11 +145,6 @@ double fleet_level(const struct fleet *fleet, int series, int host)
     return fleet->level[cell_of(fleet, series, host)];
 }
 
-int fleet_readings(const struct fleet *fleet, int series, int host)
-{
-    return (int)bins_size(&fleet->cells, cell_of(fleet, series, host));
-}
-
 double fleet_worst(const struct fleet *fleet, int series, int host)
 {
     int cell = cell_of(fleet, series, host);
@@ -167,31 +163,26 @@ static int bin_of(const struct fleet *fleet, const struct reading *reading)
     return class_of(fleet, reading) * DISTANCE_KINDS + (int)distance_of(fleet, reading);
 }
 
-static bool values_fill(const struct fleet *fleet, const struct reading *readings, size_t count,
-                        struct bins *values)
+static void values_fill(const struct fleet *fleet, const struct reading *readings, size_t count,
+                        struct arena *memory, struct bins *values)
 {
-    if (!bins_create(values, METRICS * fleet->config.rails * DISTANCE_KINDS))
-        return false;
+    bins_create(values, memory, METRICS * fleet->config.rails * DISTANCE_KINDS);
     for (size_t i = 0; i < count; i++)
         if (bin_of(fleet, &readings[i]) >= 0)
             bins_count(values, bin_of(fleet, &readings[i]));
-    if (!bins_reserve(values))
-        return false;
+    bins_reserve(values, memory);
     for (size_t i = 0; i < count; i++)
         if (bin_of(fleet, &readings[i]) >= 0)
             bins_put(values, bin_of(fleet, &readings[i]), readings[i].value);
-    return true;
 }
 
 /* May each bin's median be a reference? Latencies always, since distance explains them. A bandwidth
  * needs enough readings, of enough hosts. */
-static bool usable_find(const struct fleet *fleet, const struct reading *readings, size_t count,
+static void usable_find(const struct fleet *fleet, const struct reading *readings, size_t count,
                         const struct bins *values, bool *usable)
 {
     int hosts = fleet->config.hosts;
-    int *ends = calloc((size_t)values->count * (size_t)hosts, sizeof *ends);
-    if (!ends)
-        return false;
+    int *ends = new_array((size_t)values->count * (size_t)hosts, sizeof *ends);
     for (size_t i = 0; i < count; i++)
         if (bin_of(fleet, &readings[i]) >= 0) {
             ends[bin_of(fleet, &readings[i]) * hosts + readings[i].from]++;
@@ -204,19 +195,19 @@ static bool usable_find(const struct fleet *fleet, const struct reading *reading
             usable[b] = (size_t)ends[b * hosts + h] * HOST_SHARE <= bins_size(values, b);
     }
     free(ends);
-    return true;
 }
 
 /* The references of all metrics, rails and distances: medians of values. */
-static bool references_find(struct fleet *fleet, const struct reading *readings, size_t count)
+static void references_find(struct fleet *fleet, const struct reading *readings, size_t count)
 {
     int classes = METRICS * fleet->config.rails;
+    struct arena *memory = arena_made();
     struct bins values;
-    bool *usable = calloc((size_t)classes * DISTANCE_KINDS, sizeof *usable);
-    bool created =
-        values_fill(fleet, readings, count, &values) && usable &&
-        (!fleet->config.switches || usable_find(fleet, readings, count, &values, usable));
-    for (int c = 0; created && c < classes; c++) {
+    bool *usable = arena_new(memory, (size_t)classes * DISTANCE_KINDS, sizeof *usable);
+    values_fill(fleet, readings, count, memory, &values);
+    if (fleet->config.switches)
+        usable_find(fleet, readings, count, &values, usable);
+    for (int c = 0; c < classes; c++) {
         int near = c * DISTANCE_KINDS + DISTANCE_NEAR, far = c * DISTANCE_KINDS + DISTANCE_FAR;
         size_t nears = bins_size(&values, near), fars = bins_size(&values, far);
         double own[DISTANCE_KINDS] = {median_of(bins_of(&values, near), nears),
@@ -228,15 +219,12 @@ static bool references_find(struct fleet *fleet, const struct reading *readings,
         for (int d = 0; d < DIRECTIONS; d++)
             fleet->series[c * DIRECTIONS + d].reference = all;
     }
-    bins_free(&values);
-    free(usable);
-    return created;
+    arena_free(memory);
 }
 
-static bool cells_fill(struct fleet *fleet, const struct reading *readings, size_t count)
+static void cells_fill(struct fleet *fleet, const struct reading *readings, size_t count)
 {
-    if (!bins_create(&fleet->cells, fleet->cell_count))
-        return false;
+    bins_create(&fleet->cells, fleet->memory, fleet->cell_count);
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
         if (!fleet_has(fleet, r))
@@ -244,8 +232,7 @@ static bool cells_fill(struct fleet *fleet, const struct reading *readings, size
         bins_count(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from));
         bins_count(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to));
     }
-    if (!bins_reserve(&fleet->cells))
-        return false;
+    bins_reserve(&fleet->cells, fleet->memory);
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
         if (!fleet_has(fleet, r))
@@ -254,7 +241,6 @@ static bool cells_fill(struct fleet *fleet, const struct reading *readings, size
         bins_put(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from), excess);
         bins_put(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to), excess);
     }
-    return true;
 }
 
 static void levels_find(struct fleet *fleet)
@@ -310,30 +296,26 @@ static void spreads_find(struct fleet *fleet)
 struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
                            size_t count)
 {
-    struct fleet *fleet = calloc(1, sizeof *fleet);
-    if (!fleet)
-        return NULL;
-    int classes = METRICS * config->rails;
-    fleet->config = *config;
-    fleet->series_count = classes * DIRECTIONS;
-    fleet->cell_count = fleet->series_count * config->hosts;
-    fleet->series = calloc((size_t)fleet->series_count, sizeof *fleet->series);
-    fleet->reference = calloc((size_t)classes, sizeof *fleet->reference);
-    fleet->apart = calloc((size_t)classes, sizeof *fleet->apart);
-    fleet->level = calloc((size_t)fleet->cell_count, sizeof *fleet->level);
-    fleet->scratch = calloc(2 * count + (size_t)config->hosts, sizeof *fleet->scratch);
-    bool created =
-        fleet->series && fleet->reference && fleet->apart && fleet->level && fleet->scratch;
-    for (int s = 0; created && s < fleet->series_count; s++) {
+    struct arena *memory = arena_made();
+    struct fleet *fleet = arena_new(memory, 1, sizeof *fleet);
+    size_t classes = (size_t)(METRICS * config->rails), hosts = (size_t)config->hosts;
+    *fleet = (struct fleet){
+        .memory = memory,
+        .config = *config,
+        .series_count = (int)classes * DIRECTIONS,
+        .cell_count = (int)(classes * hosts) * DIRECTIONS,
+        .series = arena_new(memory, classes * DIRECTIONS, sizeof *fleet->series),
+        .reference = arena_new(memory, classes, sizeof *fleet->reference),
+        .apart = arena_new(memory, classes, sizeof *fleet->apart),
+        .level = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->level),
+        .scratch = arena_new(memory, 2 * count + hosts, sizeof *fleet->scratch)};
+    for (int s = 0; s < fleet->series_count; s++) {
         fleet->series[s].metric = (enum metric)(s / DIRECTIONS / config->rails);
         fleet->series[s].rail = s / DIRECTIONS % config->rails;
         fleet->series[s].direction = (enum direction)(s % DIRECTIONS);
     }
-    if (!created || !references_find(fleet, readings, count) ||
-        !cells_fill(fleet, readings, count)) {
-        fleet_free(fleet);
-        return NULL;
-    }
+    references_find(fleet, readings, count);
+    cells_fill(fleet, readings, count);
     levels_find(fleet);
     spreads_find(fleet);
     return fleet;
@@ -341,13 +323,6 @@ struct fleet *fleet_create(const struct fleet_config *config, const struct readi
 
 void fleet_free(struct fleet *fleet)
 {
-    if (!fleet)
-        return;
-    free(fleet->series);
-    free(fleet->reference);
-    free(fleet->apart);
-    free(fleet->level);
-    free(fleet->scratch);
-    bins_free(&fleet->cells);
-    free(fleet);
+    if (fleet)
+        arena_free(fleet->memory);
 }

@@ -1,5 +1,6 @@
 /*
- * isolation.c - chooses pairs for suspects, and judges what they bring.
+ * isolation.c - which hosts meet: all of them in rounds, by the circle method over shuffled hosts; then
+ * suspects, and what these meetings bring.
  */
 #include "accept/judge/judge.h"
 
@@ -8,10 +9,132 @@
 
 #include "base/numbers.h"
 
+#define PARTNERS_LEAST 7
+
+struct rounds {
+    struct arena *memory; /* of all that follows */
+    int hosts, count;
+    int turning;  /* places on the circle that turn: an odd number; the last host stays */
+    int *host;    /* [turning + 1]: of each place; `hosts` itself: nobody */
+    int *place;   /* of each host */
+    int *turn;    /* of each round of the plan: its number on the circle */
+    bool *chosen; /* [turning]: turns of the plan */
+    int *left;    /* hosts whose partners are absent */
+};
+
+int rounds_all(int hosts)
+{
+    return hosts < 2 ? 0 : hosts - 1 + hosts % 2;
+}
+
+int rounds_enough(int hosts)
+{
+    int partners = log2_up(hosts);
+    if (partners < PARTNERS_LEAST)
+        partners = PARTNERS_LEAST;
+    int rounds = partners + hosts % 2;
+    return rounds < rounds_all(hosts) ? rounds : rounds_all(hosts);
+}
+
+struct rounds *rounds_plan(int hosts, int count, uint64_t seed)
+{
+    int places = hosts + hosts % 2, turning = places - 1;
+    struct arena *memory = arena_made();
+    struct rounds *rounds = arena_new(memory, 1, sizeof *rounds);
+    *rounds = (struct rounds){
+        .memory = memory,
+        .hosts = hosts,
+        .count = count,
+        .turning = turning,
+        .host = arena_new(memory, (size_t)places, sizeof *rounds->host),
+        .place = arena_new(memory, (size_t)places, sizeof *rounds->place),
+        .turn = arena_new(memory, (size_t)turning, sizeof *rounds->turn),
+        .chosen = arena_new(memory, (size_t)turning, sizeof *rounds->chosen),
+        .left = arena_new(memory, (size_t)hosts, sizeof *rounds->left),
+    };
+    random_shuffle(rounds->host, places, &seed);
+    random_shuffle(rounds->turn, turning, &seed);
+    for (int p = 0; p < places; p++)
+        rounds->place[rounds->host[p]] = p;
+    for (int r = 0; r < count; r++)
+        rounds->chosen[rounds->turn[r]] = true;
+    return rounds;
+}
+
+void rounds_free(struct rounds *rounds)
+{
+    if (rounds)
+        arena_free(rounds->memory);
+}
+
+/* The turn of the circle in which two places meet. */
+static int turn_of(const struct rounds *rounds, int a, int b)
+{
+    int stays = rounds->turning;
+    if (a == stays)
+        a = b;
+    if (b == stays)
+        b = a;
+    return (int)(((long)a + b) % rounds->turning);
+}
+
+/* The place that a place meets in a turn. */
+static int place_opposite(const struct rounds *rounds, int place, int turn)
+{
+    int turning = rounds->turning;
+    if (place == turning) /* 2 * i = turn, where an odd number of places turns */
+        return (turn % 2 ? turn + turning : turn) / 2 % turning;
+    int other = (turn - place % turning + turning) % turning;
+    return other == place ? turning : other;
+}
+
+static bool is_present(const struct rounds *rounds, int host, const bool *present)
+{
+    return host < rounds->hosts && present[host];
+}
+
+/* Pairs hosts that are left over. */
+static int pair_left(const struct rounds *rounds, int left, struct host_pair *pairs)
+{
+    int count = 0;
+    for (int i = 0; i < left; i++) {
+        int a = rounds->left[i];
+        for (int j = i + 1; a >= 0 && j < left; j++) {
+            int b = rounds->left[j];
+            if (b < 0 || rounds->chosen[turn_of(rounds, rounds->place[a], rounds->place[b])])
+                continue;
+            pairs[count++] = (struct host_pair){.a = a, .b = b};
+            rounds->left[j] = a = -1;
+        }
+    }
+    return count;
+}
+
+int rounds_pairs(const struct rounds *rounds, int round, const bool *present,
+                 struct host_pair *pairs)
+{
+    int count = 0, left = 0;
+    for (int p = 0; p <= rounds->turning; p++) {
+        int opposite = place_opposite(rounds, p, rounds->turn[round]);
+        int a = rounds->host[p], b = rounds->host[opposite];
+        if (!is_present(rounds, a, present))
+            continue;
+        if (!is_present(rounds, b, present))
+            rounds->left[left++] = a;
+        else if (p < opposite)
+            pairs[count++] = (struct host_pair){.a = a, .b = b};
+    }
+    return count + pair_left(rounds, left, pairs + count);
+}
+
+/*
+ * Suspects are measured again.
+ */
 #define HITS_LEAST 2
 #define ASKED_MOST 16 /* rounds of one host */
 
 struct isolation {
+    struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
     const struct limits *limits;
     struct suspicion *suspicion;
@@ -23,6 +146,7 @@ struct isolation {
     unsigned char **met; /* [hosts] of a suspect: [hosts], those that it has met; else NULL */
     bool *busy;          /* [hosts] in this round */
     bool *crossed;       /* in this round: a link of this switch to another one is measured */
+    int *links;          /* [hosts] in this round: suspected links that it is the receiver of */
 };
 
 const struct suspicion *isolation_suspicion(const struct isolation *isolation)
@@ -38,40 +162,36 @@ static void mark_met(struct isolation *isolation, int a, int b)
         isolation->met[b][a] = 1;
 }
 
-static bool met_reserve(struct isolation *isolation)
+static void met_reserve(struct isolation *isolation)
 {
     for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *suspect = &isolation->suspicion->of[i];
-        if (suspect->peer < 0 && !isolation->met[suspect->host] &&
-            !(isolation->met[suspect->host] = calloc((size_t)isolation->hosts, 1)))
-            return false;
+        const struct suspect *suspect = &isolation->suspicion->items[i];
+        if (suspect->peer < 0 && !isolation->met[suspect->host])
+            isolation->met[suspect->host] =
+                arena_new(isolation->memory, (size_t)isolation->hosts, 1);
     }
-    return true;
 }
 
 struct isolation *isolation_create(const struct fleet *fleet, const struct limits *limits,
                                    const struct reading *readings, size_t count, uint64_t seed)
 {
-    struct isolation *isolation = calloc(1, sizeof *isolation);
-    if (!isolation)
-        return NULL;
+    struct arena *memory = arena_made();
+    struct isolation *isolation = arena_new(memory, 1, sizeof *isolation);
     int hosts = fleet_shape(fleet)->hosts;
     *isolation = (struct isolation){
+        .memory = memory,
         .fleet = fleet,
         .limits = limits,
         .suspicion = suspicion_create(fleet, limits, readings, count),
         .hosts = hosts,
-        .order = calloc((size_t)hosts, sizeof *isolation->order),
-        .asked = calloc((size_t)hosts, sizeof *isolation->asked),
-        .met = calloc((size_t)hosts, sizeof *isolation->met),
-        .busy = calloc((size_t)hosts, sizeof *isolation->busy),
-        .crossed = calloc((size_t)hosts, sizeof *isolation->crossed),
+        .order = arena_new(memory, (size_t)hosts, sizeof *isolation->order),
+        .asked = arena_new(memory, (size_t)hosts, sizeof *isolation->asked),
+        .met = arena_new(memory, (size_t)hosts, sizeof *isolation->met),
+        .busy = arena_new(memory, (size_t)hosts, sizeof *isolation->busy),
+        .crossed = arena_new(memory, (size_t)hosts, sizeof *isolation->crossed),
+        .links = arena_new(memory, (size_t)hosts, sizeof *isolation->links),
     };
-    if (!isolation->suspicion || !isolation->order || !isolation->asked || !isolation->met ||
-        !isolation->busy || !isolation->crossed || !met_reserve(isolation)) {
-        isolation_free(isolation);
-        return NULL;
-    }
+    met_reserve(isolation);
     for (size_t i = 0; i < count; i++)
         if (fleet_has(fleet, &readings[i]))
             mark_met(isolation, readings[i].from, readings[i].to);
@@ -83,15 +203,8 @@ void isolation_free(struct isolation *isolation)
 {
     if (!isolation)
         return;
-    for (int h = 0; isolation->met && h < isolation->hosts; h++)
-        free(isolation->met[h]);
     suspicion_free(isolation->suspicion);
-    free(isolation->order);
-    free(isolation->asked);
-    free(isolation->met);
-    free(isolation->busy);
-    free(isolation->crossed);
-    free(isolation);
+    arena_free(isolation->memory);
 }
 
 static bool is_of_latency(const struct isolation *isolation, const struct suspect *suspect)
@@ -104,8 +217,8 @@ static bool is_of_latency(const struct isolation *isolation, const struct suspec
 static bool explains(const struct isolation *isolation, int host, const struct suspect *link)
 {
     const struct suspicion *suspicion = isolation->suspicion;
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
-        const struct suspect *end = &suspicion->of[i];
+    for (int i = suspicion->first[host]; i >= 0; i = suspicion->items[i].next) {
+        const struct suspect *end = &suspicion->items[i];
         bool alike = suspect_is_failing(end) == suspect_is_failing(link) &&
                      (suspect_is_failing(end) ||
                       is_of_latency(isolation, end) == is_of_latency(isolation, link));
@@ -137,25 +250,18 @@ enum fitness {
     FITNESS_FRESH, /* and has not */
 };
 
-static bool is_in_a_suspected_link(const struct isolation *isolation, const int *links, int host)
-{
-    return isolation->suspicion->first[host] >= 0 || links[host] > 0;
-}
-
-static enum fitness fitness_of(const struct isolation *isolation, const int *links, int host,
-                               int suspect)
+static enum fitness fitness_of(const struct isolation *isolation, int host, int suspect)
 {
     if (suspicion_covers_host(isolation->suspicion, host))
         return FITNESS_NONE;
-    if (is_in_a_suspected_link(isolation, links, host))
+    if (isolation->suspicion->first[host] >= 0 || isolation->links[host] > 0)
         return FITNESS_LINKS;
     return isolation->met[suspect] && isolation->met[suspect][host] ? FITNESS_MET : FITNESS_FRESH;
 }
 
 /* The best partner that is free; -1: none. The search begins where the last one ended, so that all
  * good hosts are partners in turn. */
-static int partner_find(struct isolation *isolation, const bool *present, const int *links,
-                        int suspect)
+static int partner_find(struct isolation *isolation, const bool *present, int suspect)
 {
     enum fitness best = FITNESS_NONE;
     int partner = -1;
@@ -163,7 +269,7 @@ static int partner_find(struct isolation *isolation, const bool *present, const 
         int host = isolation->order[(isolation->at + i) % isolation->hosts];
         if (host == suspect || isolation->busy[host] || !present[host])
             continue;
-        enum fitness fitness = fitness_of(isolation, links, host, suspect);
+        enum fitness fitness = fitness_of(isolation, host, suspect);
         if (fitness > best) {
             best = fitness;
             partner = host;
@@ -202,7 +308,7 @@ static void choose_links(struct isolation *isolation, const bool *present,
                          struct choice_of_pairs *choice)
 {
     for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *s = &isolation->suspicion->of[i];
+        const struct suspect *s = &isolation->suspicion->items[i];
         if (s->peer >= 0 && present[s->host] && present[s->peer] && !isolation->busy[s->host] &&
             !isolation->busy[s->peer] && is_asked(isolation, s) && switches_take(isolation, s)) {
             pair_take(isolation, choice, s->host, s->peer);
@@ -211,15 +317,15 @@ static void choose_links(struct isolation *isolation, const bool *present,
     }
 }
 
-static void choose_hosts(struct isolation *isolation, const bool *present, const int *links,
+static void choose_hosts(struct isolation *isolation, const bool *present,
                          struct choice_of_pairs *choice)
 {
     for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *s = &isolation->suspicion->of[i];
+        const struct suspect *s = &isolation->suspicion->items[i];
         if (s->peer >= 0 || !present[s->host] || isolation->busy[s->host] ||
             !is_asked(isolation, s))
             continue;
-        int partner = partner_find(isolation, present, links, s->host);
+        int partner = partner_find(isolation, present, s->host);
         if (partner >= 0)
             pair_take(isolation, choice, s->host, partner);
     }
@@ -230,7 +336,7 @@ static uint64_t rails_asked(const struct isolation *isolation)
 {
     uint64_t rails = 0;
     for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *s = &isolation->suspicion->of[i];
+        const struct suspect *s = &isolation->suspicion->items[i];
         if (is_asked(isolation, s))
             rails |= UINT64_C(1) << fleet_series(isolation->fleet, s->series)->rail;
     }
@@ -242,21 +348,17 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
 {
     struct choice_of_pairs choice = {.pairs = pairs};
     *rails = rails_asked(isolation);
-    int *links = calloc((size_t)isolation->hosts, sizeof *links); /* of each host as a receiver */
-    if (!links)
-        return -1;
-    for (int i = 0; i < isolation->suspicion->count; i++)
-        if (isolation->suspicion->of[i].peer >= 0)
-            links[isolation->suspicion->of[i].peer]++;
     for (int h = 0; h < isolation->hosts; h++)
-        isolation->busy[h] = isolation->crossed[h] = false;
+        isolation->links[h] = isolation->busy[h] = isolation->crossed[h] = 0;
+    for (int i = 0; i < isolation->suspicion->count; i++)
+        if (isolation->suspicion->items[i].peer >= 0)
+            isolation->links[isolation->suspicion->items[i].peer]++;
     bool links_first = isolation->round++ % 2 == 0; /* neither waits for all of the other */
     if (links_first)
         choose_links(isolation, present, &choice);
-    choose_hosts(isolation, present, links, &choice);
+    choose_hosts(isolation, present, &choice);
     if (!links_first)
         choose_links(isolation, present, &choice);
-    free(links);
     isolation->is_done = choice.count == 0;
     return choice.count;
 }
@@ -273,9 +375,9 @@ static int own_readings(const struct isolation *isolation, const struct suspect 
     for (int end = 0; end < 2; end++) {
         int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
         for (int i = isolation->suspicion->first[from]; i >= 0;
-             i = isolation->suspicion->of[i].next)
-            own += isolation->suspicion->of[i].peer == to &&
-                   !suspect_is_failing(&isolation->suspicion->of[i]);
+             i = isolation->suspicion->items[i].next)
+            own += isolation->suspicion->items[i].peer == to &&
+                   !suspect_is_failing(&isolation->suspicion->items[i]);
     }
     return own;
 }
@@ -324,8 +426,8 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
 static bool fails(const struct isolation *isolation, int host, int peer, int rail)
 {
     const struct suspicion *suspicion = isolation->suspicion;
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
-        const struct suspect *suspect = &suspicion->of[i];
+    for (int i = suspicion->first[host]; i >= 0; i = suspicion->items[i].next) {
+        const struct suspect *suspect = &suspicion->items[i];
         if (suspect->peer == peer && suspect_is_failing(suspect) &&
             suspect->state != SUSPECT_CLEARED &&
             fleet_series(isolation->fleet, suspect->series)->rail == rail)
@@ -354,8 +456,8 @@ static bool host_try(struct isolation *isolation, int host, int partner, int ser
     bool alone = fails(isolation, host, -1, reading->rail), tried = false;
     if (suspicion_covers_host(suspicion, partner))
         return false;
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next) {
-        struct suspect *s = &suspicion->of[i];
+    for (int i = suspicion->first[host]; i >= 0; i = suspicion->items[i].next) {
+        struct suspect *s = &suspicion->items[i];
         if (s->peer >= 0 || s->state == SUSPECT_CLEARED ||
             !concerns(isolation, reading, series, s, alone))
             continue;
@@ -376,8 +478,8 @@ static bool link_try(struct isolation *isolation, const struct reading *reading)
         bool alone =
             fails(isolation, from, to, reading->rail) || fails(isolation, to, from, reading->rail);
         for (int i = isolation->suspicion->first[from]; i >= 0;
-             i = isolation->suspicion->of[i].next) {
-            struct suspect *s = &isolation->suspicion->of[i];
+             i = isolation->suspicion->items[i].next) {
+            struct suspect *s = &isolation->suspicion->items[i];
             bool in_order = w == 0 || failed || reading->metric == METRIC_LATENCY;
             if (s->peer != to || !in_order || !concerns(isolation, reading, series, s, alone))
                 continue;
@@ -388,7 +490,7 @@ static bool link_try(struct isolation *isolation, const struct reading *reading)
     return tried;
 }
 
-bool isolation_add(struct isolation *isolation, const struct reading *readings, size_t count)
+void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
@@ -399,9 +501,9 @@ bool isolation_add(struct isolation *isolation, const struct reading *readings, 
         bool link = link_try(isolation, r);
         bool known = sender || receiver || link || reading_outcome(r) == READING_VALUE;
         if (!known && !suspicion_covers_host(isolation->suspicion, r->from) &&
-            !suspicion_covers_host(isolation->suspicion, r->to) &&
-            !(suspicion_add_failure(isolation->suspicion, r) && met_reserve(isolation)))
-            return false;
+            !suspicion_covers_host(isolation->suspicion, r->to)) {
+            suspicion_add_failure(isolation->suspicion, r);
+            met_reserve(isolation);
+        }
     }
-    return true;
 }

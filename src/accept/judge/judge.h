@@ -1,5 +1,5 @@
 /*
- * judge.h - the interface of accept/judge/.
+ * judge.h - which hosts, NICs and links are faulty, from measurements alone: no clock, no device, no output.
  */
 #ifndef CCTEST_ACCEPT_JUDGE_JUDGE_H
 #define CCTEST_ACCEPT_JUDGE_JUDGE_H
@@ -9,85 +9,264 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
+#include "base/list.h"
 #include "base/stats/stats.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "host/facts/facts.h"
 #include "host/host.h"
 
-/* ---- In what hosts differ from the majority, and fall short of what their own parts could
- * do. Pure: no clock, no device, no output.
+/* ---- Measurements ---- */
+
+enum metric {
+    METRIC_LATENCY, /* us, of a short message; the same in both directions */
+    METRIC_ALONE,   /* GB/s from one host to the other, which sends nothing meanwhile */
+    METRIC_BOTH,    /* GB/s from one to the other, which sends as fast as it can meanwhile */
+    METRICS,        /* of pairs, which fleet_create() takes; others pass it by: */
+    METRIC_RESENT = METRICS, /* packets that TCP sent again in a job of a pair */
+    METRIC_OWN,              /* a number of one host: `number` says which */
+};
+
+bool is_less_better(enum metric metric);
+const char *metric_unit(enum metric metric);
+
+/* In order of gravity. */
+enum reading_outcome {
+    READING_VALUE,
+    READING_ERROR, /* the job failed, and its hosts are there */
+    READING_LATE,  /* it did not end in its time */
+    READING_LOST,  /* a worker died, or was not heard of any more */
+    READING_WRONG, /* it ended, with wrong data */
+};
+
+/* A host's part in a transfer. */
+enum direction {
+    DIRECTION_SEND,
+    DIRECTION_RECEIVE,
+    DIRECTIONS,
+    DIRECTION_ANY = DIRECTIONS, /* both */
+};
+
+/* A measurement. Hosts and rails are numbers from 0. A job that fails has one reading, that of the metric
+ * which failed. */
+struct reading {
+    int from, to, rail; /* METRIC_OWN: of the host `from` */
+    enum metric metric;
+    enum reading_outcome outcome;
+    double value; /* above 0; of READING_VALUE only */
+    /* In the list of an acceptance run alone: */
+    int stage;                        /* enum accept_stage */
+    const struct host_number *number; /* METRIC_OWN */
+    const char *part;                 /* METRIC_OWN: that has this value, the worst of several; "" */
+};
+
+/* As a fleet takes it: a value that is no positive number is an error. */
+enum reading_outcome reading_outcome(const struct reading *reading);
+
+/* ---- Excess: how much worse a value is than a reference, as a natural logarithm,
  *
- * A majority is more than half of the hosts that have a fact, and at least two. Numbers agree
- * within their rule's tolerance. Where there is no majority, none is blamed.
+ *     ln(reference / value) of a bandwidth,   ln(value / reference) of a latency
+ *
+ * so 0.1 is about 10% worse, a series with noise in proportion has the same spread at every speed,
+ * and worse is larger in both.
  * ---- */
 
-#define FINDING_VALUES_MOST 3 /* values of a fact without a majority that are kept */
-#define FINDING_PARTS_MOST  96
+double worse_by(bool less_is_better, double value, double than);
+double worse_share(bool less_is_better, double share);                     /* of a share */
+double worse_value(bool less_is_better, double than, double excess);       /* the value that has it */
 
-struct expected_fact;
+/* ---- A fleet as its pairs showed it: how good each host is in each series.
+ *
+ * A series is a metric on a rail in a direction. A cell is a host in a series; its readings are those of
+ * all its partners. The reference of their excess is the median of all readings of the metric and rail.
+ * A reading that failed has an infinite excess.
+ *
+ * Where switches are known, pairs of one switch and pairs of different ones have a reference each, since
+ * distance is no fault. Of random pairs of n hosts, m behind each switch, a share of (m - 1) / (n - 1) is
+ * of one switch, which is enough for a median of the fleet (64 hosts, 16 behind each switch: 53 pairs of
+ * 224). Latencies always have both references. Bandwidths have them where both kinds have at least 8
+ * readings, and no host a part in more than half of those of one kind: a host alone on its switch would be
+ * compared with itself. Distances beyond that, as in a network of several levels, are one kind.
+ *
+ * A cell's level is the lower median of its readings: the value in the middle, or the better of two. A
+ * faulty partner, or one disturbed reading, does not move it as long as as many were good. The fleet is
+ * the median of the levels, not of the readings: in a fleet of 4 with one faulty host half of the readings
+ * are slow, but one level in 4.
+ * ---- */
 
-/* Of host `index` of the call. */
-struct inventory_host {
-    const char *name;
-    const struct inventory *inventory; /* NULL: the host is lost, and is not compared */
+struct fleet_config {
+    int hosts, rails;    /* at least 1; rails at most RAILS_MOST */
+    const int *switches; /* of each host, from 0, below hosts; -1: not known, of this one; NULL */
 };
 
-enum lapse {
-    LAPSE_DIFFERS,    /* from the majority */
-    LAPSE_SPLIT,      /* hosts differ, and there is no majority */
-    LAPSE_LACKS,      /* the fact, which the majority has */
-    LAPSE_BELOW_BEST, /* of the part itself */
-    LAPSE_COUNTED,    /* what should not happen */
-    LAPSE_SILENT,     /* a source has not answered */
-    LAPSE_UNEXPECTED, /* it is not what the profile expects */
-    LAPSES
+struct series {
+    enum metric metric;
+    int rail;
+    enum direction direction; /* of the host; a latency is in DIRECTION_SEND for both hosts */
+    double reference;         /* the value whose excess is 0; 0 without values */
+    struct spread levels;     /* of the hosts whose level is finite: excess */
+    double noise;             /* of a level, from that of its readings; not above the deviation */
 };
 
-/* Points into the inventories, which must stay. */
-struct inventory_finding {
-    enum lapse lapse;
-    enum severity severity;
-    int host;                          /* -1: no host is to blame */
-    const struct inventory_fact *fact; /* the host's, or one of those that are alike; LAPSE_LACKS:
-                                        * the majority's; UNEXPECTED: NULL: it has none */
-    const struct inventory_fact *majority; /* DIFFERS: one of those that agree */
-    int holders, total; /* hosts that agree with the majority, of those that have the fact; of
-                         * BELOW_BEST with host -1: hosts that fall short alike */
-    struct split_value {
-        int host, holders; /* the first host that has it, and how many do */
-        const struct inventory_fact *fact;
-    } values[FINDING_VALUES_MOST];  /* SPLIT */
-    int value_count;                /* of all, also those that are not kept */
-    char parts[FINDING_PARTS_MOST]; /* a count that DIFFERS: parts that are missing, or too many */
-    const struct expected_fact *expectation; /* UNEXPECTED */
+struct fleet;
+
+/* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range are left
+ * out. What `config` points to must stay until fleet_free(). */
+struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
+                           size_t count);
+void fleet_free(struct fleet *fleet); /* NULL is allowed */
+
+const struct fleet_config *fleet_shape(const struct fleet *fleet);
+int fleet_series_count(const struct fleet *fleet);
+const struct series *fleet_series(const struct fleet *fleet, int series);
+int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction);
+
+/* The series in which the sender and the receiver of a reading stand. */
+int fleet_from(const struct fleet *fleet, const struct reading *reading);
+int fleet_to(const struct fleet *fleet, const struct reading *reading);
+
+/* Are the numbers of a reading in range? */
+bool fleet_has(const struct fleet *fleet, const struct reading *reading);
+double fleet_excess(const struct fleet *fleet, const struct reading *reading);
+
+/* The median of a metric on a rail, between hosts of one switch or of different ones; 0: they have
+ * none of their own. */
+double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
+                             bool one_switch);
+
+/* The value of an excess in a series: of a host, whose pairs are at all distances; and of a link. */
+double fleet_value(const struct fleet *fleet, int series, double excess);
+double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess);
+
+/* The median of what hosts send, in the metric's unit; of several rails the median of theirs. */
+double fleet_median(const struct fleet *fleet, enum metric metric);
+
+/* A cell's level: NAN without readings, INFINITY where more than half of them failed. */
+double fleet_level(const struct fleet *fleet, int series, int host);
+
+/* The largest excess of a cell's readings; NAN without readings. */
+double fleet_worst(const struct fleet *fleet, int series, int host);
+
+/* ---- From where on a host or a link of a fleet is a suspect.
+ *
+ * A cell's limit is the strictest of several, and so is a single reading's, which is wider, since a level is
+ * steadier than a reading. By the fleet, a level is beyond the limit if its excess is above
+ *
+ *     median + max(factor * deviation, floor)
+ *
+ * with the median and the deviation of the levels of its series, and the factor of spread_factor()
+ * for all cells together. A single reading likewise, with the deviation of the readings of hosts
+ * within their limits. A suspect costs no more than a measurement again, which confirms or clears
+ * it, so each factor allows for some false alarms: one cell in a run, and as many pairs as fit
+ * into one round. The floor keeps equal hosts from accusing each other over 1%.
+ * ---- */
+
+/* The reference that a value is compared with. */
+enum yardstick {
+    YARDSTICK_FLEET,   /* the median, and so many deviations */
+    YARDSTICK_RATE,    /* the rate of the link: RATE_LEAST of it, where the fleet has RATE_FLEET */
+    YARDSTICK_EARLIER, /* an earlier run, after what changed for the whole fleet */
+    YARDSTICK_PROFILE, /* what a file asks for */
+    YARDSTICK_FAILURE, /* a pair failed */
+    YARDSTICK_RAILS,   /* the other rails of the fleet */
+    YARDSTICKS,
+};
+extern const char *const threshold_words[YARDSTICKS]; /* "threshold by the profile" */
+
+#define RATE_LEAST 0.7
+#define RATE_FLEET 0.9
+
+/* A number beside the fleet's, in the metric's unit. */
+struct reason {
+    enum metric metric;
+    enum yardstick yardstick;
+    double value, median, deviation, threshold;
 };
 
-struct inventory_findings {
-    struct inventory_finding *list; /* by host, those of no host first; the gravest first */
-    int count, room;
-    bool failed; /* out of memory: findings are missing */
+struct yardsticks {
+    double floor[METRICS]; /* what is worse by less than this share is never a suspect */
+    double latency_floor;  /* us, likewise */
+    double earlier_floor;  /* the share that a host may lose since the earlier run */
+    const double *rates;   /* GB/s of each rail's link in one direction, 0: not known; NULL */
+    double asked[METRICS]; /* the profile: at most so many us, at least GB/s; 0: nothing */
+    const struct reading *earlier; /* of a run of hosts with the same numbers; NULL */
+    size_t earlier_count;
 };
 
-/* Begins with *findings empty. */
-void inventory_compare(const struct inventory_host *hosts, int count,
-                       struct inventory_findings *findings);
+/* Floors of 5% for bandwidths and of 15% and 0.5 us for latencies, 10% since an earlier run; no
+ * reference but the fleet. */
+struct yardsticks yardsticks_default(void);
 
-/* Appends what each host has that the expectations forbid. */
-void inventory_expect(const struct inventory_host *hosts, int count,
-                      const struct expected_fact *expectations, int expected,
-                      struct inventory_findings *findings);
+/* A reference that the fleet itself misses: it accuses no host then. */
+struct fleet_note {
+    enum yardstick yardstick;
+    int series;
+    double value, threshold; /* the fleet's median, and what it should be; in the metric's unit */
+};
 
-/* The gravest severity of a host's findings; -1: it has none. */
-int inventory_gravest(const struct inventory_findings *findings, int host);
+struct excess_limit {
+    double excess;
+    enum yardstick yardstick;
+};
 
-void inventory_findings_free(struct inventory_findings *findings);
+struct limits;
+
+/* Of a fleet, with the readings that it was made from. The fleet and what the yardsticks point to
+ * must stay until limits_free(). */
+struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
+                             const struct reading *readings, size_t count);
+void limits_free(struct limits *limits); /* NULL is allowed */
+
+struct excess_limit limits_cell(const struct limits *limits, int series, int host);
+struct excess_limit limits_reading(const struct limits *limits, const struct reading *reading);
+
+/* Is the level of a cell beyond its limit? Not without readings. */
+bool limits_exceeds(const struct limits *limits, int series, int host);
+
+/* The deviation of single readings in a series, excess. */
+double limits_deviation(const struct limits *limits, int series);
+
+/* The shares of healthy readings that are beyond the limit of their cell, and beyond their own:
+ * how often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule
+ * of succession), so that none is 0. `own` of the readings beyond are those of the suspect in
+ * question, and do not count. */
+double limits_share(const struct limits *limits);
+double limits_reading_share(const struct limits *limits, int own);
+
+int limits_note_count(const struct limits *limits);
+const struct fleet_note *limits_notes(const struct limits *limits);
+
+/* ---- Which hosts stand out in a number that each host has of itself: its memory's bandwidth, a core's
+ * speed, an allreduce inside it.
+ *
+ * A value is compared as excess with the median and deviation of all hosts. It is an outlier beyond
+ *
+ *     max(spread_factor(judged, FALSE_ALARMS) * deviation, floor)
+ *
+ * in one measurement, so that no more than one run in 100 accuses anybody by chance; or beyond
+ * what a profile or an earlier run asks. Fewer than HOSTS_COMPARED are compared with those alone.
+ * ---- */
+
+struct value_rule {
+    bool less_is_better;
+    double floor;          /* a share: what is worse by less is no outlier */
+    double asked;          /* by the profile: at least, or at most; 0: nothing */
+    const double *earlier; /* of each host, 0: none; NULL: of none */
+    double earlier_floor;  /* the share that a host may lose beside the fleet's change */
+    double judged;         /* values of all metrics that are judged in a run: hosts * metrics */
+};
+
+/* Judges a value of each host; one that is no positive number is not judged. Writes a reason for
+ * each host, of which `outlier` says whether it is one. Returns how many are. */
+int host_values_judge(const struct value_rule *rule, const double *values, int hosts, bool *outlier,
+                      struct reason *reasons);
 
 /* ---- Hosts over the rotations of a soak: which become worse, and which are worse now and then.
  *
- * A value is compared as excess (judge.h) with the median of its rotation's hosts, so what all of them
- * meet is no host's; of fewer than HOSTS_COMPARED hosts, with nothing. Then with the median of its own
- * host, so how hosts differ is no drift.
+ * A value is compared as excess with the median of its rotation's hosts, so what all of them meet is no
+ * host's; of fewer than HOSTS_COMPARED hosts, with nothing. Then with the median of its own host, so how
+ * hosts differ is no drift.
  *
  * A host drifts if its excess rises by the test of Mann and Kendall (base/stats/stats.h has the source),
  * so surely that no more than one run in 100 accuses anybody by chance, and from the first third of its
@@ -116,325 +295,7 @@ struct drift {
     bool dips_often;
 };
 
-/* Finds the drift of each host. False: out of memory. */
-bool drifts_find(const struct drift_series *series, struct drift *drifts);
-
-/* ---- What one measurement of a pair of hosts brought. All that screening says follows from
- * a list of these.
- * ---- */
-
-enum metric {
-    METRIC_LATENCY, /* us, of a short message; the same in both directions */
-    METRIC_ALONE,   /* GB/s from one host to the other, which sends nothing meanwhile */
-    METRIC_BOTH,    /* GB/s from one to the other, which sends as fast as it can meanwhile */
-    METRICS,
-};
-
-/* In order of gravity. */
-enum reading_outcome {
-    READING_VALUE,
-    READING_ERROR, /* the job failed, and its hosts are there */
-    READING_LATE,  /* it did not end in its time */
-    READING_LOST,  /* a worker died, or was not heard of any more */
-    READING_WRONG, /* it ended, with wrong data */
-};
-
-/* A host's part in a transfer. */
-enum direction {
-    DIRECTION_SEND,
-    DIRECTION_RECEIVE,
-    DIRECTIONS,
-    DIRECTION_ANY = DIRECTIONS, /* both */
-};
-
-/* Hosts and rails are numbers from 0. A job that fails has one reading, that of the metric which
- * failed. */
-struct reading {
-    int from, to, rail;
-    enum metric metric;
-    enum reading_outcome outcome;
-    double value; /* above 0; of READING_VALUE only */
-};
-
-/* ---- A fleet as its pairs showed it: how good each host is in each series, and how good
- * hosts are there in general.
- *
- * A series is a metric on a rail in a direction: each host has a place in it. A cell is a host in a
- * series. Its readings are those of all its partners.
- *
- * Readings are compared as excess: the natural logarithm of how much worse a reading is than usual,
- *
- *     excess = ln(reference / value) of a bandwidth,   ln(value / reference) of a latency
- *
- * so 0.1 is about 10% worse, a series with noise in proportion has the same spread at every speed,
- * and worse is larger in both. The reference is the median of all readings of the metric and rail.
- * A reading that failed has an infinite excess.
- *
- * Where switches are known, pairs of one switch and pairs of different ones have a reference each,
- * since distance is no sickness. Rounds are not planned for that: of random pairs of n hosts, m
- * behind each switch, a share of (m - 1) / (n - 1) is of one switch. That is enough for a median of
- * the fleet (64 hosts, 16 behind each switch: 53 pairs of 224), and a host needs no readings of both
- * kinds, since each is held against its own. Latencies always are. For bandwidths, both kinds have
- * at least 8 readings, and no host has a part in more than half of those of one kind, else all are
- * held against the common median: a host alone on its switch would be held against itself. So its
- * bandwidth is judged, and its latency is not. Distances beyond that, as in a network of several
- * levels, are one kind.
- *
- * A cell's level is the lower median of its readings: the value in the middle, or the better of
- * two. A sick partner, or one disturbed reading, does not move it as long as as many were good.
- *
- * The fleet is the median of the levels, not of the readings: in a fleet of 4 with one sick host
- * half of the readings are slow, but one level in 4.
- * ---- */
-
-struct fleet_config {
-    int hosts, rails;    /* at least 1; rails at most RAILS_MOST */
-    const int *switches; /* of each host, from 0, below hosts; -1: not known, of this one; NULL */
-};
-
-struct series {
-    enum metric metric;
-    int rail;
-    enum direction direction; /* of the host; a latency is in DIRECTION_SEND for both hosts */
-    double reference;         /* the value whose excess is 0; 0 without values */
-    struct spread levels;     /* of the hosts whose level is finite: excess */
-    double noise;             /* of a level, from that of its readings; not above the deviation */
-};
-
-struct fleet;
-
-/* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range are
- * left out; a value that is no positive number is a READING_ERROR. What `config` points to must
- * stay until fleet_free(). NULL: out of memory. */
-struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
-                           size_t count);
-void fleet_free(struct fleet *fleet); /* NULL is allowed */
-
-const struct fleet_config *fleet_shape(const struct fleet *fleet);
-int fleet_series_count(const struct fleet *fleet);
-const struct series *fleet_series(const struct fleet *fleet, int series);
-
-/* The number of a series. */
-int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction);
-
-/* The series in which the sender and the receiver of a reading stand. */
-int fleet_from(const struct fleet *fleet, const struct reading *reading);
-int fleet_to(const struct fleet *fleet, const struct reading *reading);
-
-/* Are its numbers in range? */
-bool fleet_has(const struct fleet *fleet, const struct reading *reading);
-
-/* As the fleet takes it: a value that is no positive number is an error. */
-enum reading_outcome reading_outcome(const struct reading *reading);
-
-/* How much worse a value is than another: above 0 where it is worse. */
-double worse_by(enum metric metric, double value, double than);
-
-double fleet_excess(const struct fleet *fleet, const struct reading *reading);
-
-/* The median of a metric on a rail, between hosts of one switch or of different ones; 0: they have
- * none of their own. */
-double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
-                             bool one_switch);
-
-/* The value of an excess in a series: of a host, whose pairs are at all distances; and of a link. */
-double fleet_value(const struct fleet *fleet, int series, double excess);
-double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess);
-
-/* The median of what hosts send, in the metric's unit; of several rails the median of theirs. */
-double fleet_median(const struct fleet *fleet, enum metric metric);
-
-/* A cell's level: NAN without readings, INFINITY where more than half of them failed. */
-double fleet_level(const struct fleet *fleet, int series, int host);
-
-/* How many readings a cell has. */
-int fleet_readings(const struct fleet *fleet, int series, int host);
-
-/* The largest excess of a cell's readings; NAN without readings. */
-double fleet_worst(const struct fleet *fleet, int series, int host);
-
-/* ---- What shows only when many hosts talk at once: what pairs have then, beside what the
- * same pairs have when few talk.
- *
- * A transfer's share is its value when many talk / its value when few do. A network without blocking
- * has shares near 1 however many talk. The levels of a fleet are no yardstick for this: they come
- * from rounds in which all hosts talk. The whole is congested when the median of all shares is below
- * SHARE_LEAST.
- *
- * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
- * looked at from the worst median of its shares to the best. A group is congested when the median of
- * those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has explained is
- * below SHARE_LEAST; it explains all its transfers. So a good switch that talked to a congested one is
- * not accused. Of two groups that talked only to each other the first one is taken for both.
- * ---- */
-
-#define SHARE_LEAST      0.8 /* of what pairs have when few talk */
-#define TRANSFERS_LEAST  3   /* of a group: one alone may have been disturbed */
-#define COLLECTIVE_LEAST 0.5 /* of what the slowest host allows */
-
-/* From one host to another, in GB/s; 0: it was not measured. */
-struct exchange_transfer {
-    int from, to;
-    double few, many; /* while few others talk, and while many do */
-};
-
-struct exchange_group {
-    int transfers; /* with other groups, that have a share */
-    double share;  /* their median; 0 without transfers */
-    bool congested;
-};
-
-struct exchange_shares {
-    int transfers; /* that have a share */
-    double share;  /* the median of all */
-    bool congested;
-};
-
-/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1: none.
- * `groups` has group_count elements. False: out of memory. */
-bool exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
-                    int group_count, struct exchange_group *groups, struct exchange_shares *shares);
-
-/* The slowest host among the present ones, by what it sends or receives on all rails together while
- * it does both; GB/s. Returns its number, -1 if none has levels. */
-int exchange_slowest(const struct fleet *fleet, const bool *present, double *rate);
-
-/*
- * The least time of a collective over `hosts` hosts with `ranks` ranks each, in us, if its slowest
- * host moves `rate` GB/s in each direction. `bytes` as in the table: of a rank's buffer.
- *
- *     allreduce:  2 * (hosts - 1) / hosts * bytes / rate
- *     alltoall:   ranks * bytes * (hosts - 1) / hosts / rate
- *
- * An allreduce sends that from each host at least (Patarasuk, Yuan, "Bandwidth optimal all-reduce
- * algorithms for clusters of workstations", JPDC 2009); an alltoall sends the blocks of all other
- * hosts. A collective of so many steps (of a ring 2 * (all ranks - 1), of pairwise all ranks - 1) that
- * takes longer than
- *
- *     this / COLLECTIVE_LEAST + steps * the fleet's latency
- *
- * is slower than its slowest host explains.
- */
-double allreduce_least_us(int hosts, double bytes, double rate);
-double alltoall_least_us(int hosts, int ranks, double bytes, double rate);
-
-/* ---- From where on a host or a link of a fleet is a suspect.
- *
- * A cell's limit is the strictest of its yardsticks, and so is a single reading's. The one of a
- * single reading is wider, since a level is steadier than a reading.
- *
- * The fleet as the yardstick: a level is beyond the limit if its excess is above
- *
- *     median + max(factor * deviation, floor)
- *
- * with the median and the deviation of the levels of its series, and the factor of spread_factor()
- * for all cells together. A single reading likewise, with the deviation of the readings of hosts
- * within their limits. A suspect costs no more than a measurement again, which accuses or clears
- * it, so each factor allows for some false alarms: one cell in a run, and as many pairs as fit
- * into one round. The floor keeps equal hosts from accusing each other over 1%.
- * ---- */
-
-/* What a value is held against. */
-enum yardstick {
-    YARDSTICK_FLEET,   /* the median, and so many deviations */
-    YARDSTICK_RATE,    /* the rate of the link: RATE_LEAST of it, where the fleet has RATE_FLEET */
-    YARDSTICK_EARLIER, /* an earlier run, after what changed for the whole fleet */
-    YARDSTICK_PROFILE, /* what a file asks for */
-    YARDSTICK_FAILURE, /* a pair failed */
-    YARDSTICK_RAILS,   /* the other rails of the fleet */
-    YARDSTICKS,
-};
-
-#define RATE_LEAST 0.7 /* of the link's rate */
-#define RATE_FLEET 0.9
-
-/* A number beside the fleet's, in the metric's unit. */
-struct reason {
-    enum metric metric;
-    enum yardstick yardstick;
-    double value, median, deviation, threshold;
-};
-
-struct yardsticks {
-    double floor[METRICS]; /* what is worse by less than this share is never a suspect */
-    double latency_floor;  /* us, likewise */
-    double earlier_floor;  /* the share that a host may lose since the earlier run */
-    const double *rates;   /* GB/s of each rail's link in one direction, 0: not known; NULL */
-    double asked[METRICS]; /* the profile: at most so many us, at least GB/s; 0: nothing */
-    const struct reading *earlier; /* of a run of hosts with the same numbers; NULL */
-    size_t earlier_count;
-};
-
-/* Floors of 5% for bandwidths and of 15% and 0.5 us for latencies, 10% since an earlier run; no
- * yardstick but the fleet. */
-struct yardsticks yardsticks_default(void);
-
-/* A yardstick that the fleet itself misses: it accuses no host then. */
-struct fleet_note {
-    enum yardstick yardstick;
-    int series;
-    double value, threshold; /* the fleet's median, and what it should be; in the metric's unit */
-};
-
-struct excess_limit {
-    double excess;
-    enum yardstick yardstick;
-};
-
-struct limits;
-
-/* Of a fleet, with the readings that it was made from. The fleet and what the yardsticks point to
- * must stay until limits_free(). NULL: out of memory. */
-struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
-                             const struct reading *readings, size_t count);
-void limits_free(struct limits *limits); /* NULL is allowed */
-
-/* The limit of a cell, and of a single reading. */
-struct excess_limit limits_cell(const struct limits *limits, int series, int host);
-struct excess_limit limits_reading(const struct limits *limits, const struct reading *reading);
-
-/* Is the level of a cell beyond its limit? Not without readings. */
-bool limits_exceeds(const struct limits *limits, int series, int host);
-
-/* The deviation of single readings in a series, excess. */
-double limits_deviation(const struct limits *limits, int series);
-
-/* The shares of healthy readings that are beyond the limit of their cell, and beyond their own:
- * how often noise looks like sickness. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule
- * of succession), so that none is 0. `own` of the readings beyond are those of the suspect in
- * question, and do not count. */
-double limits_share(const struct limits *limits);
-double limits_reading_share(const struct limits *limits, int own);
-
-int limits_note_count(const struct limits *limits);
-const struct fleet_note *limits_notes(const struct limits *limits);
-
-/* ---- Which hosts stand out in a number that each host has of itself: its memory's
- * bandwidth, a core's speed, an allreduce inside it.
- *
- * A value is compared as excess (judge.h), with the median and deviation of all hosts. It is an
- * outlier beyond
- *
- *     max(spread_factor(judged, FALSE_ALARMS) * deviation, floor)
- *
- * in one measurement, so that no more than one run in 100 accuses anybody by chance; or beyond
- * what a profile or an earlier run asks. Fewer than HOSTS_COMPARED are held against those alone.
- * ---- */
-
-struct value_rule {
-    bool less_is_better;
-    double floor;          /* a share: what is worse by less is no outlier */
-    double asked;          /* by the profile: at least, or at most; 0: nothing */
-    const double *earlier; /* of each host, 0: none; NULL: of none */
-    double earlier_floor;  /* the share that a host may lose beside the fleet's change */
-    double judged;         /* values of all metrics that are judged in a run: hosts * metrics */
-};
-
-/* Judges a value of each host; one that is no positive number is not judged. Writes a reason for
- * each host, of which `outlier` says whether it is one. Returns how many are; -1: out of memory.
- * */
-int host_values_judge(const struct value_rule *rule, const double *values, int hosts, bool *outlier,
-                      struct reason *reasons);
+void drifts_find(const struct drift_series *series, struct drift *drifts); /* of each host */
 
 /* ---- Which hosts meet in which round: rounds of disjoint pairs, so that a whole fleet is
  * measured at the same time and no host has two partners at once.
@@ -446,8 +307,8 @@ int host_values_judge(const struct value_rule *rule, const double *values, int h
  *
  *     n = 6   round 0: 5-0 1-4 2-3   round 1: 5-3 0-1 4-2   round 2: 5-1 0-2 3-4  ...
  *
- * All rounds are all pairs. A part of the rounds, of hosts whose places on the circle were
- * shuffled, is a set of random matchings in which no pair meets twice.
+ * A part of the rounds, of hosts whose places on the circle were shuffled, is a set of random matchings in
+ * which no pair meets twice.
  * ---- */
 
 struct host_pair {
@@ -461,14 +322,13 @@ int rounds_all(int hosts);
 
 /* So many rounds that each host meets log2(hosts) others, and at least 7, or all others of a small
  * fleet. log2(hosts) rounds of random matchings join all hosts by short paths. The median of 7
- * readings stands up to 3 that are disturbed or have a sick partner; with 3 partners, a sickness
+ * readings stands up to 3 that are disturbed or have a faulty partner; with 3 partners, a fault
  * that shows now and then is often not seen (make fleets). One more where a host sits out. */
 int rounds_enough(int hosts);
 
 /* A plan of `count` rounds, at most rounds_all(hosts), of hosts from 0, hosts > 0. The same seed
- * makes the same plan. NULL: out of memory. */
+ * makes the same plan. */
 struct rounds *rounds_plan(int hosts, int count, uint64_t seed);
-
 void rounds_free(struct rounds *rounds); /* NULL is allowed */
 
 /* The pairs of a round, counted from 0, among the hosts that are present; returns how many. Hosts
@@ -477,15 +337,12 @@ void rounds_free(struct rounds *rounds); /* NULL is allowed */
 int rounds_pairs(const struct rounds *rounds, int round, const bool *present,
                  struct host_pair *pairs);
 
-/* ---- What in a fleet is to be measured again: hosts in a series, and links from one host
- * to another in a series.
+/* ---- Suspects, which are measured again: hosts in a series, and links from one host to another in a series.
  *
  * A cell is a suspect if its level is beyond its limit. A link is one if its reading is beyond its
  * limit, and neither end is a suspect there, which would explain it. Where a quarter of a cell's
  * links are suspects, and two at least, the cell is one too: a host that is slow now and then has a
- * good level.
- *
- * What fails may be slow as well: these are two suspects, of which each has its own evidence.
+ * good level. What fails may be slow as well: these are two suspects, each with its own evidence.
  *
  * Noise does not make a pair fail, so one failure is enough. With two partners or more, it is the
  * host's that has failures with the most; else it may be either host's or the link's, and all three
@@ -525,25 +382,25 @@ struct suspect {
 struct suspicion {
     const struct fleet *fleet;
     const struct limits *limits;
-    struct suspect *of;
-    int count, room;
+    struct suspect *items;
+    int count;
     int slow;   /* suspects by slowness */
     int *first; /* [hosts] its first suspect, -1 */
 };
 
-/* From the readings that the fleet was made from. NULL: out of memory. */
+/* From the readings that the fleet was made from. */
 struct suspicion *suspicion_create(const struct fleet *fleet, const struct limits *limits,
                                    const struct reading *readings, size_t count);
 void suspicion_free(struct suspicion *suspicion); /* NULL is allowed */
 
-/* Is it one by failures? */
-bool suspect_is_failing(const struct suspect *suspect);
-
-/* Both ends of a failed reading and the link between them become suspects. False: out of memory. */
-bool suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading);
+/* Both ends of a failed reading and the link between them become suspects. */
+void suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading);
 
 /* Has the host a suspect, itself and no link, that was not cleared? */
 bool suspicion_covers_host(const struct suspicion *suspicion, int host);
+
+/* Is it one by failures? */
+bool suspect_is_failing(const struct suspect *suspect);
 
 /* Keeps a reading of a suspect with a partner as a witness. */
 void suspect_witness(struct suspect *suspect, int partner, const struct reading *reading);
@@ -552,11 +409,11 @@ void suspect_witness(struct suspect *suspect, int partner, const struct reading 
  *
  * A suspected host meets a host that was only ever good, another one in each round; a suspected
  * link is measured again. All suspects are measured at once where their pairs are disjoint, so the
- * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet;
- * some more are needed where suspects meet in one host. Of the links between different switches, each
- * switch has one at a time, so that what many share at once is not taken for a fault of one of them.
+ * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet.
+ * Of the links between different switches, each switch has one at a time, so that what many share at once
+ * is not taken for a fault of one of them.
  *
- * What made a suspect is no evidence, since the worst of many healthy readings look sick. Evidence
+ * What made a suspect is no evidence, since the worst of many healthy readings look faulty. Evidence
  * is what is measured afterwards. Let q be the share of healthy readings beyond such a limit
  * (limits_share()), and M the number of suspects. A suspect of which h of n readings were beyond
  * the limit is confirmed when h >= 2 and
@@ -573,28 +430,214 @@ void suspect_witness(struct suspect *suspect, int partner, const struct reading 
 struct isolation;
 
 /* From the readings that the fleet was made from. The fleet and its limits must stay until
- * isolation_free(). The same seed makes the same rounds. NULL: out of memory. */
+ * isolation_free(). The same seed makes the same rounds. */
 struct isolation *isolation_create(const struct fleet *fleet, const struct limits *limits,
                                    const struct reading *readings, size_t count, uint64_t seed);
 void isolation_free(struct isolation *isolation); /* NULL is allowed */
 
 /* The pairs of the next round, among the hosts that are present: all metrics and directions of each are
  * to be measured on *rails (1 << rail), those of suspects that are open. Returns how many, 0: it is done.
- * Suspects that are still open then have no partner that is good. -1: out of memory. `pairs` has room
- * for hosts / 2. */
+ * Suspects that are still open then have no partner that is good. `pairs` has room for hosts / 2. */
 int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs,
                     uint64_t *rails);
 
-/* Takes what a round brought. A failure of a pair that is no suspect makes new suspects. False: out
- * of memory. */
-bool isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
+/* Takes the readings of a round. A failure of a pair that is no suspect makes new suspects. */
+void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
 
 /* Has isolation_pairs() said that it is done? Else suspects may be open that were not tried again. */
 bool isolation_is_done(const struct isolation *isolation);
 
 const struct suspicion *isolation_suspicion(const struct isolation *isolation);
 
-/* ---- What hosts are expected to have, as lines of text:
+/* ---- Faults: suspects, each pinned to the least place that explains it, and the health of hosts.
+ *
+ * Suspects of one host become one fault. Its place is a direction if the other direction is
+ * good, a NIC (the host on a rail) if the other rails are good, and else the host. Good is what
+ * lies nearer to the fleet than to the fault: its excess is at most half of the fault's, and
+ * at most half of its own limit. Where a bandwidth is slow alone, what is measured in both
+ * directions at once is slow too and says no more; where only that is slow, and both ways, the
+ * fault is one of both directions at once. Failures but wrong data have no direction, since
+ * both ends of a job fail.
+ * ---- */
+
+/* In order of gravity: wrong data outranks a loss, and both outrank slowness. */
+enum sickness_kind {
+    SICKNESS_LATENCY,
+    SICKNESS_DUPLEX, /* slow where both directions are in use, and not where one is */
+    SICKNESS_SLOW,
+    SICKNESS_ERROR,
+    SICKNESS_LATE,
+    SICKNESS_LOST,
+    SICKNESS_WRONG,
+};
+
+enum spot_kind {
+    SPOT_HOST,
+    SPOT_LINK,   /* between two hosts that are good with others */
+    SPOT_EITHER, /* two hosts or the link between them: this cannot be told apart */
+};
+
+struct spot {
+    enum spot_kind kind;
+    int host, peer;           /* peer -1: SPOT_HOST */
+    int rail;                 /* -1: all */
+    enum direction direction; /* of the host */
+};
+
+struct sickness {
+    enum sickness_kind kind;
+    struct spot spot;
+    struct reason reason; /* the worst; its value is 0 of a failure */
+    bool confirmed;   /* seen again; a failure that was not, and what could not be tried, is none */
+    bool ended_early; /* isolation ended before it was tried again */
+    int tries, hits;  /* measurements for this, and those that showed it */
+    int witness_count;
+    struct witness witnesses[WITNESSES_MOST];
+};
+
+/* bad: a fault of the host is confirmed. suspect: one is not confirmed, or is the link's, which
+ * has two ends, or either host's. Slowness that was seen once, and not again, leaves a host good.
+ *
+ * In order of gravity. HEALTH_UNKNOWN: the host could not be judged. */
+enum health { HEALTH_GOOD, HEALTH_UNKNOWN, HEALTH_SUSPECT, HEALTH_BAD };
+
+struct sicknesses {
+    struct sickness *items; /* the gravest first, then by host */
+    int count;
+    enum health *health; /* of each host */
+    int passing;         /* suspects of slowness that were cleared: disturbed measurements */
+    int untried;         /* links whose readings were slow, but were not measured again */
+};
+
+/* All that isolation has found so far. */
+struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isolation *isolation);
+void sicknesses_free(struct sicknesses *sicknesses); /* NULL is allowed */
+
+/* ---- Sentences ---- */
+
+/* Names of all hosts, and of all rails; rails NULL: they have none, and are told by number. */
+struct fleet_names {
+    const char *const *hosts, *const *rails;
+};
+
+/* Adds one sentence:
+ *
+ *     n17: sends at 3.1 GB/s, the fleet's median is 11.8 (spread 0.2, threshold 10.9): confirmed
+ *         with n02 and n31
+ *     n17: mlx5_2 receives wrong data: confirmed with n02, n31, n40 and others
+ *     link n3-n9 on mlx5_2: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed in 3 of 3
+ *         measurements
+ *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */
+void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
+                  struct text *text);
+
+/* Adds the name of a series: "bandwidth one way of mlx5_2 (sent)", "latency". */
+void series_name_put(const struct fleet *fleet, int series, const struct fleet_names *names,
+                     struct text *text);
+
+/* Adds what the fleet misses: "all hosts: the median of what they send alone is 5 GB/s, ..." */
+void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
+                    const struct fleet_names *names, struct text *text);
+
+/* What a fleet of so few hosts cannot tell; NULL from 4 hosts on. */
+const char *fleet_size_remark(int hosts);
+
+/* ---- What shows only when many hosts talk at once.
+ *
+ * A transfer's share is its value when many talk / its value when few do. A network without blocking
+ * has shares near 1 however many talk. The levels of a fleet are no reference for this: they come
+ * from rounds in which all hosts talk. The whole is congested when the median of all shares is below
+ * SHARE_LEAST.
+ *
+ * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
+ * looked at from the worst median of its shares to the best. A group is congested when the median of
+ * those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has explained is
+ * below SHARE_LEAST; it explains all its transfers. So a good switch that talked to a congested one is
+ * not accused. Of two groups that talked only to each other the first one is taken for both.
+ * ---- */
+
+#define SHARE_LEAST      0.8 /* of what pairs have when few talk */
+#define TRANSFERS_LEAST  3   /* of a group: one alone may have been disturbed */
+#define COLLECTIVE_LEAST 0.5 /* of what the slowest host allows */
+
+/* From one host to another, in GB/s; 0: it was not measured. */
+struct exchange_transfer {
+    int from, to;
+    double few, many; /* while few others talk, and while many do */
+};
+
+struct exchange_group {
+    int transfers; /* with other groups, that have a share */
+    double share;  /* their median; 0 without transfers */
+    bool congested;
+};
+
+struct exchange_shares {
+    int transfers; /* that have a share */
+    double share;  /* the median of all */
+    bool congested;
+};
+
+/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1: none.
+ * `groups` has group_count elements. */
+void exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
+                    int group_count, struct exchange_group *groups, struct exchange_shares *shares);
+
+/* The slowest host among the present ones, by what it sends or receives on all rails together while
+ * it does both; GB/s. Returns its number, -1 if none has levels. */
+int exchange_slowest(const struct fleet *fleet, const bool *present, double *rate);
+
+/*
+ * The least time of a collective over `hosts` hosts with `ranks` ranks each, in us, if its slowest
+ * host moves `rate` GB/s in each direction. `bytes` as in the table: of a rank's buffer.
+ *
+ *     allreduce:  2 * (hosts - 1) / hosts * bytes / rate
+ *     alltoall:   ranks * bytes * (hosts - 1) / hosts / rate
+ *
+ * An allreduce sends that from each host at least (Patarasuk, Yuan, "Bandwidth optimal all-reduce
+ * algorithms for clusters of workstations", JPDC 2009); an alltoall sends the blocks of all other
+ * hosts. A collective of so many steps (of a ring 2 * (all ranks - 1), of pairwise all ranks - 1) that
+ * takes longer than
+ *
+ *     this / COLLECTIVE_LEAST + steps * the fleet's latency
+ *
+ * is slower than its slowest host explains.
+ */
+double allreduce_least_us(int hosts, double bytes, double rate);
+double alltoall_least_us(int hosts, int ranks, double bytes, double rate);
+
+/* ---- The layout of a network ---- */
+
+/* The hosts of a run by switches of one level. */
+struct switch_level {
+    int count;   /* switches that have hosts; 0: the level is not known */
+    char **name; /* of each switch */
+    int *of;     /* the switch of each host; -1: not known */
+};
+
+void switch_level_free(struct switch_level *level); /* zeroed is allowed */
+
+/* How many switches these hosts stand behind. */
+int switches_used(const struct switch_level *level, const int *hosts, int count);
+
+/* Pairs of hosts behind different switches. Each switch goes to the side that has fewer hosts, the
+ * largest switch first, equal ones in random order; each pair has a random host of both sides, and
+ * no host is in two. `pairs` has room for count / 2. *random is a state of random_next(). Returns
+ * how many pairs, 0 of one switch. */
+int switches_pairs(const struct switch_level *level, const int *hosts, int count, uint64_t *random,
+                   struct host_pair *pairs);
+
+/*
+ * The switch that all faulty hosts stand behind; -1: there is none, or it says nothing. It says
+ * something if so many hosts that are picked at random seldom stand behind one switch: with
+ * probability
+ *
+ *     sum over all switches of C(hosts of the switch, faulty) / C(hosts, faulty)  <=  CHANCE_MOST
+ */
+#define CHANCE_MOST 0.05
+int switches_common(const struct switch_level *level, int hosts, const bool *sick);
+
+/* ---- Facts that hosts are expected to have, as lines of text:
  *
  *     # our nodes
  *     nic.count = 8
@@ -643,155 +686,77 @@ enum status expected_fact_read(const struct profile_line *line, struct expected_
 bool expected_fact_is_met(const struct expected_fact *expectation,
                           const struct inventory_fact *fact);
 
-/* ---- What is found: suspects, each pinned to the least place that explains it, and the
- * health of each host that follows.
+/* ---- In what hosts differ from the majority, and fall short of what their own parts could do.
  *
- * Suspects of one host become one sickness. Its place is a direction if the other direction is
- * good, a NIC (the host on a rail) if the other rails are good, and else the host. Good is what
- * lies nearer to the fleet than to the sickness: its excess is at most half of the sickness's, and
- * at most half of its own limit. Where a bandwidth is slow alone, what is measured in both
- * directions at once is slow too and says no more; where only that is slow, and both ways, the
- * sickness is one of both directions at once. Failures but wrong data have no direction, since
- * both ends of a job fail.
+ * A majority is more than half of the hosts that have a fact, and at least two. Numbers agree
+ * within their rule's tolerance. Where there is no majority, none is blamed.
  * ---- */
 
-/* In order of gravity: wrong data outranks a loss, and both outrank slowness. */
-enum sickness_kind {
-    SICKNESS_LATENCY,
-    SICKNESS_DUPLEX, /* slow where both directions are in use, and not where one is */
-    SICKNESS_SLOW,
-    SICKNESS_ERROR,
-    SICKNESS_LATE,
-    SICKNESS_LOST,
-    SICKNESS_WRONG,
+#define FINDING_VALUES_MOST 3 /* values of a fact without a majority that are kept */
+#define FINDING_PARTS_MOST  96
+#define FINDING_TEXT_MOST   512
+
+/* Of host `index` of the call. */
+struct inventory_host {
+    const char *name;
+    const struct inventory *inventory; /* NULL: the host is lost, and is not compared */
 };
 
-enum spot_kind {
-    SPOT_HOST,
-    SPOT_LINK,   /* between two hosts that are good with others */
-    SPOT_EITHER, /* two hosts or the link between them: this cannot be told apart */
+enum lapse {
+    LAPSE_DIFFERS,    /* from the majority */
+    LAPSE_SPLIT,      /* hosts differ, and there is no majority */
+    LAPSE_LACKS,      /* the fact, which the majority has */
+    LAPSE_BELOW_BEST, /* of the part itself */
+    LAPSE_COUNTED,    /* what should not happen */
+    LAPSE_SILENT,     /* a source has not answered */
+    LAPSE_UNEXPECTED, /* it is not what the profile expects */
+    LAPSES
 };
 
-struct spot {
-    enum spot_kind kind;
-    int host, peer;           /* peer -1: SPOT_HOST */
-    int rail;                 /* -1: all */
-    enum direction direction; /* of the host */
+/* Points into the inventories, which must stay. */
+struct inventory_finding {
+    enum lapse lapse;
+    enum severity severity;
+    int host;                          /* -1: no host is to blame */
+    const struct inventory_fact *fact; /* the host's, or one of those that are alike; LAPSE_LACKS:
+                                        * the majority's; UNEXPECTED: NULL: it has none */
+    const struct inventory_fact *majority; /* DIFFERS: one of those that agree */
+    int holders, total; /* hosts that agree with the majority, of those that have the fact; of
+                         * BELOW_BEST with host -1: hosts that fall short alike */
+    struct split_value {
+        int host, holders; /* the first host that has it, and how many do */
+        const struct inventory_fact *fact;
+    } values[FINDING_VALUES_MOST];  /* SPLIT */
+    int value_count;                /* of all, also those that are not kept */
+    char parts[FINDING_PARTS_MOST]; /* a count that DIFFERS: parts that are missing, or too many */
+    const struct expected_fact *expectation; /* UNEXPECTED */
 };
 
-struct sickness {
-    enum sickness_kind kind;
-    struct spot spot;
-    struct reason reason; /* the worst; its value is 0 of a failure */
-    bool confirmed;   /* seen again; a failure that was not, and what could not be tried, is none */
-    bool ended_early; /* isolation ended before it was tried again */
-    int tries, hits;  /* measurements for this, and those that showed it */
-    int witness_count;
-    struct witness witnesses[WITNESSES_MOST];
-};
-
-/* bad: a sickness of the host is confirmed. suspect: one is not confirmed, or is the link's, which
- * has two ends, or either host's. Slowness that was seen once, and not again, leaves a host good.
- *
- * In order of gravity. HEALTH_UNKNOWN: the host could not be judged. */
-enum health { HEALTH_GOOD, HEALTH_UNKNOWN, HEALTH_SUSPECT, HEALTH_BAD };
-
-struct sicknesses {
-    struct sickness *of; /* the gravest first, then by host */
+/* By host, those of no host first; the gravest first. */
+struct inventory_findings {
+    struct inventory_finding *items;
     int count;
-    enum health *health; /* of each host */
-    int passing;         /* suspects of slowness that were cleared: disturbed measurements */
-    int untried;         /* links whose readings were slow, but were not measured again */
 };
 
-/* What isolation has found so far. NULL: out of memory. */
-struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isolation *isolation);
-void sicknesses_free(struct sicknesses *sicknesses); /* NULL is allowed */
+/* Begins with *findings empty. */
+void inventory_compare(const struct inventory_host *hosts, int count,
+                       struct inventory_findings *findings);
 
-/* ---- Sentences: of what is sick, of what the whole fleet misses, and of what a small
- * fleet cannot tell.
- * ---- */
+/* Appends what each host has that the expectations forbid. */
+void inventory_expect(const struct inventory_host *hosts, int count,
+                      const struct expected_fact *expectations, int expected,
+                      struct inventory_findings *findings);
 
-/* Names of all hosts, and of all rails; rails NULL: they have none, and are told by number. */
-struct fleet_names {
-    const char *const *hosts, *const *rails;
-};
-
-/* Adds one sentence:
- *
- *     n17: sends at 3.1 GB/s, the fleet's median is 11.8 (spread 0.2, threshold 10.9): confirmed
- *         with n02 and n31
- *     n17: mlx5_2 receives wrong data: confirmed with n02, n31, n40 and others
- *     link n3-n9: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed in 3 of 3
- *         measurements
- *     link n3-n9 on mlx5_2: n3 sends to n9 at 3.1 GB/s, ...
- *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */
-void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
-                  struct text *text);
-
-/* Adds what a series is: "bandwidth one way of mlx5_2 (sent)", "latency". */
-void series_name_put(const struct fleet *fleet, int series, const struct fleet_names *names,
-                     struct text *text);
-
-/* Adds what the fleet misses: "all hosts: the median of what they send alone is 5 GB/s, ..." */
-void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
-                    const struct fleet_names *names, struct text *text);
-
-/* What a fleet of so few hosts cannot tell; NULL from 4 hosts on. */
-const char *fleet_size_remark(int hosts);
-
-/* "threshold", "threshold by the profile": what a reason's is. */
-extern const char *const threshold_words[YARDSTICKS];
-
-const char *metric_unit(enum metric metric);
-
-/* ---- What the layout of a network adds: hosts of different switches that exchange, and
- * sick hosts that stand behind one switch.
- * ---- */
-
-/* The hosts of a run by switches of one level. */
-struct switch_level {
-    int count;   /* switches that have hosts; 0: the level is not known */
-    char **name; /* of each switch */
-    int *of;     /* the switch of each host; -1: not known */
-};
-
-void switch_level_free(struct switch_level *level); /* zeroed is allowed */
-
-/* How many switches these hosts stand behind. -1: out of memory. */
-int switches_used(const struct switch_level *level, const int *hosts, int count);
-
-/* Pairs of hosts behind different switches. Each switch goes to the side that has fewer hosts, the
- * largest switch first, equal ones in random order; each pair has a random host of both sides, and
- * no host is in two. `pairs` has room for count / 2. *random is a state of random_next(). Returns
- * how many pairs, 0 of one switch; -1: out of memory. */
-int switches_pairs(const struct switch_level *level, const int *hosts, int count, uint64_t *random,
-                   struct host_pair *pairs);
-
-/*
- * The switch that all sick hosts stand behind; -1: there is none, or it says nothing. It says
- * something if so many hosts that are picked at random seldom stand behind one switch: with
- * probability
- *
- *     sum over all switches of C(hosts of the switch, sick) / C(hosts, sick)  <=  CHANCE_MOST
- */
-#define CHANCE_MOST 0.05
-int switches_common(const struct switch_level *level, int hosts, const bool *sick);
-
-/* ---- What all of some hosts have, as lines of a profile (profile.h). ---- */
-
-/* Puts a line for each fact that is compared and that all hosts have: KEY = VALUE where all are
- * alike, KEY >= VALUE, the least, where more is better. Nothing
- * is asked where they have none, or a module is not loaded. Each of these hosts meets each line, with the
- * tolerance of its rule. False: out of memory. */
-bool inventory_typical_put(const struct inventory_host *hosts, int count, FILE *out);
-
-/* ---- sickness_text.c ---- */
-
-#define FINDING_TEXT_MOST 512
+void inventory_findings_free(struct inventory_findings *findings);
 
 /* "n17: mlx5_2 runs at 200 Gb/s; 63 of 64 hosts have 400". Returns `text`. */
 const char *finding_text(const struct inventory_finding *finding,
                          const struct inventory_host *hosts, char text[FINDING_TEXT_MOST]);
+
+/* Puts a line of a profile for each fact that is compared and that all hosts have: KEY = VALUE where all
+ * are alike, KEY >= VALUE, the least, where more is better. Nothing is asked where they have none, or a
+ * module is not loaded. Each of these hosts meets each line, with the tolerance of its rule. False: `out`
+ * cannot be written. */
+bool inventory_typical_put(const struct inventory_host *hosts, int count, FILE *out);
 
 #endif

@@ -13,6 +13,7 @@
 #define NOTES_MOST     4    /* of a series */
 
 struct limits {
+    struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
     struct yardsticks yardsticks;
     int hosts, rails, series_count;
@@ -88,10 +89,9 @@ static double median_value(const struct limits *limits, int series)
 static double floor_excess(const struct limits *limits, const struct series *series)
 {
     double share = limits->yardsticks.floor[series->metric];
-    if (series->metric != METRIC_LATENCY)
-        return -log1p(-share);
-    double least = series->reference > 0 ? limits->yardsticks.latency_floor / series->reference : 0;
-    return log1p(fmax(share, least));
+    if (series->metric == METRIC_LATENCY && series->reference > 0)
+        share = fmax(share, limits->yardsticks.latency_floor / series->reference);
+    return worse_share(is_less_better(series->metric), share);
 }
 
 static void note_add(struct limits *limits, enum yardstick yardstick, int series, double threshold)
@@ -130,18 +130,20 @@ static void value_hold(struct limits *limits, int s, enum yardstick yardstick, d
     double median = median_value(limits, s);
     if (value <= 0 || series->levels.count == 0)
         return;
-    if (worse_by(series->metric, median, value) > 0)
+    if (worse_by(is_less_better(series->metric), median, value) > 0)
         note_add(limits, yardstick, s, value);
-    else if (worse_by(series->metric, median, fleet_least) <= 0)
+    else if (worse_by(is_less_better(series->metric), median, fleet_least) <= 0)
         for (int h = 0; h < limits->hosts; h++)
-            limit_take(limits, s, h, worse_by(series->metric, value, series->reference), yardstick);
+            limit_take(limits, s, h,
+                       worse_by(is_less_better(series->metric), value, series->reference),
+                       yardstick);
 }
 
 /* The excess that a value of the earlier run has among those of today. */
 static double earlier_excess(const struct limits *limits, int s, double value)
 {
     const struct series *series = fleet_series(limits->fleet, s);
-    return worse_by(series->metric, value, series->reference);
+    return worse_by(is_less_better(series->metric), value, series->reference);
 }
 
 static double earlier_level(const struct limits *limits, int s, int host)
@@ -156,7 +158,7 @@ static double earlier_floor(const struct limits *limits, enum metric metric)
 {
     const struct yardsticks *yardsticks = &limits->yardsticks;
     double share = fmax(yardsticks->earlier_floor, yardsticks->floor[metric]);
-    return metric == METRIC_LATENCY ? log1p(share) : -log1p(-share);
+    return worse_share(is_less_better(metric), share);
 }
 
 /*
@@ -208,7 +210,7 @@ static void rails_hold(struct limits *limits, int s)
     double median = median_of(limits->scratch, others);
     double threshold =
         median * (series->metric == METRIC_LATENCY ? 1 + RAILS_FLOOR : 1 - RAILS_FLOOR);
-    if (worse_by(series->metric, median_value(limits, s), threshold) > 0)
+    if (worse_by(is_less_better(series->metric), median_value(limits, s), threshold) > 0)
         note_add(limits, YARDSTICK_RAILS, s, threshold);
 }
 
@@ -303,53 +305,41 @@ struct excess_limit limits_reading(const struct limits *limits, const struct rea
     return limit;
 }
 
-static bool earlier_take(struct limits *limits)
+static void earlier_take(struct limits *limits)
 {
     const struct yardsticks *yardsticks = &limits->yardsticks;
     if (!yardsticks->earlier)
-        return true;
+        return;
     size_t count = yardsticks->earlier_count;
     limits->earlier = fleet_create(fleet_shape(limits->fleet), yardsticks->earlier, count);
-    limits->earlier_readings = calloc(count + 1, sizeof *limits->earlier_readings);
-    if (!limits->earlier || !limits->earlier_readings)
-        return false;
+    limits->earlier_readings = arena_new(limits->memory, count, sizeof *limits->earlier_readings);
     memcpy(limits->earlier_readings, yardsticks->earlier, count * sizeof *yardsticks->earlier);
     qsort(limits->earlier_readings, count, sizeof *limits->earlier_readings, compare_readings);
-    return true;
-}
-
-static bool limits_allocate(struct limits *limits, size_t readings)
-{
-    size_t series = (size_t)limits->series_count, cells = series * (size_t)limits->hosts;
-    size_t scratch = readings + (size_t)limits->hosts + (size_t)limits->rails;
-    limits->cell = calloc(cells, sizeof *limits->cell);
-    limits->reading = calloc(series, sizeof *limits->reading);
-    limits->deviation = calloc(series, sizeof *limits->deviation);
-    limits->changed = calloc(series, sizeof *limits->changed);
-    limits->scratch = calloc(scratch, sizeof *limits->scratch);
-    limits->notes = calloc(series * NOTES_MOST, sizeof *limits->notes);
-    for (size_t c = 0; limits->cell && c < cells; c++)
-        limits->cell[c].excess = INFINITY;
-    return limits->cell && limits->reading && limits->deviation && limits->changed &&
-           limits->scratch && limits->notes;
 }
 
 struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
                              const struct reading *readings, size_t count)
 {
-    struct limits *limits = calloc(1, sizeof *limits);
-    if (!limits)
-        return NULL;
     const struct fleet_config *shape = fleet_shape(fleet);
-    *limits = (struct limits){.fleet = fleet,
-                              .yardsticks = *yardsticks,
-                              .hosts = shape->hosts,
-                              .rails = shape->rails,
-                              .series_count = fleet_series_count(fleet)};
-    if (!limits_allocate(limits, count) || !earlier_take(limits)) {
-        limits_free(limits);
-        return NULL;
-    }
+    size_t series = (size_t)fleet_series_count(fleet), hosts = (size_t)shape->hosts;
+    struct arena *memory = arena_made();
+    struct limits *limits = arena_new(memory, 1, sizeof *limits);
+    *limits = (struct limits){
+        .memory = memory,
+        .fleet = fleet,
+        .yardsticks = *yardsticks,
+        .hosts = shape->hosts,
+        .rails = shape->rails,
+        .series_count = (int)series,
+        .cell = arena_new(memory, series * hosts, sizeof *limits->cell),
+        .reading = arena_new(memory, series, sizeof *limits->reading),
+        .deviation = arena_new(memory, series, sizeof *limits->deviation),
+        .changed = arena_new(memory, series, sizeof *limits->changed),
+        .scratch = arena_new(memory, count + hosts + (size_t)shape->rails, sizeof(double)),
+        .notes = arena_new(memory, series * NOTES_MOST, sizeof *limits->notes)};
+    for (size_t c = 0; c < series * hosts; c++)
+        limits->cell[c].excess = INFINITY;
+    earlier_take(limits);
     size_t cells = 0, judged = 0;
     for (int s = 0; s < limits->series_count; s++)
         for (int h = 0; h < limits->hosts; h++)
@@ -369,13 +359,6 @@ void limits_free(struct limits *limits)
 {
     if (!limits)
         return;
-    free(limits->cell);
-    free(limits->reading);
-    free(limits->deviation);
-    free(limits->changed);
-    free(limits->scratch);
-    free(limits->notes);
     fleet_free(limits->earlier);
-    free(limits->earlier_readings);
-    free(limits);
+    arena_free(limits->memory);
 }

@@ -20,11 +20,11 @@ void switch_level_free(struct switch_level *level)
     *level = (struct switch_level){0};
 }
 
-/* Counts the hosts of each switch: the caller's to free; NULL: out of memory. */
+/* Counts the hosts of each switch: the caller's to free. */
 static int *sizes_find(const struct switch_level *level, const int *hosts, int count)
 {
-    int *sizes = calloc((size_t)level->count + 1, sizeof *sizes);
-    for (int i = 0; sizes && i < count; i++)
+    int *sizes = new_array((size_t)level->count, sizeof *sizes);
+    for (int i = 0; i < count; i++)
         if (level->of[hosts[i]] >= 0)
             sizes[level->of[hosts[i]]]++;
     return sizes;
@@ -33,8 +33,6 @@ static int *sizes_find(const struct switch_level *level, const int *hosts, int c
 int switches_used(const struct switch_level *level, const int *hosts, int count)
 {
     int *sizes = sizes_find(level, hosts, count), used = 0;
-    if (!sizes)
-        return -1;
     for (int s = 0; s < level->count; s++)
         used += sizes[s] > 0;
     free(sizes);
@@ -90,27 +88,22 @@ int switches_pairs(const struct switch_level *level, const int *hosts, int count
                    struct host_pair *pairs)
 {
     size_t switches = (size_t)level->count + 1, room = (size_t)count + 1;
+    struct arena *memory = arena_made();
+    int *sizes = sizes_find(level, hosts, count), filled[2] = {0, 0}, made = 0;
     struct dealing it = {
         .level = level,
         .hosts = hosts,
         .count = count,
-        .sizes = sizes_find(level, hosts, count),
-        .order = calloc(switches > room ? switches : room, sizeof *it.order),
-        .switches = calloc(switches, sizeof *it.switches),
-        .side = calloc(switches, sizeof *it.side),
-        .sides = {calloc(room, sizeof *it.sides[0]), calloc(room, sizeof *it.sides[1])}};
-    int filled[2] = {0, 0}, made = -1;
-    if (it.sizes && it.order && it.switches && it.side && it.sides[0] && it.sides[1]) {
-        sides_fill(&it, random, filled);
-        for (made = 0; made < filled[0] && made < filled[1]; made++)
-            pairs[made] = (struct host_pair){.a = it.sides[0][made], .b = it.sides[1][made]};
-    }
-    free(it.sizes);
-    free(it.order);
-    free(it.switches);
-    free(it.side);
-    free(it.sides[0]);
-    free(it.sides[1]);
+        .sizes = sizes,
+        .order = arena_new(memory, switches > room ? switches : room, sizeof *it.order),
+        .switches = arena_new(memory, switches, sizeof *it.switches),
+        .side = arena_new(memory, switches, sizeof *it.side),
+        .sides = {arena_new(memory, room, sizeof(int)), arena_new(memory, room, sizeof(int))}};
+    sides_fill(&it, random, filled);
+    for (; made < filled[0] && made < filled[1]; made++)
+        pairs[made] = (struct host_pair){.a = it.sides[0][made], .b = it.sides[1][made]};
+    arena_free(memory);
+    free(sizes);
     return made;
 }
 
@@ -137,12 +130,12 @@ int switches_common(const struct switch_level *level, int hosts, const bool *sic
         common = level->of[h];
         picked++;
     }
-    int *sizes = calloc((size_t)level->count + 1, sizeof *sizes);
-    double chance = sizes && picked > 0 ? 0 : 1;
-    for (int h = 0; sizes && h < hosts; h++)
+    int *sizes = new_array((size_t)level->count, sizeof *sizes);
+    double chance = picked > 0 ? 0 : 1;
+    for (int h = 0; h < hosts; h++)
         if (level->of[h] >= 0)
             sizes[level->of[h]]++;
-    for (int s = 0; sizes && picked > 0 && s < level->count; s++)
+    for (int s = 0; picked > 0 && s < level->count; s++)
         chance += picked_from(sizes[s], known, picked);
     free(sizes);
     return chance <= CHANCE_MOST ? common : -1;
@@ -159,14 +152,12 @@ struct merging {
     const struct fleet *fleet;
     const struct suspicion *suspicion;
     struct sicknesses *found;
-    int room;       /* of `found` */
     int host, peer; /* peer -1: of the host itself */
     enum complaint complaint;
     const struct suspect **of; /* room for all suspects */
     int count;
     bool confirmed;
     bool ended_early;
-    bool out_of_memory;
 };
 
 static enum complaint complaint_of(const struct merging *m, const struct suspect *suspect)
@@ -184,8 +175,8 @@ static const struct series *series_of(const struct merging *m, const struct susp
 
 static void gather_from(struct merging *m, int host, int peer, enum suspect_state state)
 {
-    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->of[i].next) {
-        const struct suspect *suspect = &m->suspicion->of[i];
+    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->items[i].next) {
+        const struct suspect *suspect = &m->suspicion->items[i];
         if (suspect->peer == peer && suspect->state == state &&
             complaint_of(m, suspect) == m->complaint)
             m->of[m->count++] = suspect;
@@ -381,23 +372,13 @@ static struct spot spot_turned(struct spot spot)
 
 static void sickness_add(struct merging *m, enum spot_kind where, uint64_t rails, bool all_rails)
 {
-    if (m->found->count == m->room) {
-        int room = m->room * 2 + 16;
-        struct sickness *of = realloc(m->found->of, (size_t)room * sizeof *of);
-        if (!of) {
-            m->out_of_memory = true;
-            return;
-        }
-        m->found->of = of;
-        m->room = room;
-    }
     const struct suspect *worst = worst_of(m, rails);
     struct spot spot = {.kind = where,
                         .host = m->host,
                         .peer = m->peer,
                         .rail = all_rails ? -1 : series_of(m, worst)->rail,
                         .direction = direction_of(m, rails)};
-    struct sickness *sickness = &m->found->of[m->found->count++];
+    struct sickness *sickness = LIST_ADD(m->found->items, m->found->count);
     *sickness = (struct sickness){.kind = kind_of(m, worst, &spot, rails),
                                   .spot = spot_turned(spot),
                                   .reason = reason_of(m, worst),
@@ -434,7 +415,7 @@ static bool is_told_with_a_link(const struct merging *m)
     if (m->complaint != COMPLAINT_FAILURE || m->confirmed)
         return false;
     for (int i = 0; i < m->suspicion->count; i++) {
-        const struct suspect *s = &m->suspicion->of[i];
+        const struct suspect *s = &m->suspicion->items[i];
         if (s->peer >= 0 && s->outcome != READING_VALUE &&
             (s->host == m->host || s->peer == m->host))
             return true;
@@ -461,8 +442,8 @@ static void host_merge(struct merging *m)
 /* The end's suspect for a link's failure, if there is one with this state. */
 static bool end_is(const struct merging *m, int host, enum suspect_state state)
 {
-    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->of[i].next) {
-        const struct suspect *s = &m->suspicion->of[i];
+    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->items[i].next) {
+        const struct suspect *s = &m->suspicion->items[i];
         if (s->peer < 0 && s->state == state && complaint_of(m, s) == m->complaint)
             return true;
     }
@@ -498,11 +479,11 @@ static void link_merge(struct merging *m)
 /* Merges each link once: at the first of its suspects. */
 static bool is_first_of_link(const struct suspicion *suspicion, int at)
 {
-    const struct suspect *link = &suspicion->of[at];
+    const struct suspect *link = &suspicion->items[at];
     for (int end = 0; end < 2; end++) {
         int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
-        for (int i = suspicion->first[from]; i >= 0; i = suspicion->of[i].next)
-            if (suspicion->of[i].peer == to && i < at)
+        for (int i = suspicion->first[from]; i >= 0; i = suspicion->items[i].next)
+            if (suspicion->items[i].peer == to && i < at)
                 return false;
     }
     return true;
@@ -517,7 +498,7 @@ static void merge_all(struct merging *m)
             if (m->suspicion->first[m->host] >= 0)
                 host_merge(m);
         for (int i = 0; i < m->suspicion->count; i++) {
-            const struct suspect *link = &m->suspicion->of[i];
+            const struct suspect *link = &m->suspicion->items[i];
             m->host = link->host < link->peer ? link->host : link->peer;
             m->peer = link->host < link->peer ? link->peer : link->host;
             if (link->peer >= 0 && is_first_of_link(m->suspicion, i))
@@ -539,30 +520,20 @@ static int compare_sicknesses(const void *a, const void *b)
 struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isolation *isolation)
 {
     const struct suspicion *suspicion = isolation_suspicion(isolation);
-    struct sicknesses *found = calloc(1, sizeof *found);
+    struct sicknesses *found = new_array(1, sizeof *found);
     struct merging m = {.fleet = fleet,
                         .suspicion = suspicion,
                         .found = found,
                         .ended_early = !isolation_is_done(isolation),
-                        .of = calloc((size_t)suspicion->count + 1, sizeof *m.of)};
-    if (found)
-        found->health = calloc((size_t)fleet_shape(fleet)->hosts, sizeof *found->health);
-    if (!found || !found->health || !m.of) {
-        free(m.of);
-        sicknesses_free(found);
-        return NULL;
-    }
+                        .of = new_array((size_t)suspicion->count, sizeof *m.of)};
+    found->health = new_array((size_t)fleet_shape(fleet)->hosts, sizeof *found->health);
     merge_all(&m);
     free(m.of);
     for (int i = 0; i < suspicion->count; i++)
-        found->passing +=
-            suspicion->of[i].state == SUSPECT_CLEARED && suspicion->of[i].outcome == READING_VALUE;
-    if (m.out_of_memory) {
-        sicknesses_free(found);
-        return NULL;
-    }
+        found->passing += suspicion->items[i].state == SUSPECT_CLEARED &&
+                          suspicion->items[i].outcome == READING_VALUE;
     if (found->count > 0)
-        qsort(found->of, (size_t)found->count, sizeof *found->of, compare_sicknesses);
+        qsort(found->items, (size_t)found->count, sizeof *found->items, compare_sicknesses);
     return found;
 }
 
@@ -570,7 +541,7 @@ void sicknesses_free(struct sicknesses *sicknesses)
 {
     if (!sicknesses)
         return;
-    free(sicknesses->of);
+    free(sicknesses->items);
     free(sicknesses->health);
     free(sicknesses);
 }

@@ -49,8 +49,8 @@ static struct suspect *suspicion_find(const struct suspicion *suspicion, int hos
     bool either = peer >= 0 && fleet_series(suspicion->fleet, series)->metric == METRIC_LATENCY;
     for (int end = 0; end <= (int)either; end++) {
         int from = end ? peer : host, to = end ? host : peer;
-        for (int i = suspicion->first[from]; i >= 0; i = suspicion->of[i].next) {
-            struct suspect *suspect = &suspicion->of[i];
+        for (int i = suspicion->first[from]; i >= 0; i = suspicion->items[i].next) {
+            struct suspect *suspect = &suspicion->items[i];
             if (suspect->peer == to && suspect->series == series &&
                 suspect_is_failing(suspect) == failing)
                 return suspect;
@@ -72,29 +72,20 @@ static bool is_covered(const struct suspicion *suspicion, int host, int series)
 
 bool suspicion_covers_host(const struct suspicion *suspicion, int host)
 {
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->of[i].next)
-        if (suspicion->of[i].peer < 0 && suspicion->of[i].state != SUSPECT_CLEARED)
+    for (int i = suspicion->first[host]; i >= 0; i = suspicion->items[i].next)
+        if (suspicion->items[i].peer < 0 && suspicion->items[i].state != SUSPECT_CLEARED)
             return true;
     return false;
 }
 
-/* The suspect, a new one if need be; the outcome is READING_VALUE of one by slowness. NULL: out of
- * memory. */
+/* The suspect, a new one if need be; the outcome is READING_VALUE of one by slowness. */
 static struct suspect *suspect_take(struct suspicion *suspicion, int host, int peer, int series,
                                     enum reading_outcome outcome)
 {
     struct suspect *known = suspicion_find(suspicion, host, peer, series, outcome != READING_VALUE);
     if (known)
         return known;
-    if (suspicion->count == suspicion->room) {
-        int room = suspicion->room * 2 + 16;
-        struct suspect *of = realloc(suspicion->of, (size_t)room * sizeof *of);
-        if (!of)
-            return NULL;
-        suspicion->of = of;
-        suspicion->room = room;
-    }
-    struct suspect *suspect = &suspicion->of[suspicion->count];
+    struct suspect *suspect = LIST_ADD(suspicion->items, suspicion->count);
     *suspect = (struct suspect){.host = host,
                                 .peer = peer,
                                 .series = series,
@@ -103,20 +94,19 @@ static struct suspect *suspect_take(struct suspicion *suspicion, int host, int p
                                 .patience = PATIENCE_SLOW,
                                 .tries_most = TRIES_SLOW,
                                 .next = suspicion->first[host]};
-    suspicion->first[host] = suspicion->count++;
+    suspicion->first[host] = suspicion->count - 1;
     return suspect;
 }
 
-static bool take_slow(struct suspicion *suspicion, int host, int peer, int series,
+static void take_slow(struct suspicion *suspicion, int host, int peer, int series,
                       struct excess_limit limit, double excess)
 {
     struct suspect *suspect = suspect_take(suspicion, host, peer, series, READING_VALUE);
-    suspicion->slow += suspect && !isfinite(suspect->limit.excess);
-    if (suspect && limit.excess < suspect->limit.excess) {
+    suspicion->slow += !isfinite(suspect->limit.excess);
+    if (limit.excess < suspect->limit.excess) {
         suspect->limit = limit;
         suspect->excess = excess;
     }
-    return suspect;
 }
 
 /* Only a further failure confirms it. */
@@ -125,8 +115,6 @@ static struct suspect *take_failing(struct suspicion *suspicion, int host, int p
 {
     enum reading_outcome outcome = reading_outcome(reading);
     struct suspect *suspect = suspect_take(suspicion, host, peer, series, outcome);
-    if (!suspect)
-        return NULL;
     suspect->limit = (struct excess_limit){.excess = DBL_MAX, .yardstick = YARDSTICK_FAILURE};
     suspect->excess = INFINITY;
     suspect->patience = PATIENCE_FAILURE;
@@ -140,25 +128,23 @@ static struct suspect *take_failing(struct suspicion *suspicion, int host, int p
     return suspect;
 }
 
-bool suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading)
+void suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading)
 {
     int from = fleet_from(suspicion->fleet, reading), to = fleet_to(suspicion->fleet, reading);
-    return take_failing(suspicion, reading->from, reading->to, from, reading) &&
-           take_failing(suspicion, reading->from, -1, from, reading) &&
-           take_failing(suspicion, reading->to, -1, to, reading);
+    take_failing(suspicion, reading->from, reading->to, from, reading);
+    take_failing(suspicion, reading->from, -1, from, reading);
+    take_failing(suspicion, reading->to, -1, to, reading);
 }
 
-static bool levels_suspect(struct suspicion *suspicion)
+static void levels_suspect(struct suspicion *suspicion)
 {
     int hosts = fleet_shape(suspicion->fleet)->hosts;
     for (int s = 0; s < fleet_series_count(suspicion->fleet); s++)
         for (int h = 0; h < hosts; h++) {
             double level = fleet_level(suspicion->fleet, s, h);
-            if (isfinite(level) && limits_exceeds(suspicion->limits, s, h) &&
-                !take_slow(suspicion, h, -1, s, limits_cell(suspicion->limits, s, h), level))
-                return false;
+            if (isfinite(level) && limits_exceeds(suspicion->limits, s, h))
+                take_slow(suspicion, h, -1, s, limits_cell(suspicion->limits, s, h), level);
         }
-    return true;
 }
 
 /* Failures. */
@@ -227,24 +213,22 @@ static void fits_count(struct failures *failures)
     }
 }
 
-static bool failures_collect(struct failures *failures, const struct fleet *fleet,
-                             const struct reading *readings, size_t count)
+static void failures_collect(struct failures *failures, struct arena *memory,
+                             const struct fleet *fleet, const struct reading *readings,
+                             size_t count)
 {
     size_t hosts = (size_t)fleet_shape(fleet)->hosts, found = 0;
     for (size_t i = 0; i < count; i++)
         found += is_failure(fleet, &readings[i]);
-    failures->pairs = calloc(2 * found + 1, sizeof *failures->pairs);
-    failures->degree = calloc(hosts, sizeof *failures->degree);
-    failures->good = calloc(hosts, sizeof *failures->good);
-    failures->fit = calloc(hosts, sizeof *failures->fit);
-    if (!failures->pairs || !failures->degree || !failures->good || !failures->fit)
-        return false;
+    failures->pairs = arena_new(memory, 2 * found, sizeof *failures->pairs);
+    failures->degree = arena_new(memory, hosts, sizeof *failures->degree);
+    failures->good = arena_new(memory, hosts, sizeof *failures->good);
+    failures->fit = arena_new(memory, hosts, sizeof *failures->fit);
     pairs_collect(failures, fleet, readings, count);
     for (size_t i = 0; failures->count > 0 && i < count; i++)
         if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
             good_count(failures, &readings[i]);
     fits_count(failures);
-    return true;
 }
 
 /* Does a failing transfer belong to its sender, or to its receiver? */
@@ -265,44 +249,40 @@ static bool is_seen_again(const struct failures *failures, int host)
     return fit[DIRECTION_SEND] >= PARTNERS_LEAST || fit[DIRECTION_RECEIVE] >= PARTNERS_LEAST;
 }
 
-static bool end_suspect(struct suspicion *suspicion, const struct failures *failures, int host,
+static void end_suspect(struct suspicion *suspicion, const struct failures *failures, int host,
                         int series, const struct reading *reading)
 {
     struct suspect *suspect = take_failing(suspicion, host, -1, series, reading);
-    if (suspect && suspect->state == SUSPECT_OPEN && is_seen_again(failures, host))
+    if (suspect->state == SUSPECT_OPEN && is_seen_again(failures, host))
         suspect->state = SUSPECT_CONFIRMED;
-    return suspect;
 }
 
-static bool failures_suspect(struct suspicion *suspicion, const struct reading *readings,
+static void failures_suspect(struct suspicion *suspicion, const struct reading *readings,
                              size_t count)
 {
     const struct fleet *fleet = suspicion->fleet;
+    struct arena *memory = arena_made();
     struct failures failures = {0};
-    bool done = failures_collect(&failures, fleet, readings, count);
-    for (size_t i = 0; done && failures.count > 0 && i < count; i++) {
+    failures_collect(&failures, memory, fleet, readings, count);
+    for (size_t i = 0; failures.count > 0 && i < count; i++) {
         const struct reading *r = &readings[i];
         if (!is_failure(fleet, r))
             continue;
         bool sender = is_blamed(&failures, r, DIRECTION_SEND);
         bool receiver = is_blamed(&failures, r, DIRECTION_RECEIVE);
         if (!sender && !receiver)
-            done = suspicion_add_failure(suspicion, r);
+            suspicion_add_failure(suspicion, r);
         if (sender)
-            done = done && end_suspect(suspicion, &failures, r->from, fleet_from(fleet, r), r);
+            end_suspect(suspicion, &failures, r->from, fleet_from(fleet, r), r);
         if (receiver)
-            done = done && end_suspect(suspicion, &failures, r->to, fleet_to(fleet, r), r);
+            end_suspect(suspicion, &failures, r->to, fleet_to(fleet, r), r);
     }
-    free(failures.pairs);
-    free(failures.degree);
-    free(failures.good);
-    free(failures.fit);
-    return done;
+    arena_free(memory);
 }
 
 /* Links. */
 
-static bool links_suspect(struct suspicion *suspicion, const struct reading *readings, size_t count)
+static void links_suspect(struct suspicion *suspicion, const struct reading *readings, size_t count)
 {
     const struct fleet *fleet = suspicion->fleet;
     for (size_t i = 0; i < count; i++) {
@@ -313,11 +293,9 @@ static bool links_suspect(struct suspicion *suspicion, const struct reading *rea
         double excess = fleet_excess(fleet, r);
         struct excess_limit limit = limits_reading(suspicion->limits, r);
         if (excess > limit.excess && !is_covered(suspicion, r->from, from) &&
-            !is_covered(suspicion, r->to, to) &&
-            !take_slow(suspicion, r->from, r->to, from, limit, excess))
-            return false;
+            !is_covered(suspicion, r->to, to))
+            take_slow(suspicion, r->from, r->to, from, limit, excess);
     }
-    return true;
 }
 
 /* The series of a link's receiver. */
@@ -329,26 +307,24 @@ static int peer_series(const struct fleet *fleet, int series)
 }
 
 /* A host with slow links is a suspect, although its level is good. */
-static bool often_slow_take(struct suspicion *suspicion, int host, int series,
+static void often_slow_take(struct suspicion *suspicion, int host, int series,
                             const struct suspect *link)
 {
     if (suspicion_find(suspicion, host, -1, series, false))
-        return true;
-    if (!take_slow(suspicion, host, -1, series, link->limit, link->excess))
-        return false;
+        return;
+    take_slow(suspicion, host, -1, series, link->limit, link->excess);
     struct suspect *suspect = suspicion_find(suspicion, host, -1, series, false);
     suspect->patience = PATIENCE_NOW;
     suspect->tries_most = TRIES_NOW;
-    return true;
 }
 
 /* Hosts in which several suspected links meet. `links` and `readings_of`: of each cell. */
-static bool meetings_suspect(struct suspicion *suspicion, const int *links, const int *readings_of)
+static void meetings_suspect(struct suspicion *suspicion, const int *links, const int *readings_of)
 {
     const struct fleet *fleet = suspicion->fleet;
     int hosts = fleet_shape(fleet)->hosts;
     for (int i = 0, count = suspicion->count; i < count; i++) {
-        struct suspect link = suspicion->of[i];
+        struct suspect link = suspicion->items[i];
         if (link.peer < 0 || link.outcome != READING_VALUE)
             continue;
         for (int end = 0; end < 2; end++) {
@@ -357,57 +333,49 @@ static bool meetings_suspect(struct suspicion *suspicion, const int *links, cons
             int cell = series * hosts + host;
             if (links[cell] < LINKS_LEAST || links[cell] * LINKS_SHARE < readings_of[cell])
                 continue;
-            if (!often_slow_take(suspicion, host, series, &link))
-                return false;
+            often_slow_take(suspicion, host, series, &link);
         }
     }
-    return true;
 }
 
-static bool often_slow_suspect(struct suspicion *suspicion, const struct reading *readings,
+static void often_slow_suspect(struct suspicion *suspicion, const struct reading *readings,
                                size_t count)
 {
     const struct fleet *fleet = suspicion->fleet;
     int hosts = fleet_shape(fleet)->hosts;
     size_t cells = (size_t)fleet_series_count(fleet) * (size_t)hosts;
-    int *links = calloc(cells, sizeof *links), *readings_of = calloc(cells, sizeof *readings_of);
-    bool done = links && readings_of;
-    for (size_t i = 0; done && i < count; i++)
+    int *links = new_array(cells, sizeof *links),
+        *readings_of = new_array(cells, sizeof *readings_of);
+    for (size_t i = 0; i < count; i++)
         if (fleet_has(fleet, &readings[i])) {
             readings_of[fleet_from(fleet, &readings[i]) * hosts + readings[i].from]++;
             readings_of[fleet_to(fleet, &readings[i]) * hosts + readings[i].to]++;
         }
-    for (int i = 0; done && i < suspicion->count; i++) {
-        const struct suspect *link = &suspicion->of[i];
+    for (int i = 0; i < suspicion->count; i++) {
+        const struct suspect *link = &suspicion->items[i];
         if (link->peer < 0 || link->outcome != READING_VALUE)
             continue;
         links[link->series * hosts + link->host]++;
         links[peer_series(fleet, link->series) * hosts + link->peer]++;
     }
-    done = done && meetings_suspect(suspicion, links, readings_of);
+    meetings_suspect(suspicion, links, readings_of);
     free(links);
     free(readings_of);
-    return done;
 }
 
 struct suspicion *suspicion_create(const struct fleet *fleet, const struct limits *limits,
                                    const struct reading *readings, size_t count)
 {
-    struct suspicion *suspicion = calloc(1, sizeof *suspicion);
-    if (!suspicion)
-        return NULL;
+    struct suspicion *suspicion = new_array(1, sizeof *suspicion);
     int hosts = fleet_shape(fleet)->hosts;
     *suspicion = (struct suspicion){
-        .fleet = fleet, .limits = limits, .first = calloc((size_t)hosts, sizeof(int))};
-    for (int h = 0; suspicion->first && h < hosts; h++)
+        .fleet = fleet, .limits = limits, .first = new_array((size_t)hosts, sizeof(int))};
+    for (int h = 0; h < hosts; h++)
         suspicion->first[h] = -1;
-    if (!suspicion->first || !levels_suspect(suspicion) ||
-        !failures_suspect(suspicion, readings, count) ||
-        !links_suspect(suspicion, readings, count) ||
-        !often_slow_suspect(suspicion, readings, count)) {
-        suspicion_free(suspicion);
-        return NULL;
-    }
+    levels_suspect(suspicion);
+    failures_suspect(suspicion, readings, count);
+    links_suspect(suspicion, readings, count);
+    often_slow_suspect(suspicion, readings, count);
     return suspicion;
 }
 
@@ -415,7 +383,7 @@ void suspicion_free(struct suspicion *suspicion)
 {
     if (!suspicion)
         return;
-    free(suspicion->of);
+    free(suspicion->items);
     free(suspicion->first);
     free(suspicion);
 }

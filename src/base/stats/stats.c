@@ -343,12 +343,11 @@ struct trend trend_of(uint64_t *samples, size_t count, const struct tick *tick)
 /*
  * Numbers sorted into bins.
  */
-bool bins_create(struct bins *bins, int count)
+void bins_create(struct bins *bins, struct arena *memory, int count)
 {
     *bins = (struct bins){.count = count,
-                          .start = calloc((size_t)count + 1, sizeof *bins->start),
-                          .used = calloc((size_t)count, sizeof *bins->used)};
-    return bins->start && bins->used;
+                          .start = arena_new(memory, (size_t)count + 1, sizeof *bins->start),
+                          .used = arena_new(memory, (size_t)count, sizeof *bins->used)};
 }
 
 void bins_count(struct bins *bins, int bin)
@@ -356,24 +355,16 @@ void bins_count(struct bins *bins, int bin)
     bins->start[bin + 1]++;
 }
 
-bool bins_reserve(struct bins *bins)
+void bins_reserve(struct bins *bins, struct arena *memory)
 {
     for (int c = 0; c < bins->count; c++)
         bins->start[c + 1] += bins->start[c];
-    bins->of = calloc(bins->start[bins->count] + 1, sizeof *bins->of);
-    return bins->of;
+    bins->of = arena_new(memory, bins->start[bins->count] + 1, sizeof *bins->of);
 }
 
 void bins_put(struct bins *bins, int bin, double number)
 {
     bins->of[bins->start[bin] + bins->used[bin]++] = number;
-}
-
-void bins_free(struct bins *bins)
-{
-    free(bins->start);
-    free(bins->used);
-    free(bins->of);
 }
 
 double *bins_of(const struct bins *bins, int bin)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/tick.h"
 
 /* ---- Numbers sorted into bins, which lie one behind the other in one array. ---- */
@@ -20,12 +21,11 @@ struct bins {
 };
 
 /* Two passes fill bins: bins_count() of each number's bin, bins_reserve(), bins_put() of each
- * number. False: out of memory. */
-bool bins_create(struct bins *bins, int count);
+ * number. Their memory is the arena's. */
+void bins_create(struct bins *bins, struct arena *memory, int count);
 void bins_count(struct bins *bins, int bin);
-bool bins_reserve(struct bins *bins);
+void bins_reserve(struct bins *bins, struct arena *memory);
 void bins_put(struct bins *bins, int bin, double number);
-void bins_free(struct bins *bins);
 
 /* The numbers of a bin; how many. */
 double *bins_of(const struct bins *bins, int bin);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#undef fail /* log.h has a function of that name */
 
 #include "accept/internal.h"
 

@@ -68,14 +68,14 @@ static void judge(struct tally_of_runs *tally, const struct simulated *f,
     for (int i = 0; i < screened->found->count; i++) {
         bool sick = false;
         for (int k = 0; k < f->sick_count; k++)
-            sick = sick || is_about(&screened->found->of[i], &f->sick[k]);
+            sick = sick || is_about(&screened->found->items[i], &f->sick[k]);
         accuses = accuses || !sick;
     }
     for (int k = 0; k < f->sick_count; k++) {
         bool named = false, about = false;
         for (int i = 0; i < screened->found->count; i++) {
-            named = named || is_named(&screened->found->of[i], &f->sick[k], f->rails);
-            about = about || is_about(&screened->found->of[i], &f->sick[k]);
+            named = named || is_named(&screened->found->items[i], &f->sick[k], f->rails);
+            about = about || is_about(&screened->found->items[i], &f->sick[k]);
         }
         tally->named += named;
         tally->about += about;

@@ -1,5 +1,5 @@
 /*
- * drift.c - hosts over the rotations of a soak.
+ * values.c - the values of hosts by themselves: outliers among them, and drift over the rotations of a soak.
  */
 #include "accept/judge/judge.h"
 
@@ -8,6 +8,87 @@
 
 #include "base/stats/stats.h"
 
+double worse_by(bool less_is_better, double value, double than)
+{
+    return less_is_better ? log(value / than) : log(than / value);
+}
+
+double worse_share(bool less_is_better, double share)
+{
+    return less_is_better ? log1p(share) : -log1p(-share);
+}
+
+double worse_value(bool less_is_better, double than, double excess)
+{
+    return than * exp(less_is_better ? excess : -excess);
+}
+
+/*
+ * Outliers among the values of hosts.
+ */
+static bool is_number(double value)
+{
+    return isfinite(value) && value > 0;
+}
+
+/* The median of the hosts' changes since the earlier run, excess. */
+static double change_find(const struct value_rule *rule, const double *values, int hosts,
+                          double *scratch)
+{
+    size_t count = 0;
+    for (int h = 0; h < hosts; h++)
+        if (is_number(values[h]) && is_number(rule->earlier[h]))
+            scratch[count++] = worse_by(rule->less_is_better, values[h], rule->earlier[h]);
+    return median_of(scratch, count);
+}
+
+int host_values_judge(const struct value_rule *rule, const double *values, int hosts, bool *outlier,
+                      struct reason *reasons)
+{
+    const bool less = rule->less_is_better;
+    double *scratch = new_array((size_t)hosts, sizeof *scratch);
+    size_t count = 0;
+    for (int h = 0; h < hosts; h++)
+        if (is_number(values[h]))
+            scratch[count++] = values[h];
+    double median = median_of(scratch, count);
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = worse_by(less, scratch[i], median);
+    double deviation = spread_of(scratch, count).deviation;
+    double change = rule->earlier ? change_find(rule, values, hosts, scratch) : 0;
+    free(scratch);
+    double factor = spread_factor(rule->judged, FALSE_ALARMS);
+    int outliers = 0;
+    for (int h = 0; h < hosts; h++) {
+        outlier[h] = false;
+        if (!is_number(values[h]))
+            continue;
+        double slack = fmax(factor * deviation, worse_share(less, rule->floor));
+        struct excess_limit limit = {.excess = count < HOSTS_COMPARED ? INFINITY : slack,
+                                     .yardstick = YARDSTICK_FLEET};
+        if (rule->asked > 0 && worse_by(less, rule->asked, median) < limit.excess)
+            limit = (struct excess_limit){.excess = worse_by(less, rule->asked, median),
+                                          .yardstick = YARDSTICK_PROFILE};
+        if (rule->earlier && is_number(rule->earlier[h])) {
+            slack = fmax(factor * sqrt(2) * deviation, worse_share(less, rule->earlier_floor));
+            double excess = worse_by(less, rule->earlier[h], median) + change + slack;
+            if (excess < limit.excess)
+                limit = (struct excess_limit){.excess = excess, .yardstick = YARDSTICK_EARLIER};
+        }
+        outlier[h] = worse_by(less, values[h], median) > limit.excess;
+        outliers += outlier[h];
+        reasons[h] = (struct reason){.yardstick = limit.yardstick,
+                                     .value = values[h],
+                                     .median = median,
+                                     .deviation = deviation * median,
+                                     .threshold = worse_value(less, median, limit.excess)};
+    }
+    return outliers;
+}
+
+/*
+ * Drift.
+ */
 #define DIPS_LEAST 2
 
 struct work {
@@ -23,14 +104,9 @@ static double *cell_of(double *cells, const struct drift_series *series, int rot
     return &cells[rotation * series->hosts + host];
 }
 
-static double worse_than(const struct drift_series *series, double value, double than)
-{
-    return series->less_is_better ? log(value / than) : log(than / value);
-}
-
 static double floor_excess(const struct drift_series *series)
 {
-    return series->less_is_better ? log1p(series->floor) : -log1p(-series->floor);
+    return worse_share(series->less_is_better, series->floor);
 }
 
 /* The excess of a rotation's values over their median. */
@@ -45,7 +121,7 @@ static void rotation_take(struct work *work, int rotation)
     double base = count >= HOSTS_COMPARED ? median_of(work->scratch, count) : 1;
     for (int h = 0; h < series->hosts; h++)
         *cell_of(work->excess, series, rotation, h) =
-            values[h] > 0 ? worse_than(series, values[h], base) : NAN;
+            values[h] > 0 ? worse_by(series->less_is_better, values[h], base) : NAN;
 }
 
 /* The excess of a host in the rotations in which it was measured, in their order; how many. */
@@ -151,27 +227,25 @@ static void dips_judge(const struct work *work, struct drift *drift)
             FALSE_ALARMS;
 }
 
-bool drifts_find(const struct drift_series *series, struct drift *drifts)
+void drifts_find(const struct drift_series *series, struct drift *drifts)
 {
     size_t cells = (size_t)series->rotations * (size_t)series->hosts;
     struct work work = {.series = series,
-                        .excess = calloc(cells, sizeof *work.excess),
-                        .scratch = calloc(cells + 2 * (size_t)series->rotations, sizeof(double))};
-    bool made = work.excess && work.scratch;
-    for (int r = 0; r < series->rotations && made; r++)
+                        .excess = new_array(cells, sizeof *work.excess),
+                        .scratch =
+                            new_array(cells + 2 * (size_t)series->rotations, sizeof(double))};
+    for (int r = 0; r < series->rotations; r++)
         rotation_take(&work, r);
-    for (int h = 0; h < series->hosts && made; h++)
+    for (int h = 0; h < series->hosts; h++)
         host_center(&work, h);
-    if (made)
-        limit_find(&work);
-    for (int h = 0; h < series->hosts && made; h++) {
+    limit_find(&work);
+    for (int h = 0; h < series->hosts; h++) {
         drifts[h] = (struct drift){.measured = 0};
         drift_find(&work, h, &drifts[h]);
         dips_count(&work, h, &drifts[h]);
     }
-    for (int h = 0; h < series->hosts && made; h++)
+    for (int h = 0; h < series->hosts; h++)
         dips_judge(&work, &drifts[h]);
     free(work.excess);
     free(work.scratch);
-    return made;
 }

@@ -1,10 +1,8 @@
 /*
- * host_profile.c - reads a profile of hosts.
+ * references.c - what hosts are compared with besides each other: a profile, and an earlier run.
  */
-#include "accept/accept.h"
+#include "accept/internal.h"
 
-#include "accept/judge/judge.h"
-#include "base/log.h"
 #include "base/stats/stats.h"
 #include "base/text_file.h"
 
@@ -51,32 +49,28 @@ static enum status asked_take(struct host_profile *profile, const struct profile
                     line->number, line->key, profile_operator_names[operator]);
     if (profile->asked[index] > 0)
         return fail(STATUS_USAGE, "%s:%d: %s is there twice", line->file, line->number, line->key);
-    enum status status = profile_number(line, number->unit, &profile->asked[index]);
-    if (status == STATUS_OK && profile->asked[index] <= 0)
+    TRY(profile_number(line, number->unit, &profile->asked[index]));
+    if (profile->asked[index] <= 0)
         return fail(STATUS_USAGE, "%s:%d: %s is above 0, not '%s'", line->file, line->number,
                     line->key, line->value);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status fact_take(struct host_profile *profile, const struct profile_line *line)
 {
-    struct expected_fact *facts =
-        realloc(profile->facts, (size_t)(profile->fact_count + 1) * sizeof *facts);
-    if (!facts)
-        return fail(STATUS_ERROR, "out of memory for the profile");
-    profile->facts = facts;
-    enum status status = expected_fact_read(line, &facts[profile->fact_count]);
-    profile->fact_count += status == STATUS_OK;
-    return status;
+    struct expected_fact fact;
+    TRY(expected_fact_read(line, &fact));
+    *LIST_ADD(profile->facts.items, profile->facts.count) = fact;
+    return STATUS_OK;
 }
 
 static enum status line_take(struct host_profile *profile, const char *text, const char *path,
                              int number)
 {
     struct profile_line line;
-    enum status status = profile_line_read(text, path, number, &line);
-    if (status != STATUS_OK || !line.key[0])
-        return status;
+    TRY(profile_line_read(text, path, number, &line));
+    if (!line.key[0])
+        return STATUS_OK;
     int index = measured_find(line.key);
     return index >= 0 ? asked_take(profile, &line, index) : fact_take(profile, &line);
 }
@@ -84,7 +78,7 @@ static enum status line_take(struct host_profile *profile, const char *text, con
 enum status host_profile_read(const char *path, struct host_profile *profile)
 {
     char *text = NULL, *rest;
-    *profile = (struct host_profile){.facts = NULL};
+    *profile = (struct host_profile){0};
     enum status status = text_file_read(path, &text);
     rest = text;
     for (int number = 1; status == STATUS_OK && rest; number++)
@@ -95,7 +89,7 @@ enum status host_profile_read(const char *path, struct host_profile *profile)
 
 void host_profile_free(struct host_profile *profile)
 {
-    free(profile->facts);
+    free(profile->facts.items);
 }
 
 double host_profile_asked(const struct host_profile *profile, const char *key)
@@ -147,12 +141,13 @@ static struct made_number metric_made(const struct acceptance *acceptance, const
 {
     size_t count = 0;
     struct made_number made = {0};
-    for (int i = 0; i < acceptance->number_count; i++) {
-        const struct host_number *number = &acceptance->numbers[i];
-        if (strcmp(number->metric, metric) != 0 || !is_good(acceptance, number->host))
+    for (int i = 0; i < acceptance->readings.count; i++) {
+        const struct reading *reading = &acceptance->readings.items[i];
+        if (!reading->number || strcmp(reading->number->name, metric) != 0 ||
+            !is_good(acceptance, reading->from))
             continue;
-        made.worst = worse_of(made.worst, number->value, less);
-        scratch[count++] = number->value;
+        made.worst = worse_of(made.worst, reading->value, less);
+        scratch[count++] = reading->value;
     }
     made.median = count > 0 ? median_of(scratch, count) : 0;
     return made;
@@ -164,12 +159,12 @@ static struct made_number own_made(const struct acceptance *acceptance, int inde
     struct made_number made = {0};
     bool less = measured_numbers[index].less_is_better;
     const char *last = "";
-    for (int i = 0; i < acceptance->number_count; i++) {
-        const struct host_number *number = &acceptance->numbers[i];
-        if (strcmp(number->key, measured_numbers[index].key) != 0 ||
-            strcmp(number->metric, last) == 0)
+    for (int i = 0; i < acceptance->readings.count; i++) {
+        const struct host_number *number = acceptance->readings.items[i].number;
+        if (!number || strcmp(number->key, measured_numbers[index].key) != 0 ||
+            strcmp(number->name, last) == 0)
             continue;
-        last = number->metric;
+        last = number->name;
         struct made_number one = metric_made(acceptance, last, less, scratch);
         made.median = worse_of(made.median, one.median, less);
         made.worst = worse_of(made.worst, one.worst, less);
@@ -197,43 +192,169 @@ static struct made_number pairs_made(const struct acceptance *acceptance, enum m
     return made;
 }
 
-static bool numbers_put(FILE *out, const struct acceptance *acceptance)
+static void numbers_put(FILE *out, const struct acceptance *acceptance)
 {
     size_t hosts = (size_t)acceptance->roster->host_count;
     size_t cells = acceptance->fleet ? hosts * (size_t)fleet_series_count(acceptance->fleet) : 0;
-    size_t most =
-        cells > (size_t)acceptance->number_count ? cells : (size_t)acceptance->number_count;
-    double *scratch = calloc(most + 1, sizeof *scratch);
-    if (!scratch)
-        return false;
+    size_t measured = (size_t)acceptance->readings.count;
+    double *scratch = new_array(cells > measured ? cells : measured, sizeof *scratch);
     fputs("\n# measured: the medians and the worst, with some room\n", out);
     for (int i = 0; measured_numbers[i].key; i++)
         number_put(out, measured_numbers[i].key, own_made(acceptance, i, scratch));
     for (int m = 0; acceptance->fleet && m < METRICS; m++)
         number_put(out, reading_metric_keys[m], pairs_made(acceptance, (enum metric)m, scratch));
     free(scratch);
-    return true;
 }
 
 enum status written_profile_put(const struct acceptance *acceptance, FILE *out)
 {
     size_t most = (size_t)acceptance->roster->host_count;
-    int *hosts = calloc(most, sizeof *hosts);
-    struct inventory_host *compared = calloc(most, sizeof *compared);
-    int count = hosts ? hosts_good(acceptance, hosts) : 0;
+    int *hosts = new_array(most, sizeof *hosts), count = hosts_good(acceptance, hosts);
+    struct inventory_host *compared = new_array(most, sizeof *compared);
     char text[COUNTED_MOST];
-    bool put = hosts && compared;
-    for (int i = 0; i < count && put && acceptance->inventories; i++)
+    for (int i = 0; i < count && acceptance->inventories; i++)
         compared[i] = (struct inventory_host){.name = host_label(acceptance, hosts[i]),
                                               .inventory = &acceptance->inventories[hosts[i]]};
-    if (put) {
-        fprintf(out, "# for cctest accept --profile: made of %s by cctest %s\n",
-                counted(count, "good host", text), CCTEST_VERSION);
-        put = inventory_typical_put(compared, count, out) && numbers_put(out, acceptance);
-    }
+    fprintf(out, "# for cctest accept --profile: made of %s by cctest %s\n",
+            counted(count, "good host", text), CCTEST_VERSION);
+    bool put = inventory_typical_put(compared, count, out);
+    numbers_put(out, acceptance);
     free(hosts);
     free(compared);
     if (!put)
         return fail(STATUS_ERROR, "out of memory for a profile");
     return count > 0 ? STATUS_OK : fail(STATUS_ERROR, "no profile is written: no host is good");
+}
+
+/*
+ * An earlier run.
+ */
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* Today's number of an earlier host; -1: it is not here, or the number is none. */
+static int host_today(const struct baseline *baseline, const json_t *object, const char *key)
+{
+    const json_t *number = json_object_get(object, key);
+    json_int_t host = json_is_integer(number) ? json_integer_value(number) : -1;
+    return host >= 0 && host < baseline->hosts ? baseline->host_of[host] : -1;
+}
+
+/* Its index among names; -1: it is none of them. */
+static int name_index(const char *name, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static enum status baseline_match(struct baseline *baseline, const json_t *document,
+                                  const char *path, const char *const *labels, int count)
+{
+    const json_t *hosts = json_object_get(document, "hosts");
+    baseline->hosts = (int)json_array_size(hosts);
+    baseline->host_of = new_array((size_t)baseline->hosts, sizeof *baseline->host_of);
+    for (int h = 0; h < baseline->hosts; h++) {
+        const char *name = text_of(json_array_get(hosts, (size_t)h), "name");
+        baseline->host_of[h] = name_index(name, labels, count);
+        baseline->common += baseline->host_of[h] >= 0;
+    }
+    if (baseline->common == 0)
+        return fail(STATUS_USAGE,
+                    "%s is of other hosts than these (%s is not among them): --baseline takes the "
+                    "JSON of an earlier run on the same hosts",
+                    path, labels[0]);
+    return STATUS_OK;
+}
+
+/* The number that the rail of an earlier reading has today; -1: none. */
+static int rail_today(const json_t *pair, const char *const *names, int count)
+{
+    const char *part = text_of(pair, "part");
+    if (!names[0])
+        return part[0] ? -1 : 0;
+    return name_index(part, names, count);
+}
+
+void baseline_pairs_take(struct baseline *baseline, const char *const *names, int count)
+{
+    size_t index;
+    const json_t *pair;
+    free(baseline->pairs.items);
+    baseline->pairs = (struct readings){0};
+    json_array_foreach(baseline->measured, index, pair)
+    {
+        struct reading reading = {
+            .from = host_today(baseline, pair, "from"),
+            .to = host_today(baseline, pair, "to"),
+            .rail = rail_today(pair, names, count),
+            .value = json_number_value(json_object_get(pair, "value")),
+        };
+        int metric = name_index(text_of(pair, "metric"), reading_metric_names, METRICS);
+        bool known = strcmp(text_of(pair, "stage"), accept_stage_names[STAGE_PAIRS]) == 0 &&
+                     strcmp(text_of(pair, "outcome"), "ok") == 0 && metric >= 0 &&
+                     reading.from >= 0 && reading.to >= 0 && reading.rail >= 0 && reading.value > 0;
+        reading.metric = known ? (enum metric)metric : METRIC_LATENCY;
+        if (known)
+            *LIST_ADD(baseline->pairs.items, baseline->pairs.count) = reading;
+    }
+}
+
+enum status baseline_read(const char *path, const char *const *labels, int hosts,
+                          struct baseline *baseline)
+{
+    json_error_t error;
+    char *text;
+    *baseline = (struct baseline){.hosts = 0};
+    TRY(text_file_read(path, &text));
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    free(text);
+    if (!document)
+        return fail(STATUS_USAGE, "%s:%d: it is no JSON, and so no earlier run: %s", path,
+                    error.line, error.text);
+    if (strcmp(text_of(document, "command"), "accept") != 0 ||
+        !json_is_array(json_object_get(document, "pairs")) ||
+        !json_is_array(json_object_get(document, "numbers"))) {
+        json_decref(document);
+        return fail(STATUS_USAGE, "%s is not the JSON of a run of cctest accept", path);
+    }
+    enum status status = baseline_match(baseline, document, path, labels, hosts);
+    if (status == STATUS_OK) {
+        baseline->measured = json_incref(json_object_get(document, "pairs"));
+        baseline->numbers = json_incref(json_object_get(document, "numbers"));
+    }
+    json_decref(document);
+    return status;
+}
+
+void baseline_free(struct baseline *baseline)
+{
+    free(baseline->pairs.items);
+    json_decref(baseline->measured);
+    json_decref(baseline->numbers);
+    free(baseline->host_of);
+}
+
+bool baseline_values(const struct baseline *baseline, const char *stage, const char *metric,
+                     double *values, int hosts)
+{
+    size_t index;
+    const json_t *number;
+    bool known = false;
+    memset(values, 0, (size_t)hosts * sizeof *values);
+    json_array_foreach(baseline->numbers, index, number)
+    {
+        int host = host_today(baseline, number, "host");
+        double value = json_number_value(json_object_get(number, "value"));
+        if (host < 0 || value <= 0 || strcmp(text_of(number, "stage"), stage) != 0 ||
+            strcmp(text_of(number, "metric"), metric) != 0)
+            continue;
+        values[host] = value;
+        known = true;
+    }
+    return known;
 }
