@@ -238,6 +238,7 @@ check_says '^# status: error$'
 # A FIFO: its reader sees no end of file before the document, and may come later.
 mkfifo "$scratch/fifo"
 for kind in json csv; do
+    # shellcheck disable=SC2016 # for sh -c
     timeout 100 sh -c 'sleep "$1"; exec cat "$2"' reader "$([ $kind = csv ] && echo 0 || echo 2)" "$scratch/fifo" >"$scratch/read" &
     cctest allreduce "${small[@]}" --$kind "$scratch/fifo"
     check_status 0 "--$kind to a FIFO"
