@@ -5,6 +5,7 @@
 #include "cli/plan/internal.h"
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,9 +341,7 @@ static void words_ranks(struct words *words, uint64_t ranks)
 static int cell_compare(const void *left, const void *right)
 {
     const struct cell *a = left, *b = right;
-    if (a->origin != b->origin)
-        return a->origin < b->origin ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return COMPARE(a->origin, b->origin) ?: COMPARE(a->number, b->number);
 }
 
 /* The numbers of one origin, ascending, and all origins with the same numbers. */

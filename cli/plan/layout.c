@@ -8,6 +8,7 @@
 #include "cli/plan/internal.h"
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static int end_compare(const void *left, const void *right)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? -1 : 1;
-    return (a->flight > b->flight) - (a->flight < b->flight);
+    return COMPARE(a->flight, b->flight);
 }
 
 static bool ends_together(const struct end *a, const struct end *b)
@@ -164,7 +165,7 @@ static int mark_compare(const void *left, const void *right)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? -1 : 1;
-    return (a->operation > b->operation) - (a->operation < b->operation);
+    return COMPARE(a->operation, b->operation);
 }
 
 static bool marks_find(const struct flow *flow, int rank, struct picture *picture)

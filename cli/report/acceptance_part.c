@@ -6,6 +6,8 @@
 #include "accept/accept.h"
 #include "base/host_list.h"
 #include "base/io/io.h"
+#include "base/list.h"
+#include "base/numbers.h"
 #include "base/stats/stats.h"
 #include "base/text.h"
 
@@ -43,9 +45,9 @@ static bool hosts_read(const json_t *hosts, struct measured *measured)
 {
     size_t index, count = json_array_size(hosts);
     const json_t *host;
-    measured->hosts = calloc(count + 1, sizeof *measured->hosts);
-    if (!measured->hosts || count > 1 << 24)
+    if (count > 1 << 24)
         return false;
+    measured->hosts = new_array(count, sizeof *measured->hosts);
     measured->host_count = (int)count;
     json_array_foreach(hosts, index, host) measured->hosts[index] =
         (struct measured_host){.name = word_of(host, "name"),
@@ -75,22 +77,7 @@ static struct measured_metric *metric_find(struct measured *measured, const json
     return metric;
 }
 
-/* Makes room for powers of two. */
-static bool metric_add(struct measured_metric *metric, struct measurement measurement)
-{
-    size_t count = metric->count;
-    if ((count & (count - 1)) == 0) {
-        struct measurement *more =
-            realloc(metric->of, (count ? 2 * count : 1) * sizeof *metric->of);
-        if (!more)
-            return false;
-        metric->of = more;
-    }
-    metric->of[metric->count++] = measurement;
-    return true;
-}
-
-static bool measurements_read(const json_t *list, bool of_pairs, struct measured *measured)
+static void measurements_read(const json_t *list, bool of_pairs, struct measured *measured)
 {
     size_t index;
     const json_t *it;
@@ -105,12 +92,9 @@ static bool measurements_read(const json_t *list, bool of_pairs, struct measured
             .outcome = word_of(it, "outcome"),
             .stage = word_of(it, "stage")};
         struct measured_metric *metric = metric_find(measured, it, of_pairs);
-        if (!metric || measurement.from < 0 || (of_pairs && measurement.to < 0))
-            continue;
-        if (!metric_add(metric, measurement))
-            return false;
+        if (metric && measurement.from >= 0 && (!of_pairs || measurement.to >= 0))
+            *LIST_ADD(metric->of, metric->count) = measurement;
     }
-    return true;
 }
 
 /* A value of a host as the sender, or as the receiver. */
@@ -123,9 +107,7 @@ struct host_value {
 static int host_value_compare(const void *a, const void *b)
 {
     const struct host_value *x = a, *y = b;
-    if (x->host != y->host)
-        return x->host < y->host ? -1 : 1;
-    return x->receives - y->receives;
+    return COMPARE(x->host, y->host) ?: x->receives - y->receives;
 }
 
 /* From the values of hosts, sorted. `values`: room for as many, and for a value of each host. */
@@ -155,16 +137,15 @@ static bool is_of_suspect(const struct measurement *measurement)
     return strcmp(measurement->stage, "isolate") == 0;
 }
 
-static bool metric_summarize(struct measured_metric *metric, int hosts)
+static void metric_summarize(struct measured_metric *metric, int hosts)
 {
     size_t count = 0;
-    struct host_value *sorted = calloc(2 * metric->count + 1, sizeof *sorted);
-    double *values = calloc(2 * metric->count + (size_t)hosts + 1, sizeof *values);
-    metric->of_host = calloc((size_t)hosts + 1, sizeof *metric->of_host);
-    bool good = sorted && values && metric->of_host;
-    for (int h = 0; good && h < hosts; h++)
+    struct host_value *sorted = new_array(2 * metric->count, sizeof *sorted);
+    double *values = new_array(2 * metric->count + (size_t)hosts + 1, sizeof *values);
+    metric->of_host = new_array((size_t)hosts, sizeof *metric->of_host);
+    for (int h = 0; h < hosts; h++)
         metric->of_host[h] = NAN;
-    for (size_t i = 0; good && i < metric->count; i++) {
+    for (size_t i = 0; i < metric->count; i++) {
         const struct measurement *it = &metric->of[i];
         if (isnan(it->value) || is_of_suspect(it))
             continue;
@@ -172,26 +153,22 @@ static bool metric_summarize(struct measured_metric *metric, int hosts)
         if (it->to >= 0 && it->to != it->from)
             sorted[count++] = (struct host_value){it->to, true, it->value};
     }
-    if (good) {
-        qsort(sorted, count, sizeof *sorted, host_value_compare);
-        medians_of(metric, hosts, sorted, count, values);
-    }
+    qsort(sorted, count, sizeof *sorted, host_value_compare);
+    medians_of(metric, hosts, sorted, count, values);
     free(sorted);
     free(values);
-    return good;
 }
 
-/* Reads a document, leaving out what names no host of it. False: out of memory. */
+/* Reads a document, leaving out what names no host of it. False: it has too many hosts. */
 static bool measured_read(const json_t *document, struct measured *measured)
 {
     *measured = (struct measured){.hosts = NULL};
-    if (!hosts_read(json_object_get(document, "hosts"), measured) ||
-        !measurements_read(json_object_get(document, "pairs"), true, measured) ||
-        !measurements_read(json_object_get(document, "numbers"), false, measured))
+    if (!hosts_read(json_object_get(document, "hosts"), measured))
         return false;
+    measurements_read(json_object_get(document, "pairs"), true, measured);
+    measurements_read(json_object_get(document, "numbers"), false, measured);
     for (int m = 0; m < measured->metric_count; m++)
-        if (!metric_summarize(&measured->metrics[m], measured->host_count))
-            return false;
+        metric_summarize(&measured->metrics[m], measured->host_count);
     return true;
 }
 
@@ -352,19 +329,17 @@ static void hosts_put(FILE *out, const struct measured *measured, const char *he
 {
     size_t size = 1;
     int count = 0;
-    const char **names = calloc((size_t)measured->host_count + 1, sizeof *names);
-    for (int h = 0; names && h < measured->host_count; h++)
+    const char **names = new_array((size_t)measured->host_count, sizeof *names);
+    for (int h = 0; h < measured->host_count; h++)
         if (strcmp(measured->hosts[h].health, health) == 0) {
             names[count++] = measured->hosts[h].name;
             size += strlen(measured->hosts[h].name) + 2;
         }
-    char *list = names ? malloc(size) : NULL;
-    if (list) {
-        struct text text = text_in(list, size);
-        qsort(names, (size_t)count, sizeof *names, names_compare);
-        host_list_add(&text, names, count);
-        text_put(out, "%s", list);
-    }
+    char *list = new_array(size, 1);
+    struct text text = text_in(list, size);
+    qsort(names, (size_t)count, sizeof *names, names_compare);
+    host_list_add(&text, names, count);
+    text_put(out, "%s", list);
     free(list);
     free(names);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/text.h"
 
 
@@ -38,14 +39,12 @@ static int change_compare(const void *a, const void *b)
     return (x_size < y_size) - (x_size > y_size);
 }
 
-static bool comparison_open(struct run_comparison *comparison, const json_t *before,
+static void comparison_open(struct run_comparison *comparison, const json_t *before,
                             const json_t *after)
 {
     comparison->before = lines_read(before, &comparison->before_count);
     comparison->after = lines_read(after, &comparison->after_count);
-    comparison->changes = calloc(comparison->before_count + 1, sizeof *comparison->changes);
-    if (!comparison->before || !comparison->after || !comparison->changes)
-        return false;
+    comparison->changes = new_array(comparison->before_count, sizeof *comparison->changes);
     for (size_t i = 0; i < comparison->before_count; i++) {
         const struct run_line *same =
             line_find(comparison->after, comparison->after_count, &comparison->before[i]);
@@ -54,7 +53,6 @@ static bool comparison_open(struct run_comparison *comparison, const json_t *bef
                 (struct change){&comparison->before[i], same};
     }
     qsort(comparison->changes, comparison->count, sizeof *comparison->changes, change_compare);
-    return true;
 }
 
 static void comparison_close(struct run_comparison *comparison)
@@ -214,8 +212,8 @@ static struct chart_point *best_points(const struct run_line *lines, size_t coun
 {
     size_t winners;
     const struct run_line **best = winners_find(lines, count, group, &winners);
-    struct chart_point *of = best ? calloc(winners + 1, sizeof *of) : NULL;
-    *points = of ? (int)winners : 0;
+    struct chart_point *of = new_array(winners, sizeof *of);
+    *points = (int)winners;
     for (int i = 0; i < *points; i++)
         of[i] = (struct chart_point){best[i]->bytes, best[i]->p50, best[i]->low, best[i]->high};
     free(best);
@@ -265,23 +263,22 @@ void changes_put(struct page *page, const json_t *before, const char *before_nam
     FILE *out = page->body;
     struct run_comparison comparison = {.before_name = before_name, .after_name = after_name};
     document_begin(page, "Changes from %s to %s", before_name, after_name);
-    if (comparison_open(&comparison, before, after)) {
-        size_t sure = summary_put(out, &comparison);
-        settings_put(out, before, after, &comparison);
-        curves_put(out, &comparison);
-        element_put(out, "h3", "Changed beyond noise");
-        if (sure > 0)
-            changes_table(out, &comparison, true);
-        else
-            element_put(out, "p", "None.");
-        details_begin(out, "The other lines that both runs have");
-        changes_table(out, &comparison, false);
-        details_end(out);
-        only_put(out, comparison.before, comparison.before_count, comparison.after,
-                 comparison.after_count, before_name);
-        only_put(out, comparison.after, comparison.after_count, comparison.before,
-                 comparison.before_count, after_name);
-    }
+    comparison_open(&comparison, before, after);
+    size_t sure = summary_put(out, &comparison);
+    settings_put(out, before, after, &comparison);
+    curves_put(out, &comparison);
+    element_put(out, "h3", "Changed beyond noise");
+    if (sure > 0)
+        changes_table(out, &comparison, true);
+    else
+        element_put(out, "p", "None.");
+    details_begin(out, "The other lines that both runs have");
+    changes_table(out, &comparison, false);
+    details_end(out);
+    only_put(out, comparison.before, comparison.before_count, comparison.after,
+             comparison.after_count, before_name);
+    only_put(out, comparison.after, comparison.after_count, comparison.before,
+             comparison.before_count, after_name);
     comparison_close(&comparison);
     section_end(page);
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+#include "base/numbers.h"
+
 
 /* An algorithm in a group. */
 struct contender {
@@ -29,21 +32,18 @@ static int line_compare(const void *a, const void *b)
 {
     const struct run_line *x = *(const struct run_line *const *)a,
                           *y = *(const struct run_line *const *)b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return (x > y) - (x < y);
+    return COMPARE(x->bytes, y->bytes) ?: COMPARE(x, y);
 }
 
 static const struct run_line **group_lines(const struct run_line *lines, size_t count,
                                            const char *group, size_t *found)
 {
-    const struct run_line **of = calloc(count + 1, sizeof *of);
+    const struct run_line **of = new_array(count, sizeof *of);
     *found = 0;
-    for (size_t i = 0; of && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (strcmp(lines[i].group, group) == 0)
             of[(*found)++] = &lines[i];
-    if (of)
-        qsort(of, *found, sizeof *of, line_compare);
+    qsort(of, *found, sizeof *of, line_compare);
     return of;
 }
 
@@ -74,7 +74,7 @@ const struct run_line **winners_find(const struct run_line *lines, size_t count,
     size_t found;
     const struct run_line **of = group_lines(lines, count, group, &found), *best[2];
     *winners = 0;
-    for (size_t first = 0; of && first < found;) {
+    for (size_t first = 0; first < found;) {
         first = size_rank(of, found, first, best);
         if (best[0])
             of[(*winners)++] = best[0]; /* before `first` */
@@ -91,8 +91,8 @@ static struct contender *contender_of(struct contest *contest, const char *name)
             return &contest->contenders[i];
     struct contender *contender = &contest->contenders[contest->contender_count++];
     *contender = (struct contender){.name = name,
-                                    .times = calloc(contest->count, sizeof *contender->times),
-                                    .rates = calloc(contest->count, sizeof *contender->rates)};
+                                    .times = new_array(contest->count, sizeof *contender->times),
+                                    .rates = new_array(contest->count, sizeof *contender->rates)};
     return contender;
 }
 
@@ -102,15 +102,13 @@ static int contender_compare(const void *a, const void *b)
     if (x->wins != y->wins)
         return x->wins > y->wins ? -1 : 1;
     double x_lag = x->lag / x->count, y_lag = y->lag / y->count;
-    return (x_lag > y_lag) - (x_lag < y_lag);
+    return COMPARE(x_lag, y_lag);
 }
 
 static void line_enter(struct contest *contest, const struct run_line *line,
                        const struct run_line *best)
 {
     struct contender *contender = contender_of(contest, line->algorithm);
-    if (!contender->times || !contender->rates)
-        return;
     contender->times[contender->count] =
         (struct chart_point){line->bytes, line->p50, line->low, line->high};
     contender->rates[contender->count] = (struct chart_point){line->bytes, line->busbw, NAN, NAN};
@@ -119,15 +117,13 @@ static void line_enter(struct contest *contest, const struct run_line *line,
     contender->lag += best ? log(line->p50 / best->p50) : 0;
 }
 
-static bool contest_open(struct contest *contest, const struct run_line *lines, size_t count,
+static void contest_open(struct contest *contest, const struct run_line *lines, size_t count,
                          const char *group)
 {
     const struct run_line *best[2];
     *contest = (struct contest){.count = 0};
     contest->lines = group_lines(lines, count, group, &contest->count);
-    contest->contenders = calloc(contest->count + 1, sizeof *contest->contenders);
-    if (!contest->lines || !contest->contenders)
-        return false;
+    contest->contenders = new_array(contest->count, sizeof *contest->contenders);
     for (size_t first = 0, end; first < contest->count; first = end) {
         end = size_rank(contest->lines, contest->count, first, best);
         for (size_t i = first; i < end; i++)
@@ -135,7 +131,6 @@ static bool contest_open(struct contest *contest, const struct run_line *lines, 
     }
     qsort(contest->contenders, (size_t)contest->contender_count, sizeof *contest->contenders,
           contender_compare);
-    return true;
 }
 
 static void contest_close(struct contest *contest)
@@ -153,26 +148,24 @@ static void contest_close(struct contest *contest)
 static void curves_put(FILE *out, const struct contest *contest)
 {
     int count = contest->contender_count;
-    struct chart_series *times = calloc((size_t)count + 1, sizeof *times),
-                        *rates = calloc((size_t)count + 1, sizeof *rates);
-    for (int i = 0; times && rates && i < count; i++) {
+    struct chart_series *times = new_array((size_t)count, sizeof *times),
+                        *rates = new_array((size_t)count, sizeof *rates);
+    for (int i = 0; i < count; i++) {
         const struct contender *contender = &contest->contenders[i];
         times[i] = (struct chart_series){contender->name, i < SERIES_STYLES ? i : -1,
                                          contender->times, contender->count};
         rates[i] = times[i];
         rates[i].points = contender->rates;
     }
-    if (times && rates) {
-        fputs("<div class=\"charts\">\n", out);
-        chart_put(out, &(struct chart){"busbw", "GB/s", false, rates, count});
-        chart_put(out, &(struct chart){"Time (p50)", "us", true, times, count});
-        fputs("</div>\n", out);
-        legend_put(out, times, count);
-        if (count > SERIES_STYLES)
-            element_put(out, "p class=\"muted\"",
-                        "The other %d algorithms are thin lines: point at one for its name.",
-                        count - SERIES_STYLES);
-    }
+    fputs("<div class=\"charts\">\n", out);
+    chart_put(out, &(struct chart){"busbw", "GB/s", false, rates, count});
+    chart_put(out, &(struct chart){"Time (p50)", "us", true, times, count});
+    fputs("</div>\n", out);
+    legend_put(out, times, count);
+    if (count > SERIES_STYLES)
+        element_put(out, "p class=\"muted\"",
+                    "The other %d algorithms are thin lines: point at one for its name.",
+                    count - SERIES_STYLES);
     free(times);
     free(rates);
 }
@@ -252,12 +245,11 @@ void contest_put(struct page *page, const struct run_line *lines, size_t count, 
 {
     struct contest contest;
     section_begin(page, "%s", group);
-    if (contest_open(&contest, lines, count, group)) {
-        curves_put(page->body, &contest);
-        if (contest.contender_count > 1)
-            winners_put(page->body, &contest);
-        lines_put(page->body, &contest);
-    }
+    contest_open(&contest, lines, count, group);
+    curves_put(page->body, &contest);
+    if (contest.contender_count > 1)
+        winners_put(page->body, &contest);
+    lines_put(page->body, &contest);
     contest_close(&contest);
     section_end(page);
 }

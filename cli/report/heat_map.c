@@ -9,6 +9,7 @@
 
 #include "base/io/io.h"
 #include "base/list.h"
+#include "base/numbers.h"
 #include "base/stats/stats.h"
 
 #define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
@@ -45,11 +46,7 @@ static bool is_mutual(const struct measured_metric *metric)
 static int measurement_compare(const void *a, const void *b)
 {
     const struct measurement *x = a, *y = b;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    if (x->to != y->to)
-        return x->to < y->to ? -1 : 1;
-    return (x->rail > y->rail) - (x->rail < y->rail);
+    return COMPARE(x->from, y->from) ?: COMPARE(x->to, y->to) ?: COMPARE(x->rail, y->rail);
 }
 
 static void cell_add(struct map *map, int from, int to, double value)
@@ -95,7 +92,7 @@ static int places_give(struct map *map, int host, int next)
     return next;
 }
 
-static bool order_find(struct map *map)
+static void order_find(struct map *map)
 {
     int hosts = map->measured->host_count, next = 0;
     map->order = new_array((size_t)hosts + 1, sizeof *map->order);
@@ -105,29 +102,26 @@ static bool order_find(struct map *map)
     for (int h = 0; h < hosts; h++)
         if (map->place[h] < 0)
             next = places_give(map, h, next);
-    return true;
 }
 
-static bool values_fill(struct map *map)
+static void values_fill(struct map *map)
 {
     const struct measured_metric *metric = map->metric;
     size_t cells = (size_t)map->side * (size_t)map->side;
-    struct measurement *sorted = calloc(metric->count + 1, sizeof *sorted);
-    double *room = calloc(metric->count + 1, sizeof *room);
-    map->values = calloc(cells + 1, sizeof *map->values);
-    map->failed = calloc(cells + 1, sizeof *map->failed);
-    bool good = sorted && room && map->values && map->failed;
-    for (size_t i = 0; good && i < cells; i++)
+    struct measurement *sorted = new_array(metric->count, sizeof *sorted);
+    double *room = new_array(metric->count, sizeof *room);
+    map->values = new_array(cells, sizeof *map->values);
+    map->failed = new_array(cells, sizeof *map->failed);
+    for (size_t i = 0; i < cells; i++)
         map->values[i] = NAN;
-    if (good && metric->count > 0) {
+    if (metric->count > 0) {
         memcpy(sorted, metric->of, metric->count * sizeof *sorted);
         qsort(sorted, metric->count, sizeof *sorted, measurement_compare);
     }
-    for (size_t i = 0; good && i < metric->count;)
+    for (size_t i = 0; i < metric->count;)
         i = run_add(map, sorted, i, metric->count, room);
     free(sorted);
     free(room);
-    return good;
 }
 
 /* ---- colours ---- */
@@ -334,23 +328,22 @@ void heat_map_put(FILE *out, const struct measured *measured, const struct measu
     struct map map = {
         .measured = measured, .metric = metric, .shared = (hosts + CELLS_MOST - 1) / CELLS_MOST};
     map.side = map.shared ? (hosts + map.shared - 1) / map.shared : 0;
-    if (order_find(&map) && values_fill(&map)) {
-        range_find(&map);
-        map_measure(&map);
-        fprintf(out, "<figure%s>\n<figcaption>", map.side > LABELS_MOST ? " class=\"large\"" : "");
-        text_put(out, "%s: from the host of a row to the host of a column.", metric_title(metric));
-        text_put(out, " A cell without a colour was not measured%s.",
-                 map.side <= NUMBERS_MOST ? ""
-                                          : "; a cell tells its numbers when it is pointed at");
-        if (map.shared > 1)
-            text_put(out, " There are %d hosts: a cell has the worst pair of %d hosts with %d.",
-                     hosts, map.shared, map.shared);
-        if (switches_are_known(&map))
-            text_put(out, " Lines are between the hosts of different switches.");
-        fputs("</figcaption>\n", out);
-        map_put(out, &map);
-        fputs("</figure>\n", out);
-    }
+    order_find(&map);
+    values_fill(&map);
+    range_find(&map);
+    map_measure(&map);
+    fprintf(out, "<figure%s>\n<figcaption>", map.side > LABELS_MOST ? " class=\"large\"" : "");
+    text_put(out, "%s: from the host of a row to the host of a column.", metric_title(metric));
+    text_put(out, " A cell without a colour was not measured%s.",
+             map.side <= NUMBERS_MOST ? "" : "; a cell tells its numbers when it is pointed at");
+    if (map.shared > 1)
+        text_put(out, " There are %d hosts: a cell has the worst pair of %d hosts with %d.", hosts,
+                 map.shared, map.shared);
+    if (switches_are_known(&map))
+        text_put(out, " Lines are between the hosts of different switches.");
+    fputs("</figcaption>\n", out);
+    map_put(out, &map);
+    fputs("</figure>\n", out);
     free(map.order);
     free(map.place);
     free(map.values);

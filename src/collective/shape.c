@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/text.h"
 
 /* A rank and its group, as the caller numbers it. */
@@ -17,9 +18,7 @@ struct grouped_rank {
 static int grouped_rank_compare(const void *x, const void *y)
 {
     const struct grouped_rank *a = x, *b = y;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return COMPARE(a->group, b->group) ?: COMPARE(a->rank, b->rank);
 }
 
 /* Numbers the groups in the order of their first ranks: sets shape->group and shape->groups.

@@ -103,42 +103,22 @@ static struct pull_channel *pull_channel_make(struct pull_endpoint *endpoint,
     channel->wire = wire;
     if (sends)
         return channel;
-    channel->steps = calloc(PULL_STEPS, sizeof(*channel->steps));
-    if (channel->steps)
-        return channel;
-    free(channel);
-    return NULL;
+    channel->steps = new_array(PULL_STEPS, sizeof(*channel->steps));
+    return channel;
 }
 
 /* Channels for the lanes of the newest block. */
-static enum status pull_channels_make(struct pull_endpoint *endpoint, struct pull_peer *peer,
-                                      int lanes)
+static void pull_channels_make(struct pull_endpoint *endpoint, struct pull_peer *peer, int lanes)
 {
     bool is_lower = endpoint->base.config.rank < peer->rank;
-    int first = peer->lanes;
-    for (int sends = 0; sends < 2; sends++) {
-        struct pull_channel **list = realloc(peer->channels[sends], (size_t)lanes * sizeof(*list));
-        if (!list)
-            return fail(STATUS_ERROR, "out of memory for channels to rank %d", peer->rank);
-        peer->channels[sends] = list;
-    }
+    int first = peer->lanes, received = first;
     for (int lane = first; lane < lanes; lane++) {
         struct pull_wire *wires = &peer->blocks->block->wires[2 * (lane - first)];
-        struct pull_channel *receives =
+        *LIST_ADD(peer->channels[false], received) =
             pull_channel_make(endpoint, peer, lane, false, &wires[is_lower]);
-        struct pull_channel *sends =
+        *LIST_ADD(peer->channels[true], peer->lanes) =
             pull_channel_make(endpoint, peer, lane, true, &wires[!is_lower]);
-        if (!receives || !sends) {
-            free(receives ? receives->steps : NULL);
-            free(receives);
-            free(sends);
-            return fail(STATUS_ERROR, "out of memory for channels to rank %d", peer->rank);
-        }
-        peer->channels[false][lane] = receives;
-        peer->channels[true][lane] = sends;
-        peer->lanes = lane + 1;
     }
-    return STATUS_OK;
 }
 
 /* What to tell a peer. */
@@ -159,12 +139,13 @@ static enum status pull_accept(struct pull_endpoint *endpoint, struct pull_peer 
     if (theirs->first != mine->first || theirs->lanes != mine->lanes)
         return fail(STATUS_ERROR, "rank %d connects lanes %u to %u, not %u to %u (cuda)",
                     peer->rank, theirs->first, theirs->lanes, mine->first, mine->lanes);
-    enum status status = pull_peer_map(endpoint, peer, theirs->regions);
-    if (status != STATUS_OK || mine->first == mine->lanes)
-        return status;
+    TRY(pull_peer_map(endpoint, peer, theirs->regions));
+    if (mine->first == mine->lanes)
+        return STATUS_OK;
     if (endpoint->base.config.rank > peer->rank)
-        status = pull_block_find(peer, theirs);
-    return status == STATUS_OK ? pull_channels_make(endpoint, peer, (int)mine->lanes) : status;
+        TRY(pull_block_find(peer, theirs));
+    pull_channels_make(endpoint, peer, (int)mine->lanes);
+    return STATUS_OK;
 }
 
 static enum status pull_exchange(const struct pull_endpoint *endpoint, const int *ranks, int count,
@@ -178,12 +159,11 @@ enum status pull_connect(struct endpoint *base, const int *ranks, int count, int
 {
     struct pull_endpoint *endpoint = (struct pull_endpoint *)base;
     size_t room = (size_t)count + 1;
-    struct pull_parcel *mine = calloc(room, sizeof(*mine)), *theirs = calloc(room, sizeof(*theirs));
-    char *mapped = calloc(room, 2);
-    enum status status = mine && theirs && mapped
-                             ? STATUS_OK
-                             : fail(STATUS_ERROR, "out of memory for %d peers", count);
-    for (int i = 0; i < count && mine; i++)
+    struct pull_parcel *mine = new_array(room, sizeof(*mine)),
+                       *theirs = new_array(room, sizeof(*theirs));
+    char *mapped = new_array(room, 2);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count; i++)
         mine[i].fd = -1;
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = pull_offer(endpoint, endpoint->peers[ranks[i]], lanes, &mine[i]);

@@ -59,11 +59,8 @@ static enum status pull_open_endpoint(const struct transport_config *config,
     endpoint->kind = kind;
     for (int sends = 0; sends < 2; sends++)
         endpoint->active[sends].end = &endpoint->active[sends].first;
-    endpoint->peers = calloc((size_t)config->ranks, sizeof(struct pull_peer *));
-    enum status status =
-        endpoint->peers ? STATUS_OK : fail(STATUS_ERROR, "out of memory for the cuda transport");
-    if (status == STATUS_OK)
-        status = pull_address_fill(endpoint);
+    endpoint->peers = new_array((size_t)config->ranks, sizeof(struct pull_peer *));
+    enum status status = pull_address_fill(endpoint);
     if (status == STATUS_OK)
         status = kind->engine_open(ENGINE_MOVES, config->tick, &endpoint->engine);
     if (status != STATUS_OK) {

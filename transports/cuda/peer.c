@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
 _Static_assert(sizeof(struct pull_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
@@ -78,9 +79,7 @@ const char *pull_peer_attach(struct pull_endpoint *endpoint, int rank,
     const char *reason = pull_peer_compare(endpoint, address);
     if (reason)
         return reason;
-    struct pull_peer *peer = calloc(1, sizeof(*peer));
-    if (!peer)
-        return "this rank is out of memory";
+    struct pull_peer *peer = new_array(1, sizeof(*peer));
     peer->rank = rank;
     peer->pid = address->pid;
     peer->same_process = address->pid == getpid();

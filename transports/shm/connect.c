@@ -134,43 +134,23 @@ static struct shm_channel *shm_channel_create(struct shm_endpoint *endpoint, str
                     &block->offer.geometry);
     for (int kind = SHM_SHORT; sends && kind <= SHM_LONG; kind++) {
         struct shm_ring *ring = &channel->rings[kind];
-        ring->issues = calloc(ring->count, sizeof(*ring->issues));
-        if (!ring->issues) {
-            shm_channel_free(channel);
-            return NULL;
-        }
+        ring->issues = new_array(ring->count, sizeof(*ring->issues));
     }
     return channel;
 }
 
 /* Makes the channels of both directions: from the peer in this rank's block, to it in the
  * peer's. */
-static enum status shm_channels_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
-                                       const struct shm_block *const blocks[2])
+static void shm_channels_create(struct shm_endpoint *endpoint, struct shm_peer *peer,
+                                const struct shm_block *const blocks[2])
 {
     int lanes = peer->lanes + (int)blocks[0]->offer.lanes;
-    for (int sends = 0; sends < 2; sends++) {
-        struct shm_channel **grown =
-            realloc(peer->channels[sends], (size_t)lanes * sizeof(struct shm_channel *));
-        if (!grown)
-            goto out_of_memory;
-        peer->channels[sends] = grown;
-    }
-    for (; peer->lanes < lanes; peer->lanes++) {
+    for (; peer->lanes < lanes; peer->lanes++)
         for (int sends = 0; sends < 2; sends++) {
-            struct shm_channel *channel =
+            int count = peer->lanes;
+            *LIST_ADD(peer->channels[sends], count) =
                 shm_channel_create(endpoint, peer, peer->lanes, sends, blocks[sends]);
-            peer->channels[sends][peer->lanes] = channel;
-            if (channel)
-                continue;
-            if (sends)
-                shm_channel_free(peer->channels[0][peer->lanes]);
-            goto out_of_memory;
         }
-    }
-    return STATUS_OK;
-out_of_memory:
-    return fail(STATUS_ERROR, "out of memory for the channels to rank %d", peer->rank);
 }
 
 /* The number of lanes and the sizes in its offer are the peer's; where the block lies follows. */
@@ -219,9 +199,7 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
 {
     const struct shm_block *own = &endpoint->segment->offered[peer->rank];
     struct shm_block theirs = {.late_bytes = SIZE_MAX};
-    enum status status = shm_offer_take(endpoint, peer, &theirs);
-    if (status)
-        return status;
+    TRY(shm_offer_take(endpoint, peer, &theirs));
     peer->it_reads = theirs.offer.reads_peer;
     for (int i = 0; i < peer->region_count; i++) {
         if (peer->regions[i].base)
@@ -235,11 +213,10 @@ static enum status shm_accept(struct shm_endpoint *endpoint, struct shm_peer *pe
                          : !own->offer.is_bound || !theirs.offer.is_bound ? SHM_UNBOUND
                                                                           : SHM_UNMEASURED;
     const struct shm_block *const blocks[2] = {own, &theirs};
-    status = shm_channels_create(endpoint, peer, blocks);
-    if (!status)
-        atomic_store_explicit(&endpoint->segment->header->connect_slots[peer->rank].accepted,
-                              peer->round, memory_order_release);
-    return status;
+    shm_channels_create(endpoint, peer, blocks);
+    atomic_store_explicit(&endpoint->segment->header->connect_slots[peer->rank].accepted,
+                          peer->round, memory_order_release);
+    return STATUS_OK;
 }
 
 /* Offers to the peers that lack lanes, and lists them in `lacking`. */

@@ -53,11 +53,11 @@ static enum status shm_open(const struct transport_config *config, struct endpoi
     struct shm_endpoint *endpoint = new_array(1, sizeof(*endpoint));
     endpoint->base.transport = &transport_shm;
     endpoint->base.config = *config;
-    endpoint->peers = calloc((size_t)config->ranks, sizeof(struct shm_peer *));
+    endpoint->peers = new_array((size_t)config->ranks, sizeof(struct shm_peer *));
     endpoint->bounce = aligned_alloc(SHM_CACHE_LINE, SHM_BOUNCE_ROOM);
-    endpoint->cookie = malloc(sizeof(*endpoint->cookie));
+    endpoint->cookie = new_array(1, sizeof(*endpoint->cookie));
     enum status status = STATUS_OK;
-    if (!endpoint->peers || !endpoint->bounce || !endpoint->cookie)
+    if (!endpoint->bounce)
         status = fail(STATUS_ERROR, "out of memory for the shm transport");
     else if (getrandom(endpoint->cookie, sizeof(*endpoint->cookie), 0) < 0)
         status = fail(STATUS_ERROR, "cannot get random numbers: %s", strerror(errno));

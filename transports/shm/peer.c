@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "dataplane/transport/transport.h"
 
@@ -169,9 +170,7 @@ static const char *shm_peer_reach(struct shm_endpoint *endpoint, const struct sh
 const char *shm_peer_attach(struct shm_endpoint *endpoint, int rank,
                             const struct shm_address *address, struct shm_peer **attached)
 {
-    struct shm_peer *peer = calloc(1, sizeof(*peer));
-    if (!peer)
-        return "this rank is out of memory";
+    struct shm_peer *peer = new_array(1, sizeof(*peer));
     *peer = (struct shm_peer){.rank = rank, .pid = address->pid, .pidfd = -1, .fd = -1};
     const char *reason = shm_peer_reach(endpoint, address, peer);
     if (reason) {

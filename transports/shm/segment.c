@@ -77,11 +77,7 @@ enum status shm_segment_create(int ranks, uint64_t cookie, struct shm_segment **
 {
     struct shm_segment *segment = new_array(1, sizeof(*segment));
     enum status status;
-    segment->offered = calloc((size_t)ranks, sizeof(*segment->offered));
-    if (!segment->offered) {
-        status = fail(STATUS_ERROR, "out of memory for a segment of the shm transport");
-        goto free_segment;
-    }
+    segment->offered = new_array((size_t)ranks, sizeof(*segment->offered));
     segment->fd = host_create_memory("cctest-shm");
     if (segment->fd < 0) {
         status =

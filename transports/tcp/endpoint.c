@@ -52,22 +52,14 @@ static void tcp_channel_init(struct tcp_channel *channel, struct tcp_socket *soc
 
 /* Makes room for one more socket in the peer's lanes, and for its two channels in the active
  * list. */
-static bool tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, int lane)
+static void tcp_make_room(struct tcp_endpoint *endpoint, struct tcp_peer *peer, int lane)
 {
     size_t channels = 2 * ((size_t)endpoint->sockets + 1);
-    struct tcp_channel **active = realloc(endpoint->active, channels * sizeof(*endpoint->active));
-    if (!active)
-        return false;
-    endpoint->active = active;
-    if (lane < peer->lane_count)
-        return true;
-    struct tcp_socket **lanes = realloc(peer->lanes, ((size_t)lane + 1) * sizeof(*lanes));
-    if (!lanes)
-        return false;
-    peer->lanes = lanes;
+    endpoint->active = reallocarray(endpoint->active, channels, sizeof(*endpoint->active));
+    if (!endpoint->active)
+        memory_end();
     while (peer->lane_count <= lane)
-        lanes[peer->lane_count++] = NULL;
-    return true;
+        LIST_ADD(peer->lanes, peer->lane_count);
 }
 
 /* Within a host there is no congestion, and a control that paces (bbr) takes twice the time of one
@@ -81,11 +73,8 @@ static void tcp_unpace(int fd)
 
 enum status tcp_socket_install(struct tcp_endpoint *endpoint, int peer, int lane, int fd)
 {
-    struct tcp_socket *socket = calloc(1, sizeof(*socket));
-    if (!socket || !tcp_make_room(endpoint, &endpoint->peers[peer], lane)) {
-        free(socket);
-        return fail(STATUS_ERROR, "out of memory for a tcp connection");
-    }
+    struct tcp_socket *socket = new_array(1, sizeof(*socket));
+    tcp_make_room(endpoint, &endpoint->peers[peer], lane);
     socket->fd = -1;
     tcp_channel_init(&socket->out, socket, endpoint, peer, lane, true);
     tcp_channel_init(&socket->in, socket, endpoint, peer, lane, false);
@@ -132,8 +121,8 @@ static enum status tcp_open(const struct transport_config *config, struct endpoi
     tcp_prepare(endpoint);
     enum status status;
     endpoint->epoll = epoll_create1(EPOLL_CLOEXEC);
-    endpoint->peers = calloc((size_t)config->ranks, sizeof(*endpoint->peers));
-    if (endpoint->epoll < 0 || !endpoint->peers)
+    endpoint->peers = new_array((size_t)config->ranks, sizeof(*endpoint->peers));
+    if (endpoint->epoll < 0)
         status = fail(STATUS_ERROR, "cannot make a tcp endpoint: %s", strerror(errno));
     else
         status = addresses_listen(config->interface, config->local_ranks == config->ranks,
@@ -162,8 +151,8 @@ static const char *tcp_attach(struct endpoint *base, int peer, const void *blob,
     struct tcp_endpoint *endpoint = (struct tcp_endpoint *)base;
     struct tcp_peer *to = &endpoint->peers[peer];
     struct address routes[ADDRESSES_MOST];
-    if (!to->home && !(to->home = malloc(sizeof(*to->home))))
-        return "out of memory";
+    if (!to->home)
+        to->home = new_array(1, sizeof(*to->home));
     if (!addresses_decode(blob, size, to->home))
         return "its address is invalid: check that all ranks run the same version of cctest";
     if (peer < base->config.rank && addresses_routes(&endpoint->home, to->home, routes) == 0)

@@ -80,13 +80,12 @@ static void lane_free(struct verbs_lane *lane)
     free(lane);
 }
 
-static bool lane_allocate(struct verbs_lane *lane, int paths)
+static void lane_allocate(struct verbs_lane *lane, int paths)
 {
     const struct verbs_grants *grants = &lane->grants;
-    lane->pairs = calloc((size_t)paths, sizeof *lane->pairs);
-    lane->out.staged = calloc(grants->slots, sizeof *lane->out.staged);
-    lane->in.slot_lengths = calloc(grants->slots, sizeof *lane->in.slot_lengths);
-    return lane->pairs && lane->out.staged && lane->in.slot_lengths;
+    lane->pairs = new_array((size_t)paths, sizeof *lane->pairs);
+    lane->out.staged = new_array(grants->slots, sizeof *lane->out.staged);
+    lane->in.slot_lengths = new_array(grants->slots, sizeof *lane->in.slot_lengths);
 }
 
 static void channel_init(struct channel *channel, struct verbs_endpoint *endpoint,
@@ -103,14 +102,10 @@ static enum status lane_create(const struct verbs_round *round, struct verbs_pee
                                char *block, uint32_t depth)
 {
     struct verbs_endpoint *endpoint = round->endpoint;
-    struct verbs_lane *lane = calloc(1, sizeof *lane);
+    struct verbs_lane *lane = new_array(1, sizeof *lane);
     int number = peer->lane_count, paths = paths_of(endpoint, peer);
-    if (lane)
-        lane->grants = round->grants;
-    if (!lane || !lane_allocate(lane, paths)) {
-        lane_free(lane);
-        return fail(STATUS_ERROR, "out of memory for the lanes to rank %d", peer->rank);
-    }
+    lane->grants = round->grants;
+    lane_allocate(lane, paths);
     peer->lanes[peer->lane_count++] = lane; /* from here on it is freed with the peer */
     lane->peer = peer;
     lane->number = number;
@@ -229,24 +224,21 @@ static enum status rails_prepare(const struct verbs_round *round, uint32_t *dept
 }
 
 /* Room for the new lanes and their channels. */
-static bool room_make(struct verbs_endpoint *endpoint, const struct verbs_round *round,
+static void room_make(struct verbs_endpoint *endpoint, const struct verbs_round *round,
                       size_t lanes)
 {
     size_t channels = (size_t)endpoint->channel_count + 2 * lanes;
-    struct channel **active = realloc(endpoint->active, (channels + 1) * sizeof *active);
-    if (!active)
-        return false;
-    endpoint->active = active;
+    endpoint->active = reallocarray(endpoint->active, channels + 1, sizeof *endpoint->active);
+    if (!endpoint->active)
+        memory_end();
     endpoint->channel_count = (int)channels;
     for (int i = 0; i < round->count; i++) {
         struct verbs_peer *peer = &endpoint->peers[round->peers[i]];
         size_t most = (size_t)most_of(round->lanes, peer->lane_count);
-        struct verbs_lane **room = realloc(peer->lanes, (most + 1) * sizeof(struct verbs_lane *));
-        if (!room)
-            return false;
-        peer->lanes = room;
+        peer->lanes = reallocarray(peer->lanes, most + 1, sizeof *peer->lanes);
+        if (!peer->lanes)
+            memory_end();
     }
-    return true;
 }
 
 static enum status round_create(struct verbs_round *round)
@@ -255,8 +247,7 @@ static enum status round_create(struct verbs_round *round)
     uint32_t depth;
     size_t lanes = round_count(round), memory = verbs_memory_share(endpoint);
     round->grants = verbs_grants_choose(endpoint, lanes, round->demands, memory);
-    if (!room_make(endpoint, round, lanes))
-        return fail(STATUS_ERROR, "out of memory for %zu lanes", lanes);
+    room_make(endpoint, round, lanes);
     if (lanes == 0)
         return STATUS_OK;
     enum status status = arena_check(endpoint, &round->grants, lanes, memory);
@@ -332,9 +323,9 @@ static bool lane_decode(struct verbs_lane *lane, const struct verbs_grants *gran
             lane->pairs[path].remote_packet = packet;
         }
     }
-    out->segments = calloc(grants->segments, sizeof *out->segments);
-    lane->in.offered = calloc(grants->offers, sizeof *lane->in.offered);
-    return out->segments && lane->in.offered;
+    out->segments = new_array(grants->segments, sizeof *out->segments);
+    lane->in.offered = new_array(grants->offers, sizeof *lane->in.offered);
+    return true;
 }
 
 static enum status peer_decode(struct verbs_round *round, int i, const int fresh[])
@@ -433,12 +424,10 @@ enum status verbs_connect(struct endpoint *base, const int *peers, int count, in
         .endpoint = (struct verbs_endpoint *)base, .peers = peers, .count = count, .lanes = lanes};
     uint64_t begin = clock_ns();
     round.each = PEER_HEAD + (size_t)lanes * (LANE_HEAD + VERBS_PATHS_MOST * PATH_BYTES);
-    round.mine = calloc((size_t)count + 1, round.each);
-    round.theirs = calloc((size_t)count + 1, round.each);
-    int *fresh = calloc((size_t)count + 1, sizeof *fresh);
-    enum status status = round.mine && round.theirs && fresh
-                             ? round_run(&round, fresh)
-                             : fail(STATUS_ERROR, "out of memory for %d peers", count);
+    round.mine = new_array((size_t)count + 1, round.each);
+    round.theirs = new_array((size_t)count + 1, round.each);
+    int *fresh = new_array((size_t)count + 1, sizeof *fresh);
+    enum status status = round_run(&round, fresh);
     free(round.mine);
     free(round.theirs);
     free(fresh);

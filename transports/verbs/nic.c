@@ -3,6 +3,7 @@
  */
 #include "transports/verbs/internal.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -116,10 +117,9 @@ struct left_out {
 };
 
 /* The caller frees left_out->reasons. */
-static enum status left_out_open(struct left_out *left_out)
+static void left_out_open(struct left_out *left_out)
 {
-    *left_out = (struct left_out){.reasons = calloc(NICS_MOST, sizeof *left_out->reasons)};
-    return left_out->reasons ? STATUS_OK : fail(STATUS_ERROR, "out of memory for verbs");
+    *left_out = (struct left_out){.reasons = new_array(NICS_MOST, sizeof *left_out->reasons)};
 }
 
 static void left_out_add(struct left_out *left_out, const char *reason)
@@ -296,12 +296,11 @@ enum status verbs_nics_open(struct verbs_endpoint *endpoint, char *reason)
     }
     int count = nics_list(devices, nics);
     struct left_out left_out;
-    enum status status = left_out_open(&left_out);
-    if (status == STATUS_OK)
-        status =
-            (endpoint->settings[VERBS_NIC].given ? nics_open_named
-             : endpoint->matches                 ? nics_open_all
-                                 : nics_open_nearest)(endpoint, nics, count, &left_out, reason);
+    left_out_open(&left_out);
+    enum status status =
+        (endpoint->settings[VERBS_NIC].given ? nics_open_named
+         : endpoint->matches                 ? nics_open_all
+                             : nics_open_nearest)(endpoint, nics, count, &left_out, reason);
     free(left_out.reasons);
     ibv_free_device_list(devices);
     if (status == STATUS_OK && endpoint->rail_count > 1)

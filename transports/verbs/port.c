@@ -270,18 +270,15 @@ static bool distances_to_device(const char *sysfs, const char *const *buses, int
 void ports_by_nearness(const char *sysfs, const char *const *nics, int count, const char *device,
                        int *order, uint64_t *distances)
 {
-    char(*buses)[16] = calloc((size_t)count + 1, sizeof *buses);
-    const char **list = calloc((size_t)count + 1, sizeof *list);
+    char(*buses)[16] = new_array((size_t)count + 1, sizeof *buses);
+    const char **list = new_array((size_t)count + 1, sizeof *list);
     for (int i = 0; i < count; i++) {
         distances[i] = NEARNESS_UNKNOWN;
-        if (!buses || !list)
-            continue;
         rdma_nic_bus(sysfs, nics[i], buses[i]);
         list[i] = buses[i];
     }
-    bool placed = buses && list && device && device[0] &&
-                  distances_to_device(sysfs, list, count, device, distances);
-    if (buses && list && !placed)
+    bool placed = device && device[0] && distances_to_device(sysfs, list, count, device, distances);
+    if (!placed)
         nearness_distances(list, count, NULL, distances);
     nearness_order(distances, count, order);
     free(list);

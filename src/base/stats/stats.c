@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/numbers.h"
+
 /*
  * Percentiles and bandwidth from samples, and the rank that begins late.
  */
@@ -24,7 +26,7 @@ static int compare_times(const void *a, const void *b, void *argument)
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     if (++sorting->comparisons % COMPARISONS_A_TICK == 0)
         tick_on(sorting->tick); /* it ends soon, also if the job has ended */
-    return (left > right) - (left < right);
+    return COMPARE(left, right);
 }
 
 void times_sort(uint64_t *times, size_t count, const struct tick *tick)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/parse.h"
 #include "collective/collective.h"
 
@@ -254,7 +255,7 @@ struct ring_member {
 static int ring_members_compare(const void *a, const void *b)
 {
     const struct ring_member *x = a, *y = b;
-    return (x->place > y->place) - (x->place < y->place);
+    return COMPARE(x->place, y->place);
 }
 
 /* The group ranks by their places. NULL: the builder has failed. */

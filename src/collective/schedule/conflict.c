@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 #define NO_OPERATION UINT32_MAX
 
@@ -351,11 +352,7 @@ static enum status visit_note_write(struct finder *finder, const struct stretch 
 static int wait_compare_operation(const void *a, const void *b)
 {
     const struct wait *x = a, *y = b;
-    if (x->operation != y->operation)
-        return x->operation < y->operation ? -1 : 1;
-    if (x->at != y->at)
-        return x->at < y->at ? -1 : 1;
-    return x->past < y->past ? -1 : x->past > y->past;
+    return COMPARE(x->operation, y->operation) ?: COMPARE(x->at, y->at) ?: COMPARE(x->past, y->past);
 }
 
 static int wait_compare_at(const void *a, const void *b)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 #define TRIES 16 /* of the only operation that can move */
 
@@ -48,9 +49,7 @@ struct follows {
 static int follows_compare(const void *a, const void *b)
 {
     const struct follows *x = a, *y = b;
-    if (x->before != y->before)
-        return x->before < y->before ? -1 : 1;
-    return x->after < y->after ? -1 : x->after > y->after;
+    return COMPARE(x->before, y->before) ?: COMPARE(x->after, y->after);
 }
 
 struct use {
@@ -61,9 +60,7 @@ struct use {
 static int use_compare(const void *a, const void *b)
 {
     const struct use *x = a, *y = b;
-    if (x->channel != y->channel)
-        return x->channel < y->channel ? -1 : 1;
-    return x->operation < y->operation ? -1 : x->operation > y->operation;
+    return COMPARE(x->channel, y->channel) ?: COMPARE(x->operation, y->operation);
 }
 
 /* Adds the order of messages on each channel. Returns how many pairs; SIZE_MAX: out of memory. */

@@ -33,10 +33,8 @@ struct offers {
     struct transport_offer *mine;    /* of `rank` */
     struct transport_offer **theirs; /* by rank and transport; NULL: not kept */
     int *addresses;                  /* of each transport: how many ranks have one */
-    bool lacks_memory;               /* for an offer that was to be kept */
 };
-/* False: out of memory. To be closed even so. */
-bool offers_open(struct offers *offers, int rank, int ranks, int count);
+void offers_open(struct offers *offers, int rank, int ranks, int count);
 /* Counts what a rank offers for transport `i`, and keeps it if it is a peer's. Once for each rank;
  * this one's own offer is in `mine` by then. */
 void offers_take(struct offers *offers, int rank, int i, const struct transport_offer *offer,

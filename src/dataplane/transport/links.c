@@ -108,14 +108,12 @@ enum status links_open(const struct transport_choice *allowed,
         memcpy(link->settings, allowed[links->count].settings, sizeof link->settings);
         links->count++;
     }
-    links->serves = malloc(ranks);
-    links->here = calloc(ranks, 1);
-    links->back = calloc(ranks, 1);
-    links->wanted = calloc(ranks, 1);
-    links->reasons = calloc(ranks * (size_t)links->count, sizeof *links->reasons);
-    if (!links->serves || !links->here || !links->back || !links->wanted || !links->reasons ||
-        !offers_open(&links->offers, links->rank, links->ranks, links->count))
-        return fail(STATUS_ERROR, "out of memory for %d peers", config->ranks);
+    links->serves = new_array(ranks, 1);
+    links->here = new_array(ranks, 1);
+    links->back = new_array(ranks, 1);
+    links->wanted = new_array(ranks, 1);
+    links->reasons = new_array(ranks * (size_t)links->count, sizeof *links->reasons);
+    offers_open(&links->offers, links->rank, links->ranks, links->count);
     memset(links->serves, -1, ranks);
     enum status status = STATUS_OK;
     for (int i = 0; i < links->count && status == STATUS_OK; i++)
@@ -160,13 +158,6 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
     return good;
 }
 
-enum status links_check_offers(const struct links *links)
-{
-    return links->offers.lacks_memory
-               ? fail(STATUS_ERROR, "out of memory for the addresses of %d ranks", links->ranks)
-               : STATUS_OK;
-}
-
 /* Reach. */
 
 /* Can this rank reach `peer` by link `i`? NULL: yes; else why not, valid until the next call. */
@@ -201,7 +192,7 @@ void links_attach(struct links *links)
         for (int i = 0; i < links->count && links->wanted[peer]; i++) {
             const char *reason = link_attach(links, i, peer, text);
             if (reason)
-                links->reasons[(size_t)peer * (size_t)links->count + (size_t)i] = strdup(reason);
+                links->reasons[(size_t)peer * (size_t)links->count + (size_t)i] = new_text(reason);
             else
                 links->here[peer] |= (unsigned char)(1u << i);
         }

@@ -7,6 +7,7 @@
  */
 #include "dataplane/transport/transport.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "dataplane/transport/internal.h"
 
@@ -242,16 +243,15 @@ bool offer_decode(struct transport_offer *offer, struct reader *reader)
     return true;
 }
 
-bool offers_open(struct offers *offers, int rank, int ranks, int count)
+void offers_open(struct offers *offers, int rank, int ranks, int count)
 {
     size_t all = (size_t)ranks * (size_t)count;
     *offers = (struct offers){.rank = rank,
                               .ranks = ranks,
                               .count = count,
-                              .mine = calloc((size_t)count + 1, sizeof *offers->mine),
-                              .theirs = calloc(all + 1, sizeof *offers->theirs),
-                              .addresses = calloc((size_t)count + 1, sizeof *offers->addresses)};
-    return offers->mine && offers->theirs && offers->addresses;
+                              .mine = new_array((size_t)count + 1, sizeof *offers->mine),
+                              .theirs = new_array(all + 1, sizeof *offers->theirs),
+                              .addresses = new_array((size_t)count + 1, sizeof *offers->addresses)};
 }
 
 void offers_take(struct offers *offers, int rank, int i, const struct transport_offer *offer,
@@ -264,11 +264,7 @@ void offers_take(struct offers *offers, int rank, int i, const struct transport_
         &offers->theirs[(size_t)rank * (size_t)offers->count + (size_t)i];
     size_t size = offsetof(struct transport_offer, data) + offer->size;
     free(*kept);
-    *kept = calloc(1, size);
-    if (*kept)
-        memcpy(*kept, offer, size);
-    else
-        offers->lacks_memory = true;
+    *kept = memcpy(new_array(1, size), offer, size);
 }
 
 const struct transport_offer *offers_of(const struct offers *offers, int rank, int i)

@@ -472,8 +472,6 @@ void links_wish(struct links *links, const unsigned char *wishes, int lanes);
  * wishes of all. */
 void links_encode_offers(const struct links *links, struct bytes *share);
 bool links_decode_offers(struct links *links, int rank, struct reader *reader);
-/* Once all are decoded. STATUS_ERROR: there was no memory to keep one. */
-enum status links_check_offers(const struct links *links);
 
 /* Finds out which transports reach the peers that are wished for, from the offers. */
 void links_attach(struct links *links);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 /* ---- building ---- */
 
@@ -50,9 +51,7 @@ bool link_graph_add_edges(struct link_graph *graph, int a, int b, double capacit
 static int edges_compare(const void *a, const void *b)
 {
     const struct link_graph_edge *x = a, *y = b;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    return (x->to > y->to) - (x->to < y->to);
+    return COMPARE(x->from, y->from) ?: COMPARE(x->to, y->to);
 }
 
 static enum status edges_sort(struct link_graph *graph, const char *what)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/numbers.h"
 
 struct slurm_reader {
     struct topology *t;
@@ -42,8 +43,7 @@ static int places_compare(const void *a, const void *b, void *argument)
 {
     const struct mapped *mapped = argument;
     int x = *(const int *)a, y = *(const int *)b;
-    int order = strcmp(mapped->names[x], mapped->names[y]);
-    return order ? order : (x > y) - (x < y);
+    return strcmp(mapped->names[x], mapped->names[y]) ?: COMPARE(x, y);
 }
 
 /* No host is behind two switches. */

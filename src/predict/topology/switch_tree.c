@@ -10,6 +10,7 @@
 
 #include "base/host_list.h"
 #include "base/log.h"
+#include "base/numbers.h"
 
 #define BLANKS " \t\r\v\f"
 #define FORMS  "give 's1: n[1-16,18]', or Slurm's 'SwitchName=s1 Nodes=n[1-16,18]'"
@@ -198,8 +199,7 @@ static int names_compare(const void *a, const void *b, void *argument)
 {
     const struct tree_switch *switches = argument, *x = &switches[*(const int *)a],
                              *y = &switches[*(const int *)b];
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->line > y->line) - (x->line < y->line);
+    return strcmp(x->name, y->name) ?: COMPARE(x->line, y->line);
 }
 
 static enum status names_sort(struct switch_tree *tree)

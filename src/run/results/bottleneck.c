@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "run/results/internal.h"
 
@@ -69,7 +70,7 @@ static bool suspects_hold(const struct bottleneck_case *given, enum bottleneck_k
 static int compare_rates(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* Bytes per second. */

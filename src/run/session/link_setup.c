@@ -251,9 +251,8 @@ enum status session_exchange_offers(struct session *session)
     TRY(session_open_watch(session));
     links_encode_offers(session->runner.links, &share);
     device_watch_encode(&session->watch, &share);
-    enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address",
-                                         offers_decode, session);
-    return status == STATUS_OK ? links_check_offers(session->runner.links) : status;
+    return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "address", offers_decode,
+                           session);
 }
 
 static enum status session_watch(void *links)

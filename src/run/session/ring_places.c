@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/timed_call.h"
 #include "collective/collective.h"
 #include "controlplane/control/control.h"
@@ -138,8 +139,7 @@ static int places_compare(const void *a, const void *b, void *argument)
     int x = *(const int *)a, y = *(const int *)b;
     if (members[x].node != members[y].node)
         return members[x].node < members[y].node ? -1 : 1;
-    int order = host_place_compare(&all->places[x].place, &all->places[y].place);
-    return order ? order : (x > y) - (x < y);
+    return host_place_compare(&all->places[x].place, &all->places[y].place) ?: COMPARE(x, y);
 }
 
 enum status session_find_ring(struct session *session)

@@ -16,6 +16,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/timed_call.h"
 #include "controlplane/control/control.h"
 #include "dataplane/memory/cuda/cuda.h"
@@ -161,8 +162,7 @@ static int compare_gpus(const struct nccl_member *one, const struct nccl_member 
 static int compare_members(const void *one, const void *other)
 {
     const struct nccl_member *a = one, *b = other;
-    int order = compare_gpus(a, b);
-    return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
+    return compare_gpus(a, b) ?: COMPARE(a->rank, b->rank);
 }
 
 static enum status members_check(const struct nccl_members *members, const struct member *of_job)
