@@ -159,7 +159,7 @@ struct device_changes {
 
 /* `classes`: the first of enum counter_class that travel. */
 void device_changes_encode(const struct device_changes *changes, int classes, struct bytes *share);
-/* Begins with *changes empty. False: invalid, or out of memory. */
+/* Begins with *changes empty. False: invalid. */
 bool device_changes_decode(struct device_changes *changes, struct reader *reader);
 void device_changes_free(struct device_changes *changes); /* all zero is allowed */
 
@@ -381,7 +381,7 @@ struct meter {
     void (*close)(struct meter *meter);
 };
 
-/* A meter that calls `read` with the name of the device, which it copies. NULL: out of memory. */
+/* A meter that calls `read` with the name of the device, which it copies. */
 struct meter *meter_open(const char *device,
                          void (*read)(const char *device, struct counter_list *list));
 
@@ -450,8 +450,8 @@ struct nic {
 };
 
 /* All of them, RDMA NICs first, as an array that the caller frees; *nics is NULL where there are
- * none. An interface that stands at the PCI device of an RDMA NIC is named there. Returns how many;
- * -1: out of memory. */
+ * none. An interface that stands at the PCI device of an RDMA NIC is named there. Returns how many.
+ */
 int nics_find(const char *sysfs, struct nic **nics);
 
 /* Does a network interface stand on hardware of this host, or join such (a bond)? Those of

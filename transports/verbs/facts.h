@@ -38,8 +38,7 @@ bool ports_present(const char *sysfs);
 /* Adds all ports of this machine to the list, with facts, usable or not and why not. */
 void ports_add(const struct port_source *source, struct device_list *list);
 
-/* Adds one port. A port that is not there is not usable. NULL: out of memory, which the list
- * remembers. */
+/* Adds one port. A port that is not there is not usable. */
 struct device *port_add(const struct port_source *source, const char *nic, int number,
                         struct device_list *list);
 

@@ -320,8 +320,8 @@ enum status verbs_rail_poll(struct verbs_rail *rail);
 /* Posts the entries [first, first + count) of the rail's receive queue. */
 enum status verbs_rail_post_receives(struct verbs_rail *rail, uint32_t first, uint32_t count);
 
-/* Enters a queue pair into the rail's table; false: out of memory. */
-bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair);
+/* Enters a queue pair into the rail's table. */
+void verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair);
 
 /* ---- lane.c ---- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/tick.h"
 
@@ -98,10 +99,9 @@ enum status verbs_pair_create(struct verbs_pair *pair, uint32_t depth)
     pair->depth = depth;
     pair->inline_most = limits.inline_most;
     pair->gather_most = limits.gather_most;
-    pair->work = calloc(depth, sizeof *pair->work);
-    pair->arrived = calloc(pair->lane->grants.segments, sizeof *pair->arrived);
-    if (!pair->work || !pair->arrived || !verbs_rail_enter(rail, pair))
-        return fail(STATUS_ERROR, "out of memory for a queue pair");
+    pair->work = new_array(depth, sizeof *pair->work);
+    pair->arrived = new_array(pair->lane->grants.segments, sizeof *pair->arrived);
+    verbs_rail_enter(rail, pair);
     rail->completions += depth;
     rail->endpoint->pair_count++;
     if (getrandom(&pair->first_packet, sizeof pair->first_packet, 0) < 0)

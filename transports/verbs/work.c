@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 
 #define BATCH      16 /* completions taken in one call */
@@ -186,16 +187,12 @@ static void pair_place(struct verbs_rail *rail, struct verbs_pair *pair)
 }
 
 /* At most half of the table is used. */
-bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair)
+void verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair)
 {
     if (2 * (rail->pair_count + 1) > rail->pairs_mask) {
         struct verbs_pair **old = rail->pairs;
         uint32_t size = old ? rail->pairs_mask + 1 : 0, more = size ? 2 * size : 64;
-        rail->pairs = calloc(more, sizeof *rail->pairs);
-        if (!rail->pairs) {
-            rail->pairs = old;
-            return false;
-        }
+        rail->pairs = new_array(more, sizeof *rail->pairs);
         rail->pairs_mask = more - 1;
         for (uint32_t i = 0; i < size; i++)
             if (old[i])
@@ -204,7 +201,6 @@ bool verbs_rail_enter(struct verbs_rail *rail, struct verbs_pair *pair)
     }
     pair_place(rail, pair);
     rail->pair_count++;
-    return true;
 }
 
 /* The memory of a segment is free. Bytes are done in their order, whichever rail they took. */

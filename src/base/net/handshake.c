@@ -27,6 +27,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/list.h"
+
 /*
  * Authenticated encryption of the messages of one connection, with a counter as nonce.
  */
@@ -128,9 +130,7 @@ struct handshake *handshake_create(int fd, bool accepting, const unsigned char *
 {
     if (hello_size > HANDSHAKE_HELLO_MOST || sodium_init() < 0)
         return NULL;
-    struct handshake *handshake = calloc(1, sizeof *handshake);
-    if (!handshake)
-        return NULL;
+    struct handshake *handshake = new_array(1, sizeof *handshake);
     handshake->fd = fd;
     handshake->role = accepting ? ACCEPTING : CONNECTING;
     memcpy(handshake->secret, secret, SECRET_BYTES);

@@ -139,7 +139,7 @@ enum handshake_state {
 };
 
 /* `fd`: a connected (or connecting) non-blocking socket; stays the caller's. `purpose` separates
- * kinds of connections ("control", "data"). NULL: out of memory. */
+ * kinds of connections ("control", "data"). NULL: no random numbers. */
 struct handshake *handshake_create(int fd, bool accepting, const unsigned char *secret,
                                    const char *purpose, const void *hello, size_t hello_size);
 enum handshake_state handshake_step(struct handshake *handshake);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/timed_call.h"
@@ -168,11 +169,7 @@ static int variable_number(const char *name)
 enum status pmi_open(double seconds, struct process_manager **manager, char *why, size_t size)
 {
     *manager = NULL;
-    struct pmi *pmi = calloc(1, sizeof *pmi);
-    if (!pmi) {
-        snprintf(why, size, "out of memory for PMI");
-        return STATUS_ERROR;
-    }
+    struct pmi *pmi = new_array(1, sizeof *pmi);
     pmi->fd = variable_number("PMI_FD");
     pmi->manager = (struct process_manager){.name = "pmi",
                                             .rank = variable_number("PMI_RANK"),

@@ -29,6 +29,7 @@ bool pmix_offered(void)
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/timed_call.h"
 
@@ -343,11 +344,7 @@ static long server_version(void)
 enum status pmix_open(double seconds, struct process_manager **out, char *why, size_t size)
 {
     *out = NULL;
-    struct client *client = calloc(1, sizeof *client);
-    if (!client) {
-        snprintf(why, size, "out of memory for PMIx");
-        return STATUS_ERROR;
-    }
+    struct client *client = new_array(1, sizeof *client);
     client->fences = server_version() < 4;
     client->manager.name = "pmix";
     client->manager.broadcast = pmix_broadcast;

@@ -34,11 +34,11 @@ static void *helper_main(void *argument)
     return NULL;
 }
 
-static enum status post_failure(struct control *control, const struct failure *failure)
+static void post_failure(struct control *control, const struct failure *failure)
 {
     struct bytes bytes = {0};
     failure_encode(failure, &bytes);
-    return control_post(control, queued_frame_take(FRAME_FAILED, &bytes));
+    control_post(control, queued_frame_take(FRAME_FAILED, &bytes));
 }
 
 /* Runs the helper's loop in the main thread until rank 0 has reported the failure for all: the
@@ -49,7 +49,7 @@ static enum status helper_refused(struct control *control, int error)
     control->helper_place = HELPER_NOWHERE; /* there is no thread to join */
     failure_set(&failure, STATUS_ERROR, "could not start the helper thread: %s; " HOST_START_ADVICE,
                 strerror(error));
-    TRY(post_failure(control, &failure));
+    post_failure(control, &failure);
     control->helper_place = HELPER_IN_MAIN;
     helper_main(control);
     if (control->membership.rank > 0 && log_current()->failure.status != STATUS_OK)
@@ -137,8 +137,9 @@ enum status control_join(const struct membership *membership, const struct contr
     struct control *control = control_create(membership, config);
     if (control && fit != STATUS_OK)
         control->config.timeout = fmin(config->timeout, UNFIT_SECONDS);
-    enum status status = control ? control_prepare(control)
-                                 : fail(STATUS_ERROR, "out of memory while joining the job");
+    enum status status = control
+                             ? control_prepare(control)
+                             : fail(STATUS_ERROR, "libsodium found no source of random numbers");
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {
@@ -277,8 +278,8 @@ enum status control_fail(struct control *control, enum status status)
     struct failure failure;
     if (!log_failure(log, &failure))
         failure_set(&failure, status, "failed without a reason");
-    if (post_failure(control, &failure) == STATUS_OK &&
-        await_verdict(control, VERDICT_SECONDS, &verdict))
+    post_failure(control, &failure);
+    if (await_verdict(control, VERDICT_SECONDS, &verdict))
         return verdict;
     log_print_failure(log);
     control_conclude(control, status);
@@ -291,8 +292,7 @@ enum status control_finish(struct control *control, enum status status)
     struct bytes bytes = {0};
     notice_encode(&(struct notice){.status = status}, &bytes);
     progress_count(control);
-    if (control_post(control, queued_frame_take(FRAME_FINISHED, &bytes)) != STATUS_OK)
-        return control_fail(control, STATUS_ERROR);
+    control_post(control, queued_frame_take(FRAME_FINISHED, &bytes));
     await_verdict(control, 0, &status);
     return status;
 }
@@ -375,9 +375,8 @@ static enum status exchange(struct control *control, struct queued_frame *queued
     pthread_mutex_lock(&control->mailbox.lock);
     control->mailbox.awaited = number;
     pthread_mutex_unlock(&control->mailbox.lock);
-    enum status status = control_post(control, queued);
-    if (status == STATUS_OK)
-        status = await_answer(control, result);
+    control_post(control, queued);
+    enum status status = await_answer(control, result);
     progress_count(control);
     return status;
 }
@@ -407,10 +406,9 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
     if (status == STATUS_OK && is_wanted &&
         !blobs_decode(result->data, result->size, count, blobs)) {
         blobs_free(blobs);
-        status = fail(STATUS_ERROR,
-                      "could not read the %s data of the ranks: out of memory, or "
-                      "rank 0 sent what it should not",
-                      what);
+        status =
+            fail(STATUS_ERROR,
+                 "could not read the %s data of the ranks: rank 0 sent what it should not", what);
     }
     free(result);
     return status;

@@ -205,14 +205,13 @@ void control_watch_main(struct control *control);
 const char *control_signal_name(const struct control *control); /* "interrupted by SIGINT" */
 
 /* For the main thread. */
-/* Queues a frame for the helper; takes it. NULL is allowed: out of memory. */
-enum status control_post(struct control *control, struct queued_frame *queued);
+/* Queues a frame for the helper; takes it. */
+void control_post(struct control *control, struct queued_frame *queued);
 /* Marks that the main thread knows how the job ended: returns that. Called with the lock held. */
 enum status control_notice_end(struct control *control);
-/* A frame of this content; takes `bytes`. NULL: out of memory. */
+/* A frame of this content; takes `bytes`. */
 struct queued_frame *queued_frame_take(int type, struct bytes *bytes);
 
-/* NULL: out of memory. */
 struct queued_frame *queued_frame_create(int type, const void *data, size_t size);
 void queued_frames_free(struct queued_frame *queued); /* and all behind it; NULL: none */
 void progress_read(struct progress *progress, struct progress_snapshot *snapshot);

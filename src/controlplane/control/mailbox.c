@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/list.h"
 #include "base/signals.h"
 
 #include <signal.h>
@@ -103,7 +104,7 @@ struct queued_frame *queued_frame_create(int type, const void *data, size_t size
 {
     struct queued_frame *queued = malloc(sizeof *queued + size);
     if (!queued)
-        return NULL;
+        memory_end();
     queued->next = NULL;
     queued->type = type;
     queued->size = size;
@@ -124,11 +125,6 @@ void queued_frames_free(struct queued_frame *queued)
 void control_deliver(struct control *control, const struct share *result)
 {
     struct queued_frame *queued = queued_frame_create(FRAME_RESULT, result->data, result->size);
-    if (!queued) {
-        say("out of memory for %zu bytes from rank 0", result->size);
-        control_conclude(control, STATUS_ERROR);
-        return;
-    }
     pthread_mutex_lock(&control->mailbox.lock);
     /* With two connections towards rank 0, a result may come twice. */
     bool wanted = control->mailbox.awaited == result->number;
@@ -160,27 +156,23 @@ void control_set_late(struct control *control)
     pthread_mutex_unlock(&control->mailbox.lock);
 }
 
-static bool postmortems_make(struct control *control)
+static void postmortems_make(struct control *control)
 {
     struct blobs *blobs = &control->mailbox.postmortems;
     size_t ranks = (size_t)control->membership.ranks;
-    if (blobs->data)
-        return true;
-    *blobs = (struct blobs){.count = (int)ranks,
-                            .data = calloc(ranks, sizeof *blobs->data),
-                            .size = calloc(ranks, sizeof *blobs->size)};
-    if (!blobs->data || !blobs->size)
-        blobs_free(blobs);
-    return blobs->data != NULL;
+    if (!blobs->data)
+        *blobs = (struct blobs){.count = (int)ranks,
+                                .data = new_array(ranks, sizeof *blobs->data),
+                                .size = new_array(ranks, sizeof *blobs->size)};
 }
 
 void control_keep_postmortem(struct control *control, int rank, const void *data, size_t size)
 {
     pthread_mutex_lock(&control->mailbox.lock);
     struct blobs *blobs = &control->mailbox.postmortems;
-    if (postmortems_make(control) && !blobs->data[rank] &&
-        (blobs->data[rank] = malloc(size ? size : 1))) {
-        memcpy(blobs->data[rank], data, size);
+    postmortems_make(control);
+    if (!blobs->data[rank]) {
+        blobs->data[rank] = memcpy(new_array(size, 1), data, size);
         blobs->size[rank] = size;
     }
     pthread_cond_broadcast(&control->mailbox.changed);
@@ -322,16 +314,13 @@ void control_snapshot(struct control *control, struct progress_snapshot *snapsho
 
 /* ---- the main thread ---- */
 
-enum status control_post(struct control *control, struct queued_frame *queued)
+void control_post(struct control *control, struct queued_frame *queued)
 {
-    if (!queued)
-        return fail(STATUS_ERROR, "out of memory for a message to rank 0");
     pthread_mutex_lock(&control->mailbox.lock);
     *control->mailbox.outbox_end = queued;
     control->mailbox.outbox_end = &queued->next;
     pthread_mutex_unlock(&control->mailbox.lock);
     eventfd_write(control->wake, 1);
-    return STATUS_OK;
 }
 
 struct queued_frame *queued_frame_take(int type, struct bytes *bytes)

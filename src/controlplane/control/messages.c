@@ -4,6 +4,7 @@
 #include "controlplane/control/control.h"
 
 #include "base/bytes.h"
+#include "base/list.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -69,8 +70,8 @@ bool members_decode(const void *data, size_t size, int ranks, struct member *mem
 {
     struct reader reader = {.at = data, .left = size};
     int nodes = 0;
-    int *count = calloc((size_t)ranks, sizeof *count); /* of a node's ranks so far */
-    bool good = count && read_u32(&reader) == (uint32_t)ranks;
+    int *count = new_array((size_t)ranks, sizeof *count); /* of a node's ranks so far */
+    bool good = read_u32(&reader) == (uint32_t)ranks;
     for (int rank = 0; good && rank < ranks; rank++) {
         struct member *member = &members[rank];
         member->rank = rank;
@@ -180,22 +181,19 @@ bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs)
     if (read_u32(&reader) != (uint32_t)count)
         return false;
     blobs->count = count;
-    blobs->data = calloc((size_t)count, sizeof *blobs->data);
-    blobs->size = calloc((size_t)count, sizeof *blobs->size);
-    for (int i = 0; blobs->data && blobs->size && i < count; i++) {
+    blobs->data = new_array((size_t)count, sizeof *blobs->data);
+    blobs->size = new_array((size_t)count, sizeof *blobs->size);
+    for (int i = 0; i < count; i++) {
         size_t length = read_u32(&reader);
         const unsigned char *bytes = read_bytes(&reader, length);
         if (!bytes)
             return false;
         if (length == 0)
             continue;
-        blobs->data[i] = malloc(length);
-        if (!blobs->data[i])
-            return false;
-        memcpy(blobs->data[i], bytes, length);
+        blobs->data[i] = memcpy(new_array(length, 1), bytes, length);
         blobs->size[i] = length;
     }
-    return blobs->data && blobs->size && reader.left == 0;
+    return reader.left == 0;
 }
 
 /*

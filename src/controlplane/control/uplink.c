@@ -42,7 +42,7 @@ void relay_send(struct relay *relay, int rank, int type, const void *data, size_
     if (relay->uplink == UPLINK_BOTH)
         queued = wire_put(&relay->direct, rank, type, data, size) && queued;
     if (!queued) {
-        say("out of memory for a message of %zu bytes to rank 0", size);
+        say("a message of %zu bytes to rank 0 is too large", size);
         control_conclude(relay->control, STATUS_ERROR);
     }
 }

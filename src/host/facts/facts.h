@@ -156,7 +156,7 @@ struct host_counters;
 struct inquiry;
 
 /* With the GPUs' meters, which count events from here on. All three functions may block for ever,
- * as drivers may hang: `inquiry`, which must stay, then says which one. NULL: out of memory. */
+ * as drivers may hang: `inquiry`, which must stay, then says which one. */
 struct host_counters *host_counters_open(const struct inventory_source *source,
                                          struct inquiry *inquiry);
 

@@ -266,8 +266,6 @@ struct device *gpu_add(const char *bus, struct device_list *list)
 {
     const char *why;
     struct gpu_look look = {.list = list, .device = device_add(list, "GPU", bus)};
-    if (!look.device)
-        return NULL;
     look.gpu = gpu_find(bus, &why);
     snprintf(look.device->bus, sizeof look.device->bus, "%s", bus);
     look.device->numa_node = pci_numa_node(SYSFS, bus);

@@ -41,8 +41,7 @@ int gpu_nvlinks(struct nvmlDevice_st *gpu);
 /* The number of the first `links` NVLinks that are up. */
 int gpu_nvlinks_up(struct nvmlDevice_st *gpu, int links);
 
-/* Adds a GPU with its facts. Where NVML does not know it, these are few. NULL: out of memory, which
- * the list remembers. */
+/* Adds a GPU with its facts. Where NVML does not know it, these are few. */
 struct device *gpu_add(const char *bus, struct device_list *list);
 
 /* Adds all GPUs that NVML knows. */

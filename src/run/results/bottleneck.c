@@ -208,7 +208,7 @@ void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bot
  * Brings together what the two ends of each link counted, and words the
  * bottleneck that follows.
  */
-static enum status samples_read(struct result *result, const struct rank_summaries *summaries)
+static void samples_read(struct result *result, const struct rank_summaries *summaries)
 {
     result->samples = new_array((size_t)summaries->count, sizeof *result->samples);
     for (int r = 0; r < summaries->count; r++) {
@@ -218,7 +218,6 @@ static enum status samples_read(struct result *result, const struct rank_summari
                                                   .peers = summary->peers,
                                                   .peer = summary->peer};
     }
-    return STATUS_OK;
 }
 
 /* What rank `rank` saw of `peer`; NULL: it is not among the peers that it reports. */
@@ -292,44 +291,36 @@ static void bottleneck_text(const struct bottleneck *bottleneck, const struct me
         add_links(&text, bottleneck, members);
 }
 
-enum status bottleneck_report(struct result *result, const struct member *members,
-                              const struct rank_summaries *summaries, uint64_t duration,
-                              uint64_t time)
+void bottleneck_report(struct result *result, const struct member *members,
+                       const struct rank_summaries *summaries, uint64_t duration, uint64_t time)
 {
-    enum status status = samples_read(result, summaries);
-    if (status != STATUS_OK)
-        return status;
+    samples_read(result, summaries);
     size_t most = 1, ranks = (size_t)result->ranks;
     for (size_t r = 0; r < ranks; r++)
         most += (size_t)result->samples[r].peers;
-    struct bottleneck_link *links = malloc(most * sizeof *links);
-    uint64_t *late = malloc(ranks * sizeof *late);
-    int *node = malloc(ranks * sizeof *node);
-    if (links && late && node) {
-        for (size_t r = 0; r < ranks; r++) {
-            node[r] = members[r].node;
-            late[r] = summaries->of[r].late;
-        }
-        const struct bottleneck_case given = {
-            .ranks = result->ranks,
-            .node = node,
-            .late = late,
-            .late_rank = result->late_rank,
-            .duration = duration,
-            .time = time,
-            .links = links,
-            .link_count = links_gather(result, links),
-        };
-        bottleneck_find(&given, &result->bottleneck);
-        bottleneck_text(&result->bottleneck, members, result->bottleneck_text,
-                        sizeof result->bottleneck_text);
-    } else {
-        status = fail(STATUS_ERROR, "out of memory for the links of %d ranks", result->ranks);
+    struct bottleneck_link *links = new_array(most, sizeof *links);
+    uint64_t *late = new_array(ranks, sizeof *late);
+    int *node = new_array(ranks, sizeof *node);
+    for (size_t r = 0; r < ranks; r++) {
+        node[r] = members[r].node;
+        late[r] = summaries->of[r].late;
     }
+    const struct bottleneck_case given = {
+        .ranks = result->ranks,
+        .node = node,
+        .late = late,
+        .late_rank = result->late_rank,
+        .duration = duration,
+        .time = time,
+        .links = links,
+        .link_count = links_gather(result, links),
+    };
+    bottleneck_find(&given, &result->bottleneck);
+    bottleneck_text(&result->bottleneck, members, result->bottleneck_text,
+                    sizeof result->bottleneck_text);
     free(links);
     free(late);
     free(node);
-    return status;
 }
 
 void bottleneck_report_free(struct result *result)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "controlplane/control/control.h"
@@ -85,21 +86,17 @@ static void connectivity_sum_up(struct links *links, int rank, int ranks, struct
 }
 
 /* Notes ranks that meet no other at their node barrier though others run on their host. */
-static enum status connectivity_note(struct connectivity *connectivity,
-                                     const struct member *members)
+static void connectivity_note(struct connectivity *connectivity, const struct member *members)
 {
     int ranks = connectivity->ranks, count = 0;
-    int *on_node = calloc((size_t)ranks, sizeof *on_node);
-    int *at_node_barrier = calloc((size_t)ranks, sizeof *at_node_barrier);
-    bool *listed = calloc((size_t)ranks, sizeof *listed);
-    enum status status = STATUS_OK;
-    if (!on_node || !at_node_barrier || !listed)
-        status = fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
-    for (int r = 0; r < ranks && !status; r++) {
+    int *on_node = new_array((size_t)ranks, sizeof *on_node);
+    int *at_node_barrier = new_array((size_t)ranks, sizeof *at_node_barrier);
+    bool *listed = new_array((size_t)ranks, sizeof *listed);
+    for (int r = 0; r < ranks; r++) {
         on_node[members[r].node]++;
         at_node_barrier[connectivity->node_barrier_of[r]]++;
     }
-    for (int r = 0; r < ranks && !status; r++)
+    for (int r = 0; r < ranks; r++)
         count += listed[r] =
             at_node_barrier[connectivity->node_barrier_of[r]] == 1 && on_node[members[r].node] > 1;
     char list[RANK_LIST_MOST];
@@ -112,7 +109,6 @@ static enum status connectivity_note(struct connectivity *connectivity,
     free(listed);
     free(at_node_barrier);
     free(on_node);
-    return status;
 }
 
 /* A rank's share of the exchange: rejected connections, then its classes of links, then why links
@@ -167,12 +163,11 @@ static bool connectivity_share_decode(void *argument, int rank, struct reader *r
 }
 
 /* What rank 0 makes of the shares of all ranks. */
-static enum status connectivity_conclude(struct connectivity *connectivity,
-                                         const struct member *members)
+static void connectivity_conclude(struct connectivity *connectivity, const struct member *members)
 {
     device_table_complete(&connectivity->devices);
     connectivity->differences = differences_of(&connectivity->devices);
-    return connectivity_note(connectivity, members);
+    connectivity_note(connectivity, members);
 }
 
 enum status connectivity_gather(struct control *control, struct links *links,
@@ -194,7 +189,9 @@ enum status connectivity_gather(struct control *control, struct links *links,
                                           .devices.members = control_members(control)};
     TRY(exchange_decode(control, EXCHANGE_GATHER, &share, "link", connectivity_share_decode,
                         connectivity));
-    return rank == 0 ? connectivity_conclude(connectivity, control_members(control)) : STATUS_OK;
+    if (rank == 0)
+        connectivity_conclude(connectivity, control_members(control));
+    return STATUS_OK;
 }
 
 void connectivity_free(struct connectivity *connectivity)

@@ -17,9 +17,8 @@
 /* Fills in result->bottleneck, its text, and result->samples, which point into the summaries.
  * result->late_rank is known. `duration`: p50 of an iteration; `time`: of all of them together;
  * ns. */
-enum status bottleneck_report(struct result *result, const struct member *members,
-                              const struct rank_summaries *summaries, uint64_t duration,
-                              uint64_t time);
+void bottleneck_report(struct result *result, const struct member *members,
+                       const struct rank_summaries *summaries, uint64_t duration, uint64_t time);
 void bottleneck_report_free(struct result *result);
 
 /* ---- What is wrong in a line, in sentences. ---- */

@@ -6,19 +6,19 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "run/run.h"
 
-enum status link_stats_create(const struct test_case *test_case, const struct runner *runner,
-                              struct link_stats **made)
+void link_stats_create(const struct test_case *test_case, const struct runner *runner,
+                       struct link_stats **made)
 {
-    struct link_stats *stats = calloc(1, sizeof *stats);
+    struct link_stats *stats = new_array(1, sizeof *stats);
     uint64_t element = test_case->candidate->datatype->size;
     size_t channels = 0;
     *made = stats;
-    if (stats)
-        stats->peers = calloc((size_t)runner->ranks, sizeof *stats->peers);
-    for (int r = 0; stats && stats->peers && r < runner->ranks; r++) {
+    stats->peers = new_array((size_t)runner->ranks, sizeof *stats->peers);
+    for (int r = 0; r < runner->ranks; r++) {
         const struct peer_use *use = &test_case->peers[r];
         int lanes = test_case->way.on_device ? 0 : use->lanes; /* of a transport */
         if (use->lanes == 0)
@@ -27,12 +27,7 @@ enum status link_stats_create(const struct test_case *test_case, const struct ru
             .peer = r, .lanes = lanes, .counted = use->shortest * element >= WAIT_STATS_LEAST};
         channels += 2 * (size_t)lanes;
     }
-    if (stats)
-        stats->before = calloc(channels + 1, sizeof *stats->before);
-    return stats && stats->peers && stats->before
-               ? STATUS_OK
-               : fail(STATUS_ERROR, "out of memory for the link statistics of %d peers",
-                      runner->ranks);
+    stats->before = new_array(channels, sizeof *stats->before);
 }
 
 void link_stats_free(struct link_stats *stats)

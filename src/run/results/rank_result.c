@@ -54,7 +54,9 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
         rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
     TRY(step_times_create(&test_case->clock, &rank_result->steps));
-    return job->watches ? link_stats_create(test_case, runner, &rank_result->links) : STATUS_OK;
+    if (job->watches)
+        link_stats_create(test_case, runner, &rank_result->links);
+    return STATUS_OK;
 }
 
 /* False: out of memory. */

@@ -207,8 +207,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     TRY(status);
     result_late(result, line, &duration);
     if (job->watches && result->iterations > 0)
-        TRY(bottleneck_report(result, line->members, summaries, duration,
-                              result_time(result, line)));
+        bottleneck_report(result, line->members, summaries, duration, result_time(result, line));
     result_profile(result, job, summaries);
     result_steps(result, line);
     for (int r = 0; r < summaries->count; r++)

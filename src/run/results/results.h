@@ -311,7 +311,7 @@ struct link_stats {
     struct wait_stats *before; /* of each peer and lane: of the sending channel, and of the other */
 };
 
-enum status link_stats_create(const struct test_case *test_case, const struct runner *runner,
+void link_stats_create(const struct test_case *test_case, const struct runner *runner,
                               struct link_stats **stats);
 void link_stats_free(struct link_stats *stats); /* NULL is allowed */
 

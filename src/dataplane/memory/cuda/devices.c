@@ -77,8 +77,6 @@ void cuda_rank_devices(const struct memory_device *of, struct device_list *list)
 {
     size_t left, total;
     struct device *device = of->bus[0] ? gpu_add(of->bus, list) : NULL;
-    if (!device)
-        return;
     const char *mig = device_find_fact(device, "MIG");
     if (mig && strcmp(mig, "on") == 0 && cudaSetDevice(of->number) == cudaSuccess &&
         cudaMemGetInfo(&left, &total) == cudaSuccess)

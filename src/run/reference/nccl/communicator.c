@@ -192,13 +192,12 @@ static enum status members_exchange(struct nccl_communicator *communicator, stru
 {
     struct bytes share = {0};
     struct nccl_members members = {.communicator = communicator,
-                                   .of = calloc((size_t)communicator->ranks, sizeof *members.of)};
+                                   .of =
+                                       new_array((size_t)communicator->ranks, sizeof *members.of)};
     struct nccl_member mine = {.version = communicator->version};
     int result;
-    enum status status =
-        members.of ? STATUS_OK
-                   : fail(STATUS_ERROR, "out of memory for %d ranks", communicator->ranks);
-    if (status == STATUS_OK && communicator->rank == 0)
+    enum status status = STATUS_OK;
+    if (communicator->rank == 0)
         status = nccl_call_slowly(communicator, id_make, communicator, "make an id", INIT_SECONDS,
                                   &result);
     if (status == STATUS_OK)
