@@ -5,9 +5,9 @@
  * on: it says "out of memory" and ends with STATUS_ERROR. The job's other ranks see its connection
  * close, as they see that a rank was killed.
  *
- * The rule: memory whose size the user chooses does not come from here. Buffers of messages, counts,
- * schedules, proofs, the simulator's tables, and files of the user come from malloc(), and their
- * owner refuses in a sentence that says what to make smaller.
+ * The rule: memory whose size the user chooses does not come from here. Buffers of messages,
+ * counts, samples, schedules, proofs, the simulator's tables, and files of the user come from
+ * malloc(), and their owner refuses in a sentence that says what to make smaller.
  */
 #ifndef CCTEST_BASE_LIST_H
 #define CCTEST_BASE_LIST_H

@@ -352,7 +352,9 @@ static enum status visit_note_write(struct finder *finder, const struct stretch 
 static int wait_compare_operation(const void *a, const void *b)
 {
     const struct wait *x = a, *y = b;
-    return COMPARE(x->operation, y->operation) ?: COMPARE(x->at, y->at) ?: COMPARE(x->past, y->past);
+    return COMPARE(x->operation, y->operation)
+               ?: COMPARE(x->at, y->at)
+               ?: COMPARE(x->past, y->past);
 }
 
 static int wait_compare_at(const void *a, const void *b)
