@@ -1,7 +1,6 @@
 /*
  * main.c - cctest tests collective communication. Reads the command line and runs the command.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options/options.h"
@@ -35,20 +35,17 @@ static enum status refuse(const struct command_line *line, struct request *unuse
     return status;
 }
 
-/* A refusal names options as flags. If the value comes from the environment, add the variable. */
+/* A refusal names options as flags. Behind it stand the variables that have set them. */
 static void name_variables(const struct command_line *line, struct log *log)
 {
-    struct text text = text_after(log->failure.text, sizeof log->failure.text);
-    for (const struct option_row *row = option_table; row->name; row++) {
-        const struct argument *argument = &line->arguments[row - option_table];
-        char flag[64], label[LABEL_MOST];
-        int length = snprintf(flag, sizeof flag, "--%s", row->name);
-        const char *at =
-            argument->source == SOURCE_ENVIRONMENT ? strstr(log->failure.text, flag) : NULL;
-        while (at && (at[length] == '-' || isalnum((unsigned char)at[length])))
-            at = strstr(at + 1, flag); /* a longer name */
-        if (at)
-            text_add(&text, " (%s is set: %s)", flag, argument_label(argument, label));
+    struct text text = text_in(log->origin, sizeof log->origin);
+    const char *rest = log->failure.options;
+    char name[ITEM_MOST], label[LABEL_MOST];
+    while (list_next(&rest, ' ', name)) {
+        const struct option_row *row = option_of(name, line->command->bit);
+        const struct argument *argument = row ? &line->arguments[row - option_table] : NULL;
+        if (argument && argument->source == SOURCE_ENVIRONMENT)
+            text_add(&text, " (--%s is set: %s)", name, argument_label(argument, label));
     }
 }
 

@@ -65,8 +65,9 @@ static enum status item_check(const struct request *request, const char *item)
     if (path && *path)
         return STATUS_OK;
     if (path || strcmp(name, "file") == 0)
-        return fail(STATUS_USAGE,
-                    "'%s' of --algorithm names no file with schedules: give file:PATH", item);
+        return fail_option(STATUS_USAGE, "algorithm",
+                           "'%s' of --algorithm names no file with schedules: give file:PATH",
+                           item);
     for (int c = 0; request->job.collectives[c]; c++)
         if (algorithm_find(request->job.collectives[c]->id, name))
             return STATUS_OK;
@@ -77,8 +78,9 @@ static enum status item_check(const struct request *request, const char *item)
                             colon + 1)
                      : STATUS_OK;
     if (strcmp(name, "all") == 0)
-        return fail(STATUS_USAGE, "'all' of --algorithm stands for all algorithms: write it "
-                                  "alone, without options");
+        return fail_option(STATUS_USAGE, "algorithm",
+                           "'all' of --algorithm stands for all algorithms: write it "
+                           "alone, without options");
     return unknown_algorithm(name, request->job.collectives);
 }
 
@@ -88,9 +90,9 @@ static enum status list_check(const struct request *request, const char *list)
     enum status status = STATUS_OK;
     for (int count = 0; status == STATUS_OK && list_next(&list, ',', item); count++) {
         if (count == ALGORITHMS_MOST)
-            return fail(STATUS_USAGE,
-                        "--algorithm names more than %d algorithms: compare fewer at once",
-                        ALGORITHMS_MOST);
+            return fail_option(STATUS_USAGE, "algorithm",
+                               "--algorithm names more than %d algorithms: compare fewer at once",
+                               ALGORITHMS_MOST);
         status = item_check(request, item);
     }
     return status;
@@ -121,10 +123,11 @@ static enum status algorithm_read(const struct argument *argument, struct reques
         if (status != STATUS_OK || request->job.candidate_count > before)
             request->job.collectives[kept++] = collective;
         else if (!request->job.collectives_all)
-            return fail(STATUS_USAGE,
-                        "%s has no algorithm of --algorithm %s: add one of its own, or 'auto', or "
-                        "leave %s out",
-                        collective->name, argument->text, collective->name);
+            return fail_option(
+                STATUS_USAGE, "algorithm",
+                "%s has no algorithm of --algorithm %s: add one of its own, or 'auto', or "
+                "leave %s out",
+                collective->name, argument->text, collective->name);
     }
     if (status == STATUS_OK)
         request->job.collectives[kept] = NULL;

@@ -270,9 +270,9 @@ enum status files_settle(struct request *request)
         if (!plan)
             continue;
         if (candidate->collective->rooted && request->job.root == ROOT_ALL)
-            return fail(STATUS_USAGE,
-                        "%.200s is written for root %d: give --root %d instead of all", plan->path,
-                        plan->problem.root, plan->problem.root);
+            return fail_option(STATUS_USAGE, "root",
+                               "%.200s is written for root %d: give --root %d instead of all",
+                               plan->path, plan->problem.root, plan->problem.root);
         status = file_plan_prove(plan, request->job.in_place);
     }
     return status;

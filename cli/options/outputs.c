@@ -63,28 +63,41 @@ bool outputs_are_one(const char *one, const char *other)
            strcmp(place, other_place) == 0;
 }
 
+/* For fail_option(). */
+static const char *options_of(const char *one, const char *other, char options[OPTIONS_TEXT])
+{
+    snprintf(options, OPTIONS_TEXT, "%s %s", one, other);
+    return options;
+}
+
 static enum status settle_two_outputs(const struct output *one, const struct output *other)
 {
+    char options[OPTIONS_TEXT];
     if (!one->path || !other->path || !outputs_are_one(one->path, other->path))
         return STATUS_OK;
+    options_of(one->option, other->option, options);
     if (strcmp(one->path, "-") == 0)
-        return fail(STATUS_USAGE,
-                    "--%s and --%s cannot both go to standard output: give one of them a file",
-                    one->option, other->option);
+        return fail_option(
+            STATUS_USAGE, options,
+            "--%s and --%s cannot both go to standard output: give one of them a file", one->option,
+            other->option);
     struct stat file;
     bool device = stat(one->path, &file) == 0 && !S_ISREG(file.st_mode);
     if (!device)
-        return fail(STATUS_USAGE, "--%s and --%s name the same file: give each a file of its own",
-                    one->option, other->option);
+        return fail_option(STATUS_USAGE, options,
+                           "--%s and --%s name the same file: give each a file of its own",
+                           one->option, other->option);
     return STATUS_OK;
 }
 
 static enum status settle_input(const struct output *output, const struct output *input)
 {
+    char options[OPTIONS_TEXT];
     if (!output->path || !input->path || !outputs_are_one(output->path, input->path))
         return STATUS_OK;
-    return fail(STATUS_USAGE, "--%s names %s, which --%s reads: give it a file of its own",
-                output->option, output->path, input->option);
+    return fail_option(STATUS_USAGE, options_of(output->option, input->option, options),
+                       "--%s names %s, which --%s reads: give it a file of its own", output->option,
+                       output->path, input->option);
 }
 
 /* The file of --topology, which may stand before keys; NULL: it names a family. */
@@ -150,9 +163,7 @@ enum status outputs_settle(const struct command_line *line, const struct request
         for (int k = 0; k < input_count && status == STATUS_OK; k++)
             status = settle_input(&outputs[i], &inputs[k]);
         if (status == STATUS_OK && outputs[i].path && files_named(list, outputs[i].path, outputs_are_one))
-            status = fail(STATUS_USAGE,
-                          "--%s names %s, which --algorithm reads: give it a file of its own",
-                          outputs[i].option, outputs[i].path);
+            status = settle_input(&outputs[i], &(struct output){"algorithm", outputs[i].path});
     }
     return status;
 }

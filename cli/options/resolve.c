@@ -66,8 +66,10 @@ static enum status settle_bounds(const struct command_line *line, struct request
         return STATUS_OK;
     }
     char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
-    return fail(STATUS_USAGE, "--min-bytes %s is more than --max-bytes %s: swap them",
-                size_format(request->job.smallest, least), size_format(request->job.largest, most));
+    return fail_option(STATUS_USAGE, "min-bytes max-bytes",
+                       "--min-bytes %s is more than --max-bytes %s: swap them",
+                       size_format(request->job.smallest, least),
+                       size_format(request->job.largest, most));
 }
 
 /* Collectives with blocks of equal length refuse --counts, since it would have no effect on the
@@ -80,17 +82,19 @@ static enum status settle_counts(const struct command_line *line, struct request
         char form[COLLECTIVES_TEXT_MOST + 1], names[COLLECTIVES_TEXT_MOST];
         snprintf(form, sizeof form, "%sv", collectives_text(request, names));
         bool has = collective_find(form) != NULL;
-        return fail(STATUS_USAGE, "%s has blocks of one length: leave --counts out%s%s", names,
-                    has ? ", or run " : "", has ? form : "");
+        return fail_option(STATUS_USAGE, "counts",
+                           "%s has blocks of one length: leave --counts out%s%s", names,
+                           has ? ", or run " : "", has ? form : "");
     }
     for (int i = 0; request->job.collectives[i]; i++)
         sweeps |= job_sweeps(&request->job, request->job.collectives[i]);
     if (sweeps || !any.counted)
         return STATUS_OK;
     if (source_of(line, "min-bytes") == SOURCE_FLAG || source_of(line, "max-bytes") == SOURCE_FLAG)
-        return fail(STATUS_USAGE,
-                    "--counts %s sets the block lengths: leave --min-bytes and --max-bytes out",
-                    request->job.counts.path);
+        return fail_option(
+            STATUS_USAGE, "counts min-bytes max-bytes",
+            "--counts %s sets the block lengths: leave --min-bytes and --max-bytes out",
+            request->job.counts.path);
     request->job.largest = request->job.smallest;
     return STATUS_OK;
 }
@@ -101,8 +105,9 @@ static enum status settle_steps(const struct command_line *line, struct request 
     if (bytes == SOURCE_NONE)
         return STATUS_OK;
     if (factor == bytes)
-        return fail(STATUS_USAGE,
-                    "--step-factor and --step-bytes both set the next size: give one of them");
+        return fail_option(
+            STATUS_USAGE, "step-factor step-bytes",
+            "--step-factor and --step-bytes both set the next size: give one of them");
     if (bytes > factor)
         request->job.factor = 0;
     else
@@ -113,10 +118,11 @@ static enum status settle_steps(const struct command_line *line, struct request 
 static enum status settle_timeout(const struct request *request)
 {
     return request->job.bootstrap.timeout < TIMEOUT_LEAST
-               ? fail(STATUS_USAGE,
-                      "--timeout %g is too short: a rank that waits for its core would be taken "
-                      "for lost; give at least %g seconds",
-                      request->job.bootstrap.timeout, TIMEOUT_LEAST)
+               ? fail_option(
+                     STATUS_USAGE, "timeout",
+                     "--timeout %g is too short: a rank that waits for its core would be taken "
+                     "for lost; give at least %g seconds",
+                     request->job.bootstrap.timeout, TIMEOUT_LEAST)
                : STATUS_OK;
 }
 
@@ -124,24 +130,26 @@ static enum status settle_timeout(const struct request *request)
 static enum status settle_work(const struct command_line *line, struct request *request)
 {
     if (!request->job.iterations_auto && source_of(line, "budget") == SOURCE_FLAG)
-        return fail(STATUS_USAGE,
-                    "--budget limits the time of -n auto, but -n is %ld: give -n auto "
-                    "too, or leave --budget out",
-                    request->job.iterations);
+        return fail_option(STATUS_USAGE, "budget iterations",
+                           "--budget limits the time of -n auto, but -n is %ld: give -n auto "
+                           "too, or leave --budget out",
+                           request->job.iterations);
     if (!request->job.iterations_auto)
         request->job.budget = 0;
     else if (source_of(line, "budget") == SOURCE_NONE)
         request->job.budget = BUDGET_USUAL;
     if (request->job.iterations == 0 && request->job.checked <= 0)
-        return fail(STATUS_USAGE,
-                    "--iterations 0 and --check %s leave nothing to do: give at least one of them",
-                    request->job.checked == CHECKED_ALL ? "all" : "0");
+        return fail_option(
+            STATUS_USAGE, "iterations check",
+            "--iterations 0 and --check %s leave nothing to do: give at least one of them",
+            request->job.checked == CHECKED_ALL ? "all" : "0");
     if (request->job.min_busbw > 0 && request->job.iterations == 0)
-        return fail(STATUS_USAGE,
-                    "--min-busbw needs timed iterations: give --iterations of at least 1");
+        return fail_option(STATUS_USAGE, "min-busbw iterations",
+                           "--min-busbw needs timed iterations: give --iterations of at least 1");
     if (request->job.min_busbw > 0 && !job_traits(&request->job).sized)
-        return fail(STATUS_USAGE, "%s moves no data and has no bandwidth: leave --min-busbw out",
-                    request->job.collectives[0]->name);
+        return fail_option(STATUS_USAGE, "min-busbw",
+                           "%s moves no data and has no bandwidth: leave --min-busbw out",
+                           request->job.collectives[0]->name);
     return STATUS_OK;
 }
 
@@ -154,10 +162,11 @@ static enum status settle_ranks(const struct command_line *line, struct request 
     if (rendezvous > np)
         request->job.bootstrap.np = 0;
     if (request->job.bootstrap.np > STARTED_MOST)
-        return fail(STATUS_USAGE,
-                    "--np %d is too large: one machine starts %d ranks at most; `cctest plan` "
-                    "takes up to %d",
-                    request->job.bootstrap.np, STARTED_MOST, JOB_RANKS_MOST);
+        return fail_option(
+            STATUS_USAGE, "np",
+            "--np %d is too large: one machine starts %d ranks at most; `cctest plan` "
+            "takes up to %d",
+            request->job.bootstrap.np, STARTED_MOST, JOB_RANKS_MOST);
     if (rendezvous >= np)
         return STATUS_OK;
     request->job.bootstrap.rendezvous = NULL;
@@ -173,8 +182,9 @@ static enum status settle_injections(const struct request *request)
     for (int i = 0; i < request->job.injection_count; i++) {
         if (request->job.bootstrap.ranks_as == RANKS_THREADS &&
             injection_takes_process(&request->job.injections[i]))
-            return fail(STATUS_USAGE, "--inject kill and stop hit all ranks if they are threads "
-                                      "(--ranks-as threads): use processes, or inject silent");
+            return fail_option(STATUS_USAGE, "ranks-as inject",
+                               "--inject kill and stop hit all ranks if they are threads "
+                               "(--ranks-as threads): use processes, or inject silent");
     }
     return STATUS_OK;
 }
@@ -182,8 +192,8 @@ static enum status settle_injections(const struct request *request)
 static enum status operator_refuse(const struct datatype *datatype,
                                    const struct reduction *reduction)
 {
-    return fail(STATUS_USAGE, "--op %s does not go with --datatype %s: %s", reduction->name,
-                datatype->name, reduce_refusal(datatype, reduction));
+    return fail_option(STATUS_USAGE, "op datatype", "--op %s does not go with --datatype %s: %s",
+                       reduction->name, datatype->name, reduce_refusal(datatype, reduction));
 }
 
 /* Pairs of a type and an operator that do not go together are left out, but each that is named goes
@@ -223,24 +233,27 @@ static enum status settle_candidates(struct request *request)
 static enum status settle_executor(const struct request *request)
 {
     if (request->job.memory->host_reads && request->job.executor == EXECUTOR_DEVICE)
-        return fail(STATUS_USAGE,
-                    "--executor device runs schedules inside GPUs, but the buffers are in %s "
-                    "memory: give -m cuda too, or leave it out",
-                    request->job.memory->name);
+        return fail_option(
+            STATUS_USAGE, "executor",
+            "--executor device runs schedules inside GPUs, but the buffers are in %s "
+            "memory: give -m cuda too, or leave it out",
+            request->job.memory->name);
     bool no_device = request->job.memory->host_reads || request->job.executor == EXECUTOR_HOST;
     if (request->job.protocol != PROTOCOL_AUTO && no_device)
-        return fail(STATUS_USAGE,
-                    "--protocol is about schedules that run inside GPUs: give -m cuda "
-                    "and no --executor host, or leave it out");
+        return fail_option(STATUS_USAGE, "protocol executor",
+                           "--protocol is about schedules that run inside GPUs: give -m cuda "
+                           "and no --executor host, or leave it out");
     if ((request->job.protocol == PROTOCOL_LL && request->job.copy != COPY_AUTO &&
          request->job.copy != COPY_LL) ||
         (request->job.protocol == PROTOCOL_SIMPLE && request->job.copy == COPY_LL))
-        return fail(STATUS_USAGE, "--protocol %s excludes --copy %s: leave one of them out",
-                    request->job.protocol == PROTOCOL_LL ? "ll" : "simple",
-                    copy_names[request->job.copy]);
+        return fail_option(STATUS_USAGE, "protocol copy",
+                           "--protocol %s excludes --copy %s: leave one of them out",
+                           request->job.protocol == PROTOCOL_LL ? "ll" : "simple",
+                           copy_names[request->job.copy]);
     if (request->job.graph && no_device)
-        return fail(STATUS_USAGE, "--graph replays launches of kernels that run schedules: give -m "
-                                  "cuda and no --executor host, or leave it out");
+        return fail_option(STATUS_USAGE, "graph executor",
+                           "--graph replays launches of kernels that run schedules: give -m "
+                           "cuda and no --executor host, or leave it out");
     return STATUS_OK;
 }
 
@@ -248,10 +261,11 @@ static enum status settle_executor(const struct request *request)
 static enum status settle_memory(const struct command_line *line, const struct request *request)
 {
     if (request->job.memory->host_reads && source_of(line, "device") == SOURCE_FLAG)
-        return fail(STATUS_USAGE,
-                    "--device chooses GPUs, but the buffers are in %s memory: give -m cuda too, or "
-                    "leave it out",
-                    request->job.memory->name);
+        return fail_option(
+            STATUS_USAGE, "device",
+            "--device chooses GPUs, but the buffers are in %s memory: give -m cuda too, or "
+            "leave it out",
+            request->job.memory->name);
     const char *why = request->job.memory->unavailable ? request->job.memory->unavailable() : NULL;
     return why ? fail(STATUS_UNAVAILABLE, "%s memory cannot be used here: %s",
                       request->job.memory->name, why)
@@ -342,20 +356,25 @@ static enum status settle_tune(const struct command_line *line, struct request *
         request->job.tuned = NULL;
     }
     if (!request->job.tuned && (request->job.datatypes[1] || request->job.reductions[1]))
-        return fail(STATUS_USAGE, "tune measures one datatype and one operation: give one each to "
-                                  "--datatype and --op");
+        return fail_option(STATUS_USAGE, "datatype op",
+                           "tune measures one datatype and one operation: give one each to "
+                           "--datatype and --op");
     if (request->job.tuned && !request->tune.ompi && !request->tune.mpich && !request->tune.nccl)
-        return fail(STATUS_USAGE, "tune --tuning %.200s measures nothing: say where its winners go, by "
-                                  "--ompi, --mpich or --nccl",
-                    request->job.tuned->path);
+        return fail_option(STATUS_USAGE, "tuning",
+                           "tune --tuning %.200s measures nothing: say where its winners go, by "
+                           "--ompi, --mpich or --nccl",
+                           request->job.tuned->path);
     if (request->job.tuned && line->word_count > 1)
-        return fail(STATUS_USAGE, "tune --tuning writes the winners of all collectives of %.200s: leave '%.100s' "
-                                  "out",
-                    request->job.tuned->path, line->words[1]);
+        return fail_option(
+            STATUS_USAGE, "tuning",
+            "tune --tuning writes the winners of all collectives of %.200s: leave '%.100s' "
+            "out",
+            request->job.tuned->path, line->words[1]);
     if (request->job.tuned &&
         (request->files.json || request->tune.rank_count > 0 || request->job.model))
-        return fail(STATUS_USAGE, "tune --tuning measures nothing: leave --json, --rank-counts and "
-                                  "--model out");
+        return fail_option(STATUS_USAGE, "tuning json rank-counts model",
+                           "tune --tuning measures nothing: leave --json, --rank-counts and "
+                           "--model out");
     if (source_of(line, "budget") == SOURCE_NONE)
         request->job.budget = TUNE_BUDGET_USUAL;
     TRY(status);
@@ -382,14 +401,18 @@ static enum status settle_fit(const struct command_line *line, struct request *r
 static enum status settle_topology(const struct request *request)
 {
     if (request->predict.topology && request->job.shape_groups > 0)
-        return fail(STATUS_USAGE, "--topology says which ranks share a host: leave --shape out");
+        return fail_option(STATUS_USAGE, "topology shape",
+                           "--topology says which ranks share a host: leave --shape out");
     if (request->predict.place && !request->predict.topology)
-        return fail(STATUS_USAGE, "--place says where ranks sit on a topology: give --topology, too");
+        return fail_option(STATUS_USAGE, "place",
+                           "--place says where ranks sit on a topology: give --topology, too");
     if (request->files.svg && !request->predict.topology)
-        return fail(STATUS_USAGE, "--svg draws the load of a topology's links: give --topology, too");
+        return fail_option(STATUS_USAGE, "svg",
+                           "--svg draws the load of a topology's links: give --topology, too");
     if (request->files.svg && request->job.candidate_count > 1)
-        return fail(STATUS_USAGE, "--svg draws one algorithm, and these are %d: name one with -a",
-                    request->job.candidate_count);
+        return fail_option(STATUS_USAGE, "svg",
+                           "--svg draws one algorithm, and these are %d: name one with -a",
+                           request->job.candidate_count);
     return STATUS_OK;
 }
 

@@ -135,9 +135,9 @@ static enum status transport_read(const struct argument *argument, struct reques
         return STATUS_OK;
     }
     if (strlen(argument->text) >= sizeof request->job.transport_values)
-        return fail(STATUS_USAGE,
-                    "--transport '%.60s...' is longer than %zu characters: shorten it",
-                    argument->text, sizeof request->job.transport_values - 1);
+        return fail_option(STATUS_USAGE, "transport",
+                           "--transport '%.60s...' is longer than %zu characters: shorten it",
+                           argument->text, sizeof request->job.transport_values - 1);
     snprintf(request->job.transport_values, sizeof request->job.transport_values, "%s",
              argument->text);
     for (char *item = request->job.transport_values, *next; item; item = next) {

@@ -418,13 +418,14 @@ static enum status stages_read(const struct argument *argument, struct request *
                         "are chosen for so long");
         request->accept.stages |= 1u << stage;
         if (colon && !seconds_read(colon + 1, &request->accept.seconds[stage]))
-            return fail(
-                STATUS_USAGE,
+            return fail_option(
+                STATUS_USAGE, "stages",
                 "'%s:%s' in --stages: write the seconds that the stage may take, up to a day", item,
                 colon + 1);
         if (colon && request->accept.seconds[stage] < accept_stages[stage].least)
-            return fail(STATUS_USAGE, "'%s:%s' in --stages is too short: %s needs %g s", item,
-                        colon + 1, item, accept_stages[stage].least);
+            return fail_option(STATUS_USAGE, "stages",
+                               "'%s:%s' in --stages is too short: %s needs %g s", item, colon + 1,
+                               item, accept_stages[stage].least);
     }
     return STATUS_OK;
 }
@@ -477,7 +478,10 @@ static enum status fault_find(const char *name, enum injection_kind *kind)
             return STATUS_OK;
         }
     }
-    return unknown_name(name, "fault for --inject", names, NULL);
+    fail_within(&(struct failure_place){.options = "inject"});
+    enum status status = unknown_name(name, "fault for --inject", names, NULL);
+    fail_within(NULL);
+    return status;
 }
 
 static const char *second_key(enum injection_kind kind)
@@ -502,12 +506,13 @@ static enum status value_read(const char *text, struct injection *injection, uns
     bool is_rank = length == 4 && strncmp(text, "rank", length) == 0;
     bool is_second = length == strlen(second) && strncmp(text, second, length) == 0;
     if (!equals || (!is_rank && !is_second))
-        return fail(STATUS_USAGE,
-                    "'%s' of --inject %s is not one of its keys: write %s:rank=R:%s=N", text, name,
-                    name, second);
+        return fail_option(STATUS_USAGE, "inject",
+                           "'%s' of --inject %s is not one of its keys: write %s:rank=R:%s=N", text,
+                           name, name, second);
     unsigned bit = is_rank ? 1 : 2;
     if (*seen & bit)
-        return fail(STATUS_USAGE, "'%s' of --inject %s is given twice: give it once", text, name);
+        return fail_option(STATUS_USAGE, "inject",
+                           "'%s' of --inject %s is given twice: give it once", text, name);
     *seen |= bit;
     long long most = is_rank                                    ? RANK_MOST
                      : faults[injection->kind].has_microseconds ? MICROSECONDS_MOST
@@ -515,8 +520,9 @@ static enum status value_read(const char *text, struct injection *injection, uns
     long long value;
     const char *why = whole_parse(equals + 1, 0, most, &value);
     if (why)
-        return fail(STATUS_USAGE, "'%s' of --inject %s %s: give a whole number from 0 to %lld",
-                    text, name, why, most);
+        return fail_option(STATUS_USAGE, "inject",
+                           "'%s' of --inject %s %s: give a whole number from 0 to %lld", text, name,
+                           why, most);
     if (is_rank)
         injection->rank = (int)value;
     else if (faults[injection->kind].has_microseconds)
@@ -534,9 +540,10 @@ static enum status injection_read(char *text, struct injection *injection)
     while (status == STATUS_OK && (word = strtok_r(NULL, ":", &next)))
         status = value_read(word, injection, &seen);
     if (status == STATUS_OK && seen != 3)
-        return fail(STATUS_USAGE, "--inject %s needs two keys: write %s:rank=R:%s=N",
-                    faults[injection->kind].name, faults[injection->kind].name,
-                    second_key(injection->kind));
+        return fail_option(STATUS_USAGE, "inject",
+                           "--inject %s needs two keys: write %s:rank=R:%s=N",
+                           faults[injection->kind].name, faults[injection->kind].name,
+                           second_key(injection->kind));
     return status;
 }
 

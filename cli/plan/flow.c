@@ -214,14 +214,16 @@ static enum status size_check(const struct schedule *const *schedules, int ranks
             elements += schedules[r]->extent[b];
     }
     if (messages > PICTURE_MESSAGES_MOST)
-        return fail(STATUS_USAGE,
-                    "a picture of %zu messages is unreadable, %d is the most: give fewer --np or "
-                    "--channels",
-                    messages, PICTURE_MESSAGES_MOST);
+        return fail_option(
+            STATUS_USAGE, "np channels",
+            "a picture of %zu messages is unreadable, %d is the most: give fewer --np or "
+            "--channels",
+            messages, PICTURE_MESSAGES_MOST);
     if (elements > ELEMENTS_MOST)
-        return fail(STATUS_USAGE,
-                    "--svg follows every element, and these are too many: leave out -b, or give a "
-                    "smaller size");
+        return fail_option(
+            STATUS_USAGE, "svg",
+            "--svg follows every element, and these are too many: leave out -b, or give a "
+            "smaller size");
     return STATUS_OK;
 }
 

@@ -33,26 +33,30 @@ static size_t plan_bytes(const struct command_line *line, const struct job *job,
 static enum status plan_check(struct request *request, int ranks, const struct split *split)
 {
     struct job *job = &request->job;
-    const char *one = request->files.svg    ? "--svg draws"
-                      : request->plan.goal  ? "--goal writes"
-                      : request->plan.msccl ? "--msccl writes"
-                                   : NULL;
+    const char *one = request->files.svg    ? "svg"
+                      : request->plan.goal  ? "goal"
+                      : request->plan.msccl ? "msccl"
+                                            : NULL;
     if (one && job->candidate_count > 1)
-        return fail(STATUS_USAGE, "%s one algorithm, and these are %d: name one with -a", one,
-                    job->candidate_count);
+        return fail_option(STATUS_USAGE, one,
+                           "--%s %s one algorithm, and these are %d: name one with -a", one,
+                           request->files.svg ? "draws" : "writes", job->candidate_count);
     if (request->files.svg && ranks > PICTURE_RANKS_MOST)
-        return fail(STATUS_USAGE, "a picture of %d ranks is unreadable: give --np of at most %d",
-                    ranks, PICTURE_RANKS_MOST);
+        return fail_option(STATUS_USAGE, "np",
+                           "a picture of %d ranks is unreadable: give --np of at most %d", ranks,
+                           PICTURE_RANKS_MOST);
     if (job_vendor(job))
         return fail(STATUS_USAGE,
                     "%s runs steps of its own, which it does not show: name another "
                     "algorithm with -a",
                     job_vendor(job)->title);
     if (job->root == ROOT_ALL)
-        return fail(STATUS_USAGE, "a plan has one root: give --root a rank's number");
+        return fail_option(STATUS_USAGE, "root",
+                           "a plan has one root: give --root a rank's number");
     if (job->bootstrap.rank >= ranks)
-        return fail(STATUS_USAGE, "--rank %d is not among the %d ranks: choose one from 0 to %d",
-                    job->bootstrap.rank, ranks, ranks - 1);
+        return fail_option(STATUS_USAGE, "rank",
+                           "--rank %d is not among the %d ranks: choose one from 0 to %d",
+                           job->bootstrap.rank, ranks, ranks - 1);
     return job_check_ranks(job, ranks, split);
 }
 
@@ -95,10 +99,11 @@ static enum status json_fits(const struct schedule *schedule, int ranks)
     double bytes = OPERATION_JSON_BYTES * (double)schedule->count * ranks;
     if (bytes <= (double)left)
         return STATUS_OK;
-    return fail(STATUS_USAGE,
-                "the JSON of %d ranks with about %zu operations each takes %.0f MiB of memory, and "
-                "%zu are left: show one with --rank R, or leave --json out",
-                ranks, schedule->count, bytes / (1 << 20), left >> 20);
+    return fail_option(
+        STATUS_USAGE, "json",
+        "the JSON of %d ranks with about %zu operations each takes %.0f MiB of memory, and "
+        "%zu are left: show one with --rank R, or leave --json out",
+        ranks, schedule->count, bytes / (1 << 20), left >> 20);
 }
 
 /* One algorithm: all ranks, or the one of --rank. `plans`: an array for the JSON, or NULL. */

@@ -33,9 +33,10 @@ static enum status places_check(const char *const *paths, int count, const char 
     for (int i = 0; i < count && exists; i++)
         if (stat(paths[i], &other) == 0 && other.st_dev == about.st_dev &&
             other.st_ino == about.st_ino)
-            return fail(STATUS_USAGE, "--html names %.200s, of which the page is made: give it "
-                                      "another file",
-                        paths[i]);
+            return fail_option(STATUS_USAGE, "html",
+                               "--html names %.200s, of which the page is made: give it "
+                               "another file",
+                               paths[i]);
     return STATUS_OK;
 }
 

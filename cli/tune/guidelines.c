@@ -139,8 +139,9 @@ static enum status output_check(const char *json, const char *const *paths, int 
 {
     for (int i = 0; i < count && json; i++)
         if (outputs_are_one(json, paths[i]))
-            return fail(STATUS_USAGE, "--json names %.200s, which is read: give it another file",
-                        paths[i]);
+            return fail_option(STATUS_USAGE, "json",
+                               "--json names %.200s, which is read: give it another file",
+                               paths[i]);
     return STATUS_OK;
 }
 

@@ -264,10 +264,11 @@ static enum status baseline_match(struct baseline *baseline, const json_t *docum
         baseline->common += baseline->host_of[h] >= 0;
     }
     if (baseline->common == 0)
-        return fail(STATUS_USAGE,
-                    "%s is of other hosts than these (%s is not among them): --baseline takes the "
-                    "JSON of an earlier run on the same hosts",
-                    path, labels[0]);
+        return fail_option(
+            STATUS_USAGE, "baseline",
+            "%s is of other hosts than these (%s is not among them): --baseline takes the "
+            "JSON of an earlier run on the same hosts",
+            path, labels[0]);
     return STATUS_OK;
 }
 

@@ -20,6 +20,9 @@ static struct log program_log = {
 /* The log of the rank that this thread works for. */
 static _Thread_local struct log *attached;
 
+/* The place in the input that this thread reads. */
+static _Thread_local const struct failure_place *within;
+
 void log_init(struct log *log, int rank, int verbosity)
 {
     memset(log, 0, sizeof *log);
@@ -101,9 +104,33 @@ enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    struct failure failure = failure_make(status, REASON_OWN, NO_RANK, format, arguments);
+    struct failure failure = failure_make(status, REASON_OWN, NO_RANK, within, format, arguments);
     va_end(arguments);
     return fail_again(&failure);
+}
+
+enum status fail_at(enum status status, const struct failure_place *place, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    struct failure failure = failure_make(status, REASON_OWN, NO_RANK, place, format, arguments);
+    va_end(arguments);
+    return fail_again(&failure);
+}
+
+enum status fail_option(enum status status, const char *options, const char *format, ...)
+{
+    const struct failure_place place = {.options = options};
+    va_list arguments;
+    va_start(arguments, format);
+    struct failure failure = failure_make(status, REASON_OWN, NO_RANK, &place, format, arguments);
+    va_end(arguments);
+    return fail_again(&failure);
+}
+
+void fail_within(const struct failure_place *place)
+{
+    within = place;
 }
 
 enum status fail_peer(enum failure_reason reason, int peer, const char *format, ...)
@@ -111,7 +138,7 @@ enum status fail_peer(enum failure_reason reason, int peer, const char *format, 
     va_list arguments;
     va_start(arguments, format);
     struct failure failure =
-        failure_make(failure_peer_status(reason), reason, peer, format, arguments);
+        failure_make(failure_peer_status(reason), reason, peer, NULL, format, arguments);
     va_end(arguments);
     return fail_again(&failure);
 }
@@ -139,9 +166,11 @@ bool log_failure(struct log *log, struct failure *failure)
 
 void log_print_failure(struct log *log)
 {
+    char sentence[SAY_MOST];
     pthread_mutex_lock(&log->lock);
+    snprintf(sentence, sizeof sentence, "%s%s", log->failure.text, log->origin);
     if (log->failure.status != STATUS_OK && !log->told)
-        line_write(log, log->failure.text);
+        line_write(log, sentence);
     log->told = true;
     pthread_mutex_unlock(&log->lock);
 }

@@ -13,13 +13,16 @@
 
 #include "base/failure.h"
 
+#define ORIGIN_MOST 400 /* bytes, with its 0 */
+
 struct log {
     int rank;            /* -1: the program, not a rank */
     int verbosity;       /* 0: failures only; 1 (-v): details; 2: everything */
     _Atomic int dropped; /* lines that stderr did not accept in time */
     pthread_mutex_t lock;
     struct failure failure; /* status STATUS_OK until the first fail() */
-    bool told;              /* it has been printed */
+    char origin[ORIGIN_MOST]; /* printed behind it: where the values of its options come from */
+    bool told;                /* it has been printed */
 };
 
 void log_init(struct log *log, int rank, int verbosity);
@@ -35,6 +38,19 @@ struct log *log_current(void);
  * nothing: rank 0 prints a rank's failure, once. Only if the failure cannot be delivered, the rank
  * prints it itself (log_print_failure). */
 enum status fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same of a place in the input, with which the sentence begins. */
+enum status fail_at(enum status status, const struct failure_place *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same of options, by their long names, apart by blanks: the user may have set them elsewhere than
+ * in the command line. */
+enum status fail_option(enum status status, const char *options, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Until the next call, fail() in this thread is of this place; NULL: of none. For readers of texts that
+ * stand in a file or in the command line. */
+void fail_within(const struct failure_place *place);
 
 /* The same where another rank is the reason (failure_set_peer()). Returns the status that follows
  * from it. */
@@ -53,7 +69,7 @@ bool log_failure(struct log *log, struct failure *failure);
 /* Prints the recorded failure, if there is one that has not been printed, as one line on stderr. */
 void log_print_failure(struct log *log);
 
-#define SAY_MOST (MESSAGE_MOST + 400) /* bytes of a line with its 0: a sentence, and whose it is */
+#define SAY_MOST (MESSAGE_MOST + ORIGIN_MOST) /* bytes of a line with its 0: a sentence, and whose it is */
 
 /* One line on stderr, "cctest: rank 3: ..." (the rank only if there is one), in one write.
  * Must not hang if no process reads stderr: a line that stderr does not accept within 200 ms is

@@ -26,9 +26,9 @@ static enum status parameter_read(const char *text, const char *name, double mos
     errno = 0;
     *value = strtod(text, &end);
     if (!isdigit((unsigned char)*text) || *end || errno || !(*value <= most))
-        return fail(STATUS_USAGE,
-                    "--counts %s:%.40s is not a number from 0 to %g: give one, as in %s:%s", name,
-                    text, most, name, most > 1 ? "1.2" : "0.5");
+        return fail_option(STATUS_USAGE, "counts",
+                           "--counts %s:%.40s is not a number from 0 to %g: give one, as in %s:%s",
+                           name, text, most, name, most > 1 ? "1.2" : "0.5");
     return STATUS_OK;
 }
 
@@ -97,10 +97,11 @@ static enum status line_read(struct counts_file *file, const char *text)
 static enum status file_read(const char *path, struct counts_spec *spec)
 {
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        return fail(STATUS_USAGE,
-                    "--counts '%.200s' is neither a distribution nor a file: give uniform, zipf:S, "
-                    "hot:F, spread, or a file",
-                    path);
+        return fail_option(
+            STATUS_USAGE, "counts",
+            "--counts '%.200s' is neither a distribution nor a file: give uniform, zipf:S, "
+            "hot:F, spread, or a file",
+            path);
     struct counts_file file = {.path = path, .spec = spec};
     char *text = NULL;
     enum status status = text_file_read(path, &text);
@@ -256,8 +257,9 @@ static enum status counts_from_weights(const struct counts_spec *spec, size_t to
     for (int r = 0; r < p; r++)
         most = counts_of_row(counts, r, 1) > most ? counts_of_row(counts, r, 1) : most;
     if (counts->kind == COUNTS_MATRIX && !counts->rotated && most > ELEMENTS_MOST / (size_t)p)
-        return fail(STATUS_USAGE,
-                    "--counts: one rank receives too many elements in all: ask for smaller sizes");
+        return fail_option(
+            STATUS_USAGE, "counts",
+            "--counts: one rank receives too many elements in all: ask for smaller sizes");
     return STATUS_OK;
 }
 

@@ -33,10 +33,10 @@ enum status buffers_allocate(const struct memory_kind *memory, const size_t byte
                         buffer_names[b], bytes[b]);
     }
     if (spare > PTRDIFF_MAX - total)
-        return fail(STATUS_ERROR,
-                    "a message of %zu bytes that is dropped (--inject) does not fit "
-                    "into the address space; choose smaller sizes (-e)",
-                    spare);
+        return fail_option(STATUS_ERROR, "inject",
+                           "a message of %zu bytes that is dropped (--inject) does not fit "
+                           "into the address space; choose smaller sizes (-e)",
+                           spare);
     TRY(memory->allocate(total + spare, tick, &buffers->region));
     for (int b = 0; b < BUFFERS; b++) {
         buffers->base[b] = buffers->region.base + offset[b];

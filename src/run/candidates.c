@@ -292,8 +292,10 @@ static enum status candidate_check(const struct job *job, const struct candidate
     *keeps = !why;
     candidate_title(job, candidate, title);
     if (why && !optional)
-        return why == meaning ? fail(STATUS_USAGE, "%s", why)
-                              : fail(STATUS_USAGE, "%s: %s", title, why);
+        return why == meaning
+                   ? fail_option(STATUS_USAGE, "datatype op", "%s", why)
+                   : fail_option(STATUS_USAGE, candidate->choice.file ? "np root" : "shape",
+                                 "%s: %s", title, why);
     if (why)
         say_verbose(1, "%s is left out: %s", title, why);
     return STATUS_OK;
@@ -351,8 +353,8 @@ static enum status check_file(const struct job *job, const struct candidate *can
                                                     channel_count_host(job), why)
                                 : NULL;
         if (refusal)
-            status = fail(STATUS_USAGE, "%s %s: %s", candidate->collective->name, candidate->text,
-                          refusal);
+            status = fail_option(STATUS_USAGE, "channels", "%s %s: %s", candidate->collective->name,
+                                 candidate->text, refusal);
         counts_free(sized.counts);
         next = job_next_size(job, candidate, bytes);
     }
@@ -381,9 +383,10 @@ enum status job_check_ranks(struct job *job, int ranks, const struct split *spli
 {
     for (int i = 0; i < job->injection_count; i++)
         if (job->injections[i].rank >= ranks)
-            return fail(STATUS_USAGE,
-                        "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
-                        job->injections[i].rank, ranks, ranks - 1);
+            return fail_option(
+                STATUS_USAGE, "inject",
+                "rank %d of --inject is not among the %d ranks: choose one from 0 to %d",
+                job->injections[i].rank, ranks, ranks - 1);
     if (!split->groups)
         return STATUS_OK;
     struct rank_group group = split_group(split, 0);

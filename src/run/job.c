@@ -102,8 +102,9 @@ enum status job_check_shape(const struct job *job, int ranks, const char *whose)
     long long wanted = (long long)job->shape_groups * job->shape_ranks;
     if (job->shape_groups == 0 || wanted == ranks)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "--shape %dx%d is for %lld ranks, not %d%s: let them agree",
-                job->shape_groups, job->shape_ranks, wanted, ranks, whose);
+    return fail_option(STATUS_USAGE, *whose ? "shape split" : "shape",
+                       "--shape %dx%d is for %lld ranks, not %d%s: let them agree",
+                       job->shape_groups, job->shape_ranks, wanted, ranks, whose);
 }
 
 enum status job_split(const struct job *job, int ranks, const int *node, struct split *split)
@@ -177,24 +178,30 @@ static bool job_has_schedules(const struct job *job)
     return has;
 }
 
-/* What acts on schedules only. */
-static const char *schedule_option(const struct job *job)
+/* The option that acts on schedules only, and its value as a sentence has it. NULL: none is given. */
+static const char *schedule_option(const struct job *job, const char **value)
 {
+    *value = "";
     for (int i = 0; i < job->injection_count; i++)
-        if (injection_takes_message(&job->injections[i]))
-            return "--inject corrupt or drop";
-    return job->channels > 1                  ? "--channels"
-           : job->chunk != GRAIN_AUTO         ? "--chunk"
-           : job->copy != COPY_AUTO           ? "--copy"
-           : job->slots                       ? "--slots"
-           : job->slot_bytes                  ? "--slot-size"
-           : job->profile                     ? "--profile"
-           : job->split.kind != SPLIT_NONE    ? "--split"
-           : job_has_schedules(job)           ? NULL
-           : job->executor == EXECUTOR_DEVICE ? "--executor device"
-           : job->graph                       ? "--graph"
-           : job->protocol != PROTOCOL_AUTO   ? "--protocol"
-                                              : NULL;
+        if (injection_takes_message(&job->injections[i])) {
+            *value = " corrupt or drop";
+            return "inject";
+        }
+    const char *option = job->channels > 1               ? "channels"
+                         : job->chunk != GRAIN_AUTO      ? "chunk"
+                         : job->copy != COPY_AUTO        ? "copy"
+                         : job->slots                    ? "slots"
+                         : job->slot_bytes               ? "slot-size"
+                         : job->profile                  ? "profile"
+                         : job->split.kind != SPLIT_NONE ? "split"
+                                                         : NULL;
+    if (option || job_has_schedules(job))
+        return option;
+    if (job->executor == EXECUTOR_DEVICE) {
+        *value = " device";
+        return "executor";
+    }
+    return job->graph ? "graph" : job->protocol != PROTOCOL_AUTO ? "protocol" : NULL;
 }
 
 const struct vendor *job_vendor(const struct job *job)
@@ -227,14 +234,16 @@ enum status job_check_vendors(const struct job *job, int ranks)
     if (!vendor)
         return STATUS_OK;
     if (job->memory != vendor->memory)
-        return fail(STATUS_USAGE, "--algorithm %s needs its buffers in %s memory: give -m %s",
-                    vendor->name, vendor->memory->name, vendor->memory->name);
-    const char *option = schedule_option(job);
+        return fail_option(STATUS_USAGE, "algorithm",
+                           "--algorithm %s needs its buffers in %s memory: give -m %s",
+                           vendor->name, vendor->memory->name, vendor->memory->name);
+    const char *value, *option = schedule_option(job, &value);
     if (option)
-        return fail(STATUS_USAGE,
-                    "%s acts on cctest's own algorithms, and %s has messages of its own: leave "
-                    "one of the two out",
-                    option, vendor->title);
+        return fail_option(
+            STATUS_USAGE, option,
+            "--%s%s acts on cctest's own algorithms, and %s has messages of its own: leave "
+            "one of the two out",
+            option, value, vendor->title);
     for (int i = 0; i < job->candidate_count && !job->types_all; i++) {
         const struct candidate *candidate = &job->candidates[i];
         char text[VENDOR_WHY_MOST];

@@ -116,10 +116,11 @@ static enum status file_read(const char *path, struct split_spec *spec)
     struct split_file file = {.path = path, .spec = spec};
     char *text = NULL;
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        return fail(STATUS_USAGE,
-                    "--split '%.200s' is neither a way to split nor a file: give node, rail, the "
-                    "number of ranks of a group, or a file with a line for each",
-                    path);
+        return fail_option(
+            STATUS_USAGE, "split",
+            "--split '%.200s' is neither a way to split nor a file: give node, rail, the "
+            "number of ranks of a group, or a file with a line for each",
+            path);
     enum status status = text_file_read(path, &text);
     char *rest = text;
     spec->group = calloc(JOB_RANKS_MOST, sizeof *spec->group);
@@ -167,15 +168,17 @@ uint64_t split_fingerprint(const struct split_spec *spec)
 static enum status split_check(const struct split_spec *spec, int ranks)
 {
     if (spec->kind == SPLIT_SIZE && ranks % spec->size != 0)
-        return fail(STATUS_USAGE,
-                    "--split %d: %d ranks cannot be divided into groups of %d: give a number that "
-                    "divides them",
-                    spec->size, ranks, spec->size);
+        return fail_option(
+            STATUS_USAGE, "split",
+            "--split %d: %d ranks cannot be divided into groups of %d: give a number that "
+            "divides them",
+            spec->size, ranks, spec->size);
     if (spec->kind == SPLIT_FILE && spec->ranks != ranks)
-        return fail(STATUS_USAGE,
-                    "--split %.200s: the file has groups of ranks 0 to %d, and the job has %d "
-                    "rank%s: let them agree",
-                    spec->text, spec->ranks - 1, ranks, plural(ranks));
+        return fail_option(
+            STATUS_USAGE, "split",
+            "--split %.200s: the file has groups of ranks 0 to %d, and the job has %d "
+            "rank%s: let them agree",
+            spec->text, spec->ranks - 1, ranks, plural(ranks));
     return STATUS_OK;
 }
 
@@ -199,11 +202,12 @@ static enum status groups_check(const struct split_spec *spec, const struct shap
 {
     for (int g = 1; g < groups->groups; g++)
         if (shape_size(groups, g) != shape_size(groups, 0))
-            return fail(STATUS_USAGE,
-                        "--split %s: the group of rank 0 has %d rank%s and that of rank %d has %d, "
-                        "but all groups need as many: start as many ranks on each host",
-                        spec->text, shape_size(groups, 0), plural(shape_size(groups, 0)),
-                        shape_rank(groups, g, 0), shape_size(groups, g));
+            return fail_option(
+                STATUS_USAGE, "split",
+                "--split %s: the group of rank 0 has %d rank%s and that of rank %d has %d, "
+                "but all groups need as many: start as many ranks on each host",
+                spec->text, shape_size(groups, 0), plural(shape_size(groups, 0)),
+                shape_rank(groups, g, 0), shape_size(groups, g));
     return STATUS_OK;
 }
 

@@ -70,12 +70,15 @@ static enum status grid_make(struct tuner *tuner)
     if (count == 0)
         count = ranks_default(all, ranks);
     if (all < 2 || ranks[count - 1] > all)
-        return fail(STATUS_USAGE,
-                    "--rank-counts asks for %d ranks, and there are %d: start as many (--np)",
-                    all < 2 ? 2 : ranks[count - 1], all);
+        return fail_option(
+            STATUS_USAGE, "rank-counts np",
+            "--rank-counts asks for %d ranks, and there are %d: start as many (--np)",
+            all < 2 ? 2 : ranks[count - 1], all);
     if (job_traits(tuner->job).rooted && tuner->job->root >= ranks[0])
-        return fail(STATUS_USAGE, "root %d is not among %d ranks: choose one from 0 to %d, or --rank-counts",
-                    tuner->job->root, ranks[0], ranks[0] - 1);
+        return fail_option(
+            STATUS_USAGE, "rank-counts",
+            "root %d is not among %d ranks: choose one from 0 to %d, or --rank-counts",
+            tuner->job->root, ranks[0], ranks[0] - 1);
     enum status status = STATUS_OK;
     for (int c = 0; tuner->job->collectives[c]; c++)
         for (int r = 0; r < count && status == STATUS_OK; r++)
@@ -154,8 +157,8 @@ static enum status races_judge(const struct tuner *tuner)
     for (int i = 0; i < tuner->race_count; i++)
         measured += tuner->races[i].bytes > 0 || tuner->races[i].count > 0;
     if (measured == 0)
-        return fail(STATUS_ERROR, "nothing was measured: %s",
-                    tuner->failed ? tuner->why : "--budget is too short: give more seconds");
+        return fail_option(STATUS_ERROR, tuner->failed ? "" : "budget", "nothing was measured: %s",
+                           tuner->failed ? tuner->why : "--budget is too short: give more seconds");
     if (tuner->failed > 0)
         return fail(
             STATUS_ERROR,

@@ -238,13 +238,14 @@ static enum status shm_geometry_check(const struct transport_config *config, siz
     if (wanted <= most)
         return STATUS_OK;
     if (!config->slots && !config->slot_bytes)
-        return fail(STATUS_ERROR,
-                    "%zu channels would take at least %zu KiB of shared memory on a rank, which "
-                    "may have %zu KiB (1/%d of what is available for the %zu ranks here): "
-                    "use fewer --channels or ranks, or another transport (-x tcp)",
-                    channels, wanted >> 10, most >> 10, MEMORY_PART, ranks);
-    return fail(
-        STATUS_USAGE,
+        return fail_option(
+            STATUS_ERROR, "channels",
+            "%zu channels would take at least %zu KiB of shared memory on a rank, which "
+            "may have %zu KiB (1/%d of what is available for the %zu ranks here): "
+            "use fewer --channels or ranks, or another transport (-x tcp)",
+            channels, wanted >> 10, most >> 10, MEMORY_PART, ranks);
+    return fail_option(
+        STATUS_USAGE, "slots slot-size",
         "%u slots of %u bytes for each lane, %zu in all, would take %zu MiB of shared memory "
         "on a rank, which may have %zu MiB (1/%d of what is available for the %zu ranks here): "
         "give fewer --slots or a smaller --slot-size",

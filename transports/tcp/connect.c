@@ -79,10 +79,10 @@ static bool lacks_descriptors(void)
 
 static enum status out_of_descriptors(void)
 {
-    return fail(STATUS_ERROR,
-                "cannot open another socket: %s; allow more (ulimit -n), or use fewer "
-                "--channels or ranks on this host",
-                strerror(errno));
+    return fail_option(STATUS_ERROR, "channels",
+                       "cannot open another socket: %s; allow more (ulimit -n), or use fewer "
+                       "--channels or ranks on this host",
+                       strerror(errno));
 }
 
 static void attempt_close(struct attempt *attempt, enum attempt_state state)

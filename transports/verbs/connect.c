@@ -141,8 +141,8 @@ static enum status arena_check(const struct verbs_endpoint *endpoint,
     if (wanted <= most)
         return STATUS_OK;
     bool given = config->slots || config->slot_bytes;
-    return fail(
-        given ? STATUS_USAGE : STATUS_ERROR,
+    return fail_option(
+        given ? STATUS_USAGE : STATUS_ERROR, given ? "slots slot-size" : "channels",
         "%u slots of %u bytes for each lane, %zu lanes, would take %zu MiB on a rank (verbs), "
         "which may have %zu MiB (1/%d of what is available for the ranks here): %s",
         grants->slots, grants->slot_bytes, lanes, wanted >> 20, most >> 20, VERBS_MEMORY_PART,
@@ -209,10 +209,11 @@ static enum status rails_prepare(const struct verbs_round *round, uint32_t *dept
                             : 0;
         uint32_t share = left / demand->pairs;
         if (share < DEPTH_LEAST)
-            return fail(STATUS_UNAVAILABLE,
-                        "NIC %s has room for %u completions, too few for %u queue pairs more: use "
-                        "an algorithm with fewer peers, or fewer --channels",
-                        rail->port.name, rail->completions_most, demand->pairs);
+            return fail_option(
+                STATUS_UNAVAILABLE, "channels",
+                "NIC %s has room for %u completions, too few for %u queue pairs more: use "
+                "an algorithm with fewer peers, or fewer --channels",
+                rail->port.name, rail->completions_most, demand->pairs);
         wanted = share < wanted ? share : wanted;
         *depth = wanted < *depth ? wanted : *depth;
         if ((uint32_t)rail->device.max_qp_wr < *depth)

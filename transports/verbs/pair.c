@@ -60,12 +60,13 @@ struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_l
 static enum status pair_not_created(const struct verbs_pair *pair,
                                     const struct verbs_pair_limits *limits, int error)
 {
-    return fail(STATUS_ERROR,
-                "NIC %s cannot create queue pair number %d, of %u requests with %d pieces and %u "
-                "bytes inline (%s): use an algorithm with fewer peers, fewer --channels%s",
-                pair->rail->port.name, pair->rail->endpoint->pair_count + 1, limits->depth,
-                limits->gather_most, limits->inline_most, strerror(error),
-                error == ENOMEM ? ", or raise the limit of locked memory (ulimit -l)" : "");
+    return fail_option(
+        STATUS_ERROR, "channels",
+        "NIC %s cannot create queue pair number %d, of %u requests with %d pieces and %u "
+        "bytes inline (%s): use an algorithm with fewer peers, fewer --channels%s",
+        pair->rail->port.name, pair->rail->endpoint->pair_count + 1, limits->depth,
+        limits->gather_most, limits->inline_most, strerror(error),
+        error == ENOMEM ? ", or raise the limit of locked memory (ulimit -l)" : "");
 }
 
 static enum status pair_failed(const struct verbs_pair *pair, const char *what, int error,

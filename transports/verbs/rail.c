@@ -110,10 +110,11 @@ enum status verbs_rail_prepare(struct verbs_rail *rail, uint32_t receives, uint3
 {
     TRY(rail->cq ? STATUS_OK : rail_create_queues(rail, receives, sends));
     if (rail->receives + receives > rail->receives_most)
-        return fail(STATUS_UNAVAILABLE,
-                    "NIC %s has room for %u receives of all peers, and %u more are needed: use an "
-                    "algorithm with fewer peers, fewer --channels, or fewer --slots",
-                    rail->port.name, rail->receives_most - rail->receives, receives);
+        return fail_option(
+            STATUS_UNAVAILABLE, "channels slots",
+            "NIC %s has room for %u receives of all peers, and %u more are needed: use an "
+            "algorithm with fewer peers, fewer --channels, or fewer --slots",
+            rail->port.name, rail->receives_most - rail->receives, receives);
     rail->receives += receives;
     return verbs_rail_post_receives(rail, rail->receives - receives, receives);
 }

@@ -218,10 +218,11 @@ static enum status interface_unknown(const char *interface, const struct ifaddrs
 {
     char names[300];
     devices_text(devices, names, sizeof(names));
-    return fail(STATUS_USAGE,
-                "no network device or address '%s' is up on this host: give --interface one of %s, "
-                "or an address of one of them as `ip address` shows it",
-                interface, names);
+    return fail_option(
+        STATUS_USAGE, "interface",
+        "no network device or address '%s' is up on this host: give --interface one of %s, "
+        "or an address of one of them as `ip address` shows it",
+        interface, names);
 }
 
 /* All addresses of this host, the ones that `interface` names, or the loopback addresses. */

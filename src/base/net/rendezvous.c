@@ -25,24 +25,25 @@ static enum status listen_failure(const char *host, int port, int spare)
     switch (errno) {
     case EADDRINUSE:
         if (spare > 0)
-            return fail(
-                STATUS_ERROR,
+            return fail_option(
+                STATUS_ERROR, "rendezvous",
                 "cannot listen: ports %d to %d are all taken on this host; choose another with "
                 "--rendezvous %s:PORT",
                 port, port + spare, host);
-        return fail(
-            STATUS_ERROR,
+        return fail_option(
+            STATUS_ERROR, "rendezvous",
             "cannot listen: port %d is taken on this host; is another rank 0 running? If not, "
             "choose another port with --rendezvous %s:PORT",
             port, host);
     case EACCES:
-        return fail(STATUS_ERROR,
-                    "cannot listen on port %d without privileges: choose one above 1023 with "
-                    "--rendezvous %s:PORT",
-                    port, host);
+        return fail_option(
+            STATUS_ERROR, "rendezvous",
+            "cannot listen on port %d without privileges: choose one above 1023 with "
+            "--rendezvous %s:PORT",
+            port, host);
     case EADDRNOTAVAIL:
-        return fail(
-            STATUS_ERROR,
+        return fail_option(
+            STATUS_ERROR, "rendezvous",
             "cannot listen on %s, which is not an address of this host: start rank 0 on that "
             "host, or give --rendezvous an address of this host",
             host);
@@ -69,8 +70,8 @@ static bool address_parse(const char *host, int port, struct address *address)
 
 static enum status interface_mismatch(const char *interface, const char *host)
 {
-    return fail(
-        STATUS_USAGE,
+    return fail_option(
+        STATUS_USAGE, "rendezvous interface",
         "--rendezvous sends all ranks to %s, but rank 0 listens on --interface %s, which does "
         "not have that address: name the same network in both",
         host, interface);

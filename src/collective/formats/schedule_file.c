@@ -166,9 +166,10 @@ static enum status proof_verify(const struct file_plan *plan, const struct probl
     verify_origins((const struct schedule *const *)proof->schedules, problem->ranks,
                    !problem->collective->sized, proof->origins, &verification);
     if (!verification.right)
-        status = fail(
-            STATUS_USAGE, "%.200s is no right %s%s: %s%s%s%s", plan->path,
-            problem->collective->name, problem->in_place ? ", in place" : "", verification.error,
+        status = fail_option(
+            STATUS_USAGE, plan->in_place == problem->in_place ? "" : "in-place",
+            "%.200s is no right %s%s: %s%s%s%s", plan->path, problem->collective->name,
+            problem->in_place ? ", in place" : "", verification.error,
             plan->in_place == problem->in_place ? ""
             : plan->in_place ? " (it is written for buffers in place: give --in-place)"
                              : " (it is written for buffers of their own: leave --in-place out)",

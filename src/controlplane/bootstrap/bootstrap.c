@@ -40,10 +40,11 @@ static enum status rendezvous_refuse(const struct bootstrap_options *options)
     char variables[200];
     bool told =
         options->rank < 0 && launcher_incomplete(options->world, variables, sizeof variables);
-    return fail(STATUS_USAGE,
-                "--rendezvous needs --rank and --world: the rank of this process, and the number "
-                "of ranks%s%s",
-                told ? "; " : "", told ? variables : "");
+    return fail_option(
+        STATUS_USAGE, "rendezvous",
+        "--rendezvous needs --rank and --world: the rank of this process, and the number "
+        "of ranks%s%s",
+        told ? "; " : "", told ? variables : "");
 }
 
 static enum status options_check(const struct bootstrap_options *options,
@@ -52,18 +53,20 @@ static enum status options_check(const struct bootstrap_options *options,
     bool sized = launcher && launcher->size;
     bool complete = options->rank >= 0 && options->world >= 0;
     if (options->np > 0 && options->rendezvous)
-        return fail(STATUS_USAGE, "--np starts ranks here, --rendezvous joins ranks that were "
-                                  "started elsewhere: give one of them");
+        return fail_option(STATUS_USAGE, "np rendezvous",
+                           "--np starts ranks here, --rendezvous joins ranks that were "
+                           "started elsewhere: give one of them");
     if (!options->rendezvous && (options->rank >= 0 || options->world >= 0))
-        return fail(STATUS_USAGE, "--rank and --world need --rendezvous HOST:PORT, the address of "
-                                  "rank 0");
+        return fail_option(STATUS_USAGE, "rank world",
+                           "--rank and --world need --rendezvous HOST:PORT, the address of "
+                           "rank 0");
     if (options->rendezvous && !complete &&
         (options->rank >= 0 || (sized && options->world >= 0) || !launcher))
         return rendezvous_refuse(options);
     if (options->rendezvous && complete && options->rank >= options->world)
-        return fail(STATUS_USAGE,
-                    "--rank %d is not a rank of a world of %d: they count from 0 to %d",
-                    options->rank, options->world, options->world - 1);
+        return fail_option(STATUS_USAGE, "rank",
+                           "--rank %d is not a rank of a world of %d: they count from 0 to %d",
+                           options->rank, options->world, options->world - 1);
     return STATUS_OK;
 }
 
@@ -77,8 +80,9 @@ static enum status rank_take(const struct bootstrap_options *options, struct boo
         return fail(STATUS_USAGE, "cctest cannot run a job of %d ranks: start at most %d",
                     bootstrap->launch.ranks, JOB_RANKS_MOST);
     if (options->ranks_as == RANKS_THREADS)
-        return fail(STATUS_USAGE, "--ranks-as threads works only for ranks that are started here: "
-                                  "give --np too, or leave it out");
+        return fail_option(STATUS_USAGE, "ranks-as",
+                           "--ranks-as threads works only for ranks that are started here: "
+                           "give --np too, or leave it out");
     return STATUS_OK;
 }
 

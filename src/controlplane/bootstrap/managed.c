@@ -181,10 +181,10 @@ static enum status meeting_find(const struct bootstrap_options *options,
     if (options->rendezvous) {
         if (!rendezvous_parse(options->rendezvous, membership->root_host,
                               sizeof membership->root_host, &membership->root_port))
-            return fail(STATUS_USAGE,
-                        "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
-                        "[ADDRESS]:PORT)",
-                        options->rendezvous);
+            return fail_option(STATUS_USAGE, "rendezvous",
+                               "--rendezvous '%s' is not HOST:PORT (an IPv6 address is written "
+                               "[ADDRESS]:PORT)",
+                               options->rendezvous);
         TRY(rendezvous_check_interface(options->interface, membership->root_host));
         snprintf(shared, sizeof shared, "port %d", membership->root_port);
     } else { /* bootstrap_choose() has refused launchers without meet() */

@@ -257,11 +257,11 @@ static void relay_give_up(struct relay *relay, bool hopeless)
              "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
              control->helper.root.place, tried);
     else
-        fail(STATUS_TIMEOUT,
-             "rank 0 could not be reached at %s for %.3g s (%s): is it running there%s%s?",
-             control->helper.root.place, control->config.timeout, tried,
-             interface ? ", and is that its address on --interface " : "",
-             interface ? interface : "");
+        fail_option(STATUS_TIMEOUT, interface ? "interface" : "",
+                    "rank 0 could not be reached at %s for %.3g s (%s): is it running there%s%s?",
+                    control->helper.root.place, control->config.timeout, tried,
+                    interface ? ", and is that its address on --interface " : "",
+                    interface ? interface : "");
     control_conclude(control, hopeless ? STATUS_ERROR : STATUS_TIMEOUT);
 }
 

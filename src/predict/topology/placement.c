@@ -34,8 +34,8 @@ static enum status place_random(const struct topology *t, const char *seed, int 
     errno = 0;
     uint64_t state = strtoull(seed, &end, 10);
     if (*seed < '0' || *seed > '9' || *end || errno)
-        return fail(STATUS_USAGE, "--place random:%.60s has no seed: give random:SEED, a number",
-                    seed);
+        return fail_option(STATUS_USAGE, "place",
+                           "--place random:%.60s has no seed: give random:SEED, a number", seed);
     int ends = topology_ends(t), *order = malloc((size_t)ends * sizeof *order);
     if (!order)
         return fail(STATUS_ERROR, "out of memory for %d places", ends);

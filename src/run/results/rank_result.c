@@ -205,12 +205,13 @@ enum status rank_result_check_copy(const struct rank_result *rank_result, const 
         other += path == (int)only[job->copy] ? 0 : bytes[path];
     if (other == 0)
         return STATUS_OK;
-    return fail(STATUS_ERROR,
-                "--copy %s was asked for, but %llu bytes went another way (line %llu, bcopy %llu, "
-                "zcopy %llu, ll %llu)",
-                copy_names[job->copy], (unsigned long long)other,
-                (unsigned long long)bytes[PATH_LINE], (unsigned long long)bytes[PATH_BCOPY],
-                (unsigned long long)bytes[PATH_ZCOPY], (unsigned long long)bytes[PATH_LL]);
+    return fail_option(
+        STATUS_ERROR, "copy",
+        "--copy %s was asked for, but %llu bytes went another way (line %llu, bcopy %llu, "
+        "zcopy %llu, ll %llu)",
+        copy_names[job->copy], (unsigned long long)other, (unsigned long long)bytes[PATH_LINE],
+        (unsigned long long)bytes[PATH_BCOPY], (unsigned long long)bytes[PATH_ZCOPY],
+        (unsigned long long)bytes[PATH_LL]);
 }
 
 /*

@@ -233,13 +233,13 @@ enum status checker_check_injections(const struct checker *checker)
             checker->struck[i])
             continue;
         if (!injection_takes_message(injection))
-            return fail(
-                STATUS_ERROR,
+            return fail_option(
+                STATUS_ERROR, "inject",
                 "--inject: no fault was injected at iteration %ld, since this rank ran only %ld "
                 "iterations",
                 injection->iteration, checker->runner->iteration);
-        return fail(
-            STATUS_ERROR,
+        return fail_option(
+            STATUS_ERROR, "inject",
             "--inject: found no message to %s in checked iteration %ld: this rank ran %llu checked "
             "iterations, or received nothing in that one",
             injection->kind == INJECT_DROP ? "drop" : "corrupt", injection->iteration,

@@ -71,7 +71,8 @@ enum status session_open_devices(struct session *session, bool has_room)
     if (job_maps(&session->job))
         return device_group_open(&config, devices);
     if (session->job.executor == EXECUTOR_DEVICE)
-        return fail(STATUS_USAGE, "--executor device cannot be had: %s", maps_none);
+        return fail_option(STATUS_USAGE, "executor", "--executor device cannot be had: %s",
+                           maps_none);
     snprintf(devices->refusal, sizeof devices->refusal, "%s", maps_none);
     return STATUS_OK;
 }
@@ -87,8 +88,8 @@ static enum status session_insist(const struct session *session)
     const struct device_group *devices = &session->runner.devices;
     if (session->job.executor != EXECUTOR_DEVICE || !devices->refusal[0])
         return STATUS_OK;
-    return fail(devices->refused_by_use ? STATUS_USAGE : STATUS_UNAVAILABLE,
-                "--executor device cannot be had here: %s", devices->refusal);
+    return fail_option(devices->refused_by_use ? STATUS_USAGE : STATUS_UNAVAILABLE, "executor",
+                       "--executor device cannot be had here: %s", devices->refusal);
 }
 
 enum status session_settle_devices(struct session *session)
@@ -169,8 +170,8 @@ static enum status trial_give_up(struct session *session, int late, struct test_
         text_add(&why, " with %d channels, as it did with %d: give --channels %d",
                  test_case->channels, devices->tried, devices->tried);
     if (session->job.executor == EXECUTOR_DEVICE)
-        return fail(STATUS_UNAVAILABLE, "--executor device cannot be had here: %s",
-                    devices->refusal);
+        return fail_option(STATUS_UNAVAILABLE, "executor",
+                           "--executor device cannot be had here: %s", devices->refusal);
     test_case_unready(test_case);
     test_case->way.on_device = false;
     memcpy(test_case->way.why_host, devices->refusal, sizeof devices->refusal);

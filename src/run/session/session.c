@@ -120,10 +120,11 @@ static enum status session_check_drops(struct session *session)
         control_exchange(session->control, EXCHANGE_GATHER, &none, "injected fault", &blobs);
     blobs_free(&blobs);
     if (status == STATUS_OK && session->report && session->results.wrong == 0)
-        return fail(STATUS_ERROR,
-                    "--inject: a message was dropped, and no result is wrong: other messages bring "
-                    "what it brings, or the inputs of that iteration do not show it; choose "
-                    "another rank or iteration");
+        return fail_option(
+            STATUS_ERROR, "inject",
+            "--inject: a message was dropped, and no result is wrong: other messages bring "
+            "what it brings, or the inputs of that iteration do not show it; choose "
+            "another rank or iteration");
     return status;
 }
 

@@ -41,9 +41,10 @@ static enum status test_case_agree(struct session *session, struct test_case *te
                                          test_case_decode, test_case);
     if (status == STATUS_OK && session->job.executor == EXECUTOR_DEVICE &&
         !test_case->way.on_device && !test_case->candidate->choice.algorithm->vendor)
-        return fail(STATUS_UNAVAILABLE, "--executor device cannot be had for %s %s: %s",
-                    test_case->candidate->collective->name,
-                    test_case->candidate->choice.algorithm->name, test_case->way.why_host);
+        return fail_option(STATUS_UNAVAILABLE, "executor",
+                           "--executor device cannot be had for %s %s: %s",
+                           test_case->candidate->collective->name,
+                           test_case->candidate->choice.algorithm->name, test_case->way.why_host);
     return status;
 }
 

@@ -45,9 +45,10 @@ static enum status choice_refuse(const struct device_choice *choice, int count)
     }
     if (count > GPUS_LISTED)
         text_add(&text, " and %d more", count - GPUS_LISTED);
-    return fail(STATUS_USAGE, "--device asks for GPU %s, which is not here: give one of %s%s%s",
-                choice->bus[0] ? choice->bus : wished, list,
-                visible ? "; CUDA_VISIBLE_DEVICES is " : "", visible ? visible : "");
+    return fail_option(STATUS_USAGE, "device",
+                       "--device asks for GPU %s, which is not here: give one of %s%s%s",
+                       choice->bus[0] ? choice->bus : wished, list,
+                       visible ? "; CUDA_VISIBLE_DEVICES is " : "", visible ? visible : "");
 }
 
 /* The number of the GPU that is wished for; -1: it is not here. */

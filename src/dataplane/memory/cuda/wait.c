@@ -29,10 +29,11 @@ enum status cuda_wait_stream(cudaStream_t stream, const struct tick *tick)
         if (answer == TICK_ENDED)
             return fail(STATUS_ERROR, "the job ended while a GPU worked");
         if (answer == TICK_LATE)
-            return fail(STATUS_TIMEOUT,
-                        "%s has not ended a kernel or a copy for the whole --timeout: it or its "
-                        "driver hangs; look for Xid in the kernel's log",
-                        memory_device_text(cuda_current(), gpu));
+            return fail_option(
+                STATUS_TIMEOUT, "timeout",
+                "%s has not ended a kernel or a copy for the whole --timeout: it or its "
+                "driver hangs; look for Xid in the kernel's log",
+                memory_device_text(cuda_current(), gpu));
     }
     CUDA_TRY(error, "a kernel or a copy failed");
     tick_on(tick);

@@ -47,10 +47,11 @@ static void slow_call_make(void *argument)
 
 static enum status nccl_is_late(const char *what)
 {
-    return fail(STATUS_TIMEOUT,
-                "NCCL did not %s before the deadline (--timeout): a rank is missing in it, or "
-                "hosts do not reach each other (NCCL_DEBUG=INFO in the environment tells more)",
-                what);
+    return fail_option(
+        STATUS_TIMEOUT, "timeout",
+        "NCCL did not %s before the deadline (--timeout): a rank is missing in it, or "
+        "hosts do not reach each other (NCCL_DEBUG=INFO in the environment tells more)",
+        what);
 }
 
 enum status nccl_call_slowly(struct nccl_communicator *communicator, int (*make)(void *argument),
@@ -137,16 +138,18 @@ static enum status members_share(const struct nccl_member *one, const struct ncc
     const char *set = getenv("NCCL_MULTI_RANK_GPU_ENABLE"), *host = of_job[one->rank].host;
     nccl_version_text(one->version, version, sizeof version);
     if (one->version < NCCL_SHARES_GPU)
-        return fail(STATUS_USAGE,
-                    "ranks %d and %d share GPU %s of %s, which NCCL %s refuses: give each rank a "
-                    "GPU of its own (--np), or install NCCL 2.30 or newer",
-                    one->rank, other->rank, one->bus, host, version);
+        return fail_option(
+            STATUS_USAGE, "np",
+            "ranks %d and %d share GPU %s of %s, which NCCL %s refuses: give each rank a "
+            "GPU of its own (--np), or install NCCL 2.30 or newer",
+            one->rank, other->rank, one->bus, host, version);
     if (!set || strcmp(set, "1") != 0)
-        return fail(STATUS_USAGE,
-                    "ranks %d and %d share GPU %s of %s, which NCCL %s refuses unless it is told "
-                    "otherwise: set NCCL_MULTI_RANK_GPU_ENABLE=1 for all ranks, or give each a GPU "
-                    "of its own (--np)",
-                    one->rank, other->rank, one->bus, host, version);
+        return fail_option(
+            STATUS_USAGE, "np",
+            "ranks %d and %d share GPU %s of %s, which NCCL %s refuses unless it is told "
+            "otherwise: set NCCL_MULTI_RANK_GPU_ENABLE=1 for all ranks, or give each a GPU "
+            "of its own (--np)",
+            one->rank, other->rank, one->bus, host, version);
     return STATUS_OK;
 }
 
