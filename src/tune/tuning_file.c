@@ -34,41 +34,44 @@ static enum status memory_refuse(const char *path)
 
 static enum status cell_refuse(const struct cell_reader *reader, const char *what)
 {
-    return fail(STATUS_USAGE, "%.200s, cell %zu (%.*s): %s: make the file again with cctest tune",
-                reader->path, reader->number, EXCERPT, word_of(reader->json, "collective"), what);
+    char part[100];
+    const struct failure_place place = {.file = reader->path, .part = part};
+    snprintf(part, sizeof part, "cell %zu (%.*s)", reader->number, EXCERPT,
+             word_of(reader->json, "collective"));
+    return fail_at(STATUS_USAGE, &place, "%s: make the file again with cctest tune", what);
 }
 
-/* Reads an algorithm that stands in a file. A refusal begins with `place`, such as "t.json, cell 2". */
-static enum status choice_read(const char *place, const struct collective *collective,
-                               const char *text, struct choice *choice)
+/* Reads an algorithm that stands in the cell. */
+static enum status choice_read(const struct cell_reader *reader, const char *text,
+                               struct choice *choice)
 {
-    struct failure *failure = &log_current()->failure;
-    char why[MESSAGE_MOST];
+    const struct collective *collective = reader->cell->collective;
+    char cell[100], part[200];
+    struct failure_place place = {.file = reader->path, .part = cell};
+    snprintf(cell, sizeof cell, "cell %zu (%s, %d ranks)", reader->number, collective->name,
+             reader->cell->ranks);
     if (strlen(text) >= CANDIDATE_TEXT_MOST)
-        return fail(STATUS_USAGE, "%s: the name of an algorithm is too long: '%.*s...'", place,
-                    EXCERPT, text);
-    if (choice_parse(collective, text, choice) == STATUS_OK)
-        return STATUS_OK;
-    snprintf(why, sizeof why, "%.300s: algorithm '%.*s': %.600s", place, EXCERPT, text,
-             failure->text);
-    snprintf(failure->text, sizeof failure->text, "%s", why);
-    return STATUS_USAGE;
+        return fail_at(STATUS_USAGE, &place, "the name of an algorithm is too long: '%.*s...'",
+                       EXCERPT, text);
+    snprintf(part, sizeof part, "%s: algorithm '%.*s'", cell, EXCERPT, text);
+    place.part = part;
+    fail_within(&place);
+    enum status status = choice_parse(collective, text, choice);
+    fail_within(NULL);
+    return status;
 }
 
 static enum status algorithm_read(const struct cell_reader *reader, const json_t *json,
                                   struct tuned_algorithm *algorithm)
 {
     const char *text = word_of(json, "algorithm");
-    char place[300];
     double low = number_of(json, "low_us"), high = number_of(json, "high_us");
     algorithm->time = number_of(json, "time_us");
     if (!(algorithm->time > 0))
         return cell_refuse(reader, "an algorithm has no time_us above 0");
     algorithm->low = low > 0 && low < algorithm->time ? low : algorithm->time;
     algorithm->high = high > algorithm->time ? high : algorithm->time;
-    snprintf(place, sizeof place, "%.200s, cell %zu (%s, %d ranks)", reader->path, reader->number,
-             reader->cell->collective->name, reader->cell->ranks);
-    enum status status = choice_read(place, reader->cell->collective, text, &algorithm->choice);
+    enum status status = choice_read(reader, text, &algorithm->choice);
     if (status != STATUS_OK)
         return status;
     char *copy = arena_take(reader->tuned->arena, strlen(text) + 1);

@@ -18,15 +18,16 @@
  */
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
 {
-    char text[300];
+    char text[300], name[PLACE_TEXT];
+    const struct failure_place place = {.file = reader->path, .key = name};
     va_list arguments;
     if (reader->status != STATUS_OK)
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    reader->status = fail(STATUS_USAGE, "%.200s: %s%s %s: %s", reader->path, reader->place, key,
-                          text, reader->remedy);
+    snprintf(name, sizeof name, "%s%s", reader->place, key);
+    reader->status = fail_at(STATUS_USAGE, &place, "%s: %s", text, reader->remedy);
 }
 
 /* The value at `key`; NULL after a failure. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
 #define STEP_MOST  (1 << 20)
 #define LANE_MOST  4095
@@ -30,16 +31,19 @@ struct place {
 __attribute__((format(printf, 2, 3))) static enum status refuse(const struct place *place,
                                                                 const char *format, ...)
 {
-    char what[300], where[100] = "";
+    char what[300], part[100];
+    struct text words = text_in(part, sizeof part);
+    const struct failure_place where = {.file = place->path, .part = part};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    text_add(&words, "plan %zu", place->index);
     if (place->operation >= 0)
-        snprintf(where, sizeof where, "rank %d's operation %ld: ", place->rank, place->operation);
+        text_add(&words, ": rank %d's operation %ld", place->rank, place->operation);
     else if (place->rank >= 0)
-        snprintf(where, sizeof where, "rank %d: ", place->rank);
-    return fail(STATUS_USAGE, "%.200s, plan %zu: %s%s", place->path, place->index, where, what);
+        text_add(&words, ": rank %d", place->rank);
+    return fail_at(STATUS_USAGE, &where, "%s", what);
 }
 
 static enum status no_memory(const struct place *place)
@@ -475,7 +479,9 @@ enum status json_plans_read(const char *path, const char *text, struct arena *ar
     *plans = NULL;
     *count = 0;
     if (!document)
-        return fail(STATUS_USAGE, "%.200s:%d: this is no JSON: %s", path, error.line, error.text);
+        return fail_at(STATUS_USAGE,
+                       &(struct failure_place){.file = path, .line = error.line},
+                       "this is no JSON: %s", error.text);
     const json_t *list = json_object_get(document, "plans");
     size_t all = json_array_size(list);
     enum status status = STATUS_OK;

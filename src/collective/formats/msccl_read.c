@@ -61,7 +61,8 @@ msccl_refuse(const struct msccl_reading *reading, const struct xml_element *elem
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    return fail(STATUS_USAGE, "%.200s:%d: %s", reading->xml.path, element->line, what);
+    const struct failure_place place = {.file = reading->xml.path, .line = element->line};
+    return fail_at(STATUS_USAGE, &place, "%s", what);
 }
 
 /* `count` things of `size` bytes, all zero, as long as the plan; NULL: out of memory. */
