@@ -49,19 +49,13 @@ enum status picture_place(struct flow *flow, int rank, struct picture *picture);
 /* Notes and legend, from `y` on. Returns where it ends. */
 double legend_draw(const struct drawing *d, double y);
 
-/* ---- A plan as text and as JSON, schedule by schedule. ---- */
+/* ---- A plan as text, schedule by schedule. ---- */
 
 /* One line an operation, grouped by steps; with `waits`, also what each operation waits for. */
 void plan_print(const struct schedule *schedule, bool waits);
 
 /* "source[0..2), scratch[3..4)" */
 void plan_print_message(FILE *out, struct message message);
-
-json_t *plan_json(const struct schedule *schedule);
-
-/* The fields of a plan, whose "schedules" are still empty. */
-json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
-                       const struct datatype *datatype, int channels);
 
 /* ---- Draws all ranks' schedules as one SVG file. ---- */
 

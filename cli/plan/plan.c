@@ -113,8 +113,8 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     int first = job->bootstrap.rank >= 0 ? job->bootstrap.rank : 0;
     int last = job->bootstrap.rank >= 0 ? job->bootstrap.rank : problem->ranks - 1;
     const struct candidate *candidate = &job->candidates[index];
-    json_t *plan = plans ? plan_head_json(&candidate->choice, problem, candidate->datatype,
-                                          channel_count_host(job))
+    json_t *plan = plans ? plan_head_json(&candidate->choice, problem, candidate->datatype->name,
+                                          candidate->datatype->size, channel_count_host(job))
                          : NULL;
     if (plan)
         json_array_append_new(plans, plan);

@@ -85,6 +85,18 @@ struct file_plan {
     struct file_proof *proof; /* NULL before file_plan_prove() */
 };
 
+/* ---- Schedules in cctest's own JSON, as `cctest plan --json` writes it. ---- */
+
+/* Messages and elements that the rank of a schedule sends. */
+void schedule_totals(const struct schedule *schedule, size_t *messages, size_t *elements);
+
+/* One rank's schedule, an entry of "schedules" of a plan. */
+json_t *plan_json(const struct schedule *schedule);
+
+/* The fields of a plan, whose "schedules" are still empty. `datatype`: its name; `element`: its bytes. */
+json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
+                       const char *datatype, size_t element, int channels);
+
 /* ---- The algorithm that a file is: `-a file:PATH`. ---- */
 
 #define FILE_PREFIX "file:" /* of an item of --algorithm that is the path of a file */

@@ -1,5 +1,5 @@
 /*
- * json_plan.c - reads schedules from cctest's own JSON (cli/schema.json, "planned").
+ * json_plan.c - schedules in cctest's own JSON (cli/schema.json, "planned"): written and read.
  *
  * What follows from other fields is not read: "index", "waits", "lanes", "steps", "sent". So a
  * program that makes schedules need not know the conflict rule.
@@ -14,6 +14,130 @@
 #include "base/log.h"
 #include "base/text.h"
 
+/*
+ * Writing.
+ */
+void schedule_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
+{
+    *messages = *elements = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        if (schedule->operations[i].kind != OPERATION_SEND)
+            continue;
+        *messages += 1;
+        *elements += schedule->operations[i].length;
+    }
+}
+
+static json_t *message_json(struct message message)
+{
+    json_t *spans = json_array();
+    for (size_t i = 0; i < message.count; i++) {
+        const struct span *span = &message.spans[i];
+        json_array_append_new(
+            spans, json_pack("{s:s, s:I, s:I, s:I, s:I}", "buffer", buffer_names[span->buffer],
+                             "offset", (json_int_t)span->offset, "run", (json_int_t)span->run,
+                             "stride", (json_int_t)span->stride, "times", (json_int_t)span->times));
+    }
+    return spans;
+}
+
+static json_t *operation_json(const struct operation *operation, size_t index)
+{
+    json_t *waits = json_array();
+    for (size_t w = 0; w < operation->wait_count; w++) {
+        const struct wait *wait = &operation->waits[w];
+        json_array_append_new(waits, json_pack("{s:I, s:I, s:I, s:I}", "operation",
+                                               (json_int_t)wait->operation, "at",
+                                               (json_int_t)wait->at, "past", (json_int_t)wait->past,
+                                               "length", (json_int_t)wait->length));
+    }
+    json_t *line = json_pack("{s:I, s:s, s:i, s:I, s:I, s:o}", "index", (json_int_t)index, "kind",
+                             operation_name(operation->kind), "step", operation->step, "epoch",
+                             (json_int_t)operation->epoch, "length", (json_int_t)operation->length,
+                             "waits", waits);
+    if (operation_travels(operation->kind)) {
+        json_object_set_new(line, "peer", json_integer(operation->peer));
+        json_object_set_new(line, "lane", json_integer(operation->lane));
+    }
+    if (operation->kind != OPERATION_SEND)
+        json_object_set_new(line, "to", message_json(operation->to));
+    if (operation->kind != OPERATION_RECV && operation->kind != OPERATION_RECV_REDUCE)
+        json_object_set_new(line, "from", message_json(operation->from));
+    if (operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_RECV_REDUCE)
+        json_object_set_new(line, "with", message_json(operation->with));
+    return line;
+}
+
+/* For each epoch the one before it in its scope; -1: none. */
+static json_t *epochs_json(const struct schedule *schedule)
+{
+    json_t *epochs = json_array();
+    for (size_t e = 0; e < schedule->epoch_count; e++)
+        json_array_append_new(epochs, json_integer(schedule->epochs[e].previous));
+    return epochs;
+}
+
+json_t *plan_json(const struct schedule *schedule)
+{
+    size_t messages, elements;
+    schedule_totals(schedule, &messages, &elements);
+    json_t *operations = json_array(), *extents = json_object();
+    for (int b = 0; b < BUFFERS; b++)
+        json_object_set_new(extents, buffer_names[b],
+                            json_integer((json_int_t)schedule->extent[b]));
+    for (size_t i = 0; i < schedule->count; i++)
+        json_array_append_new(operations, operation_json(&schedule->operations[i], i));
+    return json_pack("{s:i, s:o, s:i, s:i, s:{s:I, s:I}, s:o, s:o}", "rank", schedule->rank,
+                     "extents", extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent",
+                     "messages", (json_int_t)messages, "elements", (json_int_t)elements, "epochs",
+                     epochs_json(schedule), "operations", operations);
+}
+
+/* Elements of the blocks, for forms with counts: a list, or one for each sender. */
+static json_t *counts_json(const struct problem *problem)
+{
+    const struct collective *collective = problem->collective;
+    bool matrix = collective->source.blocks && collective->destination.blocks;
+    enum buffer side = collective->source.blocks ? BUFFER_SOURCE : BUFFER_DESTINATION;
+    json_t *rows = json_array(), *row = rows;
+    for (int from = 0; from < (matrix ? problem->ranks : 1); from++) {
+        size_t offset;
+        if (matrix)
+            json_array_append_new(rows, row = json_array());
+        for (int to = 0; to < problem->ranks; to++)
+            json_array_append_new(
+                row, json_integer((json_int_t)collective_block(problem, from, side, to, &offset)));
+    }
+    return rows;
+}
+
+static json_t *partners_json(const struct problem *problem)
+{
+    json_t *partners = json_array();
+    for (int r = 0; r < problem->ranks; r++)
+        json_array_append_new(partners, json_integer(problem->counts->to[r]));
+    return partners;
+}
+
+json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
+                       const char *datatype, size_t element, int channels)
+{
+    json_t *plan = json_pack(
+        "{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
+        problem->collective->name, "algorithm", choice->algorithm->name, "algorithm_options",
+        choice_json(choice), "ranks", problem->ranks, "count", (json_int_t)problem->count, "bytes",
+        (json_int_t)collective_bytes(problem, element), "datatype", datatype, "root", problem->root,
+        "in_place", problem->in_place, "channels", channels, "schedules");
+    if (problem->collective->counted)
+        json_object_set_new(plan, "counts", counts_json(problem));
+    else if (problem->counts)
+        json_object_set_new(plan, "partners", partners_json(problem));
+    return plan;
+}
+
+/*
+ * Reading.
+ */
 #define STEP_MOST  (1 << 20)
 #define LANE_MOST  4095
 #define COUNT_MOST (1 << 22) /* of elements; FILE_PARTS_MOST limits the sum */
@@ -479,8 +603,7 @@ enum status json_plans_read(const char *path, const char *text, struct arena *ar
     *plans = NULL;
     *count = 0;
     if (!document)
-        return fail_at(STATUS_USAGE,
-                       &(struct failure_place){.file = path, .line = error.line},
+        return fail_at(STATUS_USAGE, &(struct failure_place){.file = path, .line = error.line},
                        "this is no JSON: %s", error.text);
     const json_t *list = json_object_get(document, "plans");
     size_t all = json_array_size(list);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "collective/formats/formats.h"
-#include "cli/plan/internal.h"
 #include "dataplane/memory/datatype.h"
 
 #define TRIALS_STRIDE (SANITIZED ? 211 : 23)
@@ -78,7 +77,7 @@ static void expect_other_sizes(struct file_plan *plan, const struct trial *trial
 static char *program_json(const struct trial *trial, const struct program *program)
 {
     json_t *plan =
-        plan_head_json(&trial->choice, &trial->problem, datatype_find("float"), trial->channels);
+        plan_head_json(&trial->choice, &trial->problem, "float", sizeof(float), trial->channels);
     for (int r = 0; r < program->ranks; r++)
         json_array_append_new(json_object_get(plan, "schedules"), plan_json(program->schedules[r]));
     json_t *document = json_pack("{s:[o]}", "plans", plan);
