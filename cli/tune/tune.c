@@ -12,7 +12,7 @@
 #include "cli/options/options.h"
 #include "cli/run/run.h"
 #include "cli/tune/export/export.h"
-#include "cli/tune/internal.h"
+#include "cli/tune/tune.h"
 #include "cli/worker.h"
 #include "controlplane/bootstrap/bootstrap.h"
 #include "tune/tune.h"
@@ -118,7 +118,7 @@ static enum status json_keep(const struct tune_printer *printer, const struct tu
     const char *path = printer->request->files.json;
     if (!path || (!status && strcmp(path, "-") == 0))
         return STATUS_OK;
-    json_t *document = tune_json(tuner, printer->request, status);
+    json_t *document = tuning_json(tuner, json_options(printer->request, FOR_TUNE), status);
     enum status written = document ? json_put(document, path)
                                    : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
@@ -168,7 +168,7 @@ static enum status exports_write(const struct tune_printer *printer, const struc
     struct tuned *tuned = NULL;
     if (!tune->ompi && !tune->mpich && !tune->nccl)
         return STATUS_OK;
-    json_t *document = tune_json(tuner, printer->request, &status);
+    json_t *document = tuning_json(tuner, json_options(printer->request, FOR_TUNE), &status);
     enum status written = document ? tuning_document_read("this run", document, &tuned)
                                    : fail(STATUS_ERROR, "out of memory for the exports");
     if (written == STATUS_OK)

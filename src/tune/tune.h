@@ -301,4 +301,8 @@ enum status tuning_file_read(const char *path, struct tuned **tuned);
 /* The same of a document that has been read. */
 enum status tuning_document_read(const char *path, const json_t *document, struct tuned **tuned);
 
+/* The document, which tuning_file_read() reads. `options` is taken over; `status` NULL: it runs. NULL:
+ * out of memory. */
+json_t *tuning_json(const struct tuner *tuner, json_t *options, const enum status *status);
+
 #endif
