@@ -3,6 +3,7 @@
  */
 #include "tune/tune.h"
 
+#include "base/io/io.h"
 #include "base/log.h"
 #include "base/stats/stats.h"
 #include "tune/internal.h"
@@ -51,21 +52,20 @@ static enum status result_enter(struct tuner *tuner, struct race *race, const js
 {
     char name[ALGORITHM_TEXT_MOST];
     const json_t *times = json_object_get(result, "time_us");
-    double time = json_number_value(json_object_get(times, "p50"));
+    double time = number_of(times, "p50");
     algorithm_text(result, name);
     struct racer *racer = race_racer(race, name);
     if (!racer)
         return fail(STATUS_ERROR, "out of memory for the algorithms of %s", race->collective->name);
-    const char *transport = json_string_value(json_object_get(result, "transport"));
-    snprintf(race->transport, sizeof race->transport, "%s", transport ? transport : "");
-    race->bytes = (size_t)json_integer_value(json_object_get(result, "bytes"));
-    if (json_integer_value(json_object_get(result, "wrong")) != 0) {
+    snprintf(race->transport, sizeof race->transport, "%s", word_of(result, "transport"));
+    race->bytes = (size_t)whole_of(result, "bytes");
+    if (whole_of(result, "wrong") != 0) {
         tuner->wrong++;
         racer->wrong = racer->out = true;
         say("%s %s at %zu bytes on %d ranks has wrong data: it is left out", race->collective->name,
             name, race->bytes, race->ranks);
     } else if (time > 0 && racer->rounds == race->rounds && !racer->out) {
-        double least = json_number_value(json_object_get(times, "min"));
+        double least = fmax(number_of(times, "min"), 0); /* 0 where there is none */
         racer->times[racer->rounds++] = time;
         racer->least = racer->least > 0 && racer->least < least ? racer->least : least;
     }
@@ -77,15 +77,15 @@ static void failure_keep(struct tuner *tuner, const struct race *race, const jso
                          const struct worker_end *end)
 {
     const json_t *error = json_array_get(json_object_get(document, "errors"), 0);
-    const char *message = json_string_value(json_object_get(error, "message"));
+    const char *message = word_of(error, "message");
     const char *tail = strstr(end->tail, "cctest: ");
     if (tuner->failed++ > 0)
         return;
     snprintf(tuner->why, sizeof tuner->why, "%s of %zu bytes on %d ranks: %.300s",
              race->collective->name, race->asked, race->ranks,
-             message ? message
-             : tail  ? tail + strlen("cctest: ")
-                     : "a process of the job died or did not end in time");
+             *message ? message
+             : tail   ? tail + strlen("cctest: ")
+                      : "a process of the job died or did not end in time");
     tuner->why[strcspn(tuner->why, "\n")] = '\0';
 }
 

@@ -23,6 +23,8 @@ enum status document_read(const char *path, json_t **document);
 /* What an object has, whose values may be of any type. */
 /* A number up to 10^18, above what anything measures; NAN where there is none. */
 double number_of(const json_t *object, const char *key);
+/* A whole number; 0 where there is none. */
+long long whole_of(const json_t *object, const char *key);
 /* Text; "" where there is none. */
 const char *word_of(const json_t *object, const char *key);
 

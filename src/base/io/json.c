@@ -210,6 +210,11 @@ double number_of(const json_t *object, const char *key)
     return fabs(number) <= NUMBER_MOST ? number : NAN;
 }
 
+long long whole_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
 const char *word_of(const json_t *object, const char *key)
 {
     const char *word = json_string_value(json_object_get(object, key));

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/io/io.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "host/facts/facts.h"
@@ -203,28 +204,22 @@ static size_t measurement_most(const struct fit_measurement *it)
 static bool benchmark_read(const struct fit_measurement *measurement, const json_t *line,
                            const struct transport_choice *links, struct benchmark *benchmark)
 {
-    const char *collective = json_string_value(json_object_get(line, "collective"));
-    const char *algorithm = json_string_value(json_object_get(line, "algorithm"));
-    const char *datatype = json_string_value(json_object_get(line, "datatype"));
-    const char *reduction = json_string_value(json_object_get(line, "op"));
+    const char *algorithm = word_of(line, "algorithm"), *reduction = word_of(line, "op");
     const json_t *time = json_object_get(line, "time_us");
-    const json_t *window = json_object_get(json_object_get(line, "algorithm_options"), "window");
     const json_t *rank0 = json_array_get(json_object_get(line, "samples"), 0);
     const json_t *interval = json_object_get(line, "median_interval");
-    if (!collective || !algorithm || !datatype)
-        return false;
     *benchmark = (struct benchmark){
-        .collective = collective_find(collective),
-        .datatype = datatype_find(datatype),
-        .reduction = reduction ? reduction_find(reduction) : NULL,
+        .collective = collective_find(word_of(line, "collective")),
+        .datatype = datatype_find(word_of(line, "datatype")),
+        .reduction = *reduction ? reduction_find(reduction) : NULL,
         .transports = links,
-      .copy = measurement->copy,
-        .window = (int)json_integer_value(window),
-        .ranks = (int)json_integer_value(json_object_get(line, "ranks")),
+        .copy = measurement->copy,
+        .window = (int)whole_of(json_object_get(line, "algorithm_options"), "window"),
+        .ranks = (int)whole_of(line, "ranks"),
         .distance = measurement->distance,
-        .count = (size_t)json_integer_value(json_object_get(line, "count")),
-        .bytes = (size_t)json_integer_value(json_object_get(line, "bytes")),
-        .time = json_number_value(json_object_get(time, "p50")),
+        .count = (size_t)whole_of(line, "count"),
+        .bytes = (size_t)whole_of(line, "bytes"),
+        .time = number_of(time, "p50"),
         .noise = json_number_value(json_object_get(interval, "margin")),
     };
     if (measurement->subject == SUBJECT_BUS) {
@@ -289,11 +284,10 @@ static enum status lines_read(const struct job *job, const struct fleet_outcome 
     if (found)
         passes_add(measurement, found, count);
     core_latency_read(json_object_get(document, "links"), &measurement->core);
-    const char *host = json_string_value(json_object_get(error, "host"));
+    const char *host = word_of(error, "host");
     if (measurement->count == 0 && error)
-        snprintf(measurement->why, sizeof measurement->why, "%s%s%s", host ? host : "",
-                 host && host[0] ? ": " : "",
-                 json_string_value(json_object_get(error, "message")));
+        snprintf(measurement->why, sizeof measurement->why, "%s%s%s", host, *host ? ": " : "",
+                 word_of(error, "message"));
     else if (measurement->count == 0)
         snprintf(measurement->why, sizeof measurement->why, "its workers ended without a result");
     json_decref(document);
