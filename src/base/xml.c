@@ -43,7 +43,8 @@ __attribute__((format(printf, 2, 3))) static void reading_refuse(struct xml_read
     va_start(arguments, format);
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
-    reading->status = fail(STATUS_USAGE, "%.200s:%d: %s", reading->path, line_now(reading), why);
+    const struct failure_place place = {.file = reading->path, .line = line_now(reading)};
+    reading->status = fail_at(STATUS_USAGE, &place, "%s", why);
     XML_StopParser(reading->parser, XML_FALSE);
 }
 
@@ -178,17 +179,16 @@ enum status xml_number(const struct xml *xml, const struct xml_element *element,
                        int64_t least, int64_t most, int64_t *value)
 {
     const char *text = xml_attribute(element, name);
+    const struct failure_place place = {.file = xml->path, .line = element->line};
     if (!text)
-        return fail(STATUS_USAGE, "%.200s:%d: <%.40s> has no %s", xml->path, element->line,
-                    element->name, name);
+        return fail_at(STATUS_USAGE, &place, "<%.40s> has no %s", element->name, name);
     char *end;
     errno = 0;
     *value = strtoimax(text, &end, 10);
     if (end == text || *end || errno == ERANGE || *value < least || *value > most ||
         !strchr("-0123456789", text[0]))
-        return fail(STATUS_USAGE,
-                    "%.200s:%d: %s of <%.40s> is '%.40s', not a whole number from %" PRId64
-                    " to %" PRId64,
-                    xml->path, element->line, name, element->name, text, least, most);
+        return fail_at(STATUS_USAGE, &place,
+                       "%s of <%.40s> is '%.40s', not a whole number from %" PRId64 " to %" PRId64,
+                       name, element->name, text, least, most);
     return STATUS_OK;
 }
