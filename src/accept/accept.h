@@ -1,8 +1,9 @@
 /*
  * accept.h - which hosts, links, NICs and GPUs are faulty: stages on a fleet that outlives them.
  *
- * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left (controlplane/agents/agents.h),
- * and adds what it finds. Results are handed out after each stage, so that they survive rank 0.
+ * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left
+ * (controlplane/agents/agents.h), and adds what it finds. Results are handed out after each
+ * stage, so that they survive rank 0.
  */
 #ifndef CCTEST_ACCEPT_ACCEPT_H
 #define CCTEST_ACCEPT_ACCEPT_H
@@ -41,8 +42,8 @@ struct host_look;
 struct stage_result;
 struct acceptance;
 
-/* A stage. `jobs` adds its jobs, which run all at once, and `judge` reads their results; a stage of several
- * rounds has `run` in their place. One loop runs the table (accept.c). */
+/* A stage. `jobs` adds its jobs, which run all at once, and `judge` reads their results; a stage
+ * of several rounds has `run` in their place. One loop runs the table (accept.c). */
 struct stage_row {
     double least;        /* seconds that it needs to do anything */
     double usual, quick; /* seconds that it may take; quick: with --quick */
@@ -89,17 +90,18 @@ struct baseline {
     int common;      /* and of them here */
 };
 
-/* Reads the JSON of an earlier run, for baseline_free(). `labels`: the hosts of today. STATUS_USAGE,
- * after fail(): it cannot be read, is no such JSON, or is of other hosts. */
+/* Reads the JSON of an earlier run, for baseline_free(). `labels`: the hosts of today.
+ * STATUS_USAGE, after fail(): it cannot be read, is no such JSON, or is of other hosts. */
 enum status baseline_read(const char *path, const char *const *labels, int hosts,
                           struct baseline *baseline);
 
-/* Fills `pairs`: readings of its stage pairs between hosts that are here today, on rails that are here
- * today, by today's numbers. `names` of the rails, NULL: of the only one, which has none. */
+/* Fills `pairs`: readings of its stage pairs between hosts that are here today, on rails that are
+ * here today, by today's numbers. `names` of the rails, NULL: of the only one, which has none. */
 void baseline_pairs_take(struct baseline *baseline, const char *const *names, int count);
 void baseline_free(struct baseline *baseline); /* all zero is allowed */
 
-/* What each host of today had in a metric of a stage; 0: nothing is known. False: nothing of any. */
+/* What each host of today had in a metric of a stage; 0: nothing is known. False: nothing of
+ * any. */
 bool baseline_values(const struct baseline *baseline, const char *stage, const char *metric,
                      double *values, int hosts);
 
@@ -119,7 +121,7 @@ struct found {
     /* What is slow or fails, "latency, rail 2": the same in each rotation of a soak. */
     char what[FOUND_WHAT_MOST];
     bool loss; /* the host is lost */
-    /* One rotation alone found the host slow, which makes it a suspect: each has its false alarms. */
+    /* One rotation alone found the host slow: a suspect, since each has its false alarms. */
     bool once;
     int rotation;        /* of a soak in which it was found first; 0: before, or behind it */
     int rotations, last; /* how many found it again, and the last of them */
@@ -134,8 +136,9 @@ struct findings {
     int rotation;         /* that goes on; 0: none */
 };
 
-/* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link, in the
- * same stage and as grave, is counted instead; a slow host is bad then, and a suspect before. */
+/* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link,
+ * in the same stage and as grave, is counted instead; a slow host is bad then, and a suspect
+ * before. */
 void findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
 
@@ -182,8 +185,8 @@ struct host_profile {
     double asked[MEASURED_MOST]; /* by measured_numbers, in their units; 0: nothing */
 };
 
-/* Reads a profile, for host_profile_free(). STATUS_USAGE, after fail() with file and line: a line, key,
- * unit or operator is wrong, a key is there twice, or the file cannot be read. */
+/* Reads a profile, for host_profile_free(). STATUS_USAGE, after fail() with file and line: a
+ * line, key, unit or operator is wrong, a key is there twice, or the file cannot be read. */
 enum status host_profile_read(const char *path, struct host_profile *profile);
 void host_profile_free(struct host_profile *profile); /* all zero is allowed */
 
@@ -192,8 +195,9 @@ double host_profile_asked(const struct host_profile *profile, const char *key);
 
 /* ---- The rails of a fleet: NIC ports by which its pairs are measured one after the other.
  *
- * There are rails where the fleet has two or more NIC ports that its jobs may use (controlplane/agents/agents.h). Else it
- * has one rail without a name: the transports as they were given.
+ * There are rails where the fleet has two or more NIC ports that its jobs may use
+ * (controlplane/agents/agents.h). Else it has one rail without a name: the transports as they
+ * were given.
  * ---- */
 
 struct rails {
@@ -203,8 +207,8 @@ struct rails {
     double rates[RAILS_MOST];      /* GB/s of the rail's link in one direction; 0: not known */
 };
 
-/* From the inventories by host (NULL: not known), which must stay. Without NICs a rail's rate is that of
- * the network interfaces that are up, if they agree. */
+/* From the inventories by host (NULL: not known), which must stay. Without NICs a rail's rate is
+ * that of the network interfaces that are up, if they agree. */
 void rails_find(const struct job *job, const struct inventory *inventories, int hosts,
                 struct rails *rails);
 
@@ -214,7 +218,8 @@ bool rails_have_names(const struct rails *rails);
 /* Is the NIC port active on this host, as far as is known? */
 bool rail_is_at(const struct rails *rails, int rail, const struct inventory *inventories, int host);
 
-/* What --transport must say for a job on a rail (nic_port_transport()). NULL: as the user gave it. */
+/* What --transport must say for a job on a rail (nic_port_transport()). NULL: as the user gave
+ * it. */
 const char *rail_transport(const struct job *job, const struct rails *rails, int rail,
                            char text[PORT_TRANSPORT_MOST]);
 

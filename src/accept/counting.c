@@ -12,8 +12,8 @@
 #define COUNTING_SECONDS 10.0
 #define LOOKS_MOST       2 /* that fail: the host is not asked again */
 
-/* Keeps what a device has counted that tells of errors, or of a busy network, and takes its counters
- * over. */
+/* Keeps what a device has counted that tells of errors, or of a busy network, and takes its
+ * counters over. */
 static void growth_keep(struct acceptance *acceptance, enum accept_stage stage, int host,
                         struct device_change *grown)
 {
@@ -46,8 +46,8 @@ static void growth_note(struct acceptance *acceptance, enum accept_stage stage, 
         findings_add(&acceptance->findings, &found);
 }
 
-/* Tells of a host whose counters could not be read several times; once, another process may have taken
- * its time. */
+/* Tells of a host whose counters could not be read several times; once, another process may have
+ * taken its time. */
 static void failure_note(struct acceptance *acceptance, enum accept_stage stage, int host,
                          const struct trial *trial)
 {
@@ -206,8 +206,8 @@ void resent_packets_judge(struct acceptance *acceptance)
 }
 
 /*
- * The stage inventory: the facts of each host, compared with the others', and with what its parts could
- * do at their best.
+ * The stage inventory: the facts of each host, compared with the others', and with what its parts
+ * could do at their best.
  */
 enum status inventory_jobs(struct stage_run *run)
 {

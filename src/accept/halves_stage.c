@@ -110,7 +110,8 @@ static void values_take(struct halving *it, const json_t *line, int count)
         it->values[i] = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
 }
 
-/* The transport of a split: each has another rail, if its hosts have it; NULL: as the user gave it. */
+/* The transport of a split: each has another rail, if its hosts have it; NULL: as the user gave
+ * it. */
 static const char *split_transport(const struct halving *it, char text[PORT_TRANSPORT_MOST])
 {
     const struct acceptance *acceptance = it->acceptance;
@@ -189,7 +190,8 @@ static enum status split_run(struct halving *it)
 
 /* ---- judgement ---- */
 
-/* Adds the names of the switches that take part, of the congested ones or of all. Returns how many. */
+/* Adds the names of the switches that take part, of the congested ones or of all. Returns how
+ * many. */
 static int switches_put(const struct halving *it, const struct exchange_group *groups,
                         bool congested, struct text *text)
 {
@@ -202,8 +204,8 @@ static int switches_put(const struct halving *it, const struct exchange_group *g
     return count;
 }
 
-/* Of which switches the pairs have less. Where those that explain it are half of the switches, it is
- * all of them: each pair has two ends. */
+/* Of which switches the pairs have less. Where those that explain it are half of the switches, it
+ * is all of them: each pair has two ends. */
 static void congestion_find(const struct halving *it, const struct exchange_group *groups)
 {
     char listed[LIST_MOST], whole[LIST_MOST];
@@ -339,8 +341,8 @@ enum status halves_run(struct acceptance *acceptance, struct stage_result *resul
 }
 
 /*
- * The stage all: allreduce and alltoall over all agents of the hosts that are good, checked, and compared
- * with the slowest of these hosts.
+ * The stage all: allreduce and alltoall over all agents of the hosts that are good, checked, and
+ * compared with the slowest of these hosts.
  */
 #define STALL_SECONDS 30.0 /* at most, until the job itself says what it waits for */
 #define ALL_BYTES     (1 << 20)

@@ -1,9 +1,9 @@
 /*
- * host_stage.c - a stage that measures each host by itself: a job on each, or on each of its NICs, all
- * hosts at once, whose numbers are compared with those of the other hosts.
+ * host_stage.c - a stage that measures each host by itself: a job on each, or on each of its
+ * NICs, all hosts at once, whose numbers are compared with those of the other hosts.
  *
- * A host that stands out is measured once more, and is bad if it stands out again in the same number. One
- * whose job fails is bad.
+ * A host that stands out is measured once more, and is bad if it stands out again in the same
+ * number. One whose job fails is bad.
  */
 #include "accept/internal.h"
 
@@ -341,8 +341,8 @@ static enum status hosts_confirm(struct look_run *run, int *hosts, int count)
 
 /* ---- results ---- */
 
-/* Keeps the last numbers of a column, as readings; returns the median of those of all hosts, 0: none has
- * any. */
+/* Keeps the last numbers of a column, as readings; returns the median of those of all hosts, 0:
+ * none has any. */
 static double column_keep(const struct look_run *run, int c)
 {
     struct acceptance *acceptance = run->acceptance;

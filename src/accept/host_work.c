@@ -1,8 +1,10 @@
 /*
- * host_work.c - what a worker does that is no rank of a job: it looks at its host, or measures it.
+ * host_work.c - what a worker does that is no rank of a job: it looks at its host, or measures
+ * it.
  *
- * The parts of a host, CPUs or GPUs, are measured all at work at the same time. Each has a thread, which
- * counts what it has done until the time is over. So a slow part does not make the others wait.
+ * The parts of a host, CPUs or GPUs, are measured all at work at the same time. Each has a
+ * thread, which counts what it has done until the time is over. So a slow part does not make the
+ * others wait.
  */
 #include "accept/internal.h"
 
@@ -170,8 +172,9 @@ static enum status document_write(json_t *lines, const char *note, int fd)
     return written ? STATUS_OK : fail(STATUS_ERROR, "the numbers of this host cannot be written");
 }
 
-/* Measures these parts, at least one, and writes the results, as JSON, to `fd`; with a "note" if it is not
- * "". Fails, after fail(), with the first hook that does, or if there is no memory, thread or reader. */
+/* Measures these parts, at least one, and writes the results, as JSON, to `fd`; with a "note" if
+ * it is not "". Fails, after fail(), with the first hook that does, or if there is no memory,
+ * thread or reader. */
 static enum status parts_measure(const struct parts_at_work *kind, const int *numbers, int count,
                                  const char *note, int fd)
 {
@@ -193,8 +196,8 @@ static enum status parts_measure(const struct parts_at_work *kind, const int *nu
 }
 
 /*
- * The CPUs: all of them together at their memory, on buffers of their own that no cache holds, and the
- * slowest core.
+ * The CPUs: all of them together at their memory, on buffers of their own that no cache holds,
+ * and the slowest core.
  */
 #define BUFFER_MOST  ((size_t)64 << 20) /* bytes of one of the three buffers of a CPU */
 #define BUFFER_LEAST ((size_t)1 << 20)
@@ -308,7 +311,8 @@ static enum status cpu_work(int fd)
 }
 
 /*
- * The GPUs: how fast each copies, inside it and between it and the host, by the engine that collectives use.
+ * The GPUs: how fast each copies, inside it and between it and the host, by the engine that
+ * collectives use.
  */
 #define GPUS_MOST   64
 #define DEVICE_MOST ((size_t)256 << 20) /* bytes of a buffer there, more than its caches hold, */
@@ -395,7 +399,7 @@ static void gpu_close(struct part_at_work *part)
 {
     struct gpu *gpu = part->own;
     if (!gpu || (gpu->engine && memory_cuda.engine_busy(gpu->engine)))
-        return; /* to free what a GPU uses that hangs would wait for it: the end of the process does */
+        return; /* freeing what a hanging GPU uses would wait for it: the process's end frees it */
     if (gpu->engine)
         memory_cuda.engine_close(gpu->engine);
     if (gpu->is_pinned)

@@ -48,15 +48,16 @@ void trials_add(struct trials *trials, const int *agents, int count, const char 
 enum status trials_run(struct trials *trials, double seconds);
 void trials_close(struct trials *trials);
 
-/* Does a job say something against this host (-1: against any)? It failed, not for want of time, and the
- * host is there: a loss is a finding of its own. */
+/* Does a job say something against this host (-1: against any)? It failed, not for want of time,
+ * and the host is there: a loss is a finding of its own. */
 bool trial_accuses(const struct trials *trials, int job, int host);
 
 /* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
 void trials_find_failure(const struct trials *trials, int job);
 
-/* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this job
- * failed. Where the user has named no transport, a NIC may be there that is not meant for this. */
+/* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this
+ * job failed. Where the user has named no transport, a NIC may be there that is not meant for
+ * this. */
 void trials_refuse_port(const struct trials *trials, int job, const char *port, const char *whose);
 
 /* The line of a job's results for a collective, an algorithm (NULL: any) and a size, the first of
@@ -73,17 +74,17 @@ double line_number(const json_t *line, const char *name);
 /* The status that a pair or host asks for whose job came to this. */
 enum status outcome_status(enum reading_outcome outcome);
 
-/* Why jobs failed: how often each reason was given. Reasons that differ in their numbers alone (ranks,
- * hosts, seconds) are one. */
+/* Why jobs failed: how often each reason was given. Reasons that differ in their numbers alone
+ * (ranks, hosts, seconds) are one. */
 struct failed_jobs {
     int count;
-    json_t *reasons; /* by the reason without numbers: how often, and its first sentence; NULL: none */
+    json_t *reasons; /* by reason without numbers: how often, and its first sentence; or NULL */
 };
 
 /* Another job failed, for this reason; "" counts as unknown. */
 void failed_jobs_add(struct failed_jobs *jobs, const char *why);
-/* Adds how many failed, and the most frequent reason, the first of equals: "7 jobs failed, 5 of them:
- * the worker on n3 was killed by SIGKILL". */
+/* Adds how many failed, and the most frequent reason, the first of equals: "7 jobs failed, 5 of
+ * them: the worker on n3 was killed by SIGKILL". */
 void failed_jobs_put(const struct failed_jobs *jobs, struct text *text);
 void failed_jobs_free(struct failed_jobs *jobs);
 
@@ -99,8 +100,8 @@ struct stage_run {
     int *agents; /* room for all */
 };
 
-/* Runs the stages from `first` to the one before `end` that the run has. Of a rotation of the soak, which
- * `rotation` is then, it gets their results; else the acceptance does. */
+/* Runs the stages from `first` to the one before `end` that the run has. Of a rotation of the
+ * soak, which `rotation` is then, it gets their results; else the acceptance does. */
 enum status stages_run(struct acceptance *acceptance, int first, int end, json_t *rotation);
 
 /* The hooks of the table. */
@@ -112,8 +113,8 @@ enum status isolate_run(struct acceptance *acceptance, struct stage_result *resu
 enum status halves_run(struct acceptance *acceptance, struct stage_result *result);
 enum status soak_run(struct acceptance *acceptance, struct stage_result *result);
 
-/* In the place of isolate, where it is left out: what failed in pairs makes suspects, and what was slow is
- * noted. */
+/* In the place of isolate, where it is left out: what failed in pairs makes suspects, and what
+ * was slow is noted. */
 enum status isolate_miss(struct acceptance *acceptance, struct stage_result *pairs);
 
 /* ---- Help for stages: findings.c ---- */
@@ -128,8 +129,8 @@ void stage_says(struct stage_result *result, const char *format, ...)
 /* A round of the present stage begins, counted from 1. */
 void stage_round(struct acceptance *acceptance, int round, int rounds);
 
-/* Turns that take about as long each: does the stage's time suffice for one more? It does if it is longer
- * than the longest so far. The turn begins with the question. */
+/* Turns that take about as long each: does the stage's time suffice for one more? It does if it
+ * is longer than the longest so far. The turn begins with the question. */
 struct turns {
     double longest, left;
 };
@@ -137,9 +138,10 @@ bool turn_fits(struct turns *turns, const struct acceptance *acceptance);
 
 /* The hosts that are left: not lost. `hosts` has room for all; returns how many. */
 int hosts_left(const struct acceptance *acceptance, int *hosts);
-/* Those of them that are good so far. */
+/* The same, of hosts that are good so far. */
 int hosts_good(const struct acceptance *acceptance, int *hosts);
-/* Is it known why measurements with this host fail or are slow: is it lost, or does it lose packets? */
+/* Is it known why measurements with this host fail or are slow: is it lost, or does it lose
+ * packets? */
 bool host_is_explained(const struct acceptance *acceptance, int host);
 /* Marks the hosts that are not, and returns how many. */
 int hosts_pairable(const struct acceptance *acceptance, bool *present);
@@ -158,13 +160,15 @@ void *stage_memory(struct acceptance *acceptance, size_t count, size_t size);
 /* Finds the hosts that are lost since the last call. */
 void losses_find(struct acceptance *acceptance);
 
-/* Once no stage runs any more. If most of the other hosts, at least two, fell silent in one stage, it
- * is rank 0's host or its network that is at fault: that is found, and those hosts are not judged. */
+/* Once no stage runs any more. If most of the other hosts, at least two, fell silent in one
+ * stage, it is rank 0's host or its network that is at fault: that is found, and those hosts are
+ * not judged. */
 void losses_judge(struct acceptance *acceptance);
 
 /* ---- Measurements of each host by itself: host_stage.c ---- */
 
-/* A number in the results of the job. A host has that of its worst part (the slowest of its GPUs). */
+/* A number in the results of the job. A host has that of its worst part (the slowest of its
+ * GPUs). */
 struct host_metric {
     const char *key;  /* of measured_numbers: "node.allreduce.busbw" */
     const char *name; /* "allreduce of 1M among its ranks" */
@@ -178,7 +182,7 @@ struct host_metric {
 enum host_ranks {
     RANKS_OF_AGENTS, /* the job has all agents of the host, which are several */
     RANKS_ALONE,     /* the worker of one agent does it all */
-    RANKS_ON_NIC, /* likewise, a job for each NIC port in turn, over verbs through that port alone */
+    RANKS_ON_NIC,    /* likewise, a job for each NIC port in turn, over verbs through it alone */
 };
 
 /* Jobs of one kind, on all hosts at once. */
@@ -194,27 +198,28 @@ extern const struct host_look self_looks[], node_looks[]; /* ended by one withou
 
 /* ---- counting.c ---- */
 
-/* Reads what all hosts that are left have counted: errors of NICs, interfaces, GPUs, PCIe and memory, and
- * what TCP sent again. What grew since the last call is noted as a finding of the stage that has just
- * ended; the first call notes nothing. */
+/* Reads what all hosts that are left have counted: errors of NICs, interfaces, GPUs, PCIe and
+ * memory, and what TCP sent again. What grew since the last call is noted as a finding of the
+ * stage that has just ended; the first call notes nothing. */
 enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
 void counting_free(struct acceptance *acceptance);
 
-/* Adds what a job of a pair, run with -v, sent again, as a reading. A loss that few iterations meet leaves
- * their median as it was. */
+/* Adds what a job of a pair, run with -v, sent again, as a reading. A loss that few iterations
+ * meet leaves their median as it was. */
 void resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,
                          const json_t *document);
 
-/* Finds the hosts that lose packets. A pair's number is the packets that both of its hosts sent again. A
- * host's is the lower median of its pairs', so that a lossy partner does not move it; the screening of
- * single hosts (accept/judge/judge.h) judges it. Sets acceptance->loses_packets. */
+/* Finds the hosts that lose packets. A pair's number is the packets that both of its hosts sent
+ * again. A host's is the lower median of its pairs', so that a lossy partner does not move it;
+ * the screening of single hosts (accept/judge/judge.h) judges it. Sets
+ * acceptance->loses_packets. */
 void resent_packets_judge(struct acceptance *acceptance);
 
 /* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */
 
-/* Two jobs for each pair, one after the other: the first has the latency, the bandwidth from a to b
- * alone, and that in both directions at once; the second that from b to a alone. Both are run on one
- * rail after the other. */
+/* Two jobs for each pair, one after the other: the first has the latency, the bandwidth from a to
+ * b alone, and that in both directions at once; the second that from b to a alone. Both are run
+ * on one rail after the other. */
 struct pair_jobs {
     struct acceptance *acceptance;
     double seconds;            /* that the jobs of a round may take, */
@@ -225,20 +230,21 @@ struct pair_jobs {
 /* With the times of pairs and isolate, which --quick shortens. */
 struct pair_jobs pair_jobs_open(struct acceptance *acceptance);
 
-/* Measures the pairs on some rails (1 << rail), and adds their readings. A pair is not measured on a
- * rail that one of its hosts lacks, nor on one for which the stage's time does not suffice. */
+/* Measures the pairs on some rails (1 << rail), and adds their readings. A pair is not measured
+ * on a rail that one of its hosts lacks, nor on one for which the stage's time does not
+ * suffice. */
 enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
                           const struct host_pair *pairs, int count, uint64_t rails);
 
-/* Those of the last stage pairs. */
+/* The readings of the last stage pairs; NULL: there are none. */
 const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count);
 
 /* ---- Which hosts stand behind which switches (--switches FILE): switch_file.c ---- */
 
-/* Finds the switches of `hosts`: those that they are cabled to, and those above at the highest level
- * at which the hosts still stand in two parts or more; `above` has none (count 0) if these are the
- * same. A host is named as here, or without its domain; one whose name is empty stands behind no
- * switch. Hosts of the file that are not among them are left out. Free both with
+/* Finds the switches of `hosts`: those that they are cabled to, and those above at the highest
+ * level at which the hosts still stand in two parts or more; `above` has none (count 0) if these
+ * are the same. A host is named as here, or without its domain; one whose name is empty stands
+ * behind no switch. Hosts of the file that are not among them are left out. Free both with
  * switch_level_free(), also after an error. STATUS_USAGE if the file cannot be read, is wrong or
  * lacks a host. predict/topology/topology.h has the form of the file. */
 enum status switch_file_read(const char *path, const char *const *hosts, int count,

@@ -1,6 +1,6 @@
 /*
- * isolate_stage.c - measures suspects again with hosts without any finding, until each is confirmed or
- * cleared (accept/judge/judge.h).
+ * isolate_stage.c - measures suspects again with hosts without any finding, until each is
+ * confirmed or cleared (accept/judge/judge.h).
  */
 #include "accept/internal.h"
 
@@ -29,8 +29,8 @@ static enum status sickness_status(enum sickness_kind kind)
     }
 }
 
-/* A lost agent, also one whose loss was noticed later, and lost packets are findings of their own, and
- * accuse no partner. */
+/* A lost agent, also one whose loss was noticed later, and lost packets are findings of their
+ * own, and accuse no partner. */
 static bool is_explained(const struct acceptance *acceptance, const struct sickness *sickness)
 {
     const struct spot *spot = &sickness->spot;
@@ -99,15 +99,15 @@ static void sicknesses_report(struct acceptance *acceptance, enum accept_stage s
     }
 }
 
-/* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may double it,
- * and take a part of a bandwidth. */
+/* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may
+ * double it, and take a part of a bandwidth. */
 static bool is_by_kernel(const struct fleet *fleet)
 {
     return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;
 }
 
-/* What no host can be accused of, since all have it. One connection of a kernel's TCP need not fill its
- * link. */
+/* What no host can be accused of, since all have it. One connection of a kernel's TCP need not
+ * fill its link. */
 static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
                          const struct limits *limits)
 {
@@ -201,7 +201,8 @@ static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
     return yardsticks;
 }
 
-/* Suspects are tried again if they are to be; else what a measurement showed that failed is told. */
+/* Suspects are tried again if they are to be; else what a measurement showed that failed is
+ * told. */
 static enum status suspects_judge(struct acceptance *acceptance, enum accept_stage stage,
                                   struct stage_result *result)
 {

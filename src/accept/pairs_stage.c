@@ -21,8 +21,8 @@ const char *const reading_metric_keys[METRICS] = {[METRIC_LATENCY] = "pairs.late
  */
 #define GBITS_OF_A_GB 8.0
 
-/* Gb/s at which all interfaces of a host that are up run, or the one of --interface; 0: they differ,
- * or it is not known. */
+/* Gb/s at which all interfaces of a host that are up run, or the one of --interface; 0: they
+ * differ, or it is not known. */
 static double interfaces_speed(const struct job *job, const struct inventory *inventory)
 {
     const char *given = job->bootstrap.interface;
@@ -44,8 +44,8 @@ static double interfaces_speed(const struct job *job, const struct inventory *in
     return speed;
 }
 
-/* GB/s of a NIC port (NULL: of the interfaces), the median of the hosts where it is known; 0: it is not.
- * `rates` has room for all hosts. */
+/* GB/s of a NIC port (NULL: of the interfaces), the median of the hosts where it is known; 0: it
+ * is not. `rates` has room for all hosts. */
 static double link_rate(const struct job *job, const struct inventory *inventories, int hosts,
                         const char *nic, double *rates)
 {
@@ -205,9 +205,9 @@ static void bytes_choose(struct acceptance *acceptance, double *rates, size_t kn
     acceptance->message_bytes = bytes;
 }
 
-/* Before the first measurement: tries each rail with these pairs. A rail that fails with more than half
- * of them is told, and dropped. Finds the size of messages: so large that one takes a few milliseconds
- * at the fleet's median rate. */
+/* Before the first measurement: tries each rail with these pairs. A rail that fails with more
+ * than half of them is told, and dropped. Finds the size of messages: so large that one takes a
+ * few milliseconds at the fleet's median rate. */
 static enum status pair_jobs_try(struct pair_jobs *jobs, const struct host_pair *pairs, int count)
 {
     struct acceptance *acceptance = jobs->acceptance;
@@ -339,8 +339,8 @@ struct pairing {
     int *late, *ended; /* by host: its readings */
 };
 
-/* Takes out the hosts of which most jobs did not end in their time, with two partners at least: each
- * costs all pairs of a round that time, and more of them say nothing new. */
+/* Takes out the hosts of which most jobs did not end in their time, with two partners at least:
+ * each costs all pairs of a round that time, and more of them say nothing new. */
 static void late_leave_out(const struct pairing *it)
 {
     const struct readings *readings = &it->acceptance->readings;
@@ -359,7 +359,8 @@ static void late_leave_out(const struct pairing *it)
         it->present[h] &= it->late[h] < LATE_LEAST || it->late[h] <= it->ended[h];
 }
 
-/* How many rails are measured in a round: all, or with --quick so many that each has its readings. */
+/* How many rails are measured in a round: all, or with --quick so many that each has its
+ * readings. */
 static int rails_in_round(const struct pairing *it)
 {
     int rails = it->acceptance->rails.count;
@@ -377,8 +378,8 @@ static uint64_t rails_of_round(const struct pairing *it, int round)
     return set;
 }
 
-/* The pairs of a round on its rails, one after the other, without hosts that have become late. False, as
- * *whole: the stage's time is over. */
+/* The pairs of a round on its rails, one after the other, without hosts that have become late.
+ * False, as *whole: the stage's time is over. */
 static enum status round_run(struct pairing *it, struct pair_jobs *jobs, int round, bool *whole)
 {
     struct acceptance *acceptance = it->acceptance;
@@ -398,7 +399,8 @@ static enum status round_run(struct pairing *it, struct pair_jobs *jobs, int rou
     return STATUS_OK;
 }
 
-/* The first pairs that can be measured show which rails can be used, and how large messages are to be. */
+/* The first pairs that can be measured show which rails can be used, and how large messages are
+ * to be. */
 static enum status first_try(struct pairing *it, struct pair_jobs *jobs, int round)
 {
     if (it->acceptance->message_bytes > 0)

@@ -101,8 +101,8 @@ double host_profile_asked(const struct host_profile *profile, const char *key)
 /*
  * The profile that --write-profile makes of the hosts that are good.
  */
-/* What a later run may be worse by than the median of this one, and than its worst good host: each of
- * these hosts is to meet the profile. */
+/* What a later run may be worse by than the median of this one, and than its worst good host:
+ * each of these hosts is to meet the profile. */
 #define ROOM_BANDWIDTH 0.1
 #define ROOM_LATENCY   0.25
 #define ROOM_WORST     0.03

@@ -1,9 +1,10 @@
 /*
- * soak_stage.c - the stages in rotation for a long time: what shows only after hours, or now and then.
+ * soak_stage.c - the stages in rotation for a long time: what shows only after hours, or now and
+ * then.
  *
- * Each rotation has new inputs, other pairs and other halves. What it finds is a finding like that of
- * the first time; what is found again counts the rotations. At the end the numbers of all rotations
- * are judged together (accept/judge/judge.h).
+ * Each rotation has new inputs, other pairs and other halves. What it finds is a finding like
+ * that of the first time; what is found again counts the rotations. At the end the numbers of all
+ * rotations are judged together (accept/judge/judge.h).
  */
 #include "accept/internal.h"
 
@@ -128,8 +129,8 @@ static json_t *series_json(const struct soak *soak)
     return all;
 }
 
-/* Runs the stages once more. What they learn of pairs is kept in the series alone: the results of the
- * run have the first ones. */
+/* Runs the stages once more. What they learn of pairs is kept in the series alone: the results of
+ * the run have the first ones. */
 static enum status rotation_run(struct soak *soak)
 {
     struct acceptance *acceptance = soak->acceptance;

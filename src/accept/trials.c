@@ -206,7 +206,8 @@ static bool is_stuck(const struct fleet_job *job, const struct fleet_outcome *ou
     return is;
 }
 
-/* The jobs had less than their time: those might have ended that were late, and none accuses a host. */
+/* The jobs had less than their time: those might have ended that were late, and none accuses a
+ * host. */
 static void trials_cut(struct trials *trials, const struct fleet_outcome *outcomes)
 {
     for (int j = 0; j < trials->count; j++) {

@@ -1,6 +1,6 @@
 /*
- * isolation.c - which hosts meet: all of them in rounds, by the circle method over shuffled hosts; then
- * suspects, and what these meetings bring.
+ * isolation.c - which hosts meet: all of them in rounds, by the circle method over shuffled
+ * hosts; then suspects, and what these meetings bring.
  */
 #include "accept/judge/judge.h"
 
@@ -436,8 +436,9 @@ static bool fails(const struct isolation *isolation, int host, int peer, int rai
     return false;
 }
 
-/* Does a reading say something of a suspect? A failure counts for the failures that are suspected on its
- * rail; if there are none (`alone` is false), for all that is suspected there: its job got no further. */
+/* Does a reading say something of a suspect? A failure counts for the failures that are suspected
+ * on its rail; if there are none (`alone` is false), for all that is suspected there: its job got
+ * no further. */
 static bool concerns(const struct isolation *isolation, const struct reading *reading, int series,
                      const struct suspect *suspect, bool alone)
 {

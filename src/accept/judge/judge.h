@@ -1,5 +1,6 @@
 /*
- * judge.h - which hosts, NICs and links are faulty, from measurements alone: no clock, no device, no output.
+ * judge.h - which hosts, NICs and links are faulty, from measurements alone: no clock, no device,
+ * no output.
  */
 #ifndef CCTEST_ACCEPT_JUDGE_JUDGE_H
 #define CCTEST_ACCEPT_JUDGE_JUDGE_H
@@ -48,8 +49,8 @@ enum direction {
     DIRECTION_ANY = DIRECTIONS, /* both */
 };
 
-/* A measurement. Hosts and rails are numbers from 0. A job that fails has one reading, that of the metric
- * which failed. */
+/* A measurement. Hosts and rails are numbers from 0. A job that fails has one reading, that of
+ * the metric which failed. */
 struct reading {
     int from, to, rail; /* METRIC_OWN: of the host `from` */
     enum metric metric;
@@ -58,7 +59,7 @@ struct reading {
     /* In the list of an acceptance run alone: */
     int stage;                        /* enum accept_stage */
     const struct host_number *number; /* METRIC_OWN */
-    const char *part;                 /* METRIC_OWN: that has this value, the worst of several; "" */
+    const char *part;                 /* METRIC_OWN: the one with this value; "" */
 };
 
 /* As a fleet takes it: a value that is no positive number is an error. */
@@ -73,26 +74,27 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  * ---- */
 
 double worse_by(bool less_is_better, double value, double than);
-double worse_share(bool less_is_better, double share);                     /* of a share */
-double worse_value(bool less_is_better, double than, double excess);       /* the value that has it */
+double worse_share(bool less_is_better, double share);               /* of a share */
+double worse_value(bool less_is_better, double than, double excess); /* the value that has it */
 
 /* ---- A fleet as its pairs showed it: how good each host is in each series.
  *
- * A series is a metric on a rail in a direction. A cell is a host in a series; its readings are those of
- * all its partners. The reference of their excess is the median of all readings of the metric and rail.
- * A reading that failed has an infinite excess.
+ * A series is a metric on a rail in a direction. A cell is a host in a series; its readings are
+ * those of all its partners. The reference of their excess is the median of all readings of the
+ * metric and rail. A reading that failed has an infinite excess.
  *
- * Where switches are known, pairs of one switch and pairs of different ones have a reference each, since
- * distance is no fault. Of random pairs of n hosts, m behind each switch, a share of (m - 1) / (n - 1) is
- * of one switch, which is enough for a median of the fleet (64 hosts, 16 behind each switch: 53 pairs of
- * 224). Latencies always have both references. Bandwidths have them where both kinds have at least 8
- * readings, and no host a part in more than half of those of one kind: a host alone on its switch would be
- * compared with itself. Distances beyond that, as in a network of several levels, are one kind.
+ * Where switches are known, pairs of one switch and pairs of different ones have a reference
+ * each, since distance is no fault. Of random pairs of n hosts, m behind each switch, a share of
+ * (m - 1) / (n - 1) is of one switch, which is enough for a median of the fleet (64 hosts, 16
+ * behind each switch: 53 pairs of 224). Latencies always have both references. Bandwidths have
+ * them where both kinds have at least 8 readings, and no host a part in more than half of those
+ * of one kind: a host alone on its switch would be compared with itself. Distances beyond that,
+ * as in a network of several levels, are one kind.
  *
- * A cell's level is the lower median of its readings: the value in the middle, or the better of two. A
- * faulty partner, or one disturbed reading, does not move it as long as as many were good. The fleet is
- * the median of the levels, not of the readings: in a fleet of 4 with one faulty host half of the readings
- * are slow, but one level in 4.
+ * A cell's level is the lower median of its readings: the value in the middle, or the better of
+ * two. A faulty partner, or one disturbed reading, does not move it as long as as many were good.
+ * The fleet is the median of the levels, not of the readings: in a fleet of 4 with one faulty
+ * host half of the readings are slow, but one level in 4.
  * ---- */
 
 struct fleet_config {
@@ -111,8 +113,8 @@ struct series {
 
 struct fleet;
 
-/* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range are left
- * out. What `config` points to must stay until fleet_free(). */
+/* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range
+ * are left out. What `config` points to must stay until fleet_free(). */
 struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
                            size_t count);
 void fleet_free(struct fleet *fleet); /* NULL is allowed */
@@ -135,7 +137,8 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading);
 double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
                              bool one_switch);
 
-/* The value of an excess in a series: of a host, whose pairs are at all distances; and of a link. */
+/* The value of an excess in a series: of a host, whose pairs are at all distances; and of a
+ * link. */
 double fleet_value(const struct fleet *fleet, int series, double excess);
 double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess);
 
@@ -150,8 +153,9 @@ double fleet_worst(const struct fleet *fleet, int series, int host);
 
 /* ---- From where on a host or a link of a fleet is a suspect.
  *
- * A cell's limit is the strictest of several, and so is a single reading's, which is wider, since a level is
- * steadier than a reading. By the fleet, a level is beyond the limit if its excess is above
+ * A cell's limit is the strictest of several, and so is a single reading's, which is wider, since
+ * a level is steadier than a reading. By the fleet, a level is beyond the limit if its excess is
+ * above
  *
  *     median + max(factor * deviation, floor)
  *
@@ -237,8 +241,8 @@ double limits_reading_share(const struct limits *limits, int own);
 int limits_note_count(const struct limits *limits);
 const struct fleet_note *limits_notes(const struct limits *limits);
 
-/* ---- Which hosts stand out in a number that each host has of itself: its memory's bandwidth, a core's
- * speed, an allreduce inside it.
+/* ---- Which hosts stand out in a number that each host has of itself: its memory's bandwidth, a
+ * core's speed, an allreduce inside it.
  *
  * A value is compared as excess with the median and deviation of all hosts. It is an outlier beyond
  *
@@ -264,13 +268,14 @@ int host_values_judge(const struct value_rule *rule, const double *values, int h
 
 /* ---- Hosts over the rotations of a soak: which become worse, and which are worse now and then.
  *
- * A value is compared as excess with the median of its rotation's hosts, so what all of them meet is no
- * host's; of fewer than HOSTS_COMPARED hosts, with nothing. Then with the median of its own host, so how
- * hosts differ is no drift.
+ * A value is compared as excess with the median of its rotation's hosts, so what all of them meet
+ * is no host's; of fewer than HOSTS_COMPARED hosts, with nothing. Then with the median of its own
+ * host, so how hosts differ is no drift.
  *
- * A host drifts if its excess rises by the test of Mann and Kendall (base/stats/stats.h has the source),
- * so surely that no more than one run in 100 accuses anybody by chance, and from the first third of its
- * rotations to the last by more than the floor. About 12 rotations are the fewest that can tell it.
+ * A host drifts if its excess rises by the test of Mann and Kendall (base/stats/stats.h has the
+ * source), so surely that no more than one run in 100 accuses anybody by chance, and from the
+ * first third of its rotations to the last by more than the floor. About 12 rotations are the
+ * fewest that can tell it.
  *
  * A dip is an excess beyond max(spread_factor(values, 1) * deviation, floor). A host dips often if
  * chance, at the share of the other hosts' dips, gives so many to one host in 100 runs.
@@ -307,8 +312,8 @@ void drifts_find(const struct drift_series *series, struct drift *drifts); /* of
  *
  *     n = 6   round 0: 5-0 1-4 2-3   round 1: 5-3 0-1 4-2   round 2: 5-1 0-2 3-4  ...
  *
- * A part of the rounds, of hosts whose places on the circle were shuffled, is a set of random matchings in
- * which no pair meets twice.
+ * A part of the rounds, of hosts whose places on the circle were shuffled, is a set of random
+ * matchings in which no pair meets twice.
  * ---- */
 
 struct host_pair {
@@ -337,7 +342,8 @@ void rounds_free(struct rounds *rounds); /* NULL is allowed */
 int rounds_pairs(const struct rounds *rounds, int round, const bool *present,
                  struct host_pair *pairs);
 
-/* ---- Suspects, which are measured again: hosts in a series, and links from one host to another in a series.
+/* ---- Suspects, which are measured again: hosts in a series, and links from one host to another
+ * in a series.
  *
  * A cell is a suspect if its level is beyond its limit. A link is one if its reading is beyond its
  * limit, and neither end is a suspect there, which would explain it. Where a quarter of a cell's
@@ -410,13 +416,13 @@ void suspect_witness(struct suspect *suspect, int partner, const struct reading 
  * A suspected host meets a host that was only ever good, another one in each round; a suspected
  * link is measured again. All suspects are measured at once where their pairs are disjoint, so the
  * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet.
- * Of the links between different switches, each switch has one at a time, so that what many share at once
- * is not taken for a fault of one of them.
+ * Of the links between different switches, each switch has one at a time, so that what many share
+ * at once is not taken for a fault of one of them.
  *
- * What made a suspect is no evidence, since the worst of many healthy readings look faulty. Evidence
- * is what is measured afterwards. Let q be the share of healthy readings beyond such a limit
- * (limits_share()), and M the number of suspects. A suspect of which h of n readings were beyond
- * the limit is confirmed when h >= 2 and
+ * What made a suspect is no evidence, since the worst of many healthy readings look faulty.
+ * Evidence is what is measured afterwards. Let q be the share of healthy readings beyond such a
+ * limit (limits_share()), and M the number of suspects. A suspect of which h of n readings were
+ * beyond the limit is confirmed when h >= 2 and
  *
  *     M * P(at least h of n, each with q) <= FALSE_ALARMS / N
  *
@@ -435,16 +441,18 @@ struct isolation *isolation_create(const struct fleet *fleet, const struct limit
                                    const struct reading *readings, size_t count, uint64_t seed);
 void isolation_free(struct isolation *isolation); /* NULL is allowed */
 
-/* The pairs of the next round, among the hosts that are present: all metrics and directions of each are
- * to be measured on *rails (1 << rail), those of suspects that are open. Returns how many, 0: it is done.
- * Suspects that are still open then have no partner that is good. `pairs` has room for hosts / 2. */
+/* The pairs of the next round, among the hosts that are present: all metrics and directions of
+ * each are to be measured on *rails (1 << rail), those of suspects that are open. Returns how
+ * many, 0: it is done. Suspects that are still open then have no partner that is good. `pairs`
+ * has room for hosts / 2. */
 int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs,
                     uint64_t *rails);
 
 /* Takes the readings of a round. A failure of a pair that is no suspect makes new suspects. */
 void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
 
-/* Has isolation_pairs() said that it is done? Else suspects may be open that were not tried again. */
+/* Has isolation_pairs() said that it is done? Else suspects may be open that were not tried
+ * again. */
 bool isolation_is_done(const struct isolation *isolation);
 
 const struct suspicion *isolation_suspicion(const struct isolation *isolation);
@@ -525,7 +533,8 @@ struct fleet_names {
  *     n17: sends at 3.1 GB/s, the fleet's median is 11.8 (spread 0.2, threshold 10.9): confirmed
  *         with n02 and n31
  *     n17: mlx5_2 receives wrong data: confirmed with n02, n31, n40 and others
- *     link n3-n9 on mlx5_2: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed in 3 of 3
+ *     link n3-n9 on mlx5_2: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed in 3
+ * of 3
  *         measurements
  *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */
 void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
@@ -544,16 +553,17 @@ const char *fleet_size_remark(int hosts);
 
 /* ---- What shows only when many hosts talk at once.
  *
- * A transfer's share is its value when many talk / its value when few do. A network without blocking
- * has shares near 1 however many talk. The levels of a fleet are no reference for this: they come
- * from rounds in which all hosts talk. The whole is congested when the median of all shares is below
- * SHARE_LEAST.
+ * A transfer's share is its value when many talk / its value when few do. A network without
+ * blocking has shares near 1 however many talk. The levels of a fleet are no reference for this:
+ * they come from rounds in which all hosts talk. The whole is congested when the median of all
+ * shares is below SHARE_LEAST.
  *
  * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
- * looked at from the worst median of its shares to the best. A group is congested when the median of
- * those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has explained is
- * below SHARE_LEAST; it explains all its transfers. So a good switch that talked to a congested one is
- * not accused. Of two groups that talked only to each other the first one is taken for both.
+ * looked at from the worst median of its shares to the best. A group is congested when the median
+ * of those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has
+ * explained is below SHARE_LEAST; it explains all its transfers. So a good switch that talked to
+ * a congested one is not accused. Of two groups that talked only to each other the first one is
+ * taken for both.
  * ---- */
 
 #define SHARE_LEAST      0.8 /* of what pairs have when few talk */
@@ -578,8 +588,8 @@ struct exchange_shares {
     bool congested;
 };
 
-/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1: none.
- * `groups` has group_count elements. */
+/* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1:
+ * none. `groups` has group_count elements. */
 void exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
                     int group_count, struct exchange_group *groups, struct exchange_shares *shares);
 
@@ -596,8 +606,8 @@ int exchange_slowest(const struct fleet *fleet, const bool *present, double *rat
  *
  * An allreduce sends that from each host at least (Patarasuk, Yuan, "Bandwidth optimal all-reduce
  * algorithms for clusters of workstations", JPDC 2009); an alltoall sends the blocks of all other
- * hosts. A collective of so many steps (of a ring 2 * (all ranks - 1), of pairwise all ranks - 1) that
- * takes longer than
+ * hosts. A collective of so many steps (of a ring 2 * (all ranks - 1), of pairwise all ranks - 1)
+ * that takes longer than
  *
  *     this / COLLECTIVE_LEAST + steps * the fleet's latency
  *
@@ -696,7 +706,7 @@ bool expected_fact_is_met(const struct expected_fact *expectation,
 #define FINDING_PARTS_MOST  96
 #define FINDING_TEXT_MOST   512
 
-/* Of host `index` of the call. */
+/* A host of a call, which findings name by its index. */
 struct inventory_host {
     const char *name;
     const struct inventory *inventory; /* NULL: the host is lost, and is not compared */
@@ -753,10 +763,10 @@ void inventory_findings_free(struct inventory_findings *findings);
 const char *finding_text(const struct inventory_finding *finding,
                          const struct inventory_host *hosts, char text[FINDING_TEXT_MOST]);
 
-/* Puts a line of a profile for each fact that is compared and that all hosts have: KEY = VALUE where all
- * are alike, KEY >= VALUE, the least, where more is better. Nothing is asked where they have none, or a
- * module is not loaded. Each of these hosts meets each line, with the tolerance of its rule. False: `out`
- * cannot be written. */
+/* Puts a line of a profile for each fact that is compared and that all hosts have: KEY = VALUE
+ * where all are alike, KEY >= VALUE, the least, where more is better. Nothing is asked where they
+ * have none, or a module is not loaded. Each of these hosts meets each line, with the tolerance
+ * of its rule. False: `out` cannot be written. */
 bool inventory_typical_put(const struct inventory_host *hosts, int count, FILE *out);
 
 #endif

@@ -153,7 +153,8 @@ static double earlier_level(const struct limits *limits, int s, int host)
                            : NAN;
 }
 
-/* What a host may lose since an earlier run, excess: no less than it may differ from the fleet by. */
+/* What a host may lose since an earlier run, excess: no less than it may differ from the fleet
+ * by. */
 static double earlier_floor(const struct limits *limits, enum metric metric)
 {
     const struct yardsticks *yardsticks = &limits->yardsticks;

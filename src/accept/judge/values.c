@@ -1,5 +1,6 @@
 /*
- * values.c - the values of hosts by themselves: outliers among them, and drift over the rotations of a soak.
+ * values.c - the values of hosts by themselves: outliers among them, and drift over the rotations
+ * of a soak.
  */
 #include "accept/judge/judge.h"
 
@@ -155,8 +156,8 @@ static void limit_find(struct work *work)
     work->limit = fmax(spread_factor((double)count, 1) * deviation, floor_excess(work->series));
 }
 
-/* The test of Mann and Kendall: how probable is it by chance that excess rises or falls so? 1 where it
- * falls. */
+/* The test of Mann and Kendall: how probable is it by chance that excess rises or falls so? 1
+ * where it falls. */
 static double rise_chance(const double *excess, int count)
 {
     double k = count, rises = 0;
