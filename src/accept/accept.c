@@ -123,7 +123,7 @@ static enum status stage_run(struct acceptance *acceptance, struct stage_result 
     int before = acceptance->cut;                    /* of other stages of a rotation */
     acceptance->progress = (struct stage_progress){.began = clock_seconds()};
     acceptance->until = stage_end(acceptance, result->stage);
-    acceptance->stage_memory = arena_made();
+    acceptance->stage_memory = arena_create();
     acceptance->cut = 0;
     enum status status = stage_jobs(acceptance, result);
     if (acceptance->cut > 0)
@@ -377,7 +377,7 @@ static enum status coordinate(const struct membership *membership,
                               const struct accept_arguments *arguments)
 {
     struct accept_report *report = arguments->report;
-    struct acceptance acceptance = {.memory = arena_made(),
+    struct acceptance acceptance = {.memory = arena_create(),
                                     .job = arguments->job,
                                     .asked = arguments->asked,
                                     .options = arguments->options,

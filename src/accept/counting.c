@@ -191,7 +191,7 @@ void resent_packets_judge(struct acceptance *acceptance)
     const struct value_rule rule = {.less_is_better = true, .floor = FLOOR, .judged = hosts};
     if (hosts < HOSTS_COMPARED)
         return;
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     double *sums = arena_new(memory, (size_t)hosts, sizeof *sums);
     double *values = arena_new(memory, (size_t)hosts, sizeof *values);
     struct reason *reasons = arena_new(memory, (size_t)hosts, sizeof *reasons);

@@ -206,7 +206,7 @@ static enum status file_read(struct switch_file *file, const char *path)
 enum status switch_file_read(const char *path, const char *const *hosts, int count,
                              struct switch_level *leaves, struct switch_level *above)
 {
-    struct switch_file file = {.memory = arena_made(), .hosts = hosts, .host_count = count};
+    struct switch_file file = {.memory = arena_create(), .hosts = hosts, .host_count = count};
     *leaves = *above = (struct switch_level){0};
     enum status status = file_read(&file, path);
     if (status == STATUS_OK) {

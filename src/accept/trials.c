@@ -18,7 +18,7 @@
 
 void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage)
 {
-    *trials = (struct trials){.acceptance = acceptance, .stage = stage, .memory = arena_made()};
+    *trials = (struct trials){.acceptance = acceptance, .stage = stage, .memory = arena_create()};
 }
 
 void trials_add(struct trials *trials, const int *agents, int count, const char *format, ...)

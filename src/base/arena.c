@@ -52,11 +52,6 @@ void *arena_take(struct arena *arena, size_t bytes)
     return taken;
 }
 
-struct arena *arena_made(void)
-{
-    return new_array(1, sizeof(struct arena));
-}
-
 void *arena_new(struct arena *arena, size_t count, size_t size)
 {
     void *taken = arena_take(arena, count * size);

@@ -11,9 +11,7 @@ struct arena;
 struct arena *arena_create(void);
 void *arena_take(struct arena *arena, size_t bytes); /* aligned to 16; NULL: out of memory */
 
-/* For small control structures, by the rule of list.h: they do not fail. arena_new(): `count` elements that
- * are zero. */
-struct arena *arena_made(void);
+/* `count` elements that are zero, by the rule of list.h: it does not fail. */
 void *arena_new(struct arena *arena, size_t count, size_t size);
 
 void arena_free(struct arena *arena);                /* with all that was taken; NULL is allowed */

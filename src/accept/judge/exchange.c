@@ -133,7 +133,7 @@ static void shares_judge(const struct exchange_transfer *transfers, size_t count
 void exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
                     int group_count, struct exchange_group *groups, struct exchange_shares *shares)
 {
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     struct judging it = {.transfers = transfers,
                          .explained = arena_new(memory, count, sizeof *it.explained),
                          .scratch = arena_new(memory, count, sizeof *it.scratch),

@@ -201,7 +201,7 @@ static void usable_find(const struct fleet *fleet, const struct reading *reading
 static void references_find(struct fleet *fleet, const struct reading *readings, size_t count)
 {
     int classes = METRICS * fleet->config.rails;
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     struct bins values;
     bool *usable = arena_new(memory, (size_t)classes * DISTANCE_KINDS, sizeof *usable);
     values_fill(fleet, readings, count, memory, &values);
@@ -296,7 +296,7 @@ static void spreads_find(struct fleet *fleet)
 struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
                            size_t count)
 {
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     struct fleet *fleet = arena_new(memory, 1, sizeof *fleet);
     size_t classes = (size_t)(METRICS * config->rails), hosts = (size_t)config->hosts;
     *fleet = (struct fleet){

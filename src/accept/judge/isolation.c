@@ -39,7 +39,7 @@ int rounds_enough(int hosts)
 struct rounds *rounds_plan(int hosts, int count, uint64_t seed)
 {
     int places = hosts + hosts % 2, turning = places - 1;
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     struct rounds *rounds = arena_new(memory, 1, sizeof *rounds);
     *rounds = (struct rounds){
         .memory = memory,
@@ -175,7 +175,7 @@ static void met_reserve(struct isolation *isolation)
 struct isolation *isolation_create(const struct fleet *fleet, const struct limits *limits,
                                    const struct reading *readings, size_t count, uint64_t seed)
 {
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     struct isolation *isolation = arena_new(memory, 1, sizeof *isolation);
     int hosts = fleet_shape(fleet)->hosts;
     *isolation = (struct isolation){

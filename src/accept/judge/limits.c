@@ -323,7 +323,7 @@ struct limits *limits_create(const struct fleet *fleet, const struct yardsticks 
 {
     const struct fleet_config *shape = fleet_shape(fleet);
     size_t series = (size_t)fleet_series_count(fleet), hosts = (size_t)shape->hosts;
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     struct limits *limits = arena_new(memory, 1, sizeof *limits);
     *limits = (struct limits){
         .memory = memory,

@@ -88,7 +88,7 @@ int switches_pairs(const struct switch_level *level, const int *hosts, int count
                    struct host_pair *pairs)
 {
     size_t switches = (size_t)level->count + 1, room = (size_t)count + 1;
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     int *sizes = sizes_find(level, hosts, count), filled[2] = {0, 0}, made = 0;
     struct dealing it = {
         .level = level,

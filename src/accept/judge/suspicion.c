@@ -261,7 +261,7 @@ static void failures_suspect(struct suspicion *suspicion, const struct reading *
                              size_t count)
 {
     const struct fleet *fleet = suspicion->fleet;
-    struct arena *memory = arena_made();
+    struct arena *memory = arena_create();
     struct failures failures = {0};
     failures_collect(&failures, memory, fleet, readings, count);
     for (size_t i = 0; failures.count > 0 && i < count; i++) {

@@ -19,7 +19,7 @@ static struct acceptance fleet_of(struct roster *roster, int resent[HOSTS][HOSTS
 {
     static char labels[HOSTS][HOST_NAME_BYTES] = {"h1", "h2", "h3", "h4", "h5", "h6"};
     struct acceptance acceptance = {
-        .memory = arena_made(), .roster = roster, .labels = labels};
+        .memory = arena_create(), .roster = roster, .labels = labels};
     roster->host_count = HOSTS;
     for (int i = 0; i < 2 * HOSTS * HOSTS; i++) {
         struct host_pair pair = {.a = i / 2 / HOSTS, .b = i / 2 % HOSTS};
