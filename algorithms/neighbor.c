@@ -24,10 +24,10 @@
 
 static void neighbor_allgather_on(struct builder *b, const struct group *g, const struct view *all)
 {
-    int p = g->size, r = g->rank, unit = r - r % 2, way = r % 2 ? -1 : +1;
+    int p = g->size, r = g->rank, unit = r - r % 2, direction = r % 2 ? -1 : +1;
     /* By side: the partner of even and of odd rounds, and the first block of the last unit from
      * there. */
-    const int partner[2] = {(r + p + way) % p, (r + p - way) % p};
+    const int partner[2] = {(r + p + direction) % p, (r + p - direction) % p};
     int came[2] = {unit, unit};
     if (p == 1)
         return;
@@ -36,7 +36,7 @@ static void neighbor_allgather_on(struct builder *b, const struct group *g, cons
     put_recv(b, g, partner[0], view_block(all, partner[0]));
     for (int i = 1; i < p / 2; i++) {
         int side = i % 2, goes = came[1 - side];
-        came[side] += side ? -2 * way : 2 * way;
+        came[side] += side ? -2 * direction : 2 * direction;
         put_step(b, g);
         put_send(b, g, partner[side], view_blocks(b, all, goes, 1, 2));
         put_recv(b, g, partner[side], view_blocks(b, all, came[side], 1, 2));

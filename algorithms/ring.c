@@ -424,33 +424,35 @@ const struct algorithm allreduce_ring_multi = {
  * For links that reach neighbours only: it sends many times the bytes of a direct exchange.
  */
 /* Elements that go on after step k: the blocks of rank `from`, k + 1 ranks back, that travel k + 2
- * to `longest` hops in direction `way`. */
-static size_t passing_length(const struct call *call, int way, int k, int longest)
+ * to `longest` hops in `direction`. */
+static size_t passing_length(const struct call *call, int direction, int k, int longest)
 {
-    int p = call->group->size, from = (call->group->rank + (p - way) * (k + 1)) % p;
+    int p = call->group->size, from = (call->group->rank + (p - direction) * (k + 1)) % p;
     size_t length = 0;
     for (int hops = k + 2; hops <= longest; hops++)
-        length += call_length(call, from, (from + (p + way) * hops) % p);
+        length += call_length(call, from, (from + (p + direction) * hops) % p);
     return length;
 }
 
-/* Moves all blocks that travel up to `longest` hops in direction `way`: +1 to the next rank, -1 to
+/* Moves all blocks that travel up to `longest` hops in `direction`: +1 to the next rank, -1 to
  * the previous one. */
 static void pass_around(struct builder *b, const struct call *call, const struct group *g,
-                        const struct view *source, int way, int longest)
+                        const struct view *source, int direction, int longest)
 {
-    int p = g->size, r = g->rank, next = (r + p + way) % p, previous = (r + p - way) % p;
+    int p = g->size, r = g->rank, next = (r + p + direction) % p,
+        previous = (r + p - direction) % p;
     size_t room[2] = {0, 0};
     for (int k = 0; k < longest; k++) {
-        size_t length = passing_length(call, way, k, longest);
+        size_t length = passing_length(call, direction, k, longest);
         room[k % 2] = length > room[k % 2] ? length : room[k % 2];
     }
     struct view areas[2] = {view_scratch_block(b, room[0]), view_scratch_block(b, room[1])};
-    struct message going = view_blocks(b, source, r + way, way, longest);
+    struct message going = view_blocks(b, source, r + direction, direction, longest);
     for (int k = 0; k < longest; k++) {
-        struct message passes =
-            message_part(b, view_block(&areas[k % 2], 0), 0, passing_length(call, way, k, longest));
-        struct message coming[2] = {view_block(&call->destination, r - way * (k + 1)), passes};
+        struct message passes = message_part(b, view_block(&areas[k % 2], 0), 0,
+                                             passing_length(call, direction, k, longest));
+        struct message coming[2] = {view_block(&call->destination, r - direction * (k + 1)),
+                                    passes};
         put_step(b, g);
         put_send(b, g, next, going);
         put_recv(b, g, previous, message_join(b, coming, 2));

@@ -272,8 +272,8 @@ static json_t *inventory_json(const struct acceptance *acceptance, int host)
 static const char *switch_of(const struct acceptance *acceptance, int host)
 {
     const struct switch_level *leaves = &acceptance->leaves;
-    bool known = leaves->count > 0 && leaves->of[host] >= 0;
-    return known ? leaves->name[leaves->of[host]] : NULL;
+    bool known = leaves->count > 0 && leaves->switches[host] >= 0;
+    return known ? leaves->name[leaves->switches[host]] : NULL;
 }
 
 static json_t *hosts_json(const struct acceptance *acceptance)

@@ -58,9 +58,9 @@ static bool nvlinks_between(const json_t *gpus, const char *bus, const char *oth
     json_array_foreach(gpus, k, gpu)
     {
         const char *own = json_string_value(json_object_get(gpu, "pci"));
-        const char *way = json_string_value(json_object_get(json_object_get(gpu, "facts"), name));
-        if (own && way && strcmp(own, bus) == 0 && strncmp(way, "NV", 2) == 0) {
-            snprintf(word, CELL_MOST, "%.*s", (int)strcspn(way, " ,"), way);
+        const char *path = json_string_value(json_object_get(json_object_get(gpu, "facts"), name));
+        if (own && path && strcmp(own, bus) == 0 && strncmp(path, "NV", 2) == 0) {
+            snprintf(word, CELL_MOST, "%.*s", (int)strcspn(path, " ,"), path);
             return true;
         }
     }

@@ -461,13 +461,13 @@ static bool is_off(const struct option_row *row, const struct request *request)
 }
 
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
-                  const struct option_kind *but, char to[PASSED_TEXT_MOST])
+                  const struct option_kind *except, char to[PASSED_TEXT_MOST])
 {
     struct text text = text_in(to, PASSED_TEXT_MOST);
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *argument = &line->arguments[row - option_table];
         bool passes = (row->commands & FOR_RUN) && (row->commands & line->command->bit) &&
-                      (groups >> row->group & 1) && !row->per_rank && row->kind != but;
+                      (groups >> row->group & 1) && !row->per_rank && row->kind != except;
         if (!passes || argument->source <= SOURCE_DEFAULT || is_off(row, request))
             continue;
         text_add(&text, " --%s", row->name);

@@ -233,10 +233,10 @@ enum status outputs_settle(const struct command_line *line, const struct request
 #define PASSED_TEXT_MOST 2048 /* more than a --transport and a --memory are long */
 
 /* Writes the options that the user gave and that both the command and a run have, of these groups (bits
- * of enum option_group) and without those that each rank has for itself, each behind a blank. `but`: one
+ * of enum option_group) and without those that each rank has for itself, each behind a blank. `except`: one
  * that is left out; NULL. */
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
-                  const struct option_kind *but, char text[PASSED_TEXT_MOST]);
+                  const struct option_kind *except, char text[PASSED_TEXT_MOST]);
 
 /* ---- From the texts of a command line to a job. ---- */
 

@@ -39,8 +39,9 @@ static void name_sources(struct tracer *t)
         if (gathers)
             collective_block(flow->problem, r, BUFFER_DESTINATION, r, &first);
         for (size_t i = 0; i < extent; i++)
-            cells[i] = (struct cell){
-                .number = (uint32_t)(first + i), .origin = (uint32_t)r, .of = (uint64_t)1 << r};
+            cells[i] = (struct cell){.number = (uint32_t)(first + i),
+                                     .origin = (uint32_t)r,
+                                     .contributors = (uint64_t)1 << r};
     }
 }
 
@@ -54,49 +55,49 @@ static void cells_read(const struct tracer *t, uint32_t operation, const struct 
 }
 
 /* Writes the target of an operation; `in`: the cells that it read or received. */
-static void cells_write(struct tracer *t, uint32_t operation, const struct cell *in)
+static void cells_write(struct tracer *t, uint32_t index, const struct cell *in)
 {
     const struct joint_schedule *joint = t->flow->joint;
-    const struct operation *it = joint_operation(joint, operation);
-    bool combines = it->kind == OPERATION_REDUCE || it->kind == OPERATION_RECV_REDUCE;
-    struct walk to = joint_walk(joint, joint->rank[operation], &it->to);
-    struct walk with = joint_walk(joint, joint->rank[operation], &it->with);
-    for (size_t i = 0; i < it->length; i++) {
+    const struct operation *operation = joint_operation(joint, index);
+    bool combines = operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_RECV_REDUCE;
+    struct walk to = joint_walk(joint, joint->rank[index], &operation->to);
+    struct walk with = joint_walk(joint, joint->rank[index], &operation->with);
+    for (size_t i = 0; i < operation->length; i++) {
         struct cell cell = in[i];
         if (combines)
-            cell.of |= t->memory[walk_next(&with)].of;
+            cell.contributors |= t->memory[walk_next(&with)].contributors;
         t->memory[walk_next(&to)] = cell;
     }
 }
 
 /* False: its message has not been sent yet. */
-static bool operation_trace(struct tracer *t, uint32_t operation)
+static bool operation_trace(struct tracer *t, uint32_t number)
 {
-    const struct operation *it = joint_operation(t->flow->joint, operation);
-    if (!operation_travels(it->kind)) {
-        cells_read(t, operation, &it->from, t->flow->spare_cells);
-        cells_write(t, operation, t->flow->spare_cells);
+    const struct operation *operation = joint_operation(t->flow->joint, number);
+    if (!operation_travels(operation->kind)) {
+        cells_read(t, number, &operation->from, t->flow->spare_cells);
+        cells_write(t, number, t->flow->spare_cells);
         return true;
     }
-    uint32_t index = t->flight_of[operation];
+    uint32_t index = t->flight_of[number];
     struct flight *flight = &t->flow->flights[index];
-    if (it->kind == OPERATION_SEND) {
-        cells_read(t, operation, &it->from, flight->cells);
+    if (operation->kind == OPERATION_SEND) {
+        cells_read(t, number, &operation->from, flight->cells);
         t->sent[index] = true;
     } else if (t->sent[index]) {
-        cells_write(t, operation, flight->cells);
+        cells_write(t, number, flight->cells);
     }
     return t->sent[index];
 }
 
 /* Are all operations complete that this one waits for? */
-static bool operation_ready(const struct tracer *t, uint32_t operation)
+static bool operation_ready(const struct tracer *t, uint32_t index)
 {
     const struct joint_schedule *joint = t->flow->joint;
-    const struct operation *it = joint_operation(joint, operation);
-    uint32_t first = joint->first[joint->rank[operation]];
-    for (size_t w = 0; w < it->wait_count; w++)
-        if (!t->done[first + it->waits[w].operation])
+    const struct operation *operation = joint_operation(joint, index);
+    uint32_t first = joint->first[joint->rank[index]];
+    for (size_t w = 0; w < operation->wait_count; w++)
+        if (!t->done[first + operation->waits[w].operation])
             return false;
     return true;
 }
@@ -404,20 +405,21 @@ void flight_contributions(const struct flow *flow, const struct flight *flight,
                           char text[LABEL_SIZE])
 {
     struct words words = {.text = text};
-    uint64_t of = flight->cells[0].of;
+    uint64_t contributors = flight->cells[0].contributors;
     bool alike = true;
     for (size_t i = 1; i < flight->length; i++)
-        alike = alike && flight->cells[i].of == of;
+        alike = alike && flight->cells[i].contributors == contributors;
     text[0] = '\0';
-    if (!flow->problem->collective->reduces || (alike && of == (uint64_t)1 << flight->from))
+    if (!flow->problem->collective->reduces ||
+        (alike && contributors == (uint64_t)1 << flight->from))
         return;
     words_put(&words, "of ");
     if (!alike)
         words_put(&words, "…");
-    else if (of == ~(uint64_t)0 >> (64 - flow->ranks))
+    else if (contributors == ~(uint64_t)0 >> (64 - flow->ranks))
         words_put(&words, "all");
     else
-        words_ranks(&words, of);
+        words_ranks(&words, contributors);
 }
 
 static bool starts_character(char byte)

@@ -175,15 +175,15 @@ static bool marks_find(const struct flow *flow, int rank, struct picture *pictur
     int round = -1;
     bool received = false;
     for (uint32_t g = 0; picture->marks && g < joint->count; g++) {
-        const struct operation *it = joint_operation(joint, g);
-        if (it->step != round || g == joint->first[joint->rank[g]])
+        const struct operation *operation = joint_operation(joint, g);
+        if (operation->step != round || g == joint->first[joint->rank[g]])
             received = false;
-        round = it->step;
-        if (it->kind == OPERATION_RECV || it->kind == OPERATION_RECV_REDUCE)
+        round = operation->step;
+        if (operation->kind == OPERATION_RECV || operation->kind == OPERATION_RECV_REDUCE)
             received = true;
-        if (!operation_travels(it->kind) && (rank < 0 || joint->rank[g] == rank))
+        if (!operation_travels(operation->kind) && (rank < 0 || joint->rank[g] == rank))
             picture->marks[picture->mark_count++] =
-                (struct mark){joint->rank[g], round, received, it->kind, g};
+                (struct mark){joint->rank[g], round, received, operation->kind, g};
     }
     if (picture->marks)
         qsort(picture->marks, picture->mark_count, sizeof *picture->marks, mark_compare);

@@ -21,7 +21,7 @@
 struct cell {
     uint32_t number; /* as printed in labels */
     uint32_t origin; /* rank that it started at */
-    uint64_t of;     /* ranks that contributed, as bits */
+    uint64_t contributors;     /* ranks that contributed, as bits */
 };
 
 /* One message. */

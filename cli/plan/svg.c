@@ -182,13 +182,13 @@ static void draw_round(const struct drawing *d, int round)
 
 /* Arrows. */
 
-static void put_end(const struct drawing *d, const char *verb, uint32_t operation,
-                    const char *buffer, struct message message)
+static void put_end(const struct drawing *d, const char *verb, uint32_t index, const char *buffer,
+                    struct message message)
 {
     const struct joint_schedule *joint = d->flow->joint;
-    const struct operation *it = joint_operation(joint, operation);
-    fprintf(d->out, "\n%s in round %d, operation %u of rank %d, %s ", verb, it->step,
-            operation - joint->first[joint->rank[operation]], joint->rank[operation], buffer);
+    const struct operation *operation = joint_operation(joint, index);
+    fprintf(d->out, "\n%s in round %d, operation %u of rank %d, %s ", verb, operation->step,
+            index - joint->first[joint->rank[index]], joint->rank[index], buffer);
     plan_print_message(d->out, message);
 }
 
@@ -246,17 +246,17 @@ static void draw_flight(const struct drawing *d, const struct flight *flight)
 
 /* Marks: a box for all local operations of one kind in a rank and round. */
 
-static void put_local(const struct drawing *d, uint32_t operation)
+static void put_local(const struct drawing *d, uint32_t index)
 {
     const struct joint_schedule *joint = d->flow->joint;
-    const struct operation *it = joint_operation(joint, operation);
-    fprintf(d->out, "\noperation %u: ", operation - joint->first[joint->rank[operation]]);
-    plan_print_message(d->out, it->to);
+    const struct operation *operation = joint_operation(joint, index);
+    fprintf(d->out, "\noperation %u: ", index - joint->first[joint->rank[index]]);
+    plan_print_message(d->out, operation->to);
     fputs(" = ", d->out);
-    plan_print_message(d->out, it->from);
-    if (it->kind == OPERATION_REDUCE) {
+    plan_print_message(d->out, operation->from);
+    if (operation->kind == OPERATION_REDUCE) {
         fputs(" + ", d->out);
-        plan_print_message(d->out, it->with);
+        plan_print_message(d->out, operation->with);
     }
 }
 

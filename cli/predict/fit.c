@@ -53,20 +53,20 @@ static enum status residuals_add(const struct fit_measurement *measurement, cons
     enum status status = errors ? STATUS_OK : fail(STATUS_ERROR, "out of memory for residuals");
     *most = 0;
     for (int i = 0; i < measurement->count && status == STATUS_OK; i++) {
-        const struct benchmark *it = &measurement->benchmarks[i];
+        const struct benchmark *benchmark = &measurement->benchmarks[i];
         double time = 0, first;
-        status = benchmark_predict(it, model, &time, &first);
+        status = benchmark_predict(benchmark, model, &time, &first);
         if (status != STATUS_OK)
             break;
-        errors[i] = fabs(time / it->time - 1);
+        errors[i] = fabs(time / benchmark->time - 1);
         *most = fmax(*most, errors[i]);
         json_array_append_new(
             residuals, json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:s, s:f, s:f, s:f}", "of", name,
-                                 "collective", it->collective->name, "algorithm",
-                                 it->algorithm->name, "window", it->window, "ranks", it->ranks,
-                                 "bytes", (json_int_t)it->bytes, "datatype", it->datatype->name,
-                                 "measured_us", it->time, "predicted_us", time, "noise",
-                                 it->noise));
+                                 "collective", benchmark->collective->name, "algorithm",
+                                 benchmark->algorithm->name, "window", benchmark->window, "ranks", benchmark->ranks,
+                                 "bytes", (json_int_t)benchmark->bytes, "datatype", benchmark->datatype->name,
+                                 "measured_us", benchmark->time, "predicted_us", time, "noise",
+                                 benchmark->noise));
     }
     *median = errors ? median_of(errors, (size_t)measurement->count) : 0;
     free(errors);
@@ -87,18 +87,18 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
             model->processor, model->cores, model->cores == 1 ? "" : "s");
     fprintf(out, "# %-36s %10s %14s %14s\n", "", "benchmarks", "median error", "largest error");
     for (int i = 0; i < measurements->count && status == STATUS_OK; i++) {
-        const struct fit_measurement *it = &measurements->of[i];
+        const struct fit_measurement *measurement = &measurements->items[i];
         char name[96];
         double median = 0, most = 0;
-        if (it->subject == SUBJECT_PROBE)
+        if (measurement->subject == SUBJECT_PROBE)
             continue;
-        measurement_name(it, name, sizeof name);
-        if (it->count == 0) {
-            fprintf(out, "  %-36s not measured: %s\n", name, it->why);
+        measurement_name(measurement, name, sizeof name);
+        if (measurement->count == 0) {
+            fprintf(out, "  %-36s not measured: %s\n", name, measurement->why);
             continue;
         }
-        status = residuals_add(it, model, name, residuals, &median, &most);
-        fprintf(out, "  %-36s %10d %12.1f %% %12.1f %%\n", name, it->count, 100 * median,
+        status = residuals_add(measurement, model, name, residuals, &median, &most);
+        fprintf(out, "  %-36s %10d %12.1f %% %12.1f %%\n", name, measurement->count, 100 * median,
                 100 * most);
     }
     char moved[MODEL_MOVED_TEXT_MOST];

@@ -244,7 +244,7 @@ static enum status result_report(struct report *report, const struct job *job, i
                             .groups = calloc((size_t)groups->groups, sizeof *result.groups),
                             .group_count = groups->groups,
                             .transport = "model",
-                            .way = "model",
+                            .engine = "model",
                             .late_rank = -1,
                             .ranks = absent->ranks};
     if (!result.groups)

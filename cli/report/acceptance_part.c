@@ -80,20 +80,20 @@ static struct measured_metric *metric_find(struct measured *measured, const json
 static void measurements_read(const json_t *list, bool of_pairs, struct measured *measured)
 {
     size_t index;
-    const json_t *it;
-    json_array_foreach(list, index, it)
+    const json_t *entry;
+    json_array_foreach(list, index, entry)
     {
         struct measurement measurement = {
-            .from = measured_host_of(measured, it, of_pairs ? "from" : "host"),
-            .to = of_pairs ? measured_host_of(measured, it, "to") : -1,
-            .rail = (int)json_integer_value(json_object_get(it, "rail")),
-            .part = word_of(it, "part"),
-            .value = number_of(it, "value"),
-            .outcome = word_of(it, "outcome"),
-            .stage = word_of(it, "stage")};
-        struct measured_metric *metric = metric_find(measured, it, of_pairs);
+            .from = measured_host_of(measured, entry, of_pairs ? "from" : "host"),
+            .to = of_pairs ? measured_host_of(measured, entry, "to") : -1,
+            .rail = (int)json_integer_value(json_object_get(entry, "rail")),
+            .part = word_of(entry, "part"),
+            .value = number_of(entry, "value"),
+            .outcome = word_of(entry, "outcome"),
+            .stage = word_of(entry, "stage")};
+        struct measured_metric *metric = metric_find(measured, entry, of_pairs);
         if (metric && measurement.from >= 0 && (!of_pairs || measurement.to >= 0))
-            *LIST_ADD(metric->of, metric->count) = measurement;
+            *LIST_ADD(metric->measurements, metric->count) = measurement;
     }
 }
 
@@ -146,12 +146,12 @@ static void metric_summarize(struct measured_metric *metric, int hosts)
     for (int h = 0; h < hosts; h++)
         metric->of_host[h] = NAN;
     for (size_t i = 0; i < metric->count; i++) {
-        const struct measurement *it = &metric->of[i];
-        if (isnan(it->value) || is_of_suspect(it))
+        const struct measurement *measurement = &metric->measurements[i];
+        if (isnan(measurement->value) || is_of_suspect(measurement))
             continue;
-        sorted[count++] = (struct host_value){it->from, false, it->value};
-        if (it->to >= 0 && it->to != it->from)
-            sorted[count++] = (struct host_value){it->to, true, it->value};
+        sorted[count++] = (struct host_value){measurement->from, false, measurement->value};
+        if (measurement->to >= 0 && measurement->to != measurement->from)
+            sorted[count++] = (struct host_value){measurement->to, true, measurement->value};
     }
     qsort(sorted, count, sizeof *sorted, host_value_compare);
     medians_of(metric, hosts, sorted, count, values);
@@ -175,7 +175,7 @@ static bool measured_read(const json_t *document, struct measured *measured)
 static void measured_free(struct measured *measured)
 {
     for (int m = 0; m < measured->metric_count; m++) {
-        free(measured->metrics[m].of);
+        free(measured->metrics[m].measurements);
         free(measured->metrics[m].of_host);
     }
     free(measured->hosts);
@@ -211,25 +211,27 @@ static bool is_about(const struct measurement *measurement, int host, int peer)
 }
 
 static void measurement_put(FILE *out, const struct measured *measured,
-                            const struct measured_metric *metric, const struct measurement *it)
+                            const struct measured_metric *metric,
+                            const struct measurement *measurement)
 {
     char value[NUMBER_TEXT_MOST], median[NUMBER_TEXT_MOST];
     fputs("<tr><td class=\"name\">", out);
-    text_put(out, "%s", measured->hosts[it->from].name);
-    if (it->to >= 0)
-        text_put(out, " \u2192 %s", measured->hosts[it->to].name);
-    if (it->part[0])
-        text_put(out, ", %s", it->part);
+    text_put(out, "%s", measured->hosts[measurement->from].name);
+    if (measurement->to >= 0)
+        text_put(out, " \u2192 %s", measured->hosts[measurement->to].name);
+    if (measurement->part[0])
+        text_put(out, ", %s", measurement->part);
     fputs("</td>", out);
-    if (isnan(it->value))
-        element_put(out, "td class=\"number\"", "%s", it->outcome);
+    if (isnan(measurement->value))
+        element_put(out, "td class=\"number\"", "%s", measurement->outcome);
     else
-        element_put(out, "td class=\"number\"", "%s %s", number_text(it->value, value),
+        element_put(out, "td class=\"number\"", "%s %s", number_text(measurement->value, value),
                     metric->unit);
-    element_put(out, "td class=\"number\"", "%s", share_text(it->value, metric->median, value));
+    element_put(out, "td class=\"number\"", "%s",
+                share_text(measurement->value, metric->median, value));
     element_put(out, "td class=\"number\"", "%s", number_text(metric->median, median));
     element_put(out, "td class=\"name\"", "%s", metric_title(metric));
-    element_put(out, "td class=\"name\"", "%s", it->stage);
+    element_put(out, "td class=\"name\"", "%s", measurement->stage);
     fputs("</tr>\n", out);
 }
 
@@ -238,7 +240,7 @@ static size_t evidence_count(const struct measured *measured, int host, int peer
     size_t count = 0;
     for (int m = 0; m < measured->metric_count; m++)
         for (size_t i = 0; i < measured->metrics[m].count; i++)
-            count += is_about(&measured->metrics[m].of[i], host, peer);
+            count += is_about(&measured->metrics[m].measurements[i], host, peer);
     return count;
 }
 
@@ -256,8 +258,9 @@ static void evidence_put(FILE *out, const struct measured *measured, int host, i
     table_begin(out, "Measurements", columns);
     for (int m = 0; m < measured->metric_count; m++)
         for (size_t i = 0; i < measured->metrics[m].count && put < ROWS_MOST; i++)
-            if (is_about(&measured->metrics[m].of[i], host, peer)) {
-                measurement_put(out, measured, &measured->metrics[m], &measured->metrics[m].of[i]);
+            if (is_about(&measured->metrics[m].measurements[i], host, peer)) {
+                measurement_put(out, measured, &measured->metrics[m],
+                                &measured->metrics[m].measurements[i]);
                 put++;
             }
     table_end(out);
@@ -450,12 +453,12 @@ static void stages_put(struct page *page, const json_t *document)
 /* A column for each metric: the median of what the host took part in. */
 static void host_row(FILE *out, const struct measured *measured, int host)
 {
-    const struct measured_host *it = &measured->hosts[host];
+    const struct measured_host *row_host = &measured->hosts[host];
     char number[NUMBER_TEXT_MOST];
     fputs("<tr>", out);
-    element_put(out, "th scope=\"row\"", "%s", it->name);
-    fprintf(out, "<td class=\"name %s\">%s%s</td>", it->health, it->health,
-            it->lost ? ", lost" : "");
+    element_put(out, "th scope=\"row\"", "%s", row_host->name);
+    fprintf(out, "<td class=\"name %s\">%s%s</td>", row_host->health, row_host->health,
+            row_host->lost ? ", lost" : "");
     for (int m = 0; m < measured->metric_count; m++)
         element_put(out, "td class=\"number\"", "%s",
                     number_text(measured->metrics[m].of_host[host], number));

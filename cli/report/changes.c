@@ -212,12 +212,12 @@ static struct chart_point *best_points(const struct run_line *lines, size_t coun
 {
     size_t winners;
     const struct run_line **best = winners_find(lines, count, group, &winners);
-    struct chart_point *of = new_array(winners, sizeof *of);
+    struct chart_point *curve = new_array(winners, sizeof *curve);
     *points = (int)winners;
     for (int i = 0; i < *points; i++)
-        of[i] = (struct chart_point){best[i]->bytes, best[i]->p50, best[i]->low, best[i]->high};
+        curve[i] = (struct chart_point){best[i]->bytes, best[i]->p50, best[i]->low, best[i]->high};
     free(best);
-    return of;
+    return curve;
 }
 
 static void group_curves(FILE *out, const struct run_comparison *comparison, const char *group)

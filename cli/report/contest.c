@@ -38,13 +38,13 @@ static int line_compare(const void *a, const void *b)
 static const struct run_line **group_lines(const struct run_line *lines, size_t count,
                                            const char *group, size_t *found)
 {
-    const struct run_line **of = new_array(count, sizeof *of);
+    const struct run_line **found_lines = new_array(count, sizeof *found_lines);
     *found = 0;
     for (size_t i = 0; i < count; i++)
         if (strcmp(lines[i].group, group) == 0)
-            of[(*found)++] = &lines[i];
-    qsort(of, *found, sizeof *of, line_compare);
-    return of;
+            found_lines[(*found)++] = &lines[i];
+    qsort(found_lines, *found, sizeof *found_lines, line_compare);
+    return found_lines;
 }
 
 /* The lines of one size, from `first` on: the fastest right one and the next. Returns where the next
@@ -72,14 +72,14 @@ const struct run_line **winners_find(const struct run_line *lines, size_t count,
                                      size_t *winners)
 {
     size_t found;
-    const struct run_line **of = group_lines(lines, count, group, &found), *best[2];
+    const struct run_line **ordered = group_lines(lines, count, group, &found), *best[2];
     *winners = 0;
     for (size_t first = 0; first < found;) {
-        first = size_rank(of, found, first, best);
+        first = size_rank(ordered, found, first, best);
         if (best[0])
-            of[(*winners)++] = best[0]; /* before `first` */
+            ordered[(*winners)++] = best[0]; /* before `first` */
     }
-    return of;
+    return ordered;
 }
 
 /* ---- contenders ---- */

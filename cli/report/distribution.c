@@ -31,7 +31,7 @@ static bool histogram_fill(struct histogram *histogram, const struct measured_me
     double *values = new_array(metric->count + 1, sizeof *values);
     *histogram = (struct histogram){.least = INFINITY, .most = -INFINITY};
     for (size_t i = 0; i < metric->count; i++) {
-        double value = metric->of[i].value;
+        double value = metric->measurements[i].value;
         if (isnan(value)) {
             histogram->failed++;
             continue;

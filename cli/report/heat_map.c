@@ -115,7 +115,7 @@ static void values_fill(struct map *map)
     for (size_t i = 0; i < cells; i++)
         map->values[i] = NAN;
     if (metric->count > 0) {
-        memcpy(sorted, metric->of, metric->count * sizeof *sorted);
+        memcpy(sorted, metric->measurements, metric->count * sizeof *sorted);
         qsort(sorted, metric->count, sizeof *sorted, measurement_compare);
     }
     for (size_t i = 0; i < metric->count;)

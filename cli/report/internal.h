@@ -131,7 +131,7 @@ struct measured_metric {
     const char *name, *unit;
     bool of_pairs;
     bool more_is_worse; /* a time */
-    struct measurement *of;
+    struct measurement *measurements;
     size_t count;
     double *
         of_host; /* of each host the median of its values, without those of the stage isolate; of pairs the worse of those

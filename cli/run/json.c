@@ -452,11 +452,11 @@ static json_t *result_samples(const struct job *job, const struct result *result
     int most = result->ranks < PEERS_MOST ? PEERS_MOST / result->ranks : 1;
     for (int r = 0; result->samples && r < result->ranks; r++) {
         const struct rank_sample *sample = &result->samples[r];
-        json_t *it = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
+        json_t *rows = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
                                sample->time_us);
         if (job->bootstrap.verbosity >= 1)
-            json_object_set_new(it, "peers", sample_peers(sample, most));
-        json_array_append_new(samples, it);
+            json_object_set_new(rows, "peers", sample_peers(sample, most));
+        json_array_append_new(samples, rows);
     }
     return samples;
 }
@@ -487,7 +487,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_decref(rest);
     json_object_set_new(line, "channels",
                         result->channels ? json_integer(result->channels) : json_null());
-    json_object_set_new(line, "engine", json_string(result->way));
+    json_object_set_new(line, "engine", json_string(result->engine));
     json_object_set_new(line, "why_host",
                         result->why_host[0] ? json_string(result->why_host) : json_null());
     result_traffic(line, result);

@@ -117,8 +117,8 @@ static json_t *family_array(const struct family *family, const struct device_rea
 {
     json_t *array = json_array();
     for (int i = 0; i < readings->count; i++)
-        if (is_of(family, readings->of[i].device->kind))
-            json_array_append_new(array, object(&readings->of[i]));
+        if (is_of(family, readings->items[i].device->kind))
+            json_array_append_new(array, object(&readings->items[i]));
     return array;
 }
 

@@ -255,7 +255,7 @@ static void executor_note(struct table *table, const struct job *job, const stru
     if (job->memory->host_reads || job->candidates[result->choice].choice.algorithm->vendor)
         return;
     snprintf(text, sizeof text, "# executor: %s (%s)%s%s", result->on_device ? "device" : "host",
-             result->way, result->why_host[0] ? "; not the device: " : "", result->why_host);
+             result->engine, result->why_host[0] ? "; not the device: " : "", result->why_host);
     if (strcmp(text, table->executor) == 0)
         return;
     memcpy(table->executor, text, sizeof text);

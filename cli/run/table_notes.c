@@ -340,7 +340,7 @@ static void readings_print(FILE *out, const struct device_readings *readings,
 {
     char words[LINE_MOST];
     for (int i = 0; i < readings->count; i++) {
-        const struct device_reading *reading = &readings->of[i];
+        const struct device_reading *reading = &readings->items[i];
         if (counters_of_class(&reading->counters, class) > 0)
             fprintf(out, "#   %s %s of host %s: %s\n", reading->device->kind, reading->device->name,
                     reading->host, counters_text(&reading->counters, class, words, sizeof words));
@@ -367,11 +367,12 @@ void sick_print(FILE *out, const struct device_readings *sick)
     if (sick->count > 0)
         fputs("#\n", out);
     for (int i = 0; i < sick->count && i < SICK_MOST; i++) {
-        const struct device_reading *of = &sick->of[i];
-        device_identity(of->device, identity, sizeof identity);
-        fprintf(out, "# %s %s of host %s%s%s%s counted %s\n", of->device->kind, of->device->name,
-                of->host, identity[0] ? " (" : "", identity, identity[0] ? ")" : "",
-                counters_text(&of->counters, COUNTER_SICK, words, sizeof words));
+        const struct device_reading *reading = &sick->items[i];
+        device_identity(reading->device, identity, sizeof identity);
+        fprintf(out, "# %s %s of host %s%s%s%s counted %s\n", reading->device->kind,
+                reading->device->name, reading->host, identity[0] ? " (" : "", identity,
+                identity[0] ? ")" : "",
+                counters_text(&reading->counters, COUNTER_SICK, words, sizeof words));
     }
     if (sick->count > SICK_MOST)
         fprintf(out, "# %d more devices counted errors: see --json\n", sick->count - SICK_MOST);

@@ -44,8 +44,8 @@ static enum status start_judge(struct stage_run *run)
         int host = acceptance->roster->agents[trials->items[j].agents[0]].host;
         if (trial_accuses(trials, j, host))
             stage_finds(acceptance, STAGE_START, host, -1, HEALTH_BAD,
-                        outcome_status(trials->of[j].outcome), "%s: %s",
-                        host_label(acceptance, host), trials->of[j].why);
+                        outcome_status(trials->outcomes[j].outcome), "%s: %s",
+                        host_label(acceptance, host), trials->outcomes[j].why);
     }
     stage_says(run->result, "%s on %s", counted(trials->count, "agent", agents),
                counted(run->count, "host", hosts));

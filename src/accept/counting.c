@@ -36,11 +36,11 @@ static void growth_note(struct acceptance *acceptance, enum accept_stage stage, 
              accept_stage_names[stage]);
     for (int d = 0; d < grown->count; d++) {
         char counters[200];
-        if (counters_of_class(&grown->of[d].counters, COUNTER_SICK) > 0)
-            text_add(
-                &text, "%s%s: %s", named++ ? "; " : "", grown->of[d].name,
-                counters_text(&grown->of[d].counters, COUNTER_SICK, counters, sizeof counters));
-        growth_keep(acceptance, stage, host, &grown->of[d]);
+        if (counters_of_class(&grown->devices[d].counters, COUNTER_SICK) > 0)
+            text_add(&text, "%s%s: %s", named++ ? "; " : "", grown->devices[d].name,
+                     counters_text(&grown->devices[d].counters, COUNTER_SICK, counters,
+                                   sizeof counters));
+        growth_keep(acceptance, stage, host, &grown->devices[d]);
     }
     if (named > 0)
         findings_add(&acceptance->findings, &found);
@@ -61,7 +61,7 @@ static void failure_note(struct acceptance *acceptance, enum accept_stage stage,
 static enum status counters_take(struct acceptance *acceptance, enum accept_stage stage, int host,
                                  const struct trials *trials, int job)
 {
-    const struct trial *trial = &trials->of[job];
+    const struct trial *trial = &trials->outcomes[job];
     struct device_changes now = {.count = 0}, grown = {.count = 0};
     struct device_changes *before = &acceptance->counted[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
@@ -225,7 +225,7 @@ static void inventory_take(const struct stage_run *run, int job)
 {
     struct acceptance *acceptance = run->acceptance;
     int host = run->hosts[job];
-    const struct trial *trial = &run->trials.of[job];
+    const struct trial *trial = &run->trials.outcomes[job];
     struct inventory *inventory = &acceptance->inventories[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
     bool failed = trial->outcome != READING_VALUE;

@@ -45,146 +45,150 @@ struct halving {
 static struct halving halving_open(struct acceptance *acceptance, const struct switch_level *level)
 {
     size_t count = (size_t)acceptance->roster->host_count;
-    struct halving it = {.acceptance = acceptance, .level = level, .random = acceptance->seed};
-    it.hosts = stage_memory(acceptance, count, sizeof *it.hosts);
-    it.order = stage_memory(acceptance, count, sizeof *it.order);
-    it.agents = stage_memory(acceptance, count, sizeof *it.agents);
-    it.pairs = stage_memory(acceptance, count, sizeof *it.pairs);
-    it.few = stage_memory(acceptance, count, sizeof *it.few);
-    it.few_pair = stage_memory(acceptance, count, sizeof *it.few_pair);
-    it.round_of = stage_memory(acceptance, count, sizeof *it.round_of); /* no more than hosts */
-    it.values = stage_memory(acceptance, count, sizeof *it.values);
-    it.transfers = stage_memory(acceptance, SPLITS * count, sizeof *it.transfers);
-    return it;
+    struct halving halving = {.acceptance = acceptance, .level = level, .random = acceptance->seed};
+    halving.hosts = stage_memory(acceptance, count, sizeof *halving.hosts);
+    halving.order = stage_memory(acceptance, count, sizeof *halving.order);
+    halving.agents = stage_memory(acceptance, count, sizeof *halving.agents);
+    halving.pairs = stage_memory(acceptance, count, sizeof *halving.pairs);
+    halving.few = stage_memory(acceptance, count, sizeof *halving.few);
+    halving.few_pair = stage_memory(acceptance, count, sizeof *halving.few_pair);
+    halving.round_of =
+        stage_memory(acceptance, count, sizeof *halving.round_of); /* no more than hosts */
+    halving.values = stage_memory(acceptance, count, sizeof *halving.values);
+    halving.transfers = stage_memory(acceptance, SPLITS * count, sizeof *halving.transfers);
+    return halving;
 }
 
 /* ---- pairs ---- */
 
-static void split_make(struct halving *it)
+static void split_make(struct halving *halving)
 {
-    it->count = hosts_good(it->acceptance, it->hosts);
-    if (it->level) {
-        it->pair_count = switches_pairs(it->level, it->hosts, it->count, &it->random, it->pairs);
+    halving->count = hosts_good(halving->acceptance, halving->hosts);
+    if (halving->level) {
+        halving->pair_count = switches_pairs(halving->level, halving->hosts, halving->count,
+                                             &halving->random, halving->pairs);
         return;
     }
-    random_shuffle(it->order, it->count, &it->random);
-    it->pair_count = it->count / 2;
-    for (int i = 0; i < it->pair_count; i++)
-        it->pairs[i] = (struct host_pair){.a = it->hosts[it->order[2 * i]],
-                                          .b = it->hosts[it->order[2 * i + 1]]};
+    random_shuffle(halving->order, halving->count, &halving->random);
+    halving->pair_count = halving->count / 2;
+    for (int i = 0; i < halving->pair_count; i++)
+        halving->pairs[i] = (struct host_pair){.a = halving->hosts[halving->order[2 * i]],
+                                               .b = halving->hosts[halving->order[2 * i + 1]]};
 }
 
 /* Is there a place among the few of a round for a pair? By switch, each one has a host in one pair
  * at most. */
-static bool few_has_place(struct halving *it, int count, const struct host_pair *pair)
+static bool few_has_place(struct halving *halving, int count, const struct host_pair *pair)
 {
-    int share = it->pair_count / FEW_SHARE;
-    if (!it->level)
+    int share = halving->pair_count / FEW_SHARE;
+    if (!halving->level)
         return count < (share > 1 ? share : 1);
-    int *a = &it->round_of[it->level->of[pair->a]], *b = &it->round_of[it->level->of[pair->b]];
-    if (*a == it->few_rounds || *b == it->few_rounds)
+    int *a = &halving->round_of[halving->level->switches[pair->a]],
+        *b = &halving->round_of[halving->level->switches[pair->b]];
+    if (*a == halving->few_rounds || *b == halving->few_rounds)
         return false;
-    *a = *b = it->few_rounds;
+    *a = *b = halving->few_rounds;
     return true;
 }
 
 /* Picks pairs that have no value of few yet; how many. `transfers`: of the split. */
-static int few_pick(struct halving *it, const struct exchange_transfer *transfers)
+static int few_pick(struct halving *halving, const struct exchange_transfer *transfers)
 {
     int count = 0;
-    it->few_rounds++;
-    for (int i = 0; i < it->pair_count; i++)
-        if (transfers[i].few == 0 && few_has_place(it, count, &it->pairs[i])) {
-            it->few_pair[count] = i;
-            it->few[count++] = it->pairs[i];
+    halving->few_rounds++;
+    for (int i = 0; i < halving->pair_count; i++)
+        if (transfers[i].few == 0 && few_has_place(halving, count, &halving->pairs[i])) {
+            halving->few_pair[count] = i;
+            halving->few[count++] = halving->pairs[i];
         }
     return count;
 }
 
 /* ---- exchanges ---- */
 
-static void values_take(struct halving *it, const json_t *line, int count)
+static void values_take(struct halving *halving, const json_t *line, int count)
 {
     const json_t *groups = json_object_get(line, "groups");
     for (int i = 0; i < count; i++)
-        it->values[i] = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
+        halving->values[i] = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
 }
 
 /* The transport of a split: each has another rail, if its hosts have it; NULL: as the user gave
  * it. */
-static const char *split_transport(const struct halving *it, char text[PORT_TRANSPORT_MOST])
+static const char *split_transport(const struct halving *halving, char text[PORT_TRANSPORT_MOST])
 {
-    const struct acceptance *acceptance = it->acceptance;
+    const struct acceptance *acceptance = halving->acceptance;
     const struct rails *rails = &acceptance->rails;
-    int rail = rails->count > 0 ? it->done % rails->count : 0;
-    for (int i = 0; i < it->pair_count; i++)
-        if (!rail_is_at(rails, rail, acceptance->inventories, it->pairs[i].a) ||
-            !rail_is_at(rails, rail, acceptance->inventories, it->pairs[i].b))
+    int rail = rails->count > 0 ? halving->done % rails->count : 0;
+    for (int i = 0; i < halving->pair_count; i++)
+        if (!rail_is_at(rails, rail, acceptance->inventories, halving->pairs[i].a) ||
+            !rail_is_at(rails, rail, acceptance->inventories, halving->pairs[i].b))
             return NULL;
     return rail_transport(acceptance->job, rails, rail, text);
 }
 
 /* Pairs exchange at the same time. *known: their values are there; else a finding says why not. */
-static enum status pairs_exchange(struct halving *it, const struct host_pair *pairs, int count,
+static enum status pairs_exchange(struct halving *halving, const struct host_pair *pairs, int count,
                                   bool *known)
 {
-    struct acceptance *acceptance = it->acceptance;
+    struct acceptance *acceptance = halving->acceptance;
     const struct fleet_host *hosts = acceptance->roster->hosts;
     struct trials trials;
     char transport[PORT_TRANSPORT_MOST];
     for (int i = 0; i < count; i++) {
-        it->agents[2 * i] = hosts[pairs[i].a].agents[0];
-        it->agents[2 * i + 1] = hosts[pairs[i].b].agents[0];
+        halving->agents[2 * i] = hosts[pairs[i].a].agents[0];
+        halving->agents[2 * i + 1] = hosts[pairs[i].b].agents[0];
     }
     trials_open(&trials, acceptance, STAGE_HALVES);
-    trials.transport = split_transport(it, transport);
+    trials.transport = split_transport(halving, transport);
     trials_add(
-        &trials, it->agents, 2 * count,
+        &trials, halving->agents, 2 * count,
         "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c 1 --timeout 15",
         acceptance->message_bytes, acceptance->message_bytes,
         acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS);
     enum status status = trials_run(&trials, JOB_SECONDS);
-    *known = status == STATUS_OK && trials.of[0].outcome == READING_VALUE;
+    *known = status == STATUS_OK && trials.outcomes[0].outcome == READING_VALUE;
     if (*known)
-        values_take(it, trials_line(&trials, 0, NULL, NULL, 1), count);
+        values_take(halving, trials_line(&trials, 0, NULL, NULL, 1), count);
     else if (status == STATUS_OK)
         trials_find_failure(&trials, 0);
     trials_close(&trials);
     return status;
 }
 
-static enum status few_exchange(struct halving *it, struct exchange_transfer *transfers,
+static enum status few_exchange(struct halving *halving, struct exchange_transfer *transfers,
                                 bool *known)
 {
-    int count = few_pick(it, transfers);
+    int count = few_pick(halving, transfers);
     if (count == 0)
         return STATUS_OK;
-    enum status status = pairs_exchange(it, it->few, count, known);
+    enum status status = pairs_exchange(halving, halving->few, count, known);
     for (int i = 0; i < count && *known; i++)
-        transfers[it->few_pair[i]].few = it->values[i];
+        transfers[halving->few_pair[i]].few = halving->values[i];
     return status;
 }
 
 /* One split: few of its pairs, then all. */
-static enum status split_run(struct halving *it)
+static enum status split_run(struct halving *halving)
 {
-    struct exchange_transfer *transfers = it->transfers + it->transfer_count;
+    struct exchange_transfer *transfers = halving->transfers + halving->transfer_count;
     bool known = true;
-    split_make(it);
-    if (it->pair_count < PAIRS_LEAST)
+    split_make(halving);
+    if (halving->pair_count < PAIRS_LEAST)
         return STATUS_OK;
-    for (int i = 0; i < it->pair_count; i++)
-        transfers[i] = (struct exchange_transfer){.from = it->pairs[i].a, .to = it->pairs[i].b};
+    for (int i = 0; i < halving->pair_count; i++)
+        transfers[i] =
+            (struct exchange_transfer){.from = halving->pairs[i].a, .to = halving->pairs[i].b};
     for (int r = 0; r < FEW_ROUNDS && known; r++)
-        TRY(few_exchange(it, transfers, &known));
+        TRY(few_exchange(halving, transfers, &known));
     if (known)
-        TRY(pairs_exchange(it, it->pairs, it->pair_count, &known));
+        TRY(pairs_exchange(halving, halving->pairs, halving->pair_count, &known));
     if (!known)
         return STATUS_OK;
-    for (int i = 0; i < it->pair_count; i++)
-        transfers[i].many = it->values[i];
-    it->transfer_count += (size_t)it->pair_count;
-    it->done++;
+    for (int i = 0; i < halving->pair_count; i++)
+        transfers[i].many = halving->values[i];
+    halving->transfer_count += (size_t)halving->pair_count;
+    halving->done++;
     return STATUS_OK;
 }
 
@@ -192,37 +196,38 @@ static enum status split_run(struct halving *it)
 
 /* Adds the names of the switches that take part, of the congested ones or of all. Returns how
  * many. */
-static int switches_put(const struct halving *it, const struct exchange_group *groups,
+static int switches_put(const struct halving *halving, const struct exchange_group *groups,
                         bool congested, struct text *text)
 {
     int count = 0;
-    const char **names = stage_memory(it->acceptance, (size_t)it->level->count, sizeof *names);
-    for (int s = 0; s < it->level->count; s++)
+    const char **names =
+        stage_memory(halving->acceptance, (size_t)halving->level->count, sizeof *names);
+    for (int s = 0; s < halving->level->count; s++)
         if (groups[s].transfers > 0 && (groups[s].congested || !congested))
-            names[count++] = it->level->name[s];
+            names[count++] = halving->level->name[s];
     host_list_add(text, names, count);
     return count;
 }
 
 /* Of which switches the pairs have less. Where those that explain it are half of the switches, it
  * is all of them: each pair has two ends. */
-static void congestion_find(const struct halving *it, const struct exchange_group *groups)
+static void congestion_find(const struct halving *halving, const struct exchange_group *groups)
 {
     char listed[LIST_MOST], whole[LIST_MOST];
     struct text list = text_in(listed, sizeof listed), all = text_in(whole, sizeof whole);
-    int count = switches_put(it, groups, true, &list);
-    bool half = 2 * count >= switches_put(it, groups, false, &all);
+    int count = switches_put(halving, groups, true, &list);
+    bool half = 2 * count >= switches_put(halving, groups, false, &all);
     double worst = 1;
-    for (int s = 0; s < it->level->count; s++)
+    for (int s = 0; s < halving->level->count; s++)
         if (groups[s].congested && groups[s].share < worst)
             worst = groups[s].share;
     if (count == 0)
         return;
     stage_finds(
-        it->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+        halving->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
         "all: when %d pairs of hosts behind different switches exchange at once, those %s %s have "
         "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
-        it->pair_count, half ? "between" : "behind", half ? whole : listed, 100 * worst,
+        halving->pair_count, half ? "between" : "behind", half ? whole : listed, 100 * worst,
         100 * SHARE_LEAST,
         half         ? "the network between these switches is"
         : count == 1 ? "the links between this switch and the others are"
@@ -230,21 +235,22 @@ static void congestion_find(const struct halving *it, const struct exchange_grou
 }
 
 /* Returns the median share. */
-static double halving_judge(const struct halving *it)
+static double halving_judge(const struct halving *halving)
 {
     struct exchange_shares shares;
-    int count = it->level ? it->level->count : 0;
-    struct exchange_group *groups = stage_memory(it->acceptance, (size_t)count, sizeof *groups);
-    exchange_judge(it->transfers, it->transfer_count, it->level ? it->level->of : NULL, count,
-                   groups, &shares);
-    if (it->level)
-        congestion_find(it, groups);
+    int count = halving->level ? halving->level->count : 0;
+    struct exchange_group *groups =
+        stage_memory(halving->acceptance, (size_t)count, sizeof *groups);
+    exchange_judge(halving->transfers, halving->transfer_count,
+                   halving->level ? halving->level->switches : NULL, count, groups, &shares);
+    if (halving->level)
+        congestion_find(halving, groups);
     else if (shares.congested)
-        stage_finds(it->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+        stage_finds(halving->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
                     "what it has when few exchange (least: %.0f%%): the network between them is "
                     "congested",
-                    it->pair_count, 100 * shares.share, 100 * SHARE_LEAST);
+                    halving->pair_count, 100 * shares.share, 100 * SHARE_LEAST);
     return shares.share;
 }
 
@@ -257,55 +263,55 @@ struct halves_said {
 };
 
 /* Why hosts cannot be halved by switch; NULL: they can. Written into `text`. */
-static const char *level_lacks(const struct halving *it, char text[LIST_MOST])
+static const char *level_lacks(const struct halving *halving, char text[LIST_MOST])
 {
-    int used = switches_used(it->level, it->hosts, it->count);
+    int used = switches_used(halving->level, halving->hosts, halving->count);
     if (used == 1)
         snprintf(text, LIST_MOST, "all good hosts are behind one switch, %.64s",
-                 it->level->name[it->level->of[it->hosts[0]]]);
-    else if (used == it->count)
+                 halving->level->name[halving->level->switches[halving->hosts[0]]]);
+    else if (used == halving->count)
         snprintf(text, LIST_MOST, "each good host has a switch of its own");
     else
         return NULL;
     return text;
 }
 
-static enum status halving_run(struct halving *it, const char *what, struct halves_said *said)
+static enum status halving_run(struct halving *halving, const char *what, struct halves_said *said)
 {
     char why[LIST_MOST], number[COUNTED_MOST];
     double share = 0;
-    it->count = hosts_good(it->acceptance, it->hosts);
-    const char *lacks = it->level ? level_lacks(it, why) : NULL;
+    halving->count = hosts_good(halving->acceptance, halving->hosts);
+    const char *lacks = halving->level ? level_lacks(halving, why) : NULL;
     if (lacks) {
         text_add(&said->lacks, "%sno halves by switch: %s", said->lacks.used ? "; " : "", lacks);
         return STATUS_OK;
     }
     enum status status = STATUS_OK;
     struct turns turns = {0};
-    for (int split = 0; split < SPLITS && status == STATUS_OK && turn_fits(&turns, it->acceptance);
-         split++)
-        status = split_run(it);
-    if (status == STATUS_OK && it->done > 0)
-        share = halving_judge(it);
-    if (it->done < SPLITS)
+    for (int split = 0;
+         split < SPLITS && status == STATUS_OK && turn_fits(&turns, halving->acceptance); split++)
+        status = split_run(halving);
+    if (status == STATUS_OK && halving->done > 0)
+        share = halving_judge(halving);
+    if (halving->done < SPLITS)
         text_add(&said->lacks, "%s%d of %d %s could be measured", said->lacks.used ? "; " : "",
-                 it->done, SPLITS, what);
-    if (status != STATUS_OK || it->done == 0)
+                 halving->done, SPLITS, what);
+    if (status != STATUS_OK || halving->done == 0)
         return status;
-    if (it->level)
+    if (halving->level)
         snprintf(number, sizeof number, "%d switches",
-                 switches_used(it->level, it->hosts, it->count));
-    text_add(&said->text, "%s%d %s of %s: %.0f%%", said->text.used ? ", " : "", it->done, what,
-             it->level ? number : counted(it->count, "host", number), 100 * share);
-    said->done += it->done;
+                 switches_used(halving->level, halving->hosts, halving->count));
+    text_add(&said->text, "%s%d %s of %s: %.0f%%", said->text.used ? ", " : "", halving->done, what,
+             halving->level ? number : counted(halving->count, "host", number), 100 * share);
+    said->done += halving->done;
     return STATUS_OK;
 }
 
 static enum status halves_go(struct acceptance *acceptance, const struct switch_level *level,
                              const char *what, struct halves_said *said)
 {
-    struct halving it = halving_open(acceptance, level);
-    return halving_run(&it, what, said);
+    struct halving halving = halving_open(acceptance, level);
+    return halving_run(&halving, what, said);
 }
 
 /* Halves of all kinds that the run has. */
@@ -420,7 +426,7 @@ static void collectives_judge(struct stage_run *run)
 
 enum status all_judge(struct stage_run *run)
 {
-    const struct trial *trial = &run->trials.of[0];
+    const struct trial *trial = &run->trials.outcomes[0];
     if (trial->outcome == READING_VALUE) {
         collectives_judge(run);
         return STATUS_OK;

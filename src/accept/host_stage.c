@@ -101,7 +101,7 @@ static void column_take(struct look_run *run, int c, const struct trials *trials
 {
     const struct host_metric *metric = run->columns[c].metric;
     const json_t *line, *first = trials_line(trials, job, metric->collective, NULL, metric->bytes);
-    const json_t *results = json_object_get(trials->of[job].document, "results");
+    const json_t *results = json_object_get(trials->outcomes[job].document, "results");
     size_t index, cell = cell_of(run, c, host);
     json_array_foreach(results, index, line)
     {
@@ -115,67 +115,68 @@ static void column_take(struct look_run *run, int c, const struct trials *trials
     }
 }
 
-static void host_take(struct look_run *run, const struct host_trials *it, int job)
+static void host_take(struct look_run *run, const struct host_trials *trials, int job)
 {
-    const struct trial *trial = &it->trials.of[job];
+    const struct trial *trial = &trials->trials.outcomes[job];
     const char *note = json_string_value(json_object_get(trial->document, "note"));
-    int host = it->hosts[job];
+    int host = trials->hosts[job];
     for (int c = 0; c < run->column_count; c++)
-        if (run->columns[c].port == it->port)
-            column_take(run, c, &it->trials, job, host);
+        if (run->columns[c].port == trials->port)
+            column_take(run, c, &trials->trials, job, host);
     if (note && note[0] && !run->note[0])
         snprintf(run->note, sizeof run->note, "%s: %s", host_label(run->acceptance, host), note);
 }
 
-static void failure_find(struct look_run *run, const struct host_trials *it, int job)
+static void failure_find(struct look_run *run, const struct host_trials *trials, int job)
 {
-    const struct trial *trial = &it->trials.of[job];
+    const struct trial *trial = &trials->trials.outcomes[job];
     run->failed++;
-    stage_finds(run->acceptance, run->stage, it->hosts[job], -1, HEALTH_BAD,
+    stage_finds(run->acceptance, run->stage, trials->hosts[job], -1, HEALTH_BAD,
                 outcome_status(trial->outcome), "%s: %s%s%s: %s",
-                host_label(run->acceptance, it->hosts[job]), it->port ? it->port : "",
-                it->port ? ": " : "", run->look->fails, trial->why);
+                host_label(run->acceptance, trials->hosts[job]), trials->port ? trials->port : "",
+                trials->port ? ": " : "", run->look->fails, trial->why);
 }
 
 /* Adds the jobs of those of these hosts that have the port. */
-static void jobs_add(const struct look_run *run, struct host_trials *it, const int *hosts,
+static void jobs_add(const struct look_run *run, struct host_trials *trials, const int *hosts,
                      int count)
 {
     const struct acceptance *acceptance = run->acceptance;
     char transport[PORT_TRANSPORT_MOST];
-    if (it->port)
-        it->trials.transport = nic_port_transport(acceptance->job->transports, it->port, transport);
+    if (trials->port)
+        trials->trials.transport =
+            nic_port_transport(acceptance->job->transports, trials->port, transport);
     for (int i = 0; i < count; i++) {
         const struct fleet_host *host = &acceptance->roster->hosts[hosts[i]];
-        if (it->port && !nic_port_is_at(it->port, acceptance->inventories, hosts[i]))
+        if (trials->port && !nic_port_is_at(trials->port, acceptance->inventories, hosts[i]))
             continue;
-        it->hosts[it->trials.count] = hosts[i];
-        trials_add(&it->trials, host->agents, run->look->ranks == RANKS_OF_AGENTS ? host->count : 1,
-                   "%s", run->look->command);
+        trials->hosts[trials->trials.count] = hosts[i];
+        trials_add(&trials->trials, host->agents,
+                   run->look->ranks == RANKS_OF_AGENTS ? host->count : 1, "%s", run->look->command);
     }
-    it->trials.transport = NULL;
+    trials->trials.transport = NULL;
 }
 
-static void trials_take(struct look_run *run, const struct host_trials *it)
+static void trials_take(struct look_run *run, const struct host_trials *trials)
 {
-    for (int j = 0; j < it->trials.count; j++) {
-        if (it->trials.of[j].outcome == READING_VALUE)
-            host_take(run, it, j);
-        else if (trial_accuses(&it->trials, j, it->hosts[j]))
-            failure_find(run, it, j);
+    for (int j = 0; j < trials->trials.count; j++) {
+        if (trials->trials.outcomes[j].outcome == READING_VALUE)
+            host_take(run, trials, j);
+        else if (trial_accuses(&trials->trials, j, trials->hosts[j]))
+            failure_find(run, trials, j);
     }
 }
 
 /* The last job that failed, if more than half did; -1: they did not. */
-static int most_fail(const struct host_trials *it)
+static int most_fail(const struct host_trials *trials)
 {
     int failed = 0, last = -1;
-    for (int j = 0; j < it->trials.count; j++)
-        if (trial_accuses(&it->trials, j, it->hosts[j])) {
+    for (int j = 0; j < trials->trials.count; j++)
+        if (trial_accuses(&trials->trials, j, trials->hosts[j])) {
             failed++;
             last = j;
         }
-    return 2 * failed > it->trials.count ? last : -1;
+    return 2 * failed > trials->trials.count ? last : -1;
 }
 
 /* `first`: the hosts are not measured again, so a port that most of them cannot use is dropped. */
@@ -183,20 +184,20 @@ static enum status port_measure(struct look_run *run, const char *port, const in
                                 bool first)
 {
     enum status status = STATUS_OK;
-    struct host_trials it = {
-        .port = port, .hosts = stage_memory(run->acceptance, (size_t)count, sizeof *it.hosts)};
-    trials_open(&it.trials, run->acceptance, run->stage);
-    jobs_add(run, &it, hosts, count);
-    if (it.trials.count > 0)
-        status = trials_run(&it.trials, run->look->seconds);
-    int refused = status == STATUS_OK && port && first ? most_fail(&it) : -1;
+    struct host_trials trials = {
+        .port = port, .hosts = stage_memory(run->acceptance, (size_t)count, sizeof *trials.hosts)};
+    trials_open(&trials.trials, run->acceptance, run->stage);
+    jobs_add(run, &trials, hosts, count);
+    if (trials.trials.count > 0)
+        status = trials_run(&trials.trials, run->look->seconds);
+    int refused = status == STATUS_OK && port && first ? most_fail(&trials) : -1;
     if (refused >= 0) {
         port_drop(run, port);
-        trials_refuse_port(&it.trials, refused, port, "hosts");
+        trials_refuse_port(&trials.trials, refused, port, "hosts");
     } else if (status == STATUS_OK) {
-        trials_take(run, &it);
+        trials_take(run, &trials);
     }
-    trials_close(&it.trials);
+    trials_close(&trials.trials);
     return status;
 }
 

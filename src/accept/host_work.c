@@ -69,7 +69,7 @@ struct part_thread {
 
 struct parts_run {
     struct log *log;           /* of the caller: threads fail in its name */
-    pthread_mutex_t gate;      /* shut until it is known how many threads there are, */
+    pthread_mutex_t start;     /* shut until it is known how many threads there are, */
     pthread_barrier_t barrier; /* which begin each work together */
     _Atomic bool failed;       /* one of them: the others end, too */
 };
@@ -94,8 +94,8 @@ static void *part_main(void *argument)
     struct parts_run *run = thread->run;
     struct part_at_work *part = &thread->part;
     log_attach(run->log);
-    pthread_mutex_lock(&run->gate);
-    pthread_mutex_unlock(&run->gate);
+    pthread_mutex_lock(&run->start);
+    pthread_mutex_unlock(&run->start);
     if (!atomic_load(&run->failed) && part->kind->open(part) != STATUS_OK)
         atomic_store(&run->failed, true);
     for (int work = 0; work < part->kind->work_count; work++) {
@@ -110,7 +110,7 @@ static void *part_main(void *argument)
 static enum status threads_run(struct parts_run *run, struct part_thread *threads, int count)
 {
     int started = 0, error = 0;
-    pthread_mutex_lock(&run->gate);
+    pthread_mutex_lock(&run->start);
     while (started < count && error == 0) {
         error = pthread_create(&threads[started].thread, NULL, part_main, &threads[started]);
         started += error == 0;
@@ -118,7 +118,7 @@ static enum status threads_run(struct parts_run *run, struct part_thread *thread
     atomic_store(&run->failed, error != 0);
     if (started > 0)
         pthread_barrier_init(&run->barrier, NULL, (unsigned)started);
-    pthread_mutex_unlock(&run->gate);
+    pthread_mutex_unlock(&run->start);
     for (int i = 0; i < started; i++)
         pthread_join(threads[i].thread, NULL);
     if (started > 0)
@@ -179,7 +179,7 @@ static enum status parts_measure(const struct parts_at_work *kind, const int *nu
                                  const char *note, int fd)
 {
     struct part_thread *threads = new_array((size_t)count, sizeof *threads);
-    struct parts_run run = {.log = log_current(), .gate = PTHREAD_MUTEX_INITIALIZER};
+    struct parts_run run = {.log = log_current(), .start = PTHREAD_MUTEX_INITIALIZER};
     for (int i = 0; i < count; i++)
         threads[i] =
             (struct part_thread){.run = &run, .part = {.kind = kind, .number = numbers[i]}};

@@ -33,7 +33,7 @@ struct trials {
     struct arena *memory;  /* of the jobs and their outcomes */
     struct fleet_job *items;
     int count;
-    struct trial *of; /* once it has run */
+    struct trial *outcomes; /* once it has run */
 };
 
 void trials_open(struct trials *trials, struct acceptance *acceptance, enum accept_stage stage);

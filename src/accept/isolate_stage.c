@@ -132,29 +132,31 @@ struct isolating {
     int rounds;
 };
 
-static enum status isolate_rounds(struct isolating *it, struct stage_result *result)
+static enum status isolate_rounds(struct isolating *isolating, struct stage_result *result)
 {
-    struct pair_jobs jobs = pair_jobs_open(it->acceptance);
-    const struct readings *readings = &it->acceptance->readings;
+    struct pair_jobs jobs = pair_jobs_open(isolating->acceptance);
+    const struct readings *readings = &isolating->acceptance->readings;
     enum status status = STATUS_OK;
     struct turns turns = {0};
     uint64_t rails;
-    while (status == STATUS_OK && it->rounds < ISOLATIONS_MOST) {
-        bool fits = turn_fits(&turns, it->acceptance);
-        hosts_pairable(it->acceptance, it->present);
-        int count = isolation_pairs(it->isolation, it->present, it->pairs, &rails);
+    while (status == STATUS_OK && isolating->rounds < ISOLATIONS_MOST) {
+        bool fits = turn_fits(&turns, isolating->acceptance);
+        hosts_pairable(isolating->acceptance, isolating->present);
+        int count =
+            isolation_pairs(isolating->isolation, isolating->present, isolating->pairs, &rails);
         int before = readings->count;
         if (count == 0)
             break;
         if (!fits) {
             stage_lacks(result, STAGE_PARTLY,
-                        "its time was over after %d rounds, and there was more to try", it->rounds);
+                        "its time was over after %d rounds, and there was more to try",
+                        isolating->rounds);
             break;
         }
-        it->rounds++;
-        status = pair_jobs_run(&jobs, STAGE_ISOLATE, it->pairs, count, rails);
+        isolating->rounds++;
+        status = pair_jobs_run(&jobs, STAGE_ISOLATE, isolating->pairs, count, rails);
         if (status == STATUS_OK)
-            isolation_add(it->isolation, readings->items + before,
+            isolation_add(isolating->isolation, readings->items + before,
                           (size_t)(readings->count - before));
     }
     failed_jobs_free(&jobs.failed);
@@ -162,17 +164,17 @@ static enum status isolate_rounds(struct isolating *it, struct stage_result *res
 }
 
 /* What is known of the suspects, as findings of this stage. */
-static void isolate_report(const struct isolating *it, enum accept_stage stage, int suspects,
+static void isolate_report(const struct isolating *isolating, enum accept_stage stage, int suspects,
                            struct stage_result *result)
 {
-    struct acceptance *acceptance = it->acceptance;
+    struct acceptance *acceptance = isolating->acceptance;
     char texts[4][COUNTED_MOST];
-    struct sicknesses *sicknesses = sicknesses_find(acceptance->fleet, it->isolation);
+    struct sicknesses *sicknesses = sicknesses_find(acceptance->fleet, isolating->isolation);
     sicknesses_report(acceptance, stage, sicknesses, result);
-    notes_report(acceptance, stage, it->limits);
+    notes_report(acceptance, stage, isolating->limits);
     if (stage == STAGE_ISOLATE)
         stage_says(result, "%s, %s: %s, %s", counted(suspects, "suspect", texts[0]),
-                   counted(it->rounds, "round", texts[1]),
+                   counted(isolating->rounds, "round", texts[1]),
                    counted(sicknesses->count, "finding", texts[2]),
                    counted(sicknesses->passing, "disturbed measurement", texts[3]));
     if (stage == STAGE_ISOLATE && sicknesses->untried > 0)
@@ -210,20 +212,21 @@ static enum status suspects_judge(struct acceptance *acceptance, enum accept_sta
     const struct reading *readings = pair_readings(acceptance, &count);
     baseline_pairs_take(&acceptance->baseline, acceptance->rails.names, acceptance->rails.count);
     const struct yardsticks yardsticks = yardsticks_find(acceptance);
-    struct isolating it = {.acceptance = acceptance,
-                           .limits = limits_create(acceptance->fleet, &yardsticks, readings, count),
-                           .present = new_array(hosts, sizeof *it.present),
-                           .pairs = new_array(hosts, sizeof *it.pairs)};
-    it.isolation =
-        isolation_create(acceptance->fleet, it.limits, readings, count, acceptance->seed);
-    int suspects = isolation_suspicion(it.isolation)->count;
-    enum status status = stage == STAGE_ISOLATE ? isolate_rounds(&it, result) : STATUS_OK;
+    struct isolating isolating = {
+        .acceptance = acceptance,
+        .limits = limits_create(acceptance->fleet, &yardsticks, readings, count),
+        .present = new_array(hosts, sizeof *isolating.present),
+        .pairs = new_array(hosts, sizeof *isolating.pairs)};
+    isolating.isolation =
+        isolation_create(acceptance->fleet, isolating.limits, readings, count, acceptance->seed);
+    int suspects = isolation_suspicion(isolating.isolation)->count;
+    enum status status = stage == STAGE_ISOLATE ? isolate_rounds(&isolating, result) : STATUS_OK;
     if (status == STATUS_OK)
-        isolate_report(&it, stage, suspects, result);
-    isolation_free(it.isolation);
-    limits_free(it.limits);
-    free(it.present);
-    free(it.pairs);
+        isolate_report(&isolating, stage, suspects, result);
+    isolation_free(isolating.isolation);
+    limits_free(isolating.limits);
+    free(isolating.present);
+    free(isolating.pairs);
     return status;
 }
 

@@ -164,7 +164,7 @@ static bool job_failed(struct pair_jobs *jobs, const struct host_pair *pair,
 {
     if (!trial_accuses(trials, job, pair->a) || !trial_accuses(trials, job, pair->b))
         return false;
-    failed_jobs_add(&jobs->failed, trials->of[job].why);
+    failed_jobs_add(&jobs->failed, trials->outcomes[job].why);
     return true;
 }
 
@@ -182,7 +182,7 @@ static enum status rail_try(struct pair_jobs *jobs, int rail, const struct host_
     trials_open(&trials, jobs->acceptance, STAGE_PAIRS);
     enum status status = rail_run(jobs, &trials, rail, pairs, count, false, command);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
-        if (trials.of[i].outcome == READING_VALUE) {
+        if (trials.outcomes[i].outcome == READING_VALUE) {
             rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
         } else if (job_failed(jobs, &pairs[i], &trials, i)) {
             failed++;
@@ -240,47 +240,47 @@ struct pair_trial {
     const struct trials *trials;
 };
 
-static void reading_take(const struct pair_trial *it, enum metric metric, bool reversed,
+static void reading_take(const struct pair_trial *trial, enum metric metric, bool reversed,
                          const char *algorithm, size_t bytes)
 {
-    struct reading reading = {.from = reversed ? it->pair->b : it->pair->a,
-                              .to = reversed ? it->pair->a : it->pair->b,
-                              .rail = it->rail,
+    struct reading reading = {.from = reversed ? trial->pair->b : trial->pair->a,
+                              .to = reversed ? trial->pair->a : trial->pair->b,
+                              .rail = trial->rail,
                               .metric = metric,
-                              .outcome = it->trials->of[it->job].outcome,
-                              .stage = (int)it->trials->stage};
+                              .outcome = trial->trials->outcomes[trial->job].outcome,
+                              .stage = (int)trial->trials->stage};
     if (reading.outcome == READING_VALUE)
         /* The least latency is that of the link; others may be those of a CPU that was busy. */
-        reading.value = line_number(trials_line(it->trials, it->job, NULL, algorithm, bytes),
+        reading.value = line_number(trials_line(trial->trials, trial->job, NULL, algorithm, bytes),
                                     metric == METRIC_LATENCY ? "time_us.min" : "busbw_GBps");
-    *LIST_ADD(it->trials->acceptance->readings.items, it->trials->acceptance->readings.count) =
-        reading;
+    *LIST_ADD(trial->trials->acceptance->readings.items,
+              trial->trials->acceptance->readings.count) = reading;
 }
 
 /* A failed job has one reading. */
-static void pair_take(const struct pair_trial *it, size_t bytes)
+static void pair_take(const struct pair_trial *trial, size_t bytes)
 {
-    reading_take(it, METRIC_LATENCY, false, "pingpong", LATENCY_BYTES);
-    if (it->trials->of[it->job].outcome != READING_VALUE)
+    reading_take(trial, METRIC_LATENCY, false, "pingpong", LATENCY_BYTES);
+    if (trial->trials->outcomes[trial->job].outcome != READING_VALUE)
         return;
-    reading_take(it, METRIC_ALONE, false, "uni", bytes);
+    reading_take(trial, METRIC_ALONE, false, "uni", bytes);
     for (int reversed = 0; reversed < 2; reversed++)
-        reading_take(it, METRIC_BOTH, reversed, "bidir", bytes);
+        reading_take(trial, METRIC_BOTH, reversed, "bidir", bytes);
 }
 
-static void half_take(struct pair_jobs *jobs, const struct pair_trial *it, bool reversed)
+static void half_take(struct pair_jobs *jobs, const struct pair_trial *half, bool reversed)
 {
     struct acceptance *acceptance = jobs->acceptance;
-    const struct trial *trial = &it->trials->of[it->job];
+    const struct trial *trial = &half->trials->outcomes[half->job];
     bool failed = trial->outcome != READING_VALUE;
-    if (failed && !job_failed(jobs, it->pair, it->trials, it->job))
+    if (failed && !job_failed(jobs, half->pair, half->trials, half->job))
         return;
-    if (it->trials->stage == STAGE_PAIRS && !failed)
-        resent_packets_take(acceptance, it->pair, trial->document);
+    if (half->trials->stage == STAGE_PAIRS && !failed)
+        resent_packets_take(acceptance, half->pair, trial->document);
     if (reversed)
-        reading_take(it, METRIC_ALONE, true, "uni", acceptance->message_bytes);
+        reading_take(half, METRIC_ALONE, true, "uni", acceptance->message_bytes);
     else
-        pair_take(it, acceptance->message_bytes);
+        pair_take(half, acceptance->message_bytes);
 }
 
 /* Runs one of the two jobs of each pair. */
@@ -303,8 +303,9 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage, int
     trials_open(&trials, jobs->acceptance, stage);
     enum status status = rail_run(jobs, &trials, rail, pairs, count, reversed, command);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
-        const struct pair_trial it = {.pair = &pairs[i], .rail = rail, .job = i, .trials = &trials};
-        half_take(jobs, &it, reversed);
+        const struct pair_trial trial = {
+            .pair = &pairs[i], .rail = rail, .job = i, .trials = &trials};
+        half_take(jobs, &trial, reversed);
     }
     trials_close(&trials);
     return status;
@@ -341,37 +342,38 @@ struct pairing {
 
 /* Takes out the hosts of which most jobs did not end in their time, with two partners at least:
  * each costs all pairs of a round that time, and more of them say nothing new. */
-static void late_leave_out(const struct pairing *it)
+static void late_leave_out(const struct pairing *pairing)
 {
-    const struct readings *readings = &it->acceptance->readings;
-    const size_t hosts = (size_t)it->acceptance->roster->host_count;
-    memset(it->late, 0, hosts * sizeof *it->late);
-    memset(it->ended, 0, hosts * sizeof *it->ended);
-    for (int i = it->acceptance->pairs_first; i < readings->count; i++) {
+    const struct readings *readings = &pairing->acceptance->readings;
+    const size_t hosts = (size_t)pairing->acceptance->roster->host_count;
+    memset(pairing->late, 0, hosts * sizeof *pairing->late);
+    memset(pairing->ended, 0, hosts * sizeof *pairing->ended);
+    for (int i = pairing->acceptance->pairs_first; i < readings->count; i++) {
         const struct reading *reading = &readings->items[i];
         if (reading->metric >= METRICS)
             continue;
-        int *counts = reading->outcome == READING_LATE ? it->late : it->ended;
+        int *counts = reading->outcome == READING_LATE ? pairing->late : pairing->ended;
         counts[reading->from]++;
         counts[reading->to]++;
     }
     for (size_t h = 0; h < hosts; h++)
-        it->present[h] &= it->late[h] < LATE_LEAST || it->late[h] <= it->ended[h];
+        pairing->present[h] &=
+            pairing->late[h] < LATE_LEAST || pairing->late[h] <= pairing->ended[h];
 }
 
 /* How many rails are measured in a round: all, or with --quick so many that each has its
  * readings. */
-static int rails_in_round(const struct pairing *it)
+static int rails_in_round(const struct pairing *pairing)
 {
-    int rails = it->acceptance->rails.count;
-    int enough = (QUICK_READINGS * rails + it->rounds - 1) / it->rounds;
-    return it->acceptance->asked->quick && enough < rails ? enough : rails;
+    int rails = pairing->acceptance->rails.count;
+    int enough = (QUICK_READINGS * rails + pairing->rounds - 1) / pairing->rounds;
+    return pairing->acceptance->asked->quick && enough < rails ? enough : rails;
 }
 
 /* They take turns. */
-static uint64_t rails_of_round(const struct pairing *it, int round)
+static uint64_t rails_of_round(const struct pairing *pairing, int round)
 {
-    int rails = it->acceptance->rails.count, each = rails_in_round(it);
+    int rails = pairing->acceptance->rails.count, each = rails_in_round(pairing);
     uint64_t set = 0;
     for (int i = 0; i < each; i++)
         set |= UINT64_C(1) << (round * each + i) % rails;
@@ -380,54 +382,56 @@ static uint64_t rails_of_round(const struct pairing *it, int round)
 
 /* The pairs of a round on its rails, one after the other, without hosts that have become late.
  * False, as *whole: the stage's time is over. */
-static enum status round_run(struct pairing *it, struct pair_jobs *jobs, int round, bool *whole)
+static enum status round_run(struct pairing *pairing, struct pair_jobs *jobs, int round,
+                             bool *whole)
 {
-    struct acceptance *acceptance = it->acceptance;
-    uint64_t rails = rails_of_round(it, round);
+    struct acceptance *acceptance = pairing->acceptance;
+    uint64_t rails = rails_of_round(pairing, round);
     struct turns turns = {0};
     *whole = true;
     for (int r = 0; r < acceptance->rails.count && *whole; r++) {
         if (!(rails >> r & 1))
             continue;
         *whole = turn_fits(&turns, acceptance);
-        hosts_pairable(acceptance, it->present);
-        late_leave_out(it);
-        int count = rounds_pairs(it->plan, round, it->present, it->pairs);
+        hosts_pairable(acceptance, pairing->present);
+        late_leave_out(pairing);
+        int count = rounds_pairs(pairing->plan, round, pairing->present, pairing->pairs);
         if (*whole)
-            TRY(pair_jobs_run(jobs, STAGE_PAIRS, it->pairs, count, UINT64_C(1) << r));
+            TRY(pair_jobs_run(jobs, STAGE_PAIRS, pairing->pairs, count, UINT64_C(1) << r));
     }
     return STATUS_OK;
 }
 
 /* The first pairs that can be measured show which rails can be used, and how large messages are
  * to be. */
-static enum status first_try(struct pairing *it, struct pair_jobs *jobs, int round)
+static enum status first_try(struct pairing *pairing, struct pair_jobs *jobs, int round)
 {
-    if (it->acceptance->message_bytes > 0)
+    if (pairing->acceptance->message_bytes > 0)
         return STATUS_OK;
-    hosts_pairable(it->acceptance, it->present);
-    int count = rounds_pairs(it->plan, round, it->present, it->pairs);
-    return count > 0 ? pair_jobs_try(jobs, it->pairs, count) : STATUS_OK;
+    hosts_pairable(pairing->acceptance, pairing->present);
+    int count = rounds_pairs(pairing->plan, round, pairing->present, pairing->pairs);
+    return count > 0 ? pair_jobs_try(jobs, pairing->pairs, count) : STATUS_OK;
 }
 
 /* As many rounds as its time allows. */
-static enum status rounds_run(struct pairing *it, struct pair_jobs *jobs,
+static enum status rounds_run(struct pairing *pairing, struct pair_jobs *jobs,
                               struct stage_result *result)
 {
-    struct acceptance *acceptance = it->acceptance;
+    struct acceptance *acceptance = pairing->acceptance;
     struct turns turns = {0};
     bool whole = true;
-    for (int r = 0; r < it->rounds && whole; r++) {
+    for (int r = 0; r < pairing->rounds && whole; r++) {
         int before = acceptance->readings.count;
         whole = turn_fits(&turns, acceptance);
-        stage_round(acceptance, r + 1, it->rounds);
+        stage_round(acceptance, r + 1, pairing->rounds);
         if (whole)
-            TRY(first_try(it, jobs, r));
+            TRY(first_try(pairing, jobs, r));
         if (whole)
-            TRY(round_run(it, jobs, r, &whole));
-        it->done += whole;
+            TRY(round_run(pairing, jobs, r, &whole));
+        pairing->done += whole;
         if (!whole)
-            stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time%s", r, it->rounds,
+            stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time%s", r,
+                        pairing->rounds,
                         acceptance->readings.count > before ? ", and a part of the next" : "");
     }
     return STATUS_OK;
@@ -448,16 +452,17 @@ static bool values_exist(const struct reading *readings, size_t count)
 }
 
 /* "8 rounds", "8 rounds on 4 rails", "8 rounds, each on 2 of 8 rails". Returns `text`. */
-static const char *rounds_text(const struct pairing *it, char text[COUNTED_MOST])
+static const char *rounds_text(const struct pairing *pairing, char text[COUNTED_MOST])
 {
-    int rails = it->acceptance->rails.count, each = rails_in_round(it);
-    if (!rails_have_names(&it->acceptance->rails))
-        return counted(it->done, "round", text);
+    int rails = pairing->acceptance->rails.count, each = rails_in_round(pairing);
+    if (!rails_have_names(&pairing->acceptance->rails))
+        return counted(pairing->done, "round", text);
     if (each < rails)
-        snprintf(text, COUNTED_MOST, "%d rounds, each on %d of %d rails", it->done, each, rails);
+        snprintf(text, COUNTED_MOST, "%d rounds, each on %d of %d rails", pairing->done, each,
+                 rails);
     else
-        snprintf(text, COUNTED_MOST, "%d round%s on %d rail%s", it->done, it->done == 1 ? "" : "s",
-                 rails, rails == 1 ? "" : "s");
+        snprintf(text, COUNTED_MOST, "%d round%s on %d rail%s", pairing->done,
+                 pairing->done == 1 ? "" : "s", rails, rails == 1 ? "" : "s");
     return text;
 }
 
@@ -476,13 +481,13 @@ static void distances_put(const struct fleet *fleet, struct text *text)
 }
 
 /* Learns the fleet from the readings, and says its medians. */
-static void pairs_learn(const struct pairing *it, const struct failed_jobs *failed,
+static void pairs_learn(const struct pairing *pairing, const struct failed_jobs *failed,
                         struct stage_result *result)
 {
-    struct acceptance *acceptance = it->acceptance;
+    struct acceptance *acceptance = pairing->acceptance;
     const struct fleet_config config = {.hosts = acceptance->roster->host_count,
                                         .rails = acceptance->rails.count,
-                                        .switches = acceptance->leaves.of};
+                                        .switches = acceptance->leaves.switches};
     char rounds[COUNTED_MOST];
     double medians[METRICS];
     char apart[STAGE_TEXT_MOST / 2], failures[STAGE_TEXT_MOST];
@@ -493,7 +498,7 @@ static void pairs_learn(const struct pairing *it, const struct failed_jobs *fail
     const struct reading *readings = pair_readings(acceptance, &count);
     acceptance->fleet = fleet_create(&config, readings, count);
     if (!values_exist(readings, count)) {
-        if (count > 0 || it->done > 0)
+        if (count > 0 || pairing->done > 0)
             stage_lacks(result, STAGE_PARTLY, "no pair could be measured: %s", failures);
         return;
     }
@@ -503,15 +508,15 @@ static void pairs_learn(const struct pairing *it, const struct failed_jobs *fail
     stage_says(result,
                "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each%s; "
                "%s",
-               rounds_text(it, rounds), medians[METRIC_LATENCY], medians[METRIC_ALONE],
+               rounds_text(pairing, rounds), medians[METRIC_LATENCY], medians[METRIC_ALONE],
                medians[METRIC_BOTH], apart, failures);
 }
 
-static enum status pairs_go(struct pairing *it, struct stage_result *result)
+static enum status pairs_go(struct pairing *pairing, struct stage_result *result)
 {
-    struct acceptance *acceptance = it->acceptance;
+    struct acceptance *acceptance = pairing->acceptance;
     struct pair_jobs jobs = pair_jobs_open(acceptance);
-    int left = hosts_pairable(acceptance, it->present);
+    int left = hosts_pairable(acceptance, pairing->present);
     const char *remark = fleet_size_remark(left);
     char rails[COUNTED_MOST];
     if (left < 2) {
@@ -523,13 +528,13 @@ static enum status pairs_go(struct pairing *it, struct stage_result *result)
     if (!acceptance->inventories && verbs_is_present(acceptance->job->transports))
         stage_lacks(result, STAGE_PARTLY,
                     "NICs are not told apart, since the stage inventory was left out");
-    enum status status = rounds_run(it, &jobs, result);
+    enum status status = rounds_run(pairing, &jobs, result);
     if (acceptance->rails.dropped > 0)
         stage_lacks(result, STAGE_PARTLY, "%s could not be used: see the findings",
                     counted(acceptance->rails.dropped, "rail", rails));
     if (status == STATUS_OK) {
         resent_packets_judge(acceptance);
-        pairs_learn(it, &jobs.failed, result);
+        pairs_learn(pairing, &jobs.failed, result);
     }
     failed_jobs_free(&jobs.failed);
     return status;
@@ -539,20 +544,20 @@ enum status pairs_run(struct acceptance *acceptance, struct stage_result *result
 {
     int hosts = acceptance->roster->host_count;
     int rounds = acceptance->asked->all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
-    struct pairing it = {
+    struct pairing pairing = {
         .acceptance = acceptance,
         .plan = rounds_plan(hosts, rounds, acceptance->seed),
         .rounds = rounds,
-        .present = stage_memory(acceptance, (size_t)hosts, sizeof *it.present),
-        .pairs = stage_memory(acceptance, (size_t)hosts, sizeof *it.pairs),
-        .late = stage_memory(acceptance, (size_t)hosts, sizeof *it.late),
-        .ended = stage_memory(acceptance, (size_t)hosts, sizeof *it.ended),
+        .present = stage_memory(acceptance, (size_t)hosts, sizeof *pairing.present),
+        .pairs = stage_memory(acceptance, (size_t)hosts, sizeof *pairing.pairs),
+        .late = stage_memory(acceptance, (size_t)hosts, sizeof *pairing.late),
+        .ended = stage_memory(acceptance, (size_t)hosts, sizeof *pairing.ended),
     };
     bool alone = !(acceptance->asked->stages & (1u << STAGE_ISOLATE));
     acceptance->pairs_first = acceptance->pairs_end = acceptance->readings.count;
     if (acceptance->rails.count == 0) /* those of the first time stay: some may be dropped */
         rails_find(acceptance->job, acceptance->inventories, hosts, &acceptance->rails);
-    enum status status = pairs_go(&it, result);
-    rounds_free(it.plan);
+    enum status status = pairs_go(&pairing, result);
+    rounds_free(pairing.plan);
     return status == STATUS_OK && alone ? isolate_miss(acceptance, result) : status;
 }

@@ -110,7 +110,7 @@ static void level_make(const struct switch_file *file, const int *switch_of,
     const size_t switches = (size_t)file->tree.switch_count, hosts = (size_t)file->host_count;
     int *number = arena_new(file->memory, switches, sizeof *number);
     *level = (struct switch_level){.name = new_array(switches, sizeof *level->name),
-                                   .of = new_array(hosts, sizeof *level->of)};
+                                   .switches = new_array(hosts, sizeof *level->switches)};
     for (int h = 0; h < file->host_count; h++)
         if (switch_of[h] >= 0)
             number[switch_of[h]] = 1;
@@ -120,7 +120,7 @@ static void level_make(const struct switch_file *file, const int *switch_of,
             level->name[level->count++] = new_text(file->tree.switches[s].name);
         }
     for (int h = 0; h < file->host_count; h++)
-        level->of[h] = switch_of[h] < 0 ? -1 : number[switch_of[h]];
+        level->switches[h] = switch_of[h] < 0 ? -1 : number[switch_of[h]];
 }
 
 /* Fills the part of each host; how many parts there are. `seen`: of each switch. */

@@ -154,7 +154,7 @@ static void job_keep(const struct trials *trials, int index)
 {
     const struct acceptance *acceptance = trials->acceptance;
     const struct fleet_job *job = &trials->items[index];
-    const struct trial *trial = &trials->of[index];
+    const struct trial *trial = &trials->outcomes[index];
     json_t *jobs = acceptance->stages[acceptance->stage_count].jobs, *hosts = json_array();
     for (int r = 0; r < job->ranks; r++)
         json_array_append_new(hosts, json_integer(acceptance->roster->agents[job->agents[r]].host));
@@ -211,7 +211,7 @@ static bool is_stuck(const struct fleet_job *job, const struct fleet_outcome *ou
 static void trials_cut(struct trials *trials, const struct fleet_outcome *outcomes)
 {
     for (int j = 0; j < trials->count; j++) {
-        struct trial *trial = &trials->of[j];
+        struct trial *trial = &trials->outcomes[j];
         if (trial->outcome != READING_LATE ||
             job_seconds(&trials->items[j], &outcomes[j]) < INFINITY ||
             is_stuck(&trials->items[j], &outcomes[j]))
@@ -232,10 +232,10 @@ enum status trials_run(struct trials *trials, double seconds)
     enum status status =
         coordinator_run(acceptance->coordinator, accept_stage_names[trials->stage], trials->items,
                         trials->count, fmin(seconds, left), trials_progress, trials, &outcomes);
-    trials->of = arena_new(trials->memory, (size_t)trials->count, sizeof *trials->of);
+    trials->outcomes = arena_new(trials->memory, (size_t)trials->count, sizeof *trials->outcomes);
     bool ran = outcomes && status == STATUS_OK;
     for (int j = 0; j < trials->count && ran; j++)
-        outcome_find(acceptance, &trials->items[j], &outcomes[j], &trials->of[j]);
+        outcome_find(acceptance, &trials->items[j], &outcomes[j], &trials->outcomes[j]);
     if (ran && left < TIME_ENOUGH * seconds && !most_are_prompt(trials, outcomes, left))
         trials_cut(trials, outcomes);
     for (int j = 0; j < trials->count && ran && !trials->aside; j++)
@@ -246,9 +246,9 @@ enum status trials_run(struct trials *trials, double seconds)
 
 void trials_close(struct trials *trials)
 {
-    for (int j = 0; trials->of && j < trials->count; j++) {
-        json_decref(trials->of[j].document);
-        free(trials->of[j].result);
+    for (int j = 0; trials->outcomes && j < trials->count; j++) {
+        json_decref(trials->outcomes[j].document);
+        free(trials->outcomes[j].result);
     }
     free(trials->items);
     arena_free(trials->memory);
@@ -269,7 +269,7 @@ bool lines_are_alike(const json_t *line, const json_t *other)
 const json_t *trials_line(const struct trials *trials, int job, const char *collective,
                           const char *algorithm, size_t bytes)
 {
-    const json_t *results = json_object_get(trials->of[job].document, "results");
+    const json_t *results = json_object_get(trials->outcomes[job].document, "results");
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *line = json_array_get(results, i);
         if (line_has(line, "collective", collective) && line_has(line, "algorithm", algorithm) &&
@@ -293,7 +293,7 @@ double line_number(const json_t *line, const char *name)
 
 bool trial_accuses(const struct trials *trials, int job, int host)
 {
-    const struct trial *trial = &trials->of[job];
+    const struct trial *trial = &trials->outcomes[job];
     return trial->outcome != READING_VALUE && !trial->cut &&
            (host < 0 || !trials->acceptance->roster->hosts[host].lost);
 }
@@ -301,7 +301,7 @@ bool trial_accuses(const struct trials *trials, int job, int host)
 void trials_find_failure(const struct trials *trials, int job)
 {
     struct acceptance *acceptance = trials->acceptance;
-    const struct trial *trial = &trials->of[job];
+    const struct trial *trial = &trials->outcomes[job];
     int host = trial->culprit >= 0 ? acceptance->roster->agents[trial->culprit].host : -1;
     if (trial_accuses(trials, job, host))
         stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
@@ -312,7 +312,7 @@ void trials_find_failure(const struct trials *trials, int job)
 void trials_refuse_port(const struct trials *trials, int job, const char *port, const char *whose)
 {
     const struct acceptance *acceptance = trials->acceptance;
-    const struct trial *trial = &trials->of[job];
+    const struct trial *trial = &trials->outcomes[job];
     bool meant = strcmp(acceptance->job->transports_text, "auto") != 0;
     stage_finds(trials->acceptance, trials->stage, -1, -1, HEALTH_GOOD,
                 meant ? outcome_status(trial->outcome) : STATUS_OK,

@@ -282,8 +282,8 @@ void device_changes_encode(const struct device_changes *changes, int classes, st
 {
     bytes_put_u32(share, (uint32_t)changes->count);
     for (int i = 0; i < changes->count; i++) {
-        bytes_put_text(share, changes->of[i].name);
-        counters_encode(&changes->of[i].counters, classes, share);
+        bytes_put_text(share, changes->devices[i].name);
+        counters_encode(&changes->devices[i].counters, classes, share);
     }
 }
 
@@ -294,7 +294,7 @@ bool device_changes_decode(struct device_changes *changes, struct reader *reader
     if (reader->bad || count > DEVICES_SENT_MOST)
         return false;
     for (uint32_t i = 0; i < count && !reader->bad; i++) {
-        struct device_change *change = LIST_ADD(changes->of, changes->count);
+        struct device_change *change = LIST_ADD(changes->devices, changes->count);
         read_text(reader, change->name, sizeof change->name);
         counters_decode(&change->counters, reader);
         reader->bad |= !change->name[0];
@@ -305,8 +305,8 @@ bool device_changes_decode(struct device_changes *changes, struct reader *reader
 void device_changes_free(struct device_changes *changes)
 {
     for (int i = 0; i < changes->count; i++)
-        counter_list_free(&changes->of[i].counters);
-    free(changes->of);
+        counter_list_free(&changes->devices[i].counters);
+    free(changes->devices);
     *changes = (struct device_changes){0};
 }
 
@@ -314,7 +314,7 @@ struct counter_list *device_changes_add(struct device_changes *changes, const ch
 {
     if (changes->count == DEVICES_SENT_MOST)
         return NULL;
-    struct device_change *change = LIST_ADD(changes->of, changes->count);
+    struct device_change *change = LIST_ADD(changes->devices, changes->count);
     snprintf(change->name, sizeof change->name, "%s", name);
     return &change->counters;
 }
@@ -323,8 +323,8 @@ static const struct device_change *change_find(const struct device_changes *chan
                                                const char *name)
 {
     for (int i = 0; i < changes->count; i++)
-        if (strcmp(changes->of[i].name, name) == 0)
-            return &changes->of[i];
+        if (strcmp(changes->devices[i].name, name) == 0)
+            return &changes->devices[i];
     return NULL;
 }
 
@@ -332,16 +332,16 @@ void device_changes_since(const struct device_changes *before, const struct devi
                           struct device_changes *grown)
 {
     for (int i = 0; i < now->count; i++) {
-        const struct device_change *old = change_find(before, now->of[i].name);
+        const struct device_change *old = change_find(before, now->devices[i].name);
         struct counter_list change = {0}, *kept = NULL;
         if (old)
-            counters_change(&old->counters, &now->of[i].counters, &change);
+            counters_change(&old->counters, &now->devices[i].counters, &change);
         for (int k = 0; k < change.count; k++) {
             const struct counter *counter = &change.counters[k];
             if (counter->class == COUNTER_GAUGE)
                 continue;
             if (!kept)
-                kept = device_changes_add(grown, now->of[i].name);
+                kept = device_changes_add(grown, now->devices[i].name);
             if (kept)
                 counter_add(kept, counter->name, counter->class, counter->value);
         }

@@ -153,7 +153,7 @@ struct device_change {
 };
 
 struct device_changes {
-    struct device_change *of;
+    struct device_change *devices;
     int count;
 };
 

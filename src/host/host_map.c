@@ -51,14 +51,14 @@ struct processors {
 };
 
 /* The smallest part of a larger kind that has all hardware threads of an object. */
-static int part_around(const struct host_map *map, const struct processors *of, enum map_kind kind,
-                       hwloc_obj_t object)
+static int part_around(const struct host_map *map, const struct processors *processors,
+                       enum map_kind kind, hwloc_obj_t object)
 {
     int found = -1, least = 0;
     for (int i = 0; i < map->count && map->parts[i].kind < kind; i++) {
-        int size = hwloc_bitmap_weight(of->objects[i]->cpuset);
+        int size = hwloc_bitmap_weight(processors->objects[i]->cpuset);
         if (!hwloc_bitmap_iszero(object->cpuset) &&
-            hwloc_bitmap_isincluded(object->cpuset, of->objects[i]->cpuset) &&
+            hwloc_bitmap_isincluded(object->cpuset, processors->objects[i]->cpuset) &&
             (found < 0 || size < least ||
              (size == least && map->parts[i].kind > map->parts[found].kind))) {
             found = i;
@@ -69,23 +69,23 @@ static int part_around(const struct host_map *map, const struct processors *of, 
 }
 
 /* The first NUMA node that has all of an object. */
-static int node_around(const struct host_map *map, const struct processors *of, int part)
+static int node_around(const struct host_map *map, const struct processors *processors, int part)
 {
     for (int i = 0; i < map->count; i++)
         if (map->parts[i].kind == MAP_NODE &&
-            (i == part ||
-             hwloc_bitmap_isincluded(of->objects[part]->cpuset, of->objects[i]->cpuset)))
+            (i == part || hwloc_bitmap_isincluded(processors->objects[part]->cpuset,
+                                                  processors->objects[i]->cpuset)))
             return map->parts[i].number;
     return -1;
 }
 
-static void processor_add(struct host_map *map, struct processors *of, enum map_kind kind,
+static void processor_add(struct host_map *map, struct processors *processors, enum map_kind kind,
                           hwloc_obj_t object)
 {
-    int around = part_around(map, of, kind, object);
+    int around = part_around(map, processors, kind, object);
     bool is_counted = kind == MAP_PACKAGE || kind == MAP_NODE;
     int index = part_add(map, kind, (int)(is_counted ? object->os_index : object->logical_index));
-    *LIST_ADD(of->objects, of->count) = object;
+    *LIST_ADD(processors->objects, processors->count) = object;
     struct map_part *part = &map->parts[index];
     part->above = around;
     part->bytes = kind == MAP_NODE    ? object->attr->numanode.local_memory
@@ -104,17 +104,17 @@ static void processors_add(struct host_map *map)
         [MAP_CACHE] = HWLOC_OBJ_L3CACHE,
         [MAP_CORE] = HWLOC_OBJ_CORE,
     };
-    struct processors of = {0};
-    if (!machine_load(&of.topology))
+    struct processors processors = {0};
+    if (!machine_load(&processors.topology))
         return;
     for (int kind = MAP_PACKAGE; kind <= MAP_CORE; kind++)
         for (hwloc_obj_t object = NULL;
-             (object = hwloc_get_next_obj_by_type(of.topology, types[kind], object));)
-            processor_add(map, &of, (enum map_kind)kind, object);
+             (object = hwloc_get_next_obj_by_type(processors.topology, types[kind], object));)
+            processor_add(map, &processors, (enum map_kind)kind, object);
     for (int i = 0; i < map->count; i++)
-        map->parts[i].node = node_around(map, &of, i);
-    free(of.objects);
-    hwloc_topology_destroy(of.topology);
+        map->parts[i].node = node_around(map, &processors, i);
+    free(processors.objects);
+    hwloc_topology_destroy(processors.topology);
 }
 
 /* ---- devices ---- */

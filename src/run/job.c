@@ -87,11 +87,11 @@ static enum status group_nodes(const struct job *job, const struct rank_group *g
     if (job->shape_groups > 0) {
         *nodes = shape_of_sizes(&each, 1, group->ranks, why, sizeof why);
     } else {
-        int *of = new_array((size_t)group->ranks, sizeof *of);
+        int *nodes_of_ranks = new_array((size_t)group->ranks, sizeof *nodes_of_ranks);
         for (int r = 0; r < group->ranks; r++)
-            of[r] = node[group->members[r]];
-        *nodes = shape_create(of, group->ranks);
-        free(of);
+            nodes_of_ranks[r] = node[group->members[r]];
+        *nodes = shape_create(nodes_of_ranks, group->ranks);
+        free(nodes_of_ranks);
     }
     return *nodes ? STATUS_OK
                   : fail(STATUS_ERROR, "out of memory for the nodes of %d ranks", group->ranks);

@@ -695,7 +695,7 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
 #define CLOCK_STEPS_MOST 4096
 
 /* What runs a test case, the same at all ranks. */
-struct test_case_way {
+struct test_case_engine {
     bool on_device;
     char why_host[GROUP_REASON_MOST]; /* why not on devices; "": that was not asked for */
 };
@@ -706,7 +706,7 @@ struct test_case {
     int channels;               /* of each schedule */
     int schedule_count;         /* with `-r all` each rank is the root in turn; else 1 */
     int sets;                   /* of buffers that it runs on */
-    struct test_case_way way;
+    struct test_case_engine engine;
     struct schedule **schedules;
     struct execution **executions; /* sets x schedules */
     struct peer_use *peers;        /* by rank: see test_case_count_peers() */
@@ -719,7 +719,7 @@ struct test_case {
 enum status test_case_open(struct runner *runner, const struct candidate *candidate, size_t bytes,
                            const struct buffers *sets, int count, struct test_case *test_case);
 /* Makes the executions for its sets of buffers, the first of which has the spare area of all.
- * Before it the ranks have agreed on `sets` and `way`; after it they meet before any of them
+ * Before it the ranks have agreed on `sets` and `engine`; after it they meet before any of them
  * runs. */
 enum status test_case_ready(struct runner *runner, const struct buffers *sets,
                             struct test_case *test_case);

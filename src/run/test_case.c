@@ -299,7 +299,7 @@ static enum status test_case_split(struct runner *runner, const struct buffers *
                                    struct test_case *test_case)
 {
     const struct job *job = runner->job;
-    int channels = test_case->way.on_device
+    int channels = test_case->engine.on_device
                        ? test_case_device_channels(job, test_case, runner->devices.channels)
                        : channel_count_host(job);
     if (channels == test_case->channels)
@@ -315,7 +315,7 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
     const struct candidate *candidate = test_case->candidate;
     int count = test_case->schedule_count;
     enum status status = test_case_split(runner, sets, test_case);
-    if (status == STATUS_OK && test_case->way.on_device)
+    if (status == STATUS_OK && test_case->engine.on_device)
         return test_case_ready_device(runner, sets, test_case);
     if (status == STATUS_OK)
         status = test_case_clock(runner->job, test_case);
@@ -332,20 +332,20 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
 }
 
 /* May the devices run it, as far as this rank knows? */
-static enum status test_case_choose_way(struct runner *runner, struct test_case *test_case)
+static enum status test_case_choose_engine(struct runner *runner, struct test_case *test_case)
 {
     struct device_group *devices = &runner->devices;
-    struct test_case_way *way = &test_case->way;
+    struct test_case_engine *engine = &test_case->engine;
     enum status status = STATUS_OK;
     bool considered = devices->offers || devices->refusal[0];
     if (!considered || test_case->candidate->choice.algorithm->vendor)
         return STATUS_OK;
-    snprintf(way->why_host, sizeof way->why_host, "%s", devices->refusal);
-    way->on_device = !way->why_host[0];
-    for (int peer = 0; peer < runner->ranks && way->on_device; peer++) {
+    snprintf(engine->why_host, sizeof engine->why_host, "%s", devices->refusal);
+    engine->on_device = !engine->why_host[0];
+    for (int peer = 0; peer < runner->ranks && engine->on_device; peer++) {
         if (test_case->peers[peer].lanes > 0)
-            status = device_group_reach(devices, peer, way->why_host);
-        way->on_device = status == STATUS_OK;
+            status = device_group_reach(devices, peer, engine->why_host);
+        engine->on_device = status == STATUS_OK;
     }
     return status == STATUS_UNAVAILABLE ? STATUS_OK : status;
 }
@@ -359,7 +359,7 @@ enum status test_case_open(struct runner *runner, const struct candidate *candid
     test_case->executions = new_array(most, sizeof *test_case->executions);
     test_case->peers = new_array((size_t)runner->ranks, sizeof *test_case->peers);
     test_case_count_peers(test_case, runner->ranks, 0);
-    enum status status = test_case_choose_way(runner, test_case);
+    enum status status = test_case_choose_engine(runner, test_case);
     if (status == STATUS_OK)
         status = test_case_split(runner, sets, test_case);
     if (status != STATUS_OK)

@@ -51,11 +51,11 @@ static enum status race_ranks_make(const struct job *job, const struct race *rac
     return status == STATUS_OK ? job_check_ranks(&ranks->job, race->ranks, &ranks->split) : status;
 }
 
-static enum status forecast_predict(struct forecast *of, const struct race *race,
+static enum status forecast_predict(struct forecast *base, const struct race *race,
                                     const struct known_agent *agents, double until,
                                     struct entrant entrants[RACERS_MOST], int *count)
 {
-    struct model_forecast *forecast = (struct model_forecast *)of;
+    struct model_forecast *forecast = (struct model_forecast *)base;
     struct race_ranks ranks;
     struct failure failure;
     struct log own, *log = log_current();

@@ -125,14 +125,15 @@ static void violation_keep(const struct line_set *all, struct violation candidat
 static void sequence_check(const struct line_set *all, size_t line, struct violation *gravest)
 {
     const struct timed_line *mine = &all->lines[line];
-    for (const struct emulation *it = emulations; it->second != EMULATIONS_END; it++) {
+    for (const struct emulation *emulation = emulations; emulation->second != EMULATIONS_END;
+         emulation++) {
         struct violation candidate = {.guideline = GUIDELINE_SEQUENCE, .line = line, .times = 1};
-        if (it->whole != mine->collective->id ||
-            !substitute_find(all, mine, collective_of(it->first), &candidate.instead[0]))
+        if (emulation->whole != mine->collective->id ||
+            !substitute_find(all, mine, collective_of(emulation->first), &candidate.instead[0]))
             continue;
         candidate.instead_count = 1;
-        if (it->second != ALONE) {
-            const struct collective *second = collective_of((enum collective_id)it->second);
+        if (emulation->second != ALONE) {
+            const struct collective *second = collective_of((enum collective_id)emulation->second);
             if (!substitute_find(all, mine, second, &candidate.instead[1]))
                 continue;
             candidate.instead_count = 2;

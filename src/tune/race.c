@@ -228,9 +228,9 @@ static double level_of(const struct race *race, int round)
     double ratios[RACERS_MOST];
     size_t count = 0;
     for (int i = 0; i < race->count; i++) {
-        const struct racer *it = &race->racers[i];
-        if (it->rounds == race->rounds && !it->wrong)
-            ratios[count++] = it->times[round] / rounds_median(it);
+        const struct racer *racer = &race->racers[i];
+        if (racer->rounds == race->rounds && !racer->wrong)
+            ratios[count++] = racer->times[round] / rounds_median(racer);
     }
     return count > 0 ? median_of(ratios, count) : 1;
 }
@@ -316,12 +316,12 @@ static double slowness_of(const char *text, const struct race *race)
 {
     double best = INFINITY, mine = 0;
     for (int i = 0; race && i < race->count; i++) {
-        const struct racer *it = &race->racers[i];
-        double time = it->time;
-        if (time > 0 && !it->wrong)
+        const struct racer *racer = &race->racers[i];
+        double time = racer->time;
+        if (time > 0 && !racer->wrong)
             best = fmin(best, time);
-        if (strcmp(it->text, text) == 0)
-            mine = it->least;
+        if (strcmp(racer->text, text) == 0)
+            mine = racer->least;
     }
     return mine / best;
 }

@@ -13,7 +13,7 @@
 
 /* ---- the grid ---- */
 
-static enum status race_add(struct tuner *tuner, const struct candidate *of, int ranks,
+static enum status race_add(struct tuner *tuner, const struct candidate *candidate, int ranks,
                             size_t asked)
 {
     if (tuner->race_count == tuner->race_room) {
@@ -29,8 +29,8 @@ static enum status race_add(struct tuner *tuner, const struct candidate *of, int
         nodes += tuner->roster->agents[r].host != last;
         last = tuner->roster->agents[r].host;
     }
-    tuner->races[tuner->race_count++] =
-        (struct race){.collective = of->collective, .ranks = ranks, .nodes = nodes, .asked = asked};
+    tuner->races[tuner->race_count++] = (struct race){
+        .collective = candidate->collective, .ranks = ranks, .nodes = nodes, .asked = asked};
     return STATUS_OK;
 }
 
@@ -38,12 +38,12 @@ static enum status race_add(struct tuner *tuner, const struct candidate *of, int
 static enum status sizes_add(struct tuner *tuner, const struct collective *collective, int ranks)
 {
     const struct job *job = tuner->job;
-    const struct candidate of = {.collective = collective, .datatype = job->datatypes[0]};
+    const struct candidate candidate = {.collective = collective, .datatype = job->datatypes[0]};
     enum status status = STATUS_OK;
-    for (size_t bytes = job_first_size(job, &of), next = 1; next != 0 && status == STATUS_OK;
+    for (size_t bytes = job_first_size(job, &candidate), next = 1; next != 0 && status == STATUS_OK;
          bytes = next) {
-        status = race_add(tuner, &of, ranks, bytes);
-        next = job_next_size(job, &of, bytes);
+        status = race_add(tuner, &candidate, ranks, bytes);
+        next = job_next_size(job, &candidate, bytes);
     }
     return status;
 }

@@ -412,7 +412,7 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
     struct device_change change = {.name = "mlx5_0:1",
                                    .counters = {.counters = &counter, .count = 1}};
     if (peer)
-        result.changes = (struct device_changes){.of = &change, .count = 1};
+        result.changes = (struct device_changes){.devices = &change, .count = 1};
     const struct job job = {.iterations = 2, .watches = true};
     struct bytes share = {0};
     rank_summary_encode(&result, &job, NULL, &share);

@@ -124,7 +124,7 @@ static const char *const fleet[] = {"n1", "n2", "n3.cluster", "n4", ""};
 static void require_level(const struct switch_level *level)
 {
     for (int h = 0; h < HOSTS && level->count > 0; h++)
-        require(level->of[h] >= -1 && level->of[h] < level->count);
+        require(level->switches[h] >= -1 && level->switches[h] < level->count);
     for (int s = 0; s < level->count; s++)
         require(level->name[s][0]);
 }
@@ -137,7 +137,7 @@ static void try_switches(const char *path)
         require_level(&leaves);
         require_level(&above);
         for (int h = 0; h < HOSTS - 1; h++)
-            require(leaves.of[h] >= 0);
+            require(leaves.switches[h] >= 0);
     }
     switch_level_free(&leaves);
     switch_level_free(&above);

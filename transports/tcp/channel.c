@@ -101,9 +101,9 @@ void tcp_idle_report(const struct endpoint *base, struct idle_report *idle)
     const struct tcp_endpoint *endpoint = (const struct tcp_endpoint *)base;
     for (int peer = 0; peer < base->config.ranks; peer++)
         for (int lane = 0; lane < endpoint->peers[peer].lane_count; lane++) {
-            const struct tcp_socket *it = endpoint->peers[peer].lanes[lane];
-            if (it)
-                socket_idle(it->fd, peer, idle);
+            const struct tcp_socket *socket = endpoint->peers[peer].lanes[lane];
+            if (socket)
+                socket_idle(socket->fd, peer, idle);
         }
 }
 

@@ -122,21 +122,21 @@ struct ibv_mr *verbs_register_polled(struct verbs_rail *rail, void *address, siz
 
 /* Regions that no CPU reads. */
 
-/* Registers the first `bytes` of the region by `way`. STATUS_UNAVAILABLE: it does not work, for
+/* Registers the first `bytes` of the region by `gdr`. STATUS_UNAVAILABLE: it does not work, for
  * `reason`; other errors are recorded. */
 static enum status region_register(struct verbs_rail *rail, const struct region *region,
-                                   size_t bytes, enum verbs_gdr way, struct ibv_mr **mr,
+                                   size_t bytes, enum verbs_gdr gdr, struct ibv_mr **mr,
                                    char *reason)
 {
     const struct memory_kind *kind = region->kind;
     struct registration wanted = {
         .address = region->base, .bytes = bytes, .access = REGION_ACCESS, .dmabuf = -1};
     struct shared shared;
-    if (way == VERBS_GDR_DMABUF && !kind->share) {
+    if (gdr == VERBS_GDR_DMABUF && !kind->share) {
         snprintf(reason, TRANSPORT_REASON_MOST, "%s memory has no dmabuf", kind->name);
         return STATUS_UNAVAILABLE;
     }
-    if (way == VERBS_GDR_DMABUF) {
+    if (gdr == VERBS_GDR_DMABUF) {
         TRY(kind->share(region, SHARE_DMABUF, &shared, reason));
         wanted.dmabuf = shared.fd;
         wanted.offset = shared.offset;
@@ -150,7 +150,7 @@ static enum status region_register(struct verbs_rail *rail, const struct region 
     snprintf(reason, TRANSPORT_REASON_MOST,
              "NIC %s cannot register %s memory by %s (%s): look at the messages of both drivers "
              "(dmesg)",
-             rail->port.name, kind->name, gdr_names[way], strerror(error));
+             rail->port.name, kind->name, gdr_names[gdr], strerror(error));
     return STATUS_UNAVAILABLE;
 }
 
@@ -164,9 +164,9 @@ bool verbs_imports_dmabuf(struct ibv_pd *pd)
 }
 
 /* Is there on this node what the way needs? */
-static bool way_is_there(struct verbs_rail *rail, enum verbs_gdr way, char *reason)
+static bool way_is_there(struct verbs_rail *rail, enum verbs_gdr gdr, char *reason)
 {
-    if (way == VERBS_GDR_PEERMEM) {
+    if (gdr == VERBS_GDR_PEERMEM) {
         bool loaded = peermem_module(PORT_SYSFS) != NULL;
         if (!loaded)
             snprintf(reason, TRANSPORT_REASON_MOST,
@@ -199,7 +199,7 @@ static const struct region *region_unread(const struct transport_config *config,
 }
 
 /* Registers a piece of the region with all rails. */
-static enum status region_try(struct verbs_endpoint *endpoint, enum verbs_gdr way,
+static enum status region_try(struct verbs_endpoint *endpoint, enum verbs_gdr gdr,
                               const struct region *region, char *reason)
 {
     size_t bytes = region->bytes < TRIAL_BYTES ? region->bytes : TRIAL_BYTES;
@@ -213,7 +213,7 @@ static enum status region_try(struct verbs_endpoint *endpoint, enum verbs_gdr wa
     }
     for (int i = 0; status == STATUS_OK && i < endpoint->rail_count; i++) {
         struct ibv_mr *mr = NULL;
-        status = region_register(&endpoint->rails[i], region, bytes, way, &mr, reason);
+        status = region_register(&endpoint->rails[i], region, bytes, gdr, &mr, reason);
         if (mr) {
             ibv_dereg_mr(mr);
             endpoint->pinned -= bytes;
@@ -223,16 +223,16 @@ static enum status region_try(struct verbs_endpoint *endpoint, enum verbs_gdr wa
 }
 
 /* Does the way serve each kind of memory that needs one? */
-static enum status way_try(struct verbs_endpoint *endpoint, enum verbs_gdr way, char *reason)
+static enum status way_try(struct verbs_endpoint *endpoint, enum verbs_gdr gdr, char *reason)
 {
     const struct transport_config *config = &endpoint->base.config;
     enum status status = STATUS_OK;
     for (int i = 0; i < endpoint->rail_count; i++)
-        if (!way_is_there(&endpoint->rails[i], way, reason))
+        if (!way_is_there(&endpoint->rails[i], gdr, reason))
             return STATUS_UNAVAILABLE;
     for (const struct region *region = NULL;
          status == STATUS_OK && (region = region_unread(config, region));)
-        status = region_try(endpoint, way, region, reason);
+        status = region_try(endpoint, gdr, region, reason);
     return status;
 }
 
@@ -240,32 +240,32 @@ enum status verbs_gdr_choose(struct verbs_endpoint *endpoint, char *reason)
 {
     const struct transport_config *config = &endpoint->base.config;
     const struct transport_setting *asked = &endpoint->settings[VERBS_GDR];
-    enum verbs_gdr way = asked->given ? (enum verbs_gdr)(asked->number + 1) : VERBS_GDR_DMABUF;
+    enum verbs_gdr gdr = asked->given ? (enum verbs_gdr)(asked->number + 1) : VERBS_GDR_DMABUF;
     const struct region *region = region_unread(config, NULL);
     char why[TRANSPORT_REASON_MOST];
     if (!region && !asked->given)
         return STATUS_OK;
-    for (; way < VERBS_GDR_STAGED; way++) {
-        enum status status = way_try(endpoint, way, why);
+    for (; gdr < VERBS_GDR_STAGED; gdr++) {
+        enum status status = way_try(endpoint, gdr, why);
         if (status == STATUS_OK)
             break;
         if (asked->given)
-            snprintf(reason, TRANSPORT_REASON_MOST, "gdr=%s: %.480s", gdr_names[way], why);
+            snprintf(reason, TRANSPORT_REASON_MOST, "gdr=%s: %.480s", gdr_names[gdr], why);
         if (asked->given || status != STATUS_UNAVAILABLE)
             return status;
-        say_verbose(config->rank == 0 ? 1 : 2, "verbs: not %s: %s", gdr_names[way], why);
+        say_verbose(config->rank == 0 ? 1 : 2, "verbs: not %s: %s", gdr_names[gdr], why);
     }
     if (!region)
         return STATUS_OK;
-    endpoint->gdr = way;
-    if (way == VERBS_GDR_STAGED) {
+    endpoint->gdr = gdr;
+    if (gdr == VERBS_GDR_STAGED) {
         snprintf(endpoint->reason, sizeof endpoint->reason, "%s",
                  asked->given ? "gdr=staged leaves it out" : why);
         return STATUS_OK;
     }
     for (; region; region = region_unread(config, region))
         say_verbose(config->rank == 0 ? 1 : 2, "verbs: NICs reach %s memory: %s",
-                    region->kind->name, gdr_names[way]);
+                    region->kind->name, gdr_names[gdr]);
     return STATUS_OK;
 }
 

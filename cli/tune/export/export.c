@@ -71,12 +71,14 @@ static const struct counterpart *counterpart_find(const struct tuned *tuned,
                                                   const struct tuned_cell *cell,
                                                   const struct choice *choice)
 {
-    for (const struct counterpart *it = library->table; it->algorithm; it++)
-        if (it->collective == cell->collective->id &&
-            strcmp(it->algorithm, choice->algorithm->name) == 0 &&
-            (!it->option || choice_option(choice, it->option) == it->value) &&
-            (!library->runs || library->runs(it, tuned, cell)))
-            return it;
+    for (const struct counterpart *counterpart = library->table; counterpart->algorithm;
+         counterpart++)
+        if (counterpart->collective == cell->collective->id &&
+            strcmp(counterpart->algorithm, choice->algorithm->name) == 0 &&
+            (!counterpart->option ||
+             choice_option(choice, counterpart->option) == counterpart->value) &&
+            (!library->runs || library->runs(counterpart, tuned, cell)))
+            return counterpart;
     return NULL;
 }
 
@@ -172,8 +174,9 @@ static void lacking_say(const struct tuned *tuned, const struct peer_library *li
     int shown = 0;
     for (size_t c = 0; winner && c < tuned->count; c++) {
         const struct tuned_cell *other = &tuned->cells[c];
-        const struct tuned_algorithm *it = lacking_in(tuned, library, other);
-        if (!it || other->collective != cell->collective || strcmp(it->text, winner->text) != 0)
+        const struct tuned_algorithm *algorithm = lacking_in(tuned, library, other);
+        if (!algorithm || other->collective != cell->collective ||
+            strcmp(algorithm->text, winner->text) != 0)
             continue;
         if (c < first)
             return;

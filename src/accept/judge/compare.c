@@ -22,7 +22,7 @@ struct entry {
 
 /* The facts of one rule and part, in the order of their values. */
 struct fact_group {
-    const struct entry *of;
+    const struct entry *entries;
     int count;
 };
 
@@ -33,7 +33,7 @@ struct part_counts {
         enum part_kind kind;
         char part[PART_NAME_MOST];
         int hosts;
-    } of[PARTS_KEPT];
+    } counts[PARTS_KEPT];
     int count;
 };
 
@@ -88,7 +88,7 @@ static int group_holders(const struct fact_group *group, const struct inventory_
 {
     int holders = 0;
     for (int i = 0; i < group->count; i++)
-        holders += facts_agree(group->of[i].fact, fact);
+        holders += facts_agree(group->entries[i].fact, fact);
     return holders;
 }
 
@@ -106,15 +106,15 @@ static int hosts_with_part(const struct comparing *comparing, enum part_kind kin
 {
     struct part_counts *parts = comparing->parts;
     for (int i = 0; i < parts->count; i++)
-        if (parts->of[i].kind == kind && strcmp(parts->of[i].part, part) == 0)
-            return parts->of[i].hosts;
+        if (parts->counts[i].kind == kind && strcmp(parts->counts[i].part, part) == 0)
+            return parts->counts[i].hosts;
     int count = 0;
     for (int i = 0; i < comparing->host_count; i++)
         count += has_part(comparing->hosts[i].inventory, kind, part);
     if (parts->count < PARTS_KEPT) {
-        parts->of[parts->count].kind = kind;
-        parts->of[parts->count].hosts = count;
-        snprintf(parts->of[parts->count++].part, PART_NAME_MOST, "%s", part);
+        parts->counts[parts->count].kind = kind;
+        parts->counts[parts->count].hosts = count;
+        snprintf(parts->counts[parts->count++].part, PART_NAME_MOST, "%s", part);
     }
     return count;
 }
@@ -183,7 +183,7 @@ static void differences_add(const struct comparing *comparing, const struct fact
                             const struct entry *majority, int holders)
 {
     for (int i = 0; i < group->count; i++) {
-        const struct entry *entry = &group->of[i];
+        const struct entry *entry = &group->entries[i];
         if (facts_agree(entry->fact, majority->fact))
             continue;
         struct inventory_finding finding = {.lapse = LAPSE_DIFFERS,
@@ -201,28 +201,28 @@ static void differences_add(const struct comparing *comparing, const struct fact
 static bool is_seen(const struct fact_group *group, int index)
 {
     for (int i = 0; i < index; i++)
-        if (facts_agree(group->of[i].fact, group->of[index].fact))
+        if (facts_agree(group->entries[i].fact, group->entries[index].fact))
             return true;
     return false;
 }
 
 static void split_add(const struct comparing *comparing, const struct fact_group *group)
 {
-    const struct fact_rule *rule = group->of[0].fact->rule;
+    const struct fact_rule *rule = group->entries[0].fact->rule;
     struct inventory_finding finding = {
         .lapse = LAPSE_SPLIT,
         .severity = rule->severity < SEVERITY_SUSPECT ? rule->severity : SEVERITY_SUSPECT,
         .host = -1,
-        .fact = group->of[0].fact,
+        .fact = group->entries[0].fact,
         .total = group->count};
     for (int i = 0; i < group->count; i++) {
         if (is_seen(group, i))
             continue;
         if (finding.value_count < FINDING_VALUES_MOST)
             finding.values[finding.value_count] =
-                (struct split_value){.host = group->of[i].host,
-                                     .holders = group_holders(group, group->of[i].fact),
-                                     .fact = group->of[i].fact};
+                (struct split_value){.host = group->entries[i].host,
+                                     .holders = group_holders(group, group->entries[i].fact),
+                                     .fact = group->entries[i].fact};
         finding.value_count++;
     }
     finding_add(comparing->findings, &finding);
@@ -252,7 +252,7 @@ static void lacks_add(const struct comparing *comparing, const struct fact_group
 
 static void majority_compare(const struct comparing *comparing, const struct fact_group *group)
 {
-    const struct entry *candidate = &group->of[group->count / 2];
+    const struct entry *candidate = &group->entries[group->count / 2];
     int holders = group_holders(group, candidate->fact);
     if (2 * holders > group->count && holders >= 2) {
         differences_add(comparing, group, candidate, holders);
@@ -274,9 +274,10 @@ static bool is_below_best(const struct inventory_fact *fact)
 static void best_compare(const struct comparing *comparing, const struct fact_group *group)
 {
     int below = 0;
-    const struct inventory_fact *middle = group->of[group->count / 2].fact;
+    const struct inventory_fact *middle = group->entries[group->count / 2].fact;
     for (int i = 0; i < group->count; i++)
-        below += is_below_best(group->of[i].fact) && facts_agree(group->of[i].fact, middle);
+        below +=
+            is_below_best(group->entries[i].fact) && facts_agree(group->entries[i].fact, middle);
     bool is_built_so = group->count >= FLEET_LEAST && 2 * below > group->count;
     struct inventory_finding finding = {.lapse = LAPSE_BELOW_BEST,
                                         .severity = SEVERITY_NOTE,
@@ -287,7 +288,7 @@ static void best_compare(const struct comparing *comparing, const struct fact_gr
     if (is_built_so)
         finding_add(comparing->findings, &finding);
     for (int i = 0; i < group->count; i++) {
-        const struct entry *entry = &group->of[i];
+        const struct entry *entry = &group->entries[i];
         if (!is_below_best(entry->fact) || (is_built_so && facts_agree(entry->fact, middle)))
             continue;
         finding.host = entry->host;
@@ -301,7 +302,7 @@ static void each_add(const struct comparing *comparing, const struct fact_group 
                      enum lapse lapse)
 {
     for (int i = 0; i < group->count; i++) {
-        const struct entry *entry = &group->of[i];
+        const struct entry *entry = &group->entries[i];
         const struct inventory_finding finding = {.lapse = lapse,
                                                   .severity = entry->fact->rule->severity,
                                                   .host = entry->host,
@@ -314,7 +315,7 @@ static void each_add(const struct comparing *comparing, const struct fact_group 
 
 static void group_compare(const struct comparing *comparing, const struct fact_group *group)
 {
-    switch (group->of[0].fact->rule->comparison) {
+    switch (group->entries[0].fact->rule->comparison) {
     case COMPARE_SILENCE:
         each_add(comparing, group, LAPSE_SILENT);
         return;
@@ -379,7 +380,7 @@ void inventory_compare(const struct inventory_host *hosts, int count,
             if (comparing.entries[end].fact->rule != first->rule ||
                 strcmp(comparing.entries[end].fact->part, first->part) != 0)
                 break;
-        const struct fact_group group = {.of = comparing.entries + i, .count = end - i};
+        const struct fact_group group = {.entries = comparing.entries + i, .count = end - i};
         group_compare(&comparing, &group);
     }
     free(comparing.entries);

@@ -90,32 +90,32 @@ struct judging {
 };
 
 /* The median share of a group's transfers that are not explained, and how many these are. */
-static double share_left(struct judging *it, int group, size_t *left)
+static double share_left(struct judging *judging, int group, size_t *left)
 {
-    const double *members = bins_of(&it->members, group);
+    const double *members = bins_of(&judging->members, group);
     *left = 0;
-    for (size_t i = 0; i < bins_size(&it->members, group); i++)
-        if (!it->explained[(size_t)members[i]])
-            it->scratch[(*left)++] = share_of(&it->transfers[(size_t)members[i]]);
-    return median_of(it->scratch, *left);
+    for (size_t i = 0; i < bins_size(&judging->members, group); i++)
+        if (!judging->explained[(size_t)members[i]])
+            judging->scratch[(*left)++] = share_of(&judging->transfers[(size_t)members[i]]);
+    return median_of(judging->scratch, *left);
 }
 
-static void groups_judge(struct judging *it, int group_count, struct exchange_group *groups)
+static void groups_judge(struct judging *judging, int group_count, struct exchange_group *groups)
 {
     size_t left;
     for (int g = 0; g < group_count; g++) {
-        groups[g] = (struct exchange_group){.share = share_left(it, g, &left)};
+        groups[g] = (struct exchange_group){.share = share_left(judging, g, &left)};
         groups[g].transfers = (int)left;
-        it->ranked[g] = (struct ranked_group){.group = g, .share = groups[g].share};
+        judging->ranked[g] = (struct ranked_group){.group = g, .share = groups[g].share};
     }
-    qsort(it->ranked, (size_t)group_count, sizeof *it->ranked, ranked_compare);
+    qsort(judging->ranked, (size_t)group_count, sizeof *judging->ranked, ranked_compare);
     for (int r = 0; r < group_count; r++) {
-        int group = it->ranked[r].group;
-        const double *members = bins_of(&it->members, group);
-        double share = share_left(it, group, &left);
+        int group = judging->ranked[r].group;
+        const double *members = bins_of(&judging->members, group);
+        double share = share_left(judging, group, &left);
         groups[group].congested = left >= TRANSFERS_LEAST && share < SHARE_LEAST;
-        for (size_t i = 0; groups[group].congested && i < bins_size(&it->members, group); i++)
-            it->explained[(size_t)members[i]] = true;
+        for (size_t i = 0; groups[group].congested && i < bins_size(&judging->members, group); i++)
+            judging->explained[(size_t)members[i]] = true;
     }
 }
 
@@ -134,15 +134,16 @@ void exchange_judge(const struct exchange_transfer *transfers, size_t count, con
                     int group_count, struct exchange_group *groups, struct exchange_shares *shares)
 {
     struct arena *memory = arena_create();
-    struct judging it = {.transfers = transfers,
-                         .explained = arena_new(memory, count, sizeof *it.explained),
-                         .scratch = arena_new(memory, count, sizeof *it.scratch),
-                         .ranked = arena_new(memory, (size_t)group_count, sizeof *it.ranked)};
-    shares_judge(transfers, count, it.scratch, shares);
+    struct judging judging = {.transfers = transfers,
+                              .explained = arena_new(memory, count, sizeof *judging.explained),
+                              .scratch = arena_new(memory, count, sizeof *judging.scratch),
+                              .ranked =
+                                  arena_new(memory, (size_t)group_count, sizeof *judging.ranked)};
+    shares_judge(transfers, count, judging.scratch, shares);
     if (group_count > 0) {
-        bins_create(&it.members, memory, group_count);
-        members_fill(&it.members, memory, transfers, count, group_of);
-        groups_judge(&it, group_count, groups);
+        bins_create(&judging.members, memory, group_count);
+        members_fill(&judging.members, memory, transfers, count, group_of);
+        groups_judge(&judging, group_count, groups);
     }
     arena_free(memory);
 }

@@ -622,7 +622,7 @@ double alltoall_least_us(int hosts, int ranks, double bytes, double rate);
 struct switch_level {
     int count;   /* switches that have hosts; 0: the level is not known */
     char **name; /* of each switch */
-    int *of;     /* the switch of each host; -1: not known */
+    int *switches;     /* the switch of each host; -1: not known */
 };
 
 void switch_level_free(struct switch_level *level); /* zeroed is allowed */

@@ -16,7 +16,7 @@ void switch_level_free(struct switch_level *level)
     for (int s = 0; level->name && s < level->count; s++)
         free(level->name[s]);
     free(level->name);
-    free(level->of);
+    free(level->switches);
     *level = (struct switch_level){0};
 }
 
@@ -25,8 +25,8 @@ static int *sizes_find(const struct switch_level *level, const int *hosts, int c
 {
     int *sizes = new_array((size_t)level->count, sizeof *sizes);
     for (int i = 0; i < count; i++)
-        if (level->of[hosts[i]] >= 0)
-            sizes[level->of[hosts[i]]]++;
+        if (level->switches[hosts[i]] >= 0)
+            sizes[level->switches[hosts[i]]]++;
     return sizes;
 }
 
@@ -63,24 +63,25 @@ struct dealing {
     int *sides[2];                 /* the hosts of each */
 };
 
-static void sides_fill(struct dealing *it, uint64_t *random, int filled[2])
+static void sides_fill(struct dealing *dealing, uint64_t *random, int filled[2])
 {
-    random_shuffle(it->order, it->level->count, random);
-    for (int s = 0; s < it->level->count; s++)
-        it->switches[s] =
-            (struct dealt_switch){.number = s, .hosts = it->sizes[s], .place = it->order[s]};
-    qsort(it->switches, (size_t)it->level->count, sizeof *it->switches, dealt_compare);
+    random_shuffle(dealing->order, dealing->level->count, random);
+    for (int s = 0; s < dealing->level->count; s++)
+        dealing->switches[s] = (struct dealt_switch){
+            .number = s, .hosts = dealing->sizes[s], .place = dealing->order[s]};
+    qsort(dealing->switches, (size_t)dealing->level->count, sizeof *dealing->switches,
+          dealt_compare);
     int total[2] = {0, 0};
-    for (int s = 0; s < it->level->count; s++) {
+    for (int s = 0; s < dealing->level->count; s++) {
         bool side = total[1] < total[0];
-        it->side[it->switches[s].number] = side;
-        total[side] += it->switches[s].hosts;
+        dealing->side[dealing->switches[s].number] = side;
+        total[side] += dealing->switches[s].hosts;
     }
-    random_shuffle(it->order, it->count, random);
-    for (int i = 0; i < it->count; i++) {
-        int host = it->hosts[it->order[i]], of = it->level->of[host];
-        if (of >= 0)
-            it->sides[it->side[of]][filled[it->side[of]]++] = host;
+    random_shuffle(dealing->order, dealing->count, random);
+    for (int i = 0; i < dealing->count; i++) {
+        int host = dealing->hosts[dealing->order[i]], leaf = dealing->level->switches[host];
+        if (leaf >= 0)
+            dealing->sides[dealing->side[leaf]][filled[dealing->side[leaf]]++] = host;
     }
 }
 
@@ -90,18 +91,18 @@ int switches_pairs(const struct switch_level *level, const int *hosts, int count
     size_t switches = (size_t)level->count + 1, room = (size_t)count + 1;
     struct arena *memory = arena_create();
     int *sizes = sizes_find(level, hosts, count), filled[2] = {0, 0}, made = 0;
-    struct dealing it = {
+    struct dealing dealing = {
         .level = level,
         .hosts = hosts,
         .count = count,
         .sizes = sizes,
-        .order = arena_new(memory, switches > room ? switches : room, sizeof *it.order),
-        .switches = arena_new(memory, switches, sizeof *it.switches),
-        .side = arena_new(memory, switches, sizeof *it.side),
+        .order = arena_new(memory, switches > room ? switches : room, sizeof *dealing.order),
+        .switches = arena_new(memory, switches, sizeof *dealing.switches),
+        .side = arena_new(memory, switches, sizeof *dealing.side),
         .sides = {arena_new(memory, room, sizeof(int)), arena_new(memory, room, sizeof(int))}};
-    sides_fill(&it, random, filled);
+    sides_fill(&dealing, random, filled);
     for (; made < filled[0] && made < filled[1]; made++)
-        pairs[made] = (struct host_pair){.a = it.sides[0][made], .b = it.sides[1][made]};
+        pairs[made] = (struct host_pair){.a = dealing.sides[0][made], .b = dealing.sides[1][made]};
     arena_free(memory);
     free(sizes);
     return made;
@@ -122,19 +123,19 @@ int switches_common(const struct switch_level *level, int hosts, const bool *sic
 {
     int common = -1, picked = 0, known = 0;
     for (int h = 0; h < hosts; h++) {
-        known += level->of[h] >= 0;
+        known += level->switches[h] >= 0;
         if (!sick[h])
             continue;
-        if (level->of[h] < 0 || (picked > 0 && level->of[h] != common))
+        if (level->switches[h] < 0 || (picked > 0 && level->switches[h] != common))
             return -1;
-        common = level->of[h];
+        common = level->switches[h];
         picked++;
     }
     int *sizes = new_array((size_t)level->count, sizeof *sizes);
     double chance = picked > 0 ? 0 : 1;
     for (int h = 0; h < hosts; h++)
-        if (level->of[h] >= 0)
-            sizes[level->of[h]]++;
+        if (level->switches[h] >= 0)
+            sizes[level->switches[h]]++;
     for (int s = 0; picked > 0 && s < level->count; s++)
         chance += picked_from(sizes[s], known, picked);
     free(sizes);
@@ -154,7 +155,7 @@ struct merging {
     struct sicknesses *found;
     int host, peer; /* peer -1: of the host itself */
     enum complaint complaint;
-    const struct suspect **of; /* room for all suspects */
+    const struct suspect **suspects; /* room for all suspects */
     int count;
     bool confirmed;
     bool ended_early;
@@ -179,7 +180,7 @@ static void gather_from(struct merging *m, int host, int peer, enum suspect_stat
         const struct suspect *suspect = &m->suspicion->items[i];
         if (suspect->peer == peer && suspect->state == state &&
             complaint_of(m, suspect) == m->complaint)
-            m->of[m->count++] = suspect;
+            m->suspects[m->count++] = suspect;
     }
 }
 
@@ -197,12 +198,12 @@ static void gather(struct merging *m)
     }
     bool alone = false;
     for (int i = 0; i < m->count; i++)
-        alone = alone || series_of(m, m->of[i])->metric == METRIC_ALONE;
+        alone = alone || series_of(m, m->suspects[i])->metric == METRIC_ALONE;
     int kept = 0;
     for (int i = 0; i < m->count; i++)
         if (!alone || m->complaint != COMPLAINT_BANDWIDTH ||
-            series_of(m, m->of[i])->metric == METRIC_ALONE)
-            m->of[kept++] = m->of[i];
+            series_of(m, m->suspects[i])->metric == METRIC_ALONE)
+            m->suspects[kept++] = m->suspects[i];
     m->count = kept;
 }
 
@@ -216,7 +217,7 @@ static const struct suspect *worst_of(const struct merging *m, uint64_t rails)
 {
     const struct suspect *worst = NULL;
     for (int i = 0; i < m->count; i++) {
-        const struct suspect *suspect = m->of[i];
+        const struct suspect *suspect = m->suspects[i];
         if (!(rails >> series_of(m, suspect)->rail & 1))
             continue;
         if (!worst || suspect->outcome > worst->outcome ||
@@ -265,7 +266,7 @@ static uint64_t rails_of(const struct merging *m)
 {
     uint64_t rails = 0;
     for (int i = 0; i < m->count; i++)
-        rails |= UINT64_C(1) << series_of(m, m->of[i])->rail;
+        rails |= UINT64_C(1) << series_of(m, m->suspects[i])->rail;
     return rails;
 }
 
@@ -294,8 +295,8 @@ static enum direction direction_of(const struct merging *m, uint64_t rails)
         return DIRECTION_ANY;
     bool sick[DIRECTIONS] = {false};
     for (int i = 0; i < m->count; i++) {
-        const struct series *s = series_of(m, m->of[i]);
-        bool forth = m->of[i]->host == m->host; /* of a link: it sends */
+        const struct series *s = series_of(m, m->suspects[i]);
+        bool forth = m->suspects[i]->host == m->host; /* of a link: it sends */
         if (rails >> s->rail & 1)
             sick[forth ? s->direction : 1 - s->direction] = true;
     }
@@ -525,10 +526,10 @@ struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isola
                         .suspicion = suspicion,
                         .found = found,
                         .ended_early = !isolation_is_done(isolation),
-                        .of = new_array((size_t)suspicion->count, sizeof *m.of)};
+                        .suspects = new_array((size_t)suspicion->count, sizeof *m.suspects)};
     found->health = new_array((size_t)fleet_shape(fleet)->hosts, sizeof *found->health);
     merge_all(&m);
-    free(m.of);
+    free(m.suspects);
     for (int i = 0; i < suspicion->count; i++)
         found->passing += suspicion->items[i].state == SUSPECT_CLEARED &&
                           suspicion->items[i].outcome == READING_VALUE;

@@ -170,14 +170,14 @@ void series_name_put(const struct fleet *fleet, int series, const struct fleet_n
     static const char *const what[] = {[METRIC_LATENCY] = "latency",
                                        [METRIC_ALONE] = "bandwidth one way",
                                        [METRIC_BOTH] = "bandwidth in both directions at once"};
-    const struct series *of = fleet_series(fleet, series);
-    text_add(text, "%s", what[of->metric]);
+    const struct series *rest = fleet_series(fleet, series);
+    text_add(text, "%s", what[rest->metric]);
     if (fleet_shape(fleet)->rails > 1) {
         text_add(text, " of ");
-        put_rail(of->rail, names, text);
+        put_rail(rest->rail, names, text);
     }
-    if (of->metric != METRIC_LATENCY)
-        text_add(text, " (%s)", of->direction == DIRECTION_SEND ? "sent" : "received");
+    if (rest->metric != METRIC_LATENCY)
+        text_add(text, " (%s)", rest->direction == DIRECTION_SEND ? "sent" : "received");
 }
 
 void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,

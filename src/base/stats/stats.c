@@ -361,17 +361,17 @@ void bins_reserve(struct bins *bins, struct arena *memory)
 {
     for (int c = 0; c < bins->count; c++)
         bins->start[c + 1] += bins->start[c];
-    bins->of = arena_new(memory, bins->start[bins->count] + 1, sizeof *bins->of);
+    bins->values = arena_new(memory, bins->start[bins->count] + 1, sizeof *bins->values);
 }
 
 void bins_put(struct bins *bins, int bin, double number)
 {
-    bins->of[bins->start[bin] + bins->used[bin]++] = number;
+    bins->values[bins->start[bin] + bins->used[bin]++] = number;
 }
 
 double *bins_of(const struct bins *bins, int bin)
 {
-    return bins->of + bins->start[bin];
+    return bins->values + bins->start[bin];
 }
 
 size_t bins_size(const struct bins *bins, int bin)

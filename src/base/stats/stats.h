@@ -15,9 +15,9 @@
 
 struct bins {
     int count;
-    size_t *start; /* [count + 1]: where each bin begins in `of` */
+    size_t *start; /* [count + 1]: where each bin begins in `values` */
     size_t *used;  /* [count] */
-    double *of;
+    double *values;
 };
 
 /* Two passes fill bins: bins_count() of each number's bin, bins_reserve(), bins_put() of each

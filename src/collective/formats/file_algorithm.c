@@ -176,12 +176,12 @@ struct part_place {
 struct part_places {
     struct builder *builder;
     const struct file_plan *plan;
-    const struct schedule *schedule; /* of parts */
-    struct part_place *of[BUFFERS];  /* by the offset in the file's buffer */
-    size_t *lengths;                 /* of each source element of all ranks */
-    const uint32_t *origins;         /* as file_proof has them */
-    size_t *first;                   /* [operation]: of its parts in `origins` */
-    struct span *spans[OPERANDS];    /* the message that is being mapped */
+    const struct schedule *schedule;    /* of parts */
+    struct part_place *places[BUFFERS]; /* by the offset in the file's buffer */
+    size_t *lengths;                    /* of each source element of all ranks */
+    const uint32_t *origins;            /* as file_proof has them */
+    size_t *first;                      /* [operation]: of its parts in `origins` */
+    struct span *spans[OPERANDS];       /* the message that is being mapped */
 };
 
 /* Parts of a block of `length` elements that is cut into `count`. */
@@ -201,7 +201,7 @@ static bool places_lay(struct part_places *places, const struct call *call, enum
     size_t extent = places->schedule->extent[buffer];
     bool there = collective_extent(call->problem, rank, buffer) > 0;
     struct part_place *place = builder_draft(places->builder, (extent + 1) * sizeof *place);
-    places->of[buffer] = place;
+    places->places[buffer] = place;
     for (int i = 0; place && there && i < view->blocks; i++) {
         size_t offset, count = extent ? collective_block(parts, rank, buffer, i, &offset) : 0;
         struct message block = view_block(view, i);
@@ -245,7 +245,7 @@ static bool places_lay_scratch(struct part_places *places)
     const struct schedule *schedule = places->schedule;
     size_t extent = schedule->extent[BUFFER_SCRATCH], total = 0;
     struct part_place *place = builder_draft(places->builder, (extent + 1) * sizeof *place);
-    places->of[BUFFER_SCRATCH] = place;
+    places->places[BUFFER_SCRATCH] = place;
     if (!place)
         return false;
     memset(place, 0, (extent + 1) * sizeof *place);
@@ -304,7 +304,7 @@ static struct message places_map(void *context, size_t index, enum operand opera
         const struct span *span = &message.spans[s];
         for (size_t x = 0; x < span->run * span->times; x++, origin++) {
             size_t at = span_element(span, x);
-            const struct part_place *place = &places->of[span->buffer][at];
+            const struct part_place *place = &places->places[span->buffer][at];
             size_t length = places->lengths[*origin];
             struct span *last = count ? &spans[count - 1] : NULL;
             if (length > place->length) {

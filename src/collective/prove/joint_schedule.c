@@ -20,24 +20,24 @@ bool joint_fail(struct joint_schedule *joint, const char *format, ...)
     return false;
 }
 
-struct title joint_title(const struct joint_schedule *joint, uint32_t operation)
+struct title joint_title(const struct joint_schedule *joint, uint32_t number)
 {
-    const struct operation *it = joint_operation(joint, operation);
-    int rank = joint->rank[operation];
+    const struct operation *operation = joint_operation(joint, number);
+    int rank = joint->rank[number];
     const struct schedule *schedule = joint->schedules[rank];
     char lane[24] = "", peer[48] = "", line[24] = "";
-    uint32_t index = operation - joint->first[rank];
+    uint32_t index = number - joint->first[rank];
     struct title title;
 
     if (schedule->lanes > 1)
-        snprintf(lane, sizeof(lane), ", lane %d", it->lane);
-    if (operation_travels(it->kind))
-        snprintf(peer, sizeof(peer), " %s rank %d%s", it->kind == OPERATION_SEND ? "to" : "from",
-                 it->peer, lane);
+        snprintf(lane, sizeof(lane), ", lane %d", operation->lane);
+    if (operation_travels(operation->kind))
+        snprintf(peer, sizeof(peer), " %s rank %d%s",
+                 operation->kind == OPERATION_SEND ? "to" : "from", operation->peer, lane);
     if (schedule->lines)
         snprintf(line, sizeof(line), ", line %d", schedule->lines[index]);
     snprintf(title.text, sizeof(title.text), "rank %d's operation %u (%s%s%s)", rank, index,
-             operation_name(it->kind), peer, line);
+             operation_name(operation->kind), peer, line);
     return title;
 }
 

@@ -76,7 +76,7 @@ bool joint_fail(struct joint_schedule *joint, const char *format, ...)
 struct title {
     char text[96];
 };
-struct title joint_title(const struct joint_schedule *joint, uint32_t operation);
+struct title joint_title(const struct joint_schedule *joint, uint32_t number);
 
 static inline const struct operation *joint_operation(const struct joint_schedule *joint,
                                                       uint32_t operation)

@@ -168,9 +168,9 @@ static double merit_of(const struct corner *corners, int count, const char *text
 {
     double sum = 0;
     for (int c = 0; c < count; c++) {
-        const struct tuned_algorithm *it = algorithm_in(corners[c].cell, text);
+        const struct tuned_algorithm *algorithm = algorithm_in(corners[c].cell, text);
         double best = corners[c].cell->algorithms[0].time;
-        sum += corners[c].weight * (it ? log(it->time / best) : log(LACKING));
+        sum += corners[c].weight * (algorithm ? log(algorithm->time / best) : log(LACKING));
     }
     return sum;
 }
@@ -195,12 +195,13 @@ static int merits_find(const struct corner *corners, int count, struct merit mer
     int found = 0;
     for (int c = 0; c < count; c++)
         for (int a = 0; a < corners[c].cell->count && a < TUNED_MOST; a++) {
-            const struct tuned_algorithm *it = &corners[c].cell->algorithms[a];
+            const struct tuned_algorithm *algorithm = &corners[c].cell->algorithms[a];
             bool known = false;
             for (int before = 0; before < c && !known; before++)
-                known = algorithm_in(corners[before].cell, it->text) != NULL;
+                known = algorithm_in(corners[before].cell, algorithm->text) != NULL;
             if (!known && found < MERITS_MOST) {
-                merits[found] = (struct merit){it, merit_of(corners, count, it->text), found};
+                merits[found] =
+                    (struct merit){algorithm, merit_of(corners, count, algorithm->text), found};
                 found++;
             }
         }

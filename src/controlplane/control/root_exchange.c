@@ -294,9 +294,9 @@ bool root_take_maxima(struct root *root, int rank, const unsigned char *data, si
     if (fit != MAXIMA_TAKEN)
         return true;
     for (struct reader list = message.rank; list.left > 0;) {
-        int of = (int)read_u32(&list);
-        if (!share_is_old(&root->peers[of], message.number))
-            share_note(root, of, EXCHANGE_MAXIMUM, message.number);
+        int rank_of_share = (int)read_u32(&list);
+        if (!share_is_old(&root->peers[rank_of_share], message.number))
+            share_note(root, rank_of_share, EXCHANGE_MAXIMUM, message.number);
     }
     if (root->shares == root->ranks)
         exchange_complete(root);

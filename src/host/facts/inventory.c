@@ -173,7 +173,7 @@ static const struct fact_source {
 
 /* What the thread uses, that may outlive the call. */
 struct asking {
-    const struct fact_source *of;
+    const struct fact_source *facts;
     struct inventory_source source;
     struct inquiry inquiry;
     struct inventory inventory;
@@ -188,18 +188,18 @@ struct inventory_source inventory_here(const char *host)
 static void asking_run(void *argument)
 {
     struct asking *asking = argument;
-    asking->of->read(&asking->source, &asking->inquiry, &asking->inventory);
+    asking->facts->read(&asking->source, &asking->inquiry, &asking->inventory);
 }
 
 /* False: a signal ends the process. */
-static bool source_ask(const struct inventory_source *source, const struct fact_source *of,
+static bool source_ask(const struct inventory_source *source, const struct fact_source *facts,
                        struct inventory *inventory)
 {
     char text[INQUIRY_TEXT_MOST];
     struct asking *asking = new_array(1, sizeof *asking);
-    asking->of = of;
+    asking->facts = facts;
     asking->source = *source;
-    inquiry_init(&asking->inquiry, of->name);
+    inquiry_init(&asking->inquiry, facts->name);
     int end = timed_call_run(asking_run, asking, source->patience);
     if (end == 0) {
         inventory_append(inventory, &asking->inventory);
@@ -208,7 +208,7 @@ static bool source_ask(const struct inventory_source *source, const struct fact_
             inquiry_text(&asking->inquiry, source->host, text);
         else
             timed_call_text(end, text, sizeof text);
-        inventory_add_text(inventory, PART_HOST, of->name, "silent", text);
+        inventory_add_text(inventory, PART_HOST, facts->name, "silent", text);
     }
     if (!timed_call_is_abandoned(end)) {
         inventory_free(&asking->inventory);

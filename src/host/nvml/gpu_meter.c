@@ -83,12 +83,12 @@ static bool is_lost(nvmlReturn_t result)
 }
 
 /* `link`: -1: the fields are of the whole GPU. False: it is lost. */
-static bool fields_add(const struct gpu_meter *meter, const struct field *of, int count, int link,
-                       struct counter_list *list)
+static bool fields_add(const struct gpu_meter *meter, const struct field *wanted, int count,
+                       int link, struct counter_list *list)
 {
     nvmlFieldValue_t values[FIELDS + LINK_FIELDS] = {0};
     for (int i = 0; i < count; i++) {
-        values[i].fieldId = of[i].id;
+        values[i].fieldId = wanted[i].id;
         values[i].scopeId = link < 0 ? 0 : (unsigned)link;
     }
     nvmlReturn_t result = nvmlDeviceGetFieldValues(meter->gpu, count, values);
@@ -98,16 +98,16 @@ static bool fields_add(const struct gpu_meter *meter, const struct field *of, in
         uint64_t value;
         lost |= is_lost(values[i].nvmlReturn);
         if (link < 0)
-            snprintf(name, sizeof name, "%s", of[i].name);
+            snprintf(name, sizeof name, "%s", wanted[i].name);
         else
-            snprintf(name, sizeof name, "nvlink%d_%s", link, of[i].name);
-        bool is_there = of[i].first <= meter->driver && meter->driver <= of[i].last;
+            snprintf(name, sizeof name, "nvlink%d_%s", link, wanted[i].name);
+        bool is_there = wanted[i].first <= meter->driver && meter->driver <= wanted[i].last;
         if (!is_there || !gpu_field_value(&values[i], &value))
             continue;
-        if (!of[i].lasts)
-            counter_add(list, name, of[i].class, value);
+        if (!wanted[i].lasts)
+            counter_add(list, name, wanted[i].class, value);
         else if (meter->has_read)
-            counter_add_since_open(list, name, of[i].class, value);
+            counter_add_since_open(list, name, wanted[i].class, value);
     }
     return !lost;
 }

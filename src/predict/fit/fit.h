@@ -84,7 +84,7 @@ struct fit_measurement {
 };
 
 struct fit_measurements {
-    struct fit_measurement *of;
+    struct fit_measurement *items;
     int count;
     int cores; /* of the first host, for ranks */
     cpu_set_t own;           /* the CPUs of this process */

@@ -53,19 +53,19 @@ static struct fit_measurement *measurement_add(struct fit_measurements *measurem
                                                const struct transport_choice *transport,
                                                const struct path_range *range)
 {
-    struct fit_measurement *it = &measurements->of[measurements->count];
+    struct fit_measurement *measurement = &measurements->items[measurements->count];
     if (measurements->count == JOBS_MOST)
         return NULL;
     measurements->count++;
-    *it = job_kinds[subject];
-    it->subject = subject;
+    *measurement = job_kinds[subject];
+    measurement->subject = subject;
     if (transport)
-        it->transports[0] = *transport;
+        measurement->transports[0] = *transport;
     if (range) {
-        it->path = range->path;
-        it->copy = range->copy;
+        measurement->path = range->path;
+        measurement->copy = range->copy;
     }
-    return it;
+    return measurement;
 }
 
 /* Through this NIC port alone, if there is one. */
@@ -159,21 +159,21 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
     measurement_add(measurements, SUBJECT_ALONE, NULL, NULL);
     if (measurements->cores > 1)
         measurement_add(measurements, SUBJECT_BUS, NULL, NULL);
-    for (const struct transport_choice *it = job->transports; it->transport; it++) {
-        if (!is_available(it->transport))
+    for (const struct transport_choice *choice = job->transports; choice->transport; choice++) {
+        if (!is_available(choice->transport))
             continue;
         if (measurements->pairs.has_near || !measurements->pairs.has_far)
-            link_plan(measurements, it, DISTANCE_CACHE, NULL);
+            link_plan(measurements, choice, DISTANCE_CACHE, NULL);
         if (measurements->pairs.has_far)
-            link_plan(measurements, it, DISTANCE_NODE, NULL);
-        if (hosts > 1 && !it->transport->local)
-            network_plan(measurements, job, &rails, it);
+            link_plan(measurements, choice, DISTANCE_NODE, NULL);
+        if (hosts > 1 && !choice->transport->local)
+            network_plan(measurements, job, &rails, choice);
     }
     measurement_add(measurements, SUBJECT_COMBINE, NULL, NULL);
     measurement_add(measurements, SUBJECT_CROWD, NULL, NULL);
-    for (const struct transport_choice *it = job->transports; it->transport; it++)
-        if (is_available(it->transport))
-            paths_plan(measurements, SUBJECT_SHARING, it, DISTANCE_CACHE, NULL);
+    for (const struct transport_choice *choice = job->transports; choice->transport; choice++)
+        if (is_available(choice->transport))
+            paths_plan(measurements, SUBJECT_SHARING, choice, DISTANCE_CACHE, NULL);
     inventory_free(&rails.inventory);
 }
 
@@ -188,15 +188,15 @@ static const struct fit_measurement *probe_of(const struct fit_measurement *meas
 }
 
 /* A link that is slow is measured with shorter messages. */
-static size_t measurement_most(const struct fit_measurement *it)
+static size_t measurement_most(const struct fit_measurement *measurement)
 {
-    const struct fit_measurement *probe = probe_of(it);
-    size_t most = it->most;
+    const struct fit_measurement *probe = probe_of(measurement);
+    size_t most = measurement->most;
     if (!probe)
         return most;
     const struct benchmark *line = &probe->benchmarks[0];
     while (most > line->bytes && LINK_RUNS * line->time * 1e-6 * (double)(most / line->bytes) > LINK_SECONDS)
-        most /= (size_t)it->step;
+        most /= (size_t)measurement->step;
     return most;
 }
 
@@ -297,9 +297,9 @@ static enum status lines_read(const struct job *job, const struct fleet_outcome 
 static void medians_take(struct fit_measurement *measurement)
 {
     for (int i = 0; i < measurement->count; i++) {
-        struct benchmark *it = &measurement->benchmarks[i];
-        it->time = median_of(it->times, (size_t)measurement->passes);
-        it->first = it->first > 0 ? median_of(it->firsts, (size_t)measurement->passes) : 0;
+        struct benchmark *benchmark = &measurement->benchmarks[i];
+        benchmark->time = median_of(benchmark->times, (size_t)measurement->passes);
+        benchmark->first = benchmark->first > 0 ? median_of(benchmark->firsts, (size_t)measurement->passes) : 0;
     }
 }
 
@@ -353,7 +353,7 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
                                    const char *options, struct under_way *now,
                                    struct fit_measurements *measurements, int index)
 {
-    struct fit_measurement *measurement = &measurements->of[index];
+    struct fit_measurement *measurement = &measurements->items[index];
     const struct fit_measurement *probe = probe_of(measurement);
     const struct roster *roster = coordinator_roster(coordinator);
     const int agents[] = {roster->hosts[0].agents[0],
@@ -395,8 +395,8 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
                               const char *options, const struct fit_progress *progress,
                               struct fit_measurements *measurements)
 {
-    *measurements = (struct fit_measurements){.of = calloc(JOBS_MOST, sizeof *measurements->of)};
-    if (!measurements->of)
+    *measurements = (struct fit_measurements){.items = calloc(JOBS_MOST, sizeof *measurements->items)};
+    if (!measurements->items)
         return fail(STATUS_ERROR, "out of memory for measurements");
     if (sched_getaffinity(0, sizeof measurements->own, &measurements->own) != 0)
         return fail(STATUS_ERROR, "cannot count this host's CPUs: %s", strerror(errno));
@@ -417,14 +417,14 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
                                  i % measurements->count);
     }
     for (int i = 0; i < measurements->count; i++)
-        medians_take(&measurements->of[i]);
+        medians_take(&measurements->items[i]);
     return status;
 }
 
 void measurements_free(struct fit_measurements *measurements)
 {
     for (int i = 0; i < measurements->count; i++)
-        free(measurements->of[i].benchmarks);
-    free(measurements->of);
+        free(measurements->items[i].benchmarks);
+    free(measurements->items);
     *measurements = (struct fit_measurements){0};
 }

@@ -130,11 +130,11 @@ static double slope_of(const struct fit_measurement *measurement)
 {
     const struct benchmark *low = NULL, *high = NULL;
     for (int i = 0; i < measurement->count; i++) {
-        const struct benchmark *it = &measurement->benchmarks[i];
-        if (!low || it->bytes < low->bytes)
-            low = it;
-        if (!high || it->bytes > high->bytes)
-            high = it;
+        const struct benchmark *benchmark = &measurement->benchmarks[i];
+        if (!low || benchmark->bytes < low->bytes)
+            low = benchmark;
+        if (!high || benchmark->bytes > high->bytes)
+            high = benchmark;
     }
     double time = high && low ? high->time - low->time : 0;
     return time > 0 ? time / (double)(high->bytes - low->bytes) : 1e-4;
@@ -353,8 +353,8 @@ static enum status measurement_fit(const struct fit_measurement *measurement, st
 static const char *why_no_link(const struct fit_measurements *measurements)
 {
     for (int i = 0; i < measurements->count; i++)
-        if (measurements->of[i].subject == SUBJECT_LINK && measurements->of[i].why[0])
-            return measurements->of[i].why;
+        if (measurements->items[i].subject == SUBJECT_LINK && measurements->items[i].why[0])
+            return measurements->items[i].why;
     return "no transport of -x works here";
 }
 
@@ -365,9 +365,9 @@ enum status model_fit(const struct fit_measurements *measurements, struct model 
     model->caches = measurements->pairs.caches;
     model->cache_cores = measurements->pairs.cache_cores;
     for (int i = 0; i < measurements->count && status == STATUS_OK; i++)
-        if (measurements->of[i].count > 0 &&
-            (model->link_count > 0 || measurements->of[i].subject < SUBJECT_COMBINE))
-            status = measurement_fit(&measurements->of[i], model);
+        if (measurements->items[i].count > 0 &&
+            (model->link_count > 0 || measurements->items[i].subject < SUBJECT_COMBINE))
+            status = measurement_fit(&measurements->items[i], model);
     if (status == STATUS_OK && model->link_count == 0)
         return fail(STATUS_UNAVAILABLE, "no link could be measured: %s", why_no_link(measurements));
     return status;

@@ -59,7 +59,7 @@ const struct link_model *model_link_moved(const struct model *model)
 
 /* The links of a transport at a distance. Of several those that nic= names, unless it names none. */
 struct link_set {
-    const struct link_model *of[LINK_MODELS_MOST];
+    const struct link_model *links[LINK_MODELS_MOST];
     int count;
 };
 
@@ -71,9 +71,9 @@ static struct link_set links_find(const struct model *model, const struct transp
         const struct link_model *link = &model->links[i];
         if (link->distance != distance || strcmp(link->transport, choice->transport->name) != 0)
             continue;
-        all.of[all.count++] = link;
+        all.links[all.count++] = link;
         if (link->rail[0] && choice_allows_nic(choice, link->rail))
-            named.of[named.count++] = link;
+            named.links[named.count++] = link;
     }
     return named.count > 0 ? named : all;
 }
@@ -84,12 +84,13 @@ static struct link_set model_links(const struct model *model,
                                    enum rank_distance distance)
 {
     struct link_set links = {.count = 0};
-    for (const struct transport_choice *it = choices; it->transport && links.count == 0; it++) {
-        links = links_find(model, it, distance);
+    for (const struct transport_choice *choice = choices; choice->transport && links.count == 0;
+         choice++) {
+        links = links_find(model, choice, distance);
         /* A model of one host may have only one of the two distances within it. */
         if (links.count == 0 && distance != DISTANCE_NETWORK)
-            links =
-                links_find(model, it, distance == DISTANCE_CACHE ? DISTANCE_NODE : DISTANCE_CACHE);
+            links = links_find(model, choice,
+                               distance == DISTANCE_CACHE ? DISTANCE_NODE : DISTANCE_CACHE);
     }
     return links;
 }
@@ -99,7 +100,7 @@ const struct link_model *model_link(const struct model *model,
                                     enum rank_distance distance, int rail)
 {
     struct link_set links = model_links(model, choices, distance);
-    return links.count > 0 ? links.of[rail % links.count] : NULL;
+    return links.count > 0 ? links.links[rail % links.count] : NULL;
 }
 
 int model_rails(const struct model *model, const struct transport_choice *choices)
@@ -143,20 +144,20 @@ const struct curve *model_combine(const struct model *model, const struct dataty
  */
 #define PIECE_LEAST ((size_t)16 << 10) /* a slot of shm; about a call of tcp */
 
-static const struct transport *send_transport(const struct sim_engine *engine, uint32_t operation)
+static const struct transport *send_transport(const struct sim_engine *engine, uint32_t index)
 {
-    const struct sim_operation *it = &engine->operations[operation];
-    return transport_find(engine->channels[it->channel].link->transport);
+    const struct sim_operation *operation = &engine->operations[index];
+    return transport_find(engine->channels[operation->channel].link->transport);
 }
 
-static enum path send_path(const struct sim_engine *engine, uint32_t operation)
+static enum path send_path(const struct sim_engine *engine, uint32_t index)
 {
     const struct simulation *simulation = engine->simulation;
     const struct collective *collective = simulation->problem->collective;
-    const struct program_operation *program = engine_operation(engine, operation);
-    const struct sim_operation *it = &engine->operations[operation];
-    const struct link_model *link = engine->channels[it->channel].link;
-    const struct sim_rank *rank = &engine->rank[it->rank];
+    const struct program_operation *program = engine_operation(engine, index);
+    const struct sim_operation *operation = &engine->operations[index];
+    const struct link_model *link = engine->channels[operation->channel].link;
+    const struct sim_rank *rank = &engine->rank[operation->rank];
     const struct path_query query = {
         .copy = simulation->copy,
         .bytes = program->length * engine->element,
@@ -168,23 +169,23 @@ static enum path send_path(const struct sim_engine *engine, uint32_t operation)
         .is_far = link->distance != DISTANCE_CACHE,
         .only_sends = rank->sends == 1 && rank->recvs == 0,
     };
-    return transport_path(send_transport(engine, operation), &query);
+    return transport_path(send_transport(engine, index), &query);
 }
 
-const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t operation)
+const struct path_cost *cost_of_send(const struct sim_engine *engine, uint32_t index)
 {
-    const struct sim_operation *it = &engine->operations[operation];
-    return link_path(engine->channels[it->channel].link, send_path(engine, operation),
-                     engine_length(engine, operation));
+    const struct sim_operation *operation = &engine->operations[index];
+    return link_path(engine->channels[operation->channel].link, send_path(engine, index),
+                     engine_length(engine, index));
 }
 
-static bool operation_is_whole(const struct sim_engine *engine, uint32_t operation)
+static bool operation_is_whole(const struct sim_engine *engine, uint32_t index)
 {
-    const struct sim_operation *it = &engine->operations[operation];
-    size_t length = engine_length(engine, operation);
-    bool sends = engine_operation(engine, operation)->kind == OPERATION_SEND;
-    uint32_t send = sends ? operation : it->partner;
-    if (length > cost_grain(engine, operation))
+    const struct sim_operation *operation = &engine->operations[index];
+    size_t length = engine_length(engine, index);
+    bool sends = engine_operation(engine, index)->kind == OPERATION_SEND;
+    uint32_t send = sends ? index : operation->partner;
+    if (length > cost_grain(engine, index))
         return false;
     if (send == NONE)
         return true;
@@ -205,16 +206,17 @@ bool cost_rank_is_whole(const struct sim_engine *engine, const struct sim_rank *
 
 /* Pieces grow from the smallest to the largest and shrink again, so that the two ends of a long message
  * work at the same time for nearly all of it, with few pieces. */
-size_t cost_piece(const struct sim_engine *engine, uint32_t operation, size_t bytes)
+size_t cost_piece(const struct sim_engine *engine, uint32_t index, size_t bytes)
 {
-    const struct sim_operation *it = &engine->operations[operation];
-    size_t length = engine_length(engine, operation);
-    size_t gone = it->done > it->issued ? it->done : it->issued, left = length - gone;
+    const struct sim_operation *operation = &engine->operations[index];
+    size_t length = engine_length(engine, index);
+    size_t gone = operation->done > operation->issued ? operation->done : operation->issued,
+           left = length - gone;
     size_t most = length / (size_t)engine->simulation->pieces;
     most = most < gone ? most : gone;
     most = most < left / 2 ? most : left / 2;
     most = most > PIECE_LEAST ? most : PIECE_LEAST;
-    if (engine->rank[it->rank].is_whole || bytes <= most)
+    if (engine->rank[operation->rank].is_whole || bytes <= most)
         return bytes;
     return most - most % engine->element;
 }
@@ -240,39 +242,41 @@ static double byte_cost(const struct sim_engine *engine, const struct sim_operat
     return own > 0 ? fmax(own, core->busy * curve_at(&engine->simulation->model->bus, all)) : 0;
 }
 
-double cost_time(const struct sim_engine *engine, uint32_t operation, size_t bytes)
+double cost_time(const struct sim_engine *engine, uint32_t index, size_t bytes)
 {
     const struct model *model = engine->simulation->model;
-    const struct sim_operation *it = &engine->operations[operation];
-    const struct program_operation *program = engine_operation(engine, operation);
-    const struct path_cost *cost = it->partner == NONE ? NULL
-                                   : it->cost          ? it->cost
-                                                       : engine->operations[it->partner].cost;
-    bool shared = engine->cores[engine->rank[it->rank].core].ranks > 1;
-    bool begins = it->done == 0 && it->issued == 0;
+    const struct sim_operation *operation = &engine->operations[index];
+    const struct program_operation *program = engine_operation(engine, index);
+    const struct path_cost *cost = operation->partner == NONE ? NULL
+                                   : operation->cost          ? operation->cost
+                                                     : engine->operations[operation->partner].cost;
+    bool shared = engine->cores[engine->rank[operation->rank].core].ranks > 1;
+    bool begins = operation->done == 0 && operation->issued == 0;
     double count = (double)bytes, copy, combine;
     double moved = cost && shared && cost->sharing > 0 ? count * cost->sharing : count;
     double local = begins ? model->copy_overhead : 0;
     switch ((enum operation_kind)program->kind) {
     case OPERATION_COPY:
     case OPERATION_FINISH:
-        return local + count * byte_cost(engine, it, &model->copy);
+        return local + count * byte_cost(engine, operation, &model->copy);
     case OPERATION_REDUCE:
-        return local + (engine->combine ? count * byte_cost(engine, it, engine->combine) : 0);
+        return local +
+               (engine->combine ? count * byte_cost(engine, operation, engine->combine) : 0);
     case OPERATION_SEND:
         if (cost->movement == MOVEMENT_PULL)
             return begins ? cost->send_overhead : 0;
-        return (begins ? cost->send_overhead : 0) + moved * byte_cost(engine, it, &cost->send_byte);
+        return (begins ? cost->send_overhead : 0) +
+               moved * byte_cost(engine, operation, &cost->send_byte);
     case OPERATION_RECV:
     case OPERATION_RECV_REDUCE:
         break;
     }
-    double time =
-        (begins ? cost->receive_overhead : 0) + moved * byte_cost(engine, it, &cost->receive_byte);
+    double time = (begins ? cost->receive_overhead : 0) +
+                  moved * byte_cost(engine, operation, &cost->receive_byte);
     if (program->kind == OPERATION_RECV || !engine->combine)
         return time;
     /* A path that combines out of what has arrived does so in the place of a copy. */
-    combine = byte_cost(engine, it, engine->combine);
-    copy = cost->combines_apart ? 0 : byte_cost(engine, it, &model->copy);
+    combine = byte_cost(engine, operation, engine->combine);
+    copy = cost->combines_apart ? 0 : byte_cost(engine, operation, &model->copy);
     return time + count * fmax(combine - copy, 0);
 }

@@ -177,59 +177,60 @@ static void rank_queue(struct sim_engine *engine, uint32_t number)
     }
 }
 
-static void operation_queue(struct sim_engine *engine, uint32_t operation)
+static void operation_queue(struct sim_engine *engine, uint32_t index)
 {
-    struct sim_operation *it = &engine->operations[operation];
-    struct sim_rank *rank = &engine->rank[it->rank];
-    if (it->is_ready)
+    struct sim_operation *operation = &engine->operations[index];
+    struct sim_rank *rank = &engine->rank[operation->rank];
+    if (operation->is_ready)
         return;
-    it->is_ready = true;
-    it->next_ready = NONE;
+    operation->is_ready = true;
+    operation->next_ready = NONE;
     *(rank->ready == NONE ? &rank->ready : &engine->operations[rank->last_ready].next_ready) =
-        operation;
-    rank->last_ready = operation;
-    rank_queue(engine, it->rank);
+        index;
+    rank->last_ready = index;
+    rank_queue(engine, operation->rank);
 }
 
 /* What can move. */
 
-static size_t send_movable(struct sim_engine *engine, uint32_t operation)
+static size_t send_movable(struct sim_engine *engine, uint32_t index)
 {
-    struct sim_operation *it = &engine->operations[operation];
-    struct sim_channel *channel = &engine->channels[it->channel];
-    size_t bytes = it->limit - it->issued;
-    if (channel->send_head != operation || bytes == 0)
+    struct sim_operation *operation = &engine->operations[index];
+    struct sim_channel *channel = &engine->channels[operation->channel];
+    size_t bytes = operation->limit - operation->issued;
+    if (channel->send_head != index || bytes == 0)
         return 0;
-    if (!it->cost)
-        it->cost = cost_of_send(engine, operation);
-    if (it->cost->movement == MOVEMENT_GRANT) {
+    if (!operation->cost)
+        operation->cost = cost_of_send(engine, index);
+    if (operation->cost->movement == MOVEMENT_GRANT) {
         size_t granted = channel->granted - channel->given;
         return bytes < granted ? bytes : granted;
     }
-    if (it->cost->movement == MOVEMENT_PULL || it->cost->window == 0)
+    if (operation->cost->movement == MOVEMENT_PULL || operation->cost->window == 0)
         return bytes;
-    size_t room =
-        it->cost->window > channel->outstanding ? it->cost->window - channel->outstanding : 0;
+    size_t room = operation->cost->window > channel->outstanding
+                      ? operation->cost->window - channel->outstanding
+                      : 0;
     room -= room % engine->element;
     channel->is_blocked = room < bytes;
     return bytes < room ? bytes : room;
 }
 
-static size_t operation_bytes(struct sim_engine *engine, uint32_t operation)
+static size_t operation_bytes(struct sim_engine *engine, uint32_t index)
 {
-    struct sim_operation *it = &engine->operations[operation];
-    if (!it->is_open)
+    struct sim_operation *operation = &engine->operations[index];
+    if (!operation->is_open)
         return 0;
-    if (it->channel == NONE)
-        return it->limit - it->done;
-    if (engine_operation(engine, operation)->kind == OPERATION_SEND)
-        return send_movable(engine, operation);
-    const struct sim_channel *channel = &engine->channels[it->channel];
-    if (channel->recv_head != operation)
+    if (operation->channel == NONE)
+        return operation->limit - operation->done;
+    if (engine_operation(engine, index)->kind == OPERATION_SEND)
+        return send_movable(engine, index);
+    const struct sim_channel *channel = &engine->channels[operation->channel];
+    if (channel->recv_head != index)
         return 0;
     size_t there = channel->arrived - channel->taken_before;
-    there = there < it->limit ? there : it->limit;
-    return there > it->done ? there - it->done : 0;
+    there = there < operation->limit ? there : operation->limit;
+    return there > operation->done ? there - operation->done : 0;
 }
 
 /* Bytes that it can move now. */
@@ -250,21 +251,21 @@ static void operation_try(struct sim_engine *engine, uint32_t operation)
 
 /* A receive tells how far its message may come, where the message takes a path on which a NIC has to
  * know. */
-static void recv_grant(struct sim_engine *engine, uint32_t operation)
+static void recv_grant(struct sim_engine *engine, uint32_t index)
 {
-    struct sim_operation *it = &engine->operations[operation];
-    struct sim_operation *send = &engine->operations[it->partner];
-    const struct sim_channel *channel = &engine->channels[it->channel];
-    if (!channel->grants || !it->is_open || channel->recv_head != operation ||
-        it->limit == it->granted)
+    struct sim_operation *operation = &engine->operations[index];
+    struct sim_operation *send = &engine->operations[operation->partner];
+    const struct sim_channel *channel = &engine->channels[operation->channel];
+    if (!channel->grants || !operation->is_open || channel->recv_head != index ||
+        operation->limit == operation->granted)
         return;
     if (!send->cost)
-        send->cost = cost_of_send(engine, it->partner);
+        send->cost = cost_of_send(engine, operation->partner);
     if (send->cost->movement != MOVEMENT_GRANT)
         return;
-    engine_add(engine, engine->now + send->cost->latency, EVENT_GRANTED, it->channel,
-               it->limit - it->granted);
-    it->granted = it->limit;
+    engine_add(engine, engine->now + send->cost->latency, EVENT_GRANTED, operation->channel,
+               operation->limit - operation->granted);
+    operation->granted = operation->limit;
 }
 
 /* Watchers stand in the order of the program, the last one first: that is seldom far from the head. */
@@ -292,24 +293,24 @@ static uint32_t watchers_take(struct sim_engine *engine, uint32_t holder)
 }
 
 /* Finds how far an operation may go now, and which one it must watch to go further. */
-static void operation_limit_find(struct sim_engine *engine, uint32_t operation)
+static void operation_limit_find(struct sim_engine *engine, uint32_t index)
 {
-    struct sim_operation *it = &engine->operations[operation];
-    const struct sim_rank *rank = &engine->rank[it->rank];
-    const struct program_operation *program = engine_operation(engine, operation);
-    size_t first = it->first_wait;
+    struct sim_operation *operation = &engine->operations[index];
+    const struct sim_rank *rank = &engine->rank[operation->rank];
+    const struct program_operation *program = engine_operation(engine, index);
+    size_t first = operation->first_wait;
     uint32_t holder;
     size_t limit =
         limit_of_waits(program->length, rank->program->waits + program->first_wait,
                        program[1].first_wait - program->first_wait, engine->visible + rank->first,
                        engine->element, 0, &first, &holder);
-    it->first_wait = (uint32_t)first;
-    it->limit = limit - limit % engine->element;
+    operation->first_wait = (uint32_t)first;
+    operation->limit = limit - limit % engine->element;
     if (holder != UINT32_MAX)
-        watcher_add(engine, rank->first + holder, operation);
-    if (it->channel != NONE && program->kind != OPERATION_SEND)
-        recv_grant(engine, operation);
-    operation_try(engine, operation);
+        watcher_add(engine, rank->first + holder, index);
+    if (operation->channel != NONE && program->kind != OPERATION_SEND)
+        recv_grant(engine, index);
+    operation_try(engine, index);
 }
 
 static void epoch_open(struct sim_engine *engine, uint32_t number, uint32_t epoch)
@@ -318,9 +319,9 @@ static void epoch_open(struct sim_engine *engine, uint32_t number, uint32_t epoc
     const struct program_epoch *opened = &rank->program->epochs[epoch];
     const uint32_t *members = &rank->program->members[opened->first_member];
     for (uint32_t i = 0; i < opened->operations; i++) {
-        struct sim_operation *it = &engine->operations[rank->first + members[i]];
+        struct sim_operation *operation = &engine->operations[rank->first + members[i]];
         const struct program_operation *program = &rank->program->operations[members[i]];
-        it->is_open = true;
+        operation->is_open = true;
         rank->sends += program->kind == OPERATION_SEND;
         rank->recvs += program->kind == OPERATION_RECV || program->kind == OPERATION_RECV_REDUCE;
     }
@@ -330,11 +331,11 @@ static void epoch_open(struct sim_engine *engine, uint32_t number, uint32_t epoc
 
 /* What has moved. */
 
-static void operation_complete(struct sim_engine *engine, uint32_t operation)
+static void operation_complete(struct sim_engine *engine, uint32_t index)
 {
-    const struct sim_operation *it = &engine->operations[operation];
-    const struct program_operation *program = engine_operation(engine, operation);
-    struct sim_rank *rank = &engine->rank[it->rank];
+    const struct sim_operation *operation = &engine->operations[index];
+    const struct program_operation *program = engine_operation(engine, index);
+    struct sim_rank *rank = &engine->rank[operation->rank];
     int32_t next = rank->program->epochs[program->epoch].next;
     rank->sends -= program->kind == OPERATION_SEND;
     rank->recvs -= program->kind == OPERATION_RECV || program->kind == OPERATION_RECV_REDUCE;
@@ -344,18 +345,19 @@ static void operation_complete(struct sim_engine *engine, uint32_t operation)
     if (--rank->left == 0)
         rank->end = engine->now;
     if (--engine->epoch_left[rank->epoch_first + program->epoch] == 0 && next >= 0)
-        epoch_open(engine, it->rank, (uint32_t)next);
+        epoch_open(engine, operation->rank, (uint32_t)next);
 }
 
-static void operation_advance(struct sim_engine *engine, uint32_t operation, size_t bytes)
+static void operation_advance(struct sim_engine *engine, uint32_t index, size_t bytes)
 {
-    struct sim_operation *it = &engine->operations[operation];
-    it->done += bytes;
-    bool complete = it->done == engine_length(engine, operation);
-    size_t now = complete ? it->done : it->done - it->done % cost_grain(engine, operation);
-    if (now > engine->visible[operation]) {
-        engine->visible[operation] = now;
-        uint32_t watcher = watchers_take(engine, operation);
+    struct sim_operation *operation = &engine->operations[index];
+    operation->done += bytes;
+    bool complete = operation->done == engine_length(engine, index);
+    size_t now =
+        complete ? operation->done : operation->done - operation->done % cost_grain(engine, index);
+    if (now > engine->visible[index]) {
+        engine->visible[index] = now;
+        uint32_t watcher = watchers_take(engine, index);
         while (watcher != NONE) {
             uint32_t next = engine->operations[watcher].next_watcher;
             operation_limit_find(engine, watcher);
@@ -363,34 +365,34 @@ static void operation_advance(struct sim_engine *engine, uint32_t operation, siz
         }
     }
     if (complete)
-        operation_complete(engine, operation);
+        operation_complete(engine, index);
 }
 
-static void send_moved(struct sim_engine *engine, uint32_t operation, size_t bytes)
+static void send_moved(struct sim_engine *engine, uint32_t index, size_t bytes)
 {
-    struct sim_operation *it = &engine->operations[operation];
-    uint32_t number = it->channel;
+    struct sim_operation *operation = &engine->operations[index];
+    uint32_t number = operation->channel;
     struct sim_channel *channel = &engine->channels[number];
-    it->issued += bytes;
-    if (it->cost->movement == MOVEMENT_PUSH)
+    operation->issued += bytes;
+    if (operation->cost->movement == MOVEMENT_PUSH)
         channel->outstanding += bytes;
-    if (it->cost->movement == MOVEMENT_GRANT)
+    if (operation->cost->movement == MOVEMENT_GRANT)
         channel->given += bytes;
-    wire_send(engine, number, bytes, it->cost, it->issued == bytes);
-    if (it->issued == engine_length(engine, operation)) {
-        channel->send_head = it->next;
-        operation_try(engine, it->next);
+    wire_send(engine, number, bytes, operation->cost, operation->issued == bytes);
+    if (operation->issued == engine_length(engine, index)) {
+        channel->send_head = operation->next;
+        operation_try(engine, operation->next);
     }
-    if (it->cost->movement == MOVEMENT_PUSH)
-        operation_advance(engine, operation, bytes);
+    if (operation->cost->movement == MOVEMENT_PUSH)
+        operation_advance(engine, index, bytes);
 }
 
-static void recv_moved(struct sim_engine *engine, uint32_t operation, size_t bytes)
+static void recv_moved(struct sim_engine *engine, uint32_t index, size_t bytes)
 {
-    const struct sim_operation *it = &engine->operations[operation];
-    uint32_t number = it->channel, next = it->next;
+    const struct sim_operation *operation = &engine->operations[index];
+    uint32_t number = operation->channel, next = operation->next;
     struct sim_channel *channel = &engine->channels[number];
-    const struct path_cost *cost = engine->operations[it->partner].cost;
+    const struct path_cost *cost = engine->operations[operation->partner].cost;
     if (cost->movement != MOVEMENT_PUSH)
         engine_add(engine, engine->now + cost->latency, EVENT_READ, number, bytes);
     else
@@ -399,11 +401,11 @@ static void recv_moved(struct sim_engine *engine, uint32_t operation, size_t byt
         channel->is_blocked = false;
         engine_add(engine, engine->now + cost->latency, EVENT_ROOM, number, 0);
     }
-    if (it->done + bytes == engine_length(engine, operation)) {
-        channel->taken_before += engine_length(engine, operation);
+    if (operation->done + bytes == engine_length(engine, index)) {
+        channel->taken_before += engine_length(engine, index);
         channel->recv_head = next;
     }
-    operation_advance(engine, operation, bytes);
+    operation_advance(engine, index, bytes);
     if (next != NONE && channel->recv_head == next) {
         recv_grant(engine, next);
         operation_try(engine, next);
@@ -415,14 +417,14 @@ static void sends_read(struct sim_engine *engine, uint32_t number, size_t bytes)
 {
     struct sim_channel *channel = &engine->channels[number];
     while (bytes > 0) {
-        uint32_t operation = channel->pull_head;
-        struct sim_operation *it = &engine->operations[operation];
-        size_t left = it->issued - it->done, part = left < bytes ? left : bytes;
+        uint32_t index = channel->pull_head;
+        struct sim_operation *operation = &engine->operations[index];
+        size_t left = operation->issued - operation->done, part = left < bytes ? left : bytes;
         bytes -= part;
-        if (it->done + part == engine_length(engine, operation))
-            channel->pull_head = it->next;
+        if (operation->done + part == engine_length(engine, index))
+            channel->pull_head = operation->next;
         if (part > 0)
-            operation_advance(engine, operation, part);
+            operation_advance(engine, index, part);
     }
 }
 
@@ -444,13 +446,13 @@ static uint32_t core_operation(struct sim_engine *engine, const struct sim_core 
                                size_t *bytes)
 {
     struct sim_rank *rank = &engine->rank[core->rank];
-    for (uint32_t operation; (operation = rank->ready) != NONE;) {
-        struct sim_operation *it = &engine->operations[operation];
-        rank->ready = it->next_ready;
-        it->is_ready = false;
-        *bytes = operation_movable(engine, operation);
+    for (uint32_t index; (index = rank->ready) != NONE;) {
+        struct sim_operation *operation = &engine->operations[index];
+        rank->ready = operation->next_ready;
+        operation->is_ready = false;
+        *bytes = operation_movable(engine, index);
         if (*bytes > 0)
-            return operation;
+            return index;
     }
     return NONE;
 }

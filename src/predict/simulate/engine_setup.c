@@ -130,25 +130,25 @@ static enum status channel_create(struct sim_engine *engine, uint32_t sender, ui
 
 /* Puts an operation behind those of its channel. */
 static enum status message_add(struct sim_engine *engine, const struct channel_table *table,
-                               uint32_t operation, uint32_t *last)
+                               uint32_t index, uint32_t *last)
 {
-    const struct program_operation *it = engine_operation(engine, operation);
-    uint32_t sender, receiver, lane = (uint32_t)it->lane;
-    message_ends(engine, operation, &sender, &receiver);
+    const struct program_operation *operation = engine_operation(engine, index);
+    uint32_t sender, receiver, lane = (uint32_t)operation->lane;
+    message_ends(engine, index, &sender, &receiver);
     uint32_t *slot = channel_slot(engine, table, sender, receiver, lane);
     if (*slot == NONE) {
         *slot = engine->channel_count;
         TRY(channel_create(engine, sender, receiver, lane));
     }
     struct sim_channel *channel = &engine->channels[*slot];
-    bool sends = it->kind == OPERATION_SEND;
+    bool sends = operation->kind == OPERATION_SEND;
     uint32_t *head = sends ? &channel->send_head : &channel->recv_head;
-    engine->operations[operation].channel = *slot;
+    engine->operations[index].channel = *slot;
     if (*head == NONE)
-        *head = operation;
+        *head = index;
     else
-        engine->operations[last[2 * *slot + sends]].next = operation;
-    last[2 * *slot + sends] = operation;
+        engine->operations[last[2 * *slot + sends]].next = index;
+    last[2 * *slot + sends] = index;
     return STATUS_OK;
 }
 

@@ -309,10 +309,10 @@ static uint32_t resource_close_limited(struct flows *flows, const struct resourc
 {
     uint32_t closed = 0;
     for (uint32_t i = 0; i < resource->count && resource->open > 0; i++) {
-        uint32_t flow = resource->flows[i].flow;
-        const struct fair_flow *it = &flows->flows[flow];
-        if (it->state == FLOW_OPEN && it->most <= level) {
-            flow_close(flows, flow, it->most, NONE, now);
+        uint32_t number = resource->flows[i].flow;
+        const struct fair_flow *flow = &flows->flows[number];
+        if (flow->state == FLOW_OPEN && flow->most <= level) {
+            flow_close(flows, number, flow->most, NONE, now);
             closed++;
         }
     }
@@ -324,12 +324,12 @@ static void resource_close(struct flows *flows, uint32_t number, double level, d
 {
     struct resource *resource = &flows->resources[number];
     for (uint32_t i = 0; i < resource->count; i++) {
-        uint32_t flow = resource->flows[i].flow;
-        const struct fair_flow *it = &flows->flows[flow];
-        if (it->state == FLOW_KEEPS && it->rate > level * (1 + ALIKE))
-            flow_open(flows, flow);
-        if (it->state == FLOW_OPEN)
-            flow_close(flows, flow, level, number, now);
+        uint32_t member = resource->flows[i].flow;
+        const struct fair_flow *flow = &flows->flows[member];
+        if (flow->state == FLOW_KEEPS && flow->rate > level * (1 + ALIKE))
+            flow_open(flows, member);
+        if (flow->state == FLOW_OPEN)
+            flow_close(flows, member, level, number, now);
     }
 }
 

@@ -157,7 +157,7 @@ static enum status lines_read(struct tree_reader *reader)
 
 /* ---- lists ---- */
 
-static enum status list_expand(const struct switch_tree *tree, const struct tree_switch *of,
+static enum status list_expand(const struct switch_tree *tree, const struct tree_switch *place,
                                const char *list, bool (*each)(void *argument, const char *name),
                                void *argument)
 {
@@ -166,7 +166,7 @@ static enum status list_expand(const struct switch_tree *tree, const struct tree
         return fail(STATUS_USAGE,
                     "%.200s, line %ld: '%.80s' is no list of names, %s: give names as n[1-16,18], "
                     "with commas between them and without blanks",
-                    tree->path, of->line, list, wrong);
+                    tree->path, place->line, list, wrong);
     return STATUS_OK;
 }
 
@@ -188,8 +188,8 @@ enum status switch_tree_hosts(const struct switch_tree *tree, int number,
                               enum status (*each)(void *argument, const char *host), void *argument)
 {
     struct host_visit visit = {each, argument, STATUS_OK};
-    const struct tree_switch *of = &tree->switches[number];
-    TRY(list_expand(tree, of, of->hosts, host_visit, &visit));
+    const struct tree_switch *place = &tree->switches[number];
+    TRY(list_expand(tree, place, place->hosts, host_visit, &visit));
     return visit.status;
 }
 
@@ -271,12 +271,12 @@ static enum status cables_find(struct tree_reader *reader)
 {
     const struct switch_tree *tree = reader->tree;
     for (int s = 0; s < tree->switch_count; s++) {
-        const struct tree_switch *of = &tree->switches[s];
+        const struct tree_switch *place = &tree->switches[s];
         reader->current = s;
         reader->status = STATUS_OK;
-        if (!of->below)
+        if (!place->below)
             continue;
-        enum status status = list_expand(tree, of, of->below, cable_take, reader);
+        enum status status = list_expand(tree, place, place->below, cable_take, reader);
         if (status != STATUS_OK || reader->status != STATUS_OK)
             return status != STATUS_OK ? status : reader->status;
     }

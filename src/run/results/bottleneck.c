@@ -212,7 +212,7 @@ static void samples_read(struct result *result, const struct rank_summaries *sum
 {
     result->samples = new_array((size_t)summaries->count, sizeof *result->samples);
     for (int r = 0; r < summaries->count; r++) {
-        const struct rank_summary *summary = &summaries->of[r];
+        const struct rank_summary *summary = &summaries->items[r];
         result->samples[r] = (struct rank_sample){.late_us = (double)summary->late * 1e-3,
                                                   .time_us = summary->duration,
                                                   .peers = summary->peers,
@@ -303,7 +303,7 @@ void bottleneck_report(struct result *result, const struct member *members,
     int *node = new_array(ranks, sizeof *node);
     for (size_t r = 0; r < ranks; r++) {
         node[r] = members[r].node;
-        late[r] = summaries->of[r].late;
+        late[r] = summaries->items[r].late;
     }
     const struct bottleneck_case given = {
         .ranks = result->ranks,

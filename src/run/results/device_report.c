@@ -13,15 +13,15 @@
 
 void device_sums_open(struct device_sums *sums, const struct device_table *table)
 {
-    *sums = (struct device_sums){.table = table,
-                                 .of = new_array((size_t)table->row_count, sizeof *sums->of)};
+    *sums = (struct device_sums){
+        .table = table, .counters = new_array((size_t)table->row_count, sizeof *sums->counters)};
 }
 
 void device_sums_close(struct device_sums *sums)
 {
-    for (int i = 0; sums->of && i < sums->table->row_count; i++)
-        counter_list_free(&sums->of[i]);
-    free(sums->of);
+    for (int i = 0; sums->counters && i < sums->table->row_count; i++)
+        counter_list_free(&sums->counters[i]);
+    free(sums->counters);
     *sums = (struct device_sums){0};
 }
 
@@ -31,9 +31,9 @@ static struct device_reading *reading_of(struct device_readings *readings,
 {
     const struct device *device = table->rows[row].device;
     for (int i = 0; i < readings->count; i++)
-        if (readings->of[i].device == device)
-            return &readings->of[i];
-    struct device_reading *reading = LIST_ADD(readings->of, readings->count);
+        if (readings->items[i].device == device)
+            return &readings->items[i];
+    struct device_reading *reading = LIST_ADD(readings->items, readings->count);
     reading->host = table->members[table->rows[row].rank].host;
     reading->device = device;
     return reading;
@@ -42,12 +42,12 @@ static struct device_reading *reading_of(struct device_readings *readings,
 void device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
                      struct device_readings *readings)
 {
-    for (int i = 0; sums->of && i < changes->count; i++) {
-        const struct device_change *change = &changes->of[i];
+    for (int i = 0; sums->counters && i < changes->count; i++) {
+        const struct device_change *change = &changes->devices[i];
         int row = device_table_find(sums->table, rank, change->name);
         if (row < 0)
             continue;
-        counters_sum(&sums->of[row], &change->counters);
+        counters_sum(&sums->counters[row], &change->counters);
         if (change->counters.count > 0)
             counters_sum(&reading_of(readings, sums->table, row)->counters, &change->counters);
     }
@@ -56,16 +56,16 @@ void device_sums_add(struct device_sums *sums, int rank, const struct device_cha
 void device_sums_of_class(const struct device_sums *sums, enum counter_class class,
                           struct device_readings *readings)
 {
-    for (int i = 0; sums->of && i < sums->table->row_count; i++)
-        if (counters_of_class(&sums->of[i], class) > 0)
-            counters_sum(&reading_of(readings, sums->table, i)->counters, &sums->of[i]);
+    for (int i = 0; sums->counters && i < sums->table->row_count; i++)
+        if (counters_of_class(&sums->counters[i], class) > 0)
+            counters_sum(&reading_of(readings, sums->table, i)->counters, &sums->counters[i]);
 }
 
 void device_readings_free(struct device_readings *readings)
 {
     for (int i = 0; i < readings->count; i++)
-        counter_list_free(&readings->of[i].counters);
-    free(readings->of);
+        counter_list_free(&readings->items[i].counters);
+    free(readings->items);
     *readings = (struct device_readings){0};
 }
 
@@ -253,9 +253,9 @@ static void split_say(const struct tally *tally, struct sentences *sentences)
 {
     char buffer[SENTENCE_MOST];
     struct text text = text_in(buffer, sizeof buffer);
-    const char *of = tally->fact->scope == FACT_MODEL ? tally->like->model : "";
+    const char *model = tally->fact->scope == FACT_MODEL ? tally->like->model : "";
     int values = 0;
-    text_add(&text, "the %d %s%s%ss differ in %s:", tally->total, of, of[0] ? " " : "",
+    text_add(&text, "the %d %s%s%ss differ in %s:", tally->total, model, model[0] ? " " : "",
              tally->like->kind, tally->fact->name);
     for (int i = 0; i < tally->table->row_count; i++) {
         const struct fact *fact = tally_fact(tally, tally->table->rows[i].device);
@@ -281,11 +281,11 @@ static void device_words(const struct tallies *tallies, const struct device *dev
     for (int i = 0; i < tallies->count; i++) {
         const struct tally *tally = &tallies->list[i];
         const struct fact *fact = tally_fact(tally, device);
-        const char *of = tally->fact->scope == FACT_MODEL ? tally->like->model : "";
+        const char *model = tally->fact->scope == FACT_MODEL ? tally->like->model : "";
         if (fact && has_majority(tally) && strcmp(fact->text, tally->most) != 0)
             text_add(&text, "%s%s %s (%d of %d %s%s%ss %s %s)", text.used ? ", " : "", fact->name,
-                     fact->text, tally->holders, tally->total, of, of[0] ? " " : "", device->kind,
-                     tally->holders == 1 ? "has" : "have", tally->most);
+                     fact->text, tally->holders, tally->total, model, model[0] ? " " : "",
+                     device->kind, tally->holders == 1 ? "has" : "have", tally->most);
     }
 }
 

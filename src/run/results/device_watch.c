@@ -40,18 +40,18 @@ struct watched {
     const struct memory_kind *memory;
     struct memory_device memory_device;
     struct device_list list; /* with their facts */
-    struct watched_device *of;
+    struct watched_device *devices;
     int count; /* of both, at most DEVICES_SENT_MOST */
 };
 
 static void watched_free(struct watched *watched)
 {
     for (int i = 0; i < watched->count; i++) {
-        counter_list_free(&watched->of[i].counters);
-        counter_list_free(&watched->of[i].now);
+        counter_list_free(&watched->devices[i].counters);
+        counter_list_free(&watched->devices[i].now);
     }
     device_list_free(&watched->list);
-    free(watched->of);
+    free(watched->devices);
     free(watched);
 }
 
@@ -110,7 +110,7 @@ static void devices_note(struct watched *watched, const struct watched_device *l
     int count = watched->list.count < DEVICES_SENT_MOST ? watched->list.count : DEVICES_SENT_MOST;
     while (watched->count < count) {
         const char *name = watched->list.devices[watched->count].name;
-        struct watched_device *device = LIST_ADD(watched->of, watched->count);
+        struct watched_device *device = LIST_ADD(watched->devices, watched->count);
         *device = *like;
         for (int i = 0; i < watched->count - 1; i++)
             if (strcmp(watched->list.devices[i].name, name) == 0)
@@ -178,7 +178,7 @@ void device_watch_encode_facts(const struct device_watch *watch, struct bytes *s
     struct device_list used = {0}; /* its devices belong to the watch */
     int count = watched ? watched->count : 0;
     for (int i = 0; i < count; i++)
-        if (!watched->of[i].transport || serves(watch, watched->of[i].transport))
+        if (!watched->devices[i].transport || serves(watch, watched->devices[i].transport))
             *LIST_ADD(used.devices, used.count) = watched->list.devices[i];
     device_list_encode(&used, share);
     free(used.devices);
@@ -209,7 +209,7 @@ bool device_watch_decode(struct device_watch *watch, bool precedes, struct reade
         read_text(reader, name, sizeof name);
         for (int i = 0; watched && i < watched->count && precedes; i++)
             if (strcmp(watched->list.devices[i].name, name) == 0)
-                watched->of[i].reads = false;
+                watched->devices[i].reads = false;
     }
     return !reader->bad;
 }
@@ -220,7 +220,7 @@ static void meters_begin(void *argument)
 {
     struct watched *watched = argument;
     for (int i = 0; i < watched->count; i++) {
-        struct watched_device *device = &watched->of[i];
+        struct watched_device *device = &watched->devices[i];
         if (!device->reads)
             continue;
         device_asks(watched, i);
@@ -234,7 +234,7 @@ static void meters_read(void *argument)
 {
     struct watched *watched = argument;
     for (int i = 0; i < watched->count; i++) {
-        struct watched_device *device = &watched->of[i];
+        struct watched_device *device = &watched->devices[i];
         if (!device->meter)
             continue;
         device_asks(watched, i);
@@ -246,7 +246,7 @@ static void meters_close(void *argument)
 {
     struct watched *watched = argument;
     for (int i = 0; i < watched->count; i++) {
-        struct watched_device *device = &watched->of[i];
+        struct watched_device *device = &watched->devices[i];
         if (!device->meter)
             continue;
         device_asks(watched, i);
@@ -259,14 +259,14 @@ static bool reads_any(const struct device_watch *watch)
 {
     bool reads = false;
     for (int i = 0; watch->watched && i < watch->watched->count; i++)
-        reads |= watch->watched->of[i].reads;
+        reads |= watch->watched->devices[i].reads;
     return reads;
 }
 
 static uint64_t device_sent(const struct device_watch *watch, int index)
 {
     const struct endpoint *endpoint;
-    const struct transport *transport = watch->watched->of[index].transport;
+    const struct transport *transport = watch->watched->devices[index].transport;
     uint64_t sent = 0;
     for (int i = 0;
          transport && transport->device_sent && (endpoint = links_endpoint(watch->config.links, i));
@@ -280,14 +280,14 @@ enum status device_watch_begin(struct device_watch *watch)
 {
     enum status status = reads_any(watch) ? watch_ask(watch, meters_begin) : STATUS_OK;
     for (int i = 0; watch->watched && i < watch->watched->count; i++)
-        watch->watched->of[i].sent = device_sent(watch, i);
+        watch->watched->devices[i].sent = device_sent(watch, i);
     return status;
 }
 
 /* What the device has counted between the last look and a reading. */
 static void device_look(struct device_watch *watch, int index, struct counter_list *change)
 {
-    struct watched_device *device = &watch->watched->of[index];
+    struct watched_device *device = &watch->watched->devices[index];
     uint64_t sent = device_sent(watch, index);
     if (device->meter) {
         counters_change(&device->counters, &device->now, change);
@@ -305,7 +305,7 @@ static void changes_take(struct device_watch *watch, struct device_changes *chan
     const struct watched *watched = watch->watched;
     int count = watched ? watched->count : 0;
     for (int i = 0; i < count; i++) {
-        struct device_change *change = LIST_ADD(changes->of, changes->count);
+        struct device_change *change = LIST_ADD(changes->devices, changes->count);
         memcpy(change->name, watched->list.devices[i].name, sizeof change->name);
         device_look(watch, i, &change->counters);
     }

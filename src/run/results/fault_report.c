@@ -29,7 +29,7 @@ struct group_line {
 
 static const struct rank_summary *summary_of(const struct group_line *line, int rank)
 {
-    return &line->whole->summaries->of[line->ranks.members[rank]];
+    return &line->whole->summaries->items[line->ranks.members[rank]];
 }
 
 static const struct member *member_of(const struct group_line *line, int rank)

@@ -42,10 +42,10 @@ enum status slowest_open(struct slowest *slowest, const struct split *split, int
     *slowest = (struct slowest){.split = split};
     if (rank > 0)
         return STATUS_OK;
-    slowest->of = new_array((size_t)groups->groups, sizeof *slowest->of);
+    slowest->ranks = new_array((size_t)groups->groups, sizeof *slowest->ranks);
     slowest->often = new_array((size_t)groups->ranks, sizeof *slowest->often);
     for (int g = 0; g < groups->groups; g++)
-        slowest->of[g].rank = -1;
+        slowest->ranks[g].rank = -1;
     return STATUS_OK;
 }
 
@@ -56,13 +56,13 @@ static enum status slowest_unpack(struct slowest *slowest, size_t first)
     size_t groups = (size_t)shape->groups;
     for (size_t w = first * groups; w < slowest->count * groups; w++) {
         int rank = (int)(slowest->duration[w] & ((1u << RANK_BITS) - 1));
-        struct slowest_rank *of = &slowest->of[w % groups];
+        struct slowest_rank *often = &slowest->ranks[w % groups];
         if (rank >= shape->ranks || shape->group[rank] != (int)(w % groups))
             return fail(STATUS_ERROR, "a rank sent invalid samples: check that all ranks run the "
                                       "same version of cctest");
         slowest->duration[w] >>= RANK_BITS;
-        if (++slowest->often[rank] > of->times)
-            *of = (struct slowest_rank){rank, slowest->often[rank]};
+        if (++slowest->often[rank] > often->times)
+            *often = (struct slowest_rank){rank, slowest->often[rank]};
     }
     return STATUS_OK;
 }
@@ -155,7 +155,7 @@ void slowest_close(struct slowest *slowest)
 {
     free(slowest->duration);
     free(slowest->device);
-    free(slowest->of);
+    free(slowest->ranks);
     free(slowest->often);
     *slowest = (struct slowest){0};
 }
@@ -178,7 +178,7 @@ static void group_time(const struct line *line, int number, uint64_t *samples,
     timing->time_us = statistics_of(samples, count, line->tick);
     timing->p50_interval = median_interval_of(samples, count);
     timing->modes = modes_of(samples, count);
-    timing->slowest = slowest->of[number];
+    timing->slowest = slowest->ranks[number];
 }
 
 static void group_make(struct result *result, const struct line *line, int number,
@@ -192,7 +192,7 @@ static void group_make(struct result *result, const struct line *line, int numbe
     timing->busbw =
         timing->algbw * collective_bus_factor(line_candidate(line)->collective, group.ranks);
     for (int r = 0; r < group.ranks; r++)
-        made->wrong += line->summaries->of[group.members[r]].wrong;
+        made->wrong += line->summaries->items[group.members[r]].wrong;
     result->wrong += made->wrong;
 }
 

@@ -20,7 +20,7 @@ void link_stats_create(const struct test_case *test_case, const struct runner *r
     stats->peers = new_array((size_t)runner->ranks, sizeof *stats->peers);
     for (int r = 0; r < runner->ranks; r++) {
         const struct peer_use *use = &test_case->peers[r];
-        int lanes = test_case->way.on_device ? 0 : use->lanes; /* of a transport */
+        int lanes = test_case->engine.on_device ? 0 : use->lanes; /* of a transport */
         if (use->lanes == 0)
             continue;
         stats->peers[stats->count++] = (struct peer_stats){

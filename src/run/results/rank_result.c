@@ -18,7 +18,7 @@ static void rank_result_carriers(struct rank_result *rank_result, struct runner 
                                  const struct peer_use *peers)
 {
     struct endpoint *endpoint;
-    bool on_device = rank_result->way->on_device;
+    bool on_device = rank_result->engine->on_device;
     if (on_device)
         rank_result->transport[rank_result->transports++] = runner->devices.config.transport;
     for (int i = 0; !on_device && (endpoint = links_endpoint(runner->links, i)); i++)
@@ -46,7 +46,7 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
     rank_result->problem = test_case->sized.problem;
     rank_result->channels =
         test_case->candidate->choice.algorithm->vendor ? 0 : test_case->channels;
-    rank_result->way = &test_case->way;
+    rank_result->engine = &test_case->engine;
     rank_result_carriers(rank_result, runner, test_case->peers);
     for (int peer = 0; peer < runner->ranks; peer++) {
         bool is_used = test_case->peers[peer].lanes > 0;
@@ -72,7 +72,7 @@ enum status rank_result_reserve(struct rank_result *rank_result, long more)
 {
     size_t count = (size_t)(rank_result->iterations + more) + 1; /* not 0 */
     if (samples_grow(&rank_result->samples, count) && samples_grow(&rank_result->late, count) &&
-        (!rank_result->way->on_device || samples_grow(&rank_result->device_samples, count)))
+        (!rank_result->engine->on_device || samples_grow(&rank_result->device_samples, count)))
         return STATUS_OK;
     return fail(STATUS_ERROR, "out of memory for %zu samples: ask for fewer iterations (-n)",
                 count - 1);
@@ -167,7 +167,7 @@ static void rank_result_traffic_add(struct rank_result *rank_result, const struc
                                     int sign)
 {
     struct endpoint *endpoint;
-    if (rank_result->way->on_device) {
+    if (rank_result->engine->on_device) {
         traffic_add(&rank_result->traffic[0], &runner->devices.traffic, sign);
         return;
     }
@@ -359,7 +359,7 @@ static bool summary_decode(void *argument, int rank, struct reader *reader)
 {
     struct rank_summaries *summaries = argument;
     int ranks = summaries->count;
-    struct rank_summary *summary = &summaries->of[rank];
+    struct rank_summary *summary = &summaries->items[rank];
     summary->wrong = read_u64(reader);
     summary->late = read_u64(reader);
     for (int a = 0; a < ACTIVITIES; a++)
@@ -381,7 +381,7 @@ enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
                                   struct rank_summaries *summaries)
 {
     *summaries =
-        (struct rank_summaries){.of = new_array((size_t)blobs->count, sizeof *summaries->of),
+        (struct rank_summaries){.items = new_array((size_t)blobs->count, sizeof *summaries->items),
                                 .count = blobs->count,
                                 .group_ranks = group_ranks};
     return blobs_read(blobs, 0, "result", summary_decode, summaries);
@@ -390,10 +390,10 @@ enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
 void rank_summaries_free(struct rank_summaries *summaries)
 {
     for (int r = 0; r < summaries->count; r++) {
-        free(summaries->of[r].peer);
-        free(summaries->of[r].step);
-        device_changes_free(&summaries->of[r].changes);
+        free(summaries->items[r].peer);
+        free(summaries->items[r].step);
+        device_changes_free(&summaries->items[r].changes);
     }
-    free(summaries->of);
+    free(summaries->items);
     *summaries = (struct rank_summaries){0};
 }

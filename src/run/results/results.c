@@ -64,7 +64,7 @@ static void result_traffic(struct result *result, const struct rank_summaries *s
     int names = 0;
     bool used[TRANSPORTS_MOST] = {false};
     for (int r = 0; r < summaries->count; r++) {
-        const struct rank_summary *summary = &summaries->of[r];
+        const struct rank_summary *summary = &summaries->items[r];
         for (int i = 0; i < summary->transports; i++) {
             const struct transport_use *use = &summary->transport[i];
             int at = 0;
@@ -92,12 +92,12 @@ static void result_way(struct result *result, const struct line *line)
     const char *vendor = line->job->candidates[result->choice].choice.algorithm->vendor;
     bool stages = false, direct = false;
     for (int r = 0; r < line->summaries->count; r++) {
-        stages |= line->summaries->of[r].stages;
-        direct |= line->summaries->of[r].direct;
+        stages |= line->summaries->items[r].stages;
+        direct |= line->summaries->items[r].direct;
     }
-    result->on_device = line->mine->way->on_device;
-    memcpy(result->why_host, line->mine->way->why_host, sizeof result->why_host);
-    snprintf(result->way, sizeof result->way, "%s",
+    result->on_device = line->mine->engine->on_device;
+    memcpy(result->why_host, line->mine->engine->why_host, sizeof result->why_host);
+    snprintf(result->engine, sizeof result->engine, "%s",
              vendor                          ? vendor
              : result->on_device             ? "sm"
              : line->job->memory->host_reads ? "cpu"
@@ -112,7 +112,7 @@ static void result_late(struct result *result, const struct line *line, uint64_t
     const struct rank_summaries *summaries = line->summaries;
     uint64_t *late = new_array((size_t)summaries->count, sizeof *late);
     for (int r = 0; r < summaries->count; r++)
-        late[r] = summaries->of[r].late;
+        late[r] = summaries->items[r].late;
     *duration = (uint64_t)(result->timing.time_us.p50 * 1000) * line_trips(line);
     result->late_rank = statistics_late_rank(late, summaries->count, *duration);
     result->late_us = result->late_rank < 0 ? 0 : (double)late[result->late_rank] / 1000;
@@ -134,7 +134,7 @@ static void result_profile(struct result *result, const struct job *job,
         return;
     struct rank_profile *profile = new_array((size_t)summaries->count, sizeof *profile);
     for (int r = 0; r < summaries->count; r++) {
-        const struct rank_summary *summary = &summaries->of[r];
+        const struct rank_summary *summary = &summaries->items[r];
         for (int a = 0; a < ACTIVITIES; a++)
             profile[r].share[a] = summary->shares[a] / (double)result->iterations;
         profile[r].time_us = summary->duration;
@@ -147,14 +147,14 @@ static void result_steps(struct result *result, const struct line *line)
 {
     const struct rank_summaries *summaries = line->summaries;
     for (int r = 0; r < summaries->count; r++)
-        if (summaries->of[r].steps > result->steps)
-            result->steps = summaries->of[r].steps;
+        if (summaries->items[r].steps > result->steps)
+            result->steps = summaries->items[r].steps;
     if (result->steps == 0)
         return;
     result->step_end = new_array((size_t)result->steps, sizeof *result->step_end);
     for (int r = 0; r < summaries->count; r++) {
-        for (int s = 0; s < summaries->of[r].steps; s++) {
-            double end = summaries->of[r].step[s] / (double)line_trips(line);
+        for (int s = 0; s < summaries->items[r].steps; s++) {
+            double end = summaries->items[r].step[s] / (double)line_trips(line);
             if (end > result->step_end[s].measured_us)
                 result->step_end[s].measured_us = end;
         }
@@ -211,7 +211,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     result_profile(result, job, summaries);
     result_steps(result, line);
     for (int r = 0; r < summaries->count; r++)
-        device_sums_add(&results->devices, r, &summaries->of[r].changes, &result->devices);
+        device_sums_add(&results->devices, r, &summaries->items[r].changes, &result->devices);
     if (result->wrong)
         faults_report(line, error_add, results);
     report->result(report, job, result);

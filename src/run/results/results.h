@@ -257,14 +257,14 @@ struct device_reading {
 };
 
 struct device_readings {
-    struct device_reading *of;
+    struct device_reading *items;
     int count;
 };
 
 /* Sums over all lines of the job, of each row of the table. */
 struct device_sums {
     const struct device_table *table; /* NULL: the ranks are not connected yet, or use none */
-    struct counter_list *of;          /* of each row */
+    struct counter_list *counters;          /* of each row */
 };
 
 /* The table must outlive the sums. */
@@ -392,7 +392,7 @@ struct rank_result {
     double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
     const char *transport[TRANSPORTS_MOST]; /* the names, static */
     int transports;
-    const struct test_case_way *way; /* the test case's */
+    const struct test_case_engine *engine; /* the test case's */
     bool stages, direct; /* links to peers go through rings in memory of the host; others do not */
     bool used[TRANSPORTS_MOST];    /* it serves peers of the line */
     struct link_stats *links;      /* with each peer; NULL: not asked for */
@@ -449,7 +449,7 @@ struct slowest {
     /* At rank 0. Iteration by iteration, in order of time, a word of each group: */
     uint64_t *duration;      /* the slowest rank's, release to end, ns */
     uint64_t *device;        /* the most that a device took for it, ns; NULL: none ran them */
-    struct slowest_rank *of; /* by group */
+    struct slowest_rank *ranks; /* by group */
     long *often;             /* by rank: iterations in which it was the slowest of its group */
 };
 
@@ -542,7 +542,7 @@ struct result {
     /* What moved the bytes: "sm" (kernels of GPUs), "ce" (their copy engines, and kernels that
      * combine), "staged" (likewise, through memory of the host), "ce+staged", "cpu"; a vendor's
      * library: its name. */
-    char way[16];
+    char engine[16];
     char why_host[GROUP_REASON_MOST]; /* why the device executor did not; "": not asked for */
     struct traffic
         by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
@@ -712,7 +712,7 @@ struct rank_summary {
 /* Of one line: of every rank. */
 struct rank_summaries {
     int count, group_ranks;
-    struct rank_summary *of;
+    struct rank_summary *items;
 };
 
 /* Sorts the samples and the late times of `rank_result`, with ticks. Out of memory: bytes->failed. */

@@ -180,9 +180,9 @@ int step_times_count(const struct step_times *times)
 
 double step_times_median(struct step_times *times, int step, const struct tick *tick)
 {
-    uint64_t *of = times->since + (size_t)step * times->most;
+    uint64_t *samples = times->since + (size_t)step * times->most;
     if (times->count == 0)
         return 0;
-    times_sort(of, times->count, tick);
-    return (double)of[times->count / 2] / 1000;
+    times_sort(samples, times->count, tick);
+    return (double)samples[times->count / 2] / 1000;
 }

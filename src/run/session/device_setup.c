@@ -173,8 +173,8 @@ static enum status trial_give_up(struct session *session, int late, struct test_
         return fail_option(STATUS_UNAVAILABLE, "executor",
                            "--executor device cannot be had here: %s", devices->refusal);
     test_case_unready(test_case);
-    test_case->way.on_device = false;
-    memcpy(test_case->way.why_host, devices->refusal, sizeof devices->refusal);
+    test_case->engine.on_device = false;
+    memcpy(test_case->engine.why_host, devices->refusal, sizeof devices->refusal);
     return test_case_ready(&session->runner, session->checker.sets, test_case);
 }
 

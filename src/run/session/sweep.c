@@ -15,14 +15,14 @@
 static bool test_case_decode(void *argument, int rank, struct reader *reader)
 {
     struct test_case *test_case = argument;
-    struct test_case_way way = {.on_device = false};
+    struct test_case_engine engine = {.on_device = false};
     uint32_t sets = read_u32(reader), on_device = read_u32(reader);
     (void)rank;
-    read_text(reader, way.why_host, sizeof way.why_host);
+    read_text(reader, engine.why_host, sizeof engine.why_host);
     if (sets < (uint32_t)test_case->sets)
         test_case->sets = (int)sets;
-    if (!on_device && test_case->way.on_device)
-        test_case->way = way;
+    if (!on_device && test_case->engine.on_device)
+        test_case->engine = engine;
     return sets >= 1 && sets <= BUFFER_SETS_MOST && on_device <= 1;
 }
 
@@ -34,17 +34,17 @@ static enum status test_case_agree(struct session *session, struct test_case *te
     if (session->checker.set_count == 1 && !session->runner.devices.offers)
         return STATUS_OK;
     bytes_put_u32(&share, (uint32_t)test_case->sets);
-    bytes_put_u32(&share, test_case->way.on_device);
-    bytes_put_text(&share, test_case->way.why_host);
-    test_case->way = (struct test_case_way){.on_device = true};
+    bytes_put_u32(&share, test_case->engine.on_device);
+    bytes_put_text(&share, test_case->engine.why_host);
+    test_case->engine = (struct test_case_engine){.on_device = true};
     enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "test case",
                                          test_case_decode, test_case);
     if (status == STATUS_OK && session->job.executor == EXECUTOR_DEVICE &&
-        !test_case->way.on_device && !test_case->candidate->choice.algorithm->vendor)
-        return fail_option(STATUS_UNAVAILABLE, "executor",
-                           "--executor device cannot be had for %s %s: %s",
-                           test_case->candidate->collective->name,
-                           test_case->candidate->choice.algorithm->name, test_case->way.why_host);
+        !test_case->engine.on_device && !test_case->candidate->choice.algorithm->vendor)
+        return fail_option(
+            STATUS_UNAVAILABLE, "executor", "--executor device cannot be had for %s %s: %s",
+            test_case->candidate->collective->name, test_case->candidate->choice.algorithm->name,
+            test_case->engine.why_host);
     return status;
 }
 
@@ -91,7 +91,7 @@ static enum status session_test_case(struct session *session, int choice, size_t
         status = test_case_ready(runner, session->checker.sets, &test_case);
     if (status == STATUS_OK) {
         control_enter(session->control, PHASE_WARMUP);
-        if (test_case.way.on_device && runner->devices.tried < test_case.channels)
+        if (test_case.engine.on_device && runner->devices.tried < test_case.channels)
             status = session_try_devices(session, &test_case);
     }
     if (status == STATUS_OK)

@@ -45,7 +45,7 @@ static void read_file(const char *content, size_t bytes, int count, char said[12
         for (int s = 0; s < levels[l].count; s++) {
             text_add(&text, "%s%s:", s ? " " : l ? " / " : "", levels[l].name[s]);
             for (int h = 0, before = 0; h < count; h++)
-                if (levels[l].of[h] == s)
+                if (levels[l].switches[h] == s)
                     text_add(&text, "%s%d", before++ ? "," : "", h + 1);
         }
     switch_level_free(&levels[0]);
@@ -144,7 +144,7 @@ static void test_pairs(void **state)
 {
     (void)state;
     static int of[] = {0, 0, 1, 1, 2, 2, 3, 3, -1}, few[] = {8, 6, 4, 0, 1}, alone[] = {0, 1};
-    const struct switch_level level = {.count = 4, .of = of};
+    const struct switch_level level = {.count = 4, .switches = of};
     int all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, met[9][9] = {{0}};
     struct host_pair pairs[4];
     uint64_t random = 1;
@@ -182,7 +182,7 @@ static void test_common(void **state)
     int of[16];
     for (int h = 0; h < 16; h++)
         of[h] = h / 4;
-    const struct switch_level level = {.count = 4, .of = of};
+    const struct switch_level level = {.count = 4, .switches = of};
     assert_int_equal(common(&level, 16, "efg"), 1);
     assert_int_equal(common(&level, 16, "mnop"), 3);
     assert_int_equal(common(&level, 16, "ef"), -1);

@@ -92,8 +92,8 @@ static void expect_grown(const struct device_changes *grown, const char *name,
 {
     char text[256];
     for (int i = 0; i < grown->count; i++)
-        if (strcmp(grown->of[i].name, name) == 0) {
-            counters_text(&grown->of[i].counters, class, text, sizeof text);
+        if (strcmp(grown->devices[i].name, name) == 0) {
+            counters_text(&grown->devices[i].counters, class, text, sizeof text);
             assert_string_equal(text, words);
             return;
         }

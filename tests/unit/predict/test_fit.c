@@ -122,7 +122,7 @@ static void link_has_the_latencies_of_all_jobs(void **state)
     assert_true(all.least == 16 && all.most == 200);
 
     static struct fit_measurement of[2];
-    struct fit_measurements both = {.of = of, .count = 2, .cores = 2};
+    struct fit_measurements both = {.items = of, .count = 2, .cores = 2};
     link_measure(&of[0], known_model, PATH_BCOPY, COPY_BCOPY);
     link_measure(&of[1], known_model, PATH_ZCOPY, COPY_ZCOPY);
     of[0].core = (struct core_latency){170, 200};
@@ -142,7 +142,7 @@ static void a_known_model_is_found(void **state)
     (void)state;
     const struct model *model = known();
     static struct fit_measurement of[8];
-    struct fit_measurements all = {.of = of, .count = 8, .cores = 2};
+    struct fit_measurements all = {.items = of, .count = 8, .cores = 2};
     of[0] = (struct fit_measurement){.subject = SUBJECT_ALONE};
     measure(&of[0], model, COLLECTIVE_ALLGATHER, "ring", 1, 0, 64, 7);
     of[1] = (struct fit_measurement){.subject = SUBJECT_BUS};
@@ -184,7 +184,7 @@ static void rails_are_told_apart(void **state)
     static const char *const ports[] = {NULL, "a", "b"};
     static const double wires[] = {0, 4e-3, 12e-3};
     static struct fit_measurement of[3];
-    struct fit_measurements all = {.of = of, .count = 3, .cores = 2};
+    struct fit_measurements all = {.items = of, .count = 3, .cores = 2};
     struct model *model = known();
     struct path_cost *row = &model->links[0].paths[0];
     strcpy(model->links[0].transport, "verbs");
@@ -237,7 +237,7 @@ static void no_link_is_told(void **state)
 {
     (void)state;
     static struct fit_measurement of[2];
-    struct fit_measurements all = {.of = of, .count = 2, .cores = 2};
+    struct fit_measurements all = {.items = of, .count = 2, .cores = 2};
     struct log log;
     struct failure failure;
     of[1] = (struct fit_measurement){.subject = SUBJECT_LINK, .why = "no route"};

@@ -73,15 +73,15 @@ static void cuda_describe(struct device *device, int number)
         device_fact(device, FACT_SHOWN, "MPS", "%s", value ? "on" : "off");
 }
 
-void cuda_rank_devices(const struct memory_device *of, struct device_list *list)
+void cuda_rank_devices(const struct memory_device *own, struct device_list *list)
 {
     size_t left, total;
-    struct device *device = of->bus[0] ? gpu_add(of->bus, list) : NULL;
+    struct device *device = own->bus[0] ? gpu_add(own->bus, list) : NULL;
     const char *mig = device_find_fact(device, "MIG");
-    if (mig && strcmp(mig, "on") == 0 && cudaSetDevice(of->number) == cudaSuccess &&
+    if (mig && strcmp(mig, "on") == 0 && cudaSetDevice(own->number) == cudaSuccess &&
         cudaMemGetInfo(&left, &total) == cudaSuccess)
         device_fact(device, FACT_ALL, "memory of the part", "%.1f GiB", (double)total / GIB);
-    cuda_describe(device, of->number);
+    cuda_describe(device, own->number);
 }
 
 /* All GPUs, for `cctest info`. */

@@ -28,7 +28,7 @@ enum status cuda_write(const struct memory *memory, const void *from, size_t byt
 /* ---- The hooks of memory of a GPU that tell of the GPUs: facts of NVML and of CUDA. ---- */
 
 void cuda_devices(struct device_list *list);
-void cuda_rank_devices(const struct memory_device *of, struct device_list *list);
+void cuda_rank_devices(const struct memory_device *own, struct device_list *list);
 
 /* ---- Memory of a GPU that NICs write and read (GPUDirect RDMA). ---- */
 

@@ -97,13 +97,13 @@ static enum status member_place(int device, struct nccl_member *member)
 
 struct nccl_members {
     struct nccl_communicator *communicator;
-    struct nccl_member *of; /* by rank */
+    struct nccl_member *members; /* by rank */
 };
 
 static bool member_decode(void *argument, int rank, struct reader *reader)
 {
     struct nccl_members *members = argument;
-    struct nccl_member *member = &members->of[rank];
+    struct nccl_member *member = &members->members[rank];
     member->version = (int)read_u32(reader);
     read_text(reader, member->bus, sizeof member->bus);
     const unsigned char *part = read_bytes(reader, sizeof member->part);
@@ -119,11 +119,11 @@ static bool member_decode(void *argument, int rank, struct reader *reader)
 static enum status members_agree(const struct nccl_members *members, const struct member *of_job)
 {
     char first[32], other[32];
-    const struct nccl_member *of = members->of;
-    nccl_version_text(of[0].version, first, sizeof first);
+    const struct nccl_member *list = members->members;
+    nccl_version_text(list[0].version, first, sizeof first);
     for (int r = 1; r < members->communicator->ranks; r++) {
-        nccl_version_text(of[r].version, other, sizeof other);
-        if (of[r].version != of[0].version)
+        nccl_version_text(list[r].version, other, sizeof other);
+        if (list[r].version != list[0].version)
             return fail(STATUS_ERROR,
                         "rank 0 (%s) has NCCL %s, rank %d (%s) has %s: give all hosts one version",
                         of_job[0].host, first, r, of_job[r].host, other);
@@ -170,17 +170,17 @@ static int compare_members(const void *one, const void *other)
 
 static enum status members_check(const struct nccl_members *members, const struct member *of_job)
 {
-    struct nccl_member *of = members->of;
+    struct nccl_member *list = members->members;
     int ranks = members->communicator->ranks;
     enum status status = members_agree(members, of_job);
     for (int r = 0; r < ranks; r++) {
-        of[r].rank = r;
-        of[r].node = of_job[r].node;
+        list[r].rank = r;
+        list[r].node = of_job[r].node;
     }
-    qsort(of, (size_t)ranks, sizeof *of, compare_members);
+    qsort(list, (size_t)ranks, sizeof *list, compare_members);
     for (int i = 1; i < ranks && status == STATUS_OK; i++)
-        if (compare_gpus(&of[i - 1], &of[i]) == 0)
-            status = members_share(&of[i - 1], &of[i], of_job);
+        if (compare_gpus(&list[i - 1], &list[i]) == 0)
+            status = members_share(&list[i - 1], &list[i], of_job);
     return status;
 }
 
@@ -194,9 +194,9 @@ static int id_make(void *argument)
 static enum status members_exchange(struct nccl_communicator *communicator, struct control *control)
 {
     struct bytes share = {0};
-    struct nccl_members members = {.communicator = communicator,
-                                   .of =
-                                       new_array((size_t)communicator->ranks, sizeof *members.of)};
+    struct nccl_members members = {
+        .communicator = communicator,
+        .members = new_array((size_t)communicator->ranks, sizeof *members.members)};
     struct nccl_member mine = {.version = communicator->version};
     int result;
     enum status status = STATUS_OK;
@@ -215,7 +215,7 @@ static enum status members_exchange(struct nccl_communicator *communicator, stru
     }
     if (status == STATUS_OK)
         status = members_check(&members, control_members(control));
-    free(members.of);
+    free(members.members);
     return status;
 }
 
