@@ -14,7 +14,6 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/options/options.h"
 #include "cli/run/run.h"
 #include "base/io/io.h"
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-
 int circulant_hops(int p, struct hop hops[HOPS_MOST])
 {
     int count = 0;

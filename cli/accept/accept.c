@@ -1,12 +1,10 @@
 /*
  * accept.c - `cctest accept`: which hosts, links, NICs and GPUs are sick.
  */
-#include "accept/accept.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +14,6 @@
 #include "controlplane/bootstrap/bootstrap.h"
 #include "cli/commands.h"
 #include "cli/report/report.h"
-#include "cli/options/options.h"
 #include "cli/accept/internal.h"
 #include "cli/run/run.h"
 #include "base/io/io.h"

@@ -3,12 +3,10 @@
  */
 #include "cli/accept/internal.h"
 
-#include "accept/accept.h"
 #include "accept/judge/judge.h"
 #include "base/host_list.h"
 #include "base/io/io.h"
 #include "base/log.h"
-#include "cli/options/options.h"
 #include "cli/run/run.h"
 
 #include <stdlib.h>

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept/accept.h"
-
 #define FINDINGS_MOST  200 /* printed; JSON has all */
 #define JOB_HOSTS_MOST 4   /* named of a job */
 

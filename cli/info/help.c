@@ -10,7 +10,6 @@
 #include "cli/info/internal.h"
 #include "cli/options/options.h"
 #include "collective/formats/formats.h"
-#include "dataplane/transport/transport.h"
 #include "predict/topology/topology.h"
 
 #include <stdbool.h>

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/parse.h"
-
 const struct alias option_aliases[] = {
     /* nccl-tests; --check, --datatype, --op, --root and --timeout are also names here. */
     {"minbytes", 0, "min-bytes"},

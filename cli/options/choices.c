@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "collective/formats/formats.h"
 #include "host/facts/facts.h"
-#include "run/run.h"
-#include "tune/tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>

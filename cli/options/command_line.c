@@ -5,9 +5,7 @@
 #include "cli/options/internal.h"
 
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/text.h"
-#include "cli/options/options.h"
 #include "collective/formats/formats.h"
 
 #include <ctype.h>

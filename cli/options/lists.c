@@ -4,7 +4,6 @@
 #include "cli/options/options.h"
 
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/text.h"
 #include "collective/formats/formats.h"
 

@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/parse.h"
 #include "collective/formats/formats.h"
 #include "dataplane/memory/memory.h"
-#include "run/run.h"
 
 #define TIMEOUT_LEAST 0.2 /* seconds */
 

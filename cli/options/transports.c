@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "base/parse.h"
 
 /* The options of `transport`, ended by a NULL name. */
 static const struct transport_option *options_of(const struct transport *transport)

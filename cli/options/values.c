@@ -4,10 +4,8 @@
  * Reading is strict: no sign, space, fraction or trailing junk where none belongs. A refusal is one
  * sentence: the option, the value, the reason, and what is valid.
  */
-#include "cli/options/options.h"
 
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/text.h"
 #include "cli/options/internal.h"
 

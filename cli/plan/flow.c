@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/numbers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /*
  * plan.c - `cctest plan`: shows the steps of an algorithm without running it.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

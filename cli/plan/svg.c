@@ -7,11 +7,9 @@
 #include "base/io/io.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/plan/plan.h"
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "cli/predict/predict.h"
 #include "collective/schedule/schedule.h"
-#include "predict/topology/topology.h"
 
 /* ---- The load of links as a picture: links are rows, steps are columns. ---- */
 

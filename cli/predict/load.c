@@ -6,11 +6,9 @@
 #include "base/io/io.h"
 #include "base/log.h"
 #include "cli/plan/plan.h"
-#include "cli/predict/predict.h"
 #include "cli/report/report.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /*

@@ -6,17 +6,13 @@
 #include "base/stats/stats.h"
 #include "cli/commands.h"
 #include "cli/predict/internal.h"
-#include "cli/predict/predict.h"
 #include "cli/run/run.h"
 #include "collective/collective.h"
 #include "predict/predict.h"
-#include "predict/topology/topology.h"
-#include "run/results/results.h"
 #include "run/run.h"
 
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "base/list.h"
 #include "base/text.h"
 
-
 /* A line that both runs have. */
 struct change {
     const struct run_line *before, *after;

@@ -10,7 +10,6 @@
 #include "base/list.h"
 #include "base/numbers.h"
 
-
 /* An algorithm in a group. */
 struct contender {
     const char *name;

@@ -13,10 +13,8 @@
 #include "base/text.h"
 #include "dataplane/memory/datatype.h"
 #include "run/run.h"
-#include "tune/tune.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

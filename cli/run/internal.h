@@ -7,10 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "base/io/io.h"
 #include "cli/run/run.h"
-#include "run/run.h"
-#include "run/results/results.h"
 
 /* ---- Prints a run as comma-separated values. ---- */
 

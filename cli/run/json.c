@@ -9,10 +9,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/options/options.h"
 #include "cli/predict/predict.h"
 #include "collective/formats/formats.h"
-#include "run/run.h"
 
 #include <errno.h>
 #include <math.h>

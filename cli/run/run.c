@@ -2,17 +2,14 @@
  * run.c - `cctest COLLECTIVE`: chooses the bootstrap, opens the printers, and runs the ranks.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/commands.h"
-#include "cli/options/options.h"
 #include "cli/run/run.h"
 #include "controlplane/bootstrap/bootstrap.h"
 #include "predict/predict.h"
-#include "run/run.h"
 #include "run/session/session.h"
 
 /* Threads share a process's context on a GPU; the kernels of processes take turns there. A killed

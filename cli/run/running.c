@@ -7,11 +7,9 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "run/run.h"
 
 #include <math.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -18,7 +18,6 @@
 #include "cli/predict/predict.h"
 #include "cli/tune/tune.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "run/run.h"
 
 /* A line that waits for those that it is compared with. */
 struct held {

@@ -11,7 +11,6 @@
 #include "collective/formats/formats.h"
 #include "predict/simulate/simulate.h"
 #include "predict/topology/topology.h"
-#include "run/run.h"
 
 #define NAMES_SHOWN 8  /* collectives, or algorithms, in the first line; more are counted */
 #define RING_SHOWN  64 /* ranks */

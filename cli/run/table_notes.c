@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

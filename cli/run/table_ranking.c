@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "run/run.h"
 
 #define SIZES_IN_A_BLOCK 6
 

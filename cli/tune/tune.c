@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options/options.h"
-#include "cli/run/run.h"
 #include "cli/tune/export/export.h"
 #include "cli/tune/tune.h"
 #include "cli/worker.h"

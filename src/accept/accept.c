@@ -4,11 +4,8 @@
 #include "accept/internal.h"
 
 #include "base/clock.h"
-#include "controlplane/agents/agents.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

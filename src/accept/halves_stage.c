@@ -8,7 +8,6 @@
 #include "accept/internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/host_list.h"

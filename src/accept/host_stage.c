@@ -8,9 +8,7 @@
 #include "accept/internal.h"
 
 #include "base/stats/stats.h"
-#include "controlplane/agents/agents.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,8 +21,6 @@
 #include "base/numbers.h"
 #include "base/timed_call.h"
 #include "dataplane/memory/memory.h"
-#include "host/facts/facts.h"
-#include "host/host.h"
 
 #define CPU_SECONDS 1.0 /* of all its works */
 #define GPU_SECONDS 0.9

@@ -8,9 +8,7 @@
 #include <stdint.h>
 
 #include "accept/accept.h"
-#include "accept/judge/judge.h"
 #include "base/log.h"
-#include "base/status.h"
 #include "base/text.h"
 
 /* ---- Jobs that run at the same time, and how they ended: trials.c ---- */

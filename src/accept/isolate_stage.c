@@ -4,7 +4,6 @@
  */
 #include "accept/internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */

@@ -6,7 +6,6 @@
 #include "base/stats/stats.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  */
 #include "accept/internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-
 const char *const buffer_names[BUFFERS] = {
     [BUFFER_SOURCE] = "source", [BUFFER_DESTINATION] = "destination", [BUFFER_SCRATCH] = "scratch"};
 

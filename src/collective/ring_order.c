@@ -3,7 +3,6 @@
  */
 #include "collective/collective.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "host/host.h"
 
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -11,7 +11,6 @@
 #include <hwloc.h>
 #include <hwloc/glibc-sched.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

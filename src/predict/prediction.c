@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "collective/collective.h"
-#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,7 @@
 #include "run/run.h"
 
 #include "base/log.h"
-#include "base/text.h"
-#include "run/check/check.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #define CANARY 4096u /* bytes; also what buffers are aligned to */

@@ -11,10 +11,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "collective/formats/formats.h"
-#include "dataplane/memory/memory.h"
-#include "collective/schedule/schedule.h"
 
 static void job_add_candidate(struct job *job, const struct candidate *candidate)
 {

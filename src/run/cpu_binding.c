@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "base/list.h"
-#include "host/host.h"
 
 /* A rank that chooses, and how many hardware threads it may use. */
 struct turn {

@@ -5,7 +5,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "dataplane/memory/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/numbers.h"
-#include "base/text.h"
 #include "base/text_file.h"
-#include "controlplane/bootstrap/bootstrap.h"
 
 #include <ctype.h>
 #include <errno.h>

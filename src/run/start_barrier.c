@@ -6,8 +6,6 @@
 #include "base/host.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "collective/schedule/schedule.h"
-#include "dataplane/memory/memory.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

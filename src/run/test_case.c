@@ -5,8 +5,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "collective/formats/formats.h"
-#include "dataplane/execute/execute.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "run/run.h"
 
 /* The ranks of a race, and a job of all its algorithms on them. */
 struct race_ranks {

@@ -3,7 +3,6 @@
  */
 #include "tune/tune.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "tune/tune.h"
 
 #include <ctype.h>
 #include <math.h>

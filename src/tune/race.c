@@ -1,7 +1,6 @@
 /*
  * race.c - which algorithms are measured again, and which is the winner.
  */
-#include "tune/tune.h"
 
 #include "base/io/io.h"
 #include "base/log.h"

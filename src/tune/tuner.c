@@ -8,8 +8,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "controlplane/agents/agents.h"
-#include "run/run.h"
 
 /* ---- the grid ---- */
 

@@ -16,7 +16,6 @@
 #include "base/io/io.h"
 #include "collective/formats/formats.h"
 #include "host/facts/facts.h"
-#include "run/run.h"
 
 #define EXCERPT    60 /* bytes of a word of the file in a sentence */
 #define CELLS_MOST 20000

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "dataplane/transport/transport.h"
 
 /* Bytes of one step: the grain, within these bounds. Engines take turns between steps. */
 #define STEP_LEAST ((size_t)1 << 20)

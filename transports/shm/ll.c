@@ -37,7 +37,6 @@
 
 #include <string.h>
 
-
 #define WORD_DATA   sizeof(uint32_t)
 #define EPOCH_FIRST 2
 #define EPOCH_LAST  UINT32_MAX

@@ -18,7 +18,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "dataplane/transport/transport.h"
 
 _Static_assert(sizeof(struct shm_address) <= TRANSPORT_ADDRESS_MOST, "the address is too long");
 _Static_assert(sizeof(struct shm_connect_slot) == SHM_CACHE_LINE, "a connect slot is a cache line");

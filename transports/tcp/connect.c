@@ -24,7 +24,6 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/net/net.h"
 
 #define PENDING_SECONDS   5.0  /* for an incoming connection to prove itself */
 #define PENDING_MOST      64   /* incoming connections at a time, beyond the awaited ones */

@@ -7,7 +7,6 @@
  */
 
 #include "base/log.h"
-#include "base/net/net.h"
 #include "transports/tcp/internal.h"
 #include "transports/transports.h"
 

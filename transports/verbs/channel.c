@@ -7,7 +7,6 @@
  */
 #include "transports/verbs/internal.h"
 
-
 /* Sending. */
 
 /* Sends what a slot holds. *bytes: how many; 0: there is no room. */

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "host/host.h"
 
 enum gpu_driver { GPU_DRIVER_NONE, GPU_DRIVER_NVIDIA, GPU_DRIVER_NVIDIA_OPEN, GPU_DRIVER_AMD };
 

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "host/host.h"
-
 const char *peermem_module(const char *sysfs)
 {
     static const struct {

@@ -16,7 +16,6 @@
 
 #include "base/list.h"
 #include "base/text.h"
-#include "host/host.h"
 
 /* A port that is being described. */
 struct port_look {

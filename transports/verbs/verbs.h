@@ -39,7 +39,6 @@
 #include <infiniband/verbs.h>
 #include <stddef.h>
 
-#include "dataplane/transport/transport.h"
 #include "transports/verbs/facts.h"
 
 #define VERBS_RAIL_PAIRS_MOST 56 /* least common multiple of two numbers of rails */

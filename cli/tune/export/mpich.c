@@ -16,10 +16,8 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 /* What an algorithm needs of a call. */
 enum guard {

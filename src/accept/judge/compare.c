@@ -6,10 +6,7 @@
  */
 #include "accept/judge/judge.h"
 
-#include "base/text.h"
-
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/stats/stats.h"
-
 /* GB/s of a host in one direction; 0: it has no level. */
 static double rate_of(const struct fleet *fleet, int host, int rail, enum direction direction)
 {

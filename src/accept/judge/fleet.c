@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stats/stats.h"
-
 #define CLASS_LEAST  8      /* bandwidths at one distance, to have a reference of their own */
 #define HOST_SHARE   2      /* no host has more than 1 / this of them */
 #define NOISE_LEAST  3      /* readings of a cell that tell of noise */

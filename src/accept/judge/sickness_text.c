@@ -3,10 +3,7 @@
  */
 #include "accept/judge/judge.h"
 
-#include "base/text.h"
-
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define WITNESSES_NAMED 3

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/stats/stats.h"
-
 double worse_by(bool less_is_better, double value, double than)
 {
     return less_is_better ? log(value / than) : log(than / value);

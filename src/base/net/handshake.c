@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sodium.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

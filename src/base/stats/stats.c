@@ -4,7 +4,6 @@
 #include "base/stats/stats.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/numbers.h"

@@ -3,7 +3,6 @@
  */
 #include "collective/formats/formats.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -10,9 +10,7 @@
 #include "collective/formats/internal.h"
 
 #include "base/log.h"
-#include "collective/schedule/schedule.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,9 +7,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "base/status.h"
 #include "collective/formats/formats.h"
-#include "collective/schedule/schedule.h"
 
 /* ---- Reads schedules from cctest's own JSON, as `cctest plan --json` writes it. ---- */
 

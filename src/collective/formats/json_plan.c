@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"

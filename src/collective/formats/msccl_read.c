@@ -13,7 +13,6 @@
 #include "base/xml.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MSCCL_CHUNKS_MOST (1 << 22)

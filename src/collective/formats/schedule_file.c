@@ -4,12 +4,10 @@
  */
 #include "collective/formats/internal.h"
 
-#include "base/arena.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/text_file.h"
 #include "collective/prove/prove.h"
-#include "collective/schedule/schedule.h"
 #include "host/host.h"
 
 #include <errno.h>

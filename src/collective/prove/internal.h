@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "collective/prove/prove.h"
 
 /* ---- What an element holds, as a multiset of contributions.

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 struct verifier {
     struct joint_schedule *joint;
     struct symbols *symbols;

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/parse.h"
-#include "collective/collective.h"
 
 /* Names. */
 

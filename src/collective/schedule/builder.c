@@ -3,7 +3,6 @@
  */
 #include "collective/schedule/internal.h"
 
-#include "base/arena.h"
 #include "base/log.h"
 
 #include <stdlib.h>

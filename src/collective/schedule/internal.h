@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/status.h"
 #include "collective/schedule/schedule.h"
 
 /* ---- The state of a builder, for the files that work on it. ---- */

@@ -3,8 +3,6 @@
  */
 #include "collective/schedule/schedule.h"
 
-#include "base/arena.h"
-
 #include <string.h>
 
 size_t operation_limit(const struct operation *operation, const size_t *done, size_t unit,

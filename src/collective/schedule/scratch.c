@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-
 /* Elements [from, to) of scratch; they move to `at`. */
 struct scratch_interval {
     size_t from, to, at;

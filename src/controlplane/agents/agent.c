@@ -19,8 +19,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "controlplane/control/control.h"
-#include "base/net/net.h"
 
 #define PENDING_SECONDS   3.0
 #define PENDING_MOST      128

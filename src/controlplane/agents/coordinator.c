@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "controlplane/control/control.h"
 
 #include <errno.h>
 #include <math.h>

@@ -13,7 +13,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "controlplane/control/control.h"
 
 #define ATTEMPT_SECONDS 5.0 /* for one address to answer and to authenticate */
 #define RETRY_SECONDS   0.1

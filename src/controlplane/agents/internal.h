@@ -7,7 +7,6 @@
 #include <pthread.h>
 
 #include "controlplane/agents/agents.h"
-#include "controlplane/control/control.h"
 
 /* ---- Rank 0's heartbeats while it does not turn: it judges, or waits for a disk or a terminal.
  *

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "controlplane/bootstrap/bootstrap.h"
-
 #define SECONDS_MOST 1e7
 
 static void put_addresses(struct bytes *bytes, const struct address_list *list)

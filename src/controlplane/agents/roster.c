@@ -6,7 +6,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "dataplane/transport/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

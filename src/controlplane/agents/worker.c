@@ -17,7 +17,6 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "controlplane/bootstrap/bootstrap.h"
 
 #define WARNED_SECONDS 1.5 /* from SIGTERM to SIGKILL: a rank reports within one */
 #define KILLED_SECONDS 3.0 /* from SIGKILL until the process counts as stuck */

@@ -8,7 +8,6 @@
 #include "controlplane/bootstrap/internal.h"
 
 #include "base/log.h"
-#include "controlplane/bootstrap/bootstrap.h"
 
 #include <sodium.h>
 #include <stdio.h>

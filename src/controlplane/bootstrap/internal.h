@@ -6,9 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "controlplane/bootstrap/bootstrap.h"
-#include "controlplane/control/control.h"
 
 /* ---- This process is one rank of a process manager's job. ---- */
 

@@ -16,10 +16,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/host.h"
 #include "base/list.h"
 #include "base/signals.h"
-#include "base/net/net.h"
 
 #define WATCH_SECONDS 0.02 /* between two calls of the watch */
 

@@ -4,8 +4,6 @@
 #include "controlplane/control/internal.h"
 
 #include "base/list.h"
-#include "base/log.h"
-#include "controlplane/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>

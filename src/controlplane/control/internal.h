@@ -9,11 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bytes.h"
 #include "base/log.h"
-#include "base/net/net.h"
-#include "base/rank_state.h"
-#include "base/status.h"
 #include "controlplane/control/control.h"
 #include "controlplane/verdict/verdict.h"
 

@@ -5,7 +5,6 @@
 #include "controlplane/control/internal.h"
 
 #include "base/clock.h"
-#include "base/host.h"
 #include "base/list.h"
 #include "base/signals.h"
 

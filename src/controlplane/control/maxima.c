@@ -4,7 +4,6 @@
 #include "controlplane/control/internal.h"
 
 #include "base/list.h"
-#include "base/log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  */
 #include "controlplane/control/control.h"
 
-#include "base/bytes.h"
 #include "base/list.h"
 #include "base/text.h"
 

@@ -16,7 +16,6 @@
 
 #include "base/list.h"
 
-
 #define REPORTED_SECONDS  0.5 /* for rank 0 to report a failed job before this rank ends */
 #define INTERRUPT_SECONDS 0.7 /* for rank 0's verdict after a signal */
 #define OWN_POLLS         5   /* wake, signals, up, direct, connector */

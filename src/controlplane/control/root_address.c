@@ -1,10 +1,7 @@
 /*
  * root_address.c - where rank 0 listens, and the addresses that lead from a rank to it.
  */
-#include "controlplane/control/control.h"
 
-#include "base/log.h"
-#include "base/net/net.h"
 #include "controlplane/control/internal.h"
 
 #include <arpa/inet.h>

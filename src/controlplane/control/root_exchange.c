@@ -13,7 +13,6 @@
 
 #include "base/list.h"
 
-
 #define RESULT_HEAD 8 /* bytes of a result in front of its data */
 
 static const char *const exchange_names[EXCHANGES] = {

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 
 #include "base/list.h"
-#include "base/text.h"
 #include "collective/schedule/schedule.h"
 
 #define CIRCLE_MOST 8 /* ranks of a circle that are named */

@@ -9,7 +9,6 @@
 
 #include "base/list.h"
 #include "base/parse.h"
-#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

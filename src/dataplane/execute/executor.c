@@ -13,7 +13,6 @@
 #include "dataplane/execute/internal.h"
 
 #include "base/log.h"
-#include "dataplane/execute/execute.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
  * flat_plan.c - flattens a schedule.
  */
-#include "dataplane/execute/flat_plan.h"
 
 #include <stdlib.h>
 

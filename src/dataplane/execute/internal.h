@@ -4,12 +4,8 @@
 #ifndef CCTEST_DATAPLANE_EXECUTE_INTERNAL_H
 #define CCTEST_DATAPLANE_EXECUTE_INTERNAL_H
 
-#include "collective/schedule/schedule.h"
 #include "dataplane/execute/execute.h"
 #include "dataplane/execute/execute.h"
-#include "dataplane/memory/cursor.h"
-#include "dataplane/memory/memory.h"
-#include "dataplane/transport/transport.h"
 
 /* ---- The executor of short messages: for schedules each of whose messages fits into one cell
  * of its channel, so that it moves whole or not at all.

@@ -3,7 +3,6 @@
  */
 #include "dataplane/memory/internal.h"
 
-
 /* Of floats: the largest absolute sum of the exponents of a product's factors, so that it may be
  * doubled; and what an average's integers are multiplied by, so that dividing by 1,024 still gives
  * a normal number. */

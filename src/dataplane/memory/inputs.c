@@ -60,7 +60,6 @@
 #include <math.h>
 #include <string.h>
 
-
 #define BLOCK VALUES_MOST /* elements made at a time */
 
 /* How the values of consecutive elements of one page are made: the same for all ranks. */

@@ -6,12 +6,8 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
-#include "base/tick.h"
 #include "dataplane/memory/memory.h"
-#include "dataplane/memory/datatype.h"
 #include "dataplane/memory/input_element.h"
-#include "dataplane/memory/kernel_set.h"
 #include "dataplane/memory/reduce_element.h"
 
 /* ---- What stands in memory that a CPU reads and writes: the hooks of struct

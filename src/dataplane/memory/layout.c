@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-
 /* The C library copies more bytes than these by one instruction (rep movsb). To and from slots,
  * whose lines are in the cache of a core, that takes twice as long. So it gets pieces. */
 #define PIECE ((size_t)2 << 10)

@@ -18,16 +18,12 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/numbers.h"
-#include "dataplane/memory/memory.h"
-#include "host/host.h"
 #include "host/nvml/gpus.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  */
 #include "dataplane/memory/memory.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #define LINE  ((size_t)64)

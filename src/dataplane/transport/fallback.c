@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
-
 static struct fallback *fallback_find(struct fallbacks *fallbacks, const struct fallback *like)
 {
     for (int i = 0; i < fallbacks->count; i++) {

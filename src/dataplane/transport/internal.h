@@ -4,7 +4,6 @@
 #ifndef CCTEST_DATAPLANE_TRANSPORT_INTERNAL_H
 #define CCTEST_DATAPLANE_TRANSPORT_INTERNAL_H
 
-#include "base/bytes.h"
 #include "dataplane/transport/transport.h"
 
 /* ---- transport.c ---- */

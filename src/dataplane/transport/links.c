@@ -14,7 +14,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/text.h"
 
 #define LINKS_TRANSPORTS_MOST 8 /* a byte holds one bit for each */
 #define REASON_MOST           (OFFER_MOST + 64)

@@ -5,13 +5,11 @@
  * The rule is checked for each transfer that is posted: about 10 ns, and 3 to 5 ns for each further
  * piece (measured on a Zen 4, five regions), where to move a posted message takes microseconds.
  */
-#include "dataplane/transport/transport.h"
 
 #include "base/list.h"
 #include "base/log.h"
 #include "dataplane/transport/internal.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "host/host.h"
 #include "host/nvml/gpus.h"
 
 #define GPUS_MOST 16

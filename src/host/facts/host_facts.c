@@ -15,7 +15,6 @@
 #include <sys/statvfs.h>
 
 #include "base/text.h"
-#include "host/host.h"
 
 #define FILE_MOST ((size_t)1 << 16)
 #define CPU       "%s/sys/devices/system/cpu"

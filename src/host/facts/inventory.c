@@ -1,12 +1,10 @@
 /*
  * inventory.c - what one host has: a flat list of facts.
  */
-#include "host/facts/facts.h"
 
 #include "base/list.h"
 #include "base/timed_call.h"
 #include "host/facts/internal.h"
-#include "host/host.h"
 
 #include <errno.h>
 #include <math.h>

@@ -11,7 +11,6 @@
 
 #include "base/list.h"
 #include "base/text.h"
-#include "host/host.h"
 #include "host/nvml/gpus.h"
 
 #define BUS_MOST 16

@@ -5,10 +5,8 @@
 
 #include "base/list.h"
 #include "base/text.h"
-#include "host/host.h"
 #include "host/nvml/nvml.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

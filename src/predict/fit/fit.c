@@ -5,10 +5,8 @@
 
 #include "base/log.h"
 #include "collective/collective.h"
-#include "controlplane/agents/agents.h"
 #include "host/facts/facts.h"
 #include "host/host.h"
-#include "predict/fit/fit.h"
 
 #include <hwloc/glibc-sched.h>
 #include <stdio.h>

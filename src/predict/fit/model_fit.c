@@ -4,7 +4,6 @@
 #include "predict/fit/internal.h"
 
 #include "base/log.h"
-#include "predict/fit/fit.h"
 
 #include <math.h>
 #include <stdio.h>

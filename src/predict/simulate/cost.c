@@ -5,8 +5,6 @@
 #include "predict/simulate/internal.h"
 
 #include "collective/collective.h"
-#include "dataplane/transport/transport.h"
-#include "predict/simulate/simulate.h"
 
 #include <math.h>
 #include <string.h>

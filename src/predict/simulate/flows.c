@@ -18,7 +18,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-
 #define NONE  UINT32_MAX
 #define ALIKE 1e-12 /* rates that differ by less, relatively, are one: sums are rounded */
 

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/numbers.h"
-#include "base/status.h"
 #include "base/text.h"
 #include "predict/topology/topology.h"
 

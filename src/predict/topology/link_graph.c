@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/numbers.h"
 
 /* ---- building ---- */
 

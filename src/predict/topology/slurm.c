@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/numbers.h"
 
 struct slurm_reader {
     struct topology *t;

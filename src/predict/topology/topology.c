@@ -6,7 +6,6 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "base/text.h"
 #include "base/text_file.h"
 
 #include <math.h>

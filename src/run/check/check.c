@@ -8,9 +8,6 @@
  */
 #include "run/check/internal.h"
 
-#include "base/text.h"
-#include "run/check/check.h"
-
 #include <stdlib.h>
 #include <string.h>
 

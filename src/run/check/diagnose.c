@@ -12,8 +12,6 @@
  */
 #include "run/check/internal.h"
 
-#include "run/check/check.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 #define BITS_MOST 4 /* flipped bits that are named */
 
 /* A fault on its way into a sentence. */

@@ -3,8 +3,6 @@
  */
 #include "run/check/check.h"
 
-#include "dataplane/memory/memory.h"
-
 #include <string.h>
 
 /*

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/memory/memory.h"
-
 #define VECTOR_WORK    (4u << 20)  /* bounds p^2 * samples in the search over intervals */
 #define INTERVAL_RANKS 1024        /* with more ranks only single ranks are tried */
 #define SCAN_MOST      (16u << 20) /* source elements looked at in a search */

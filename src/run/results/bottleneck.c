@@ -6,7 +6,6 @@
  * that are nearly as slow. They are confirmed if the other links with as much to carry reach three
  * times the rate.
  */
-#include "run/results/results.h"
 
 #include "base/list.h"
 #include "base/log.h"
@@ -14,7 +13,6 @@
 #include "base/text.h"
 #include "run/results/internal.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #define TICK       4000000u  /* ns: the kernel counts in jiffies, of 4 ms as a rule */

@@ -12,9 +12,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "controlplane/control/control.h"
-#include "dataplane/transport/transport.h"
-#include "run/run.h"
 
 static struct link_class *class_find(struct connectivity *connectivity,
                                      const struct link_class *like)

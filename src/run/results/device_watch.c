@@ -11,9 +11,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/timed_call.h"
-#include "host/host.h"
 #include "dataplane/memory/memory.h"
-#include "dataplane/transport/transport.h"
 
 #define ASK_SECONDS   3.0 /* in which drivers are expected to answer; --timeout comes after it */
 #define SLOW_SECONDS  1.0 /* a healthy one answers sooner */

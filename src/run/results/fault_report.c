@@ -13,8 +13,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "run/check/check.h"
-#include "run/run.h"
 
 #define FAULTS_SAID      8 /* of one line; more are counted */
 #define HOPS_NAMED       2 /* of one fault */

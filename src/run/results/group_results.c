@@ -8,8 +8,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/stats/stats.h"
-#include "controlplane/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/check/check.h"
 #include "dataplane/memory/memory.h"
-#include "collective/schedule/schedule.h"
 
 #define RANKS_MOST 64 /* jobs of more are not looked into: the schedules of all are built */
 #define NODES_MOST 4096

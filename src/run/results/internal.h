@@ -4,10 +4,7 @@
 #ifndef CCTEST_RUN_RESULTS_INTERNAL_H
 #define CCTEST_RUN_RESULTS_INTERNAL_H
 
-#include "base/rank_state.h"
-#include "base/tick.h"
 #include "collective/schedule/schedule.h"
-#include "run/check/check.h"
 #include "run/results/results.h"
 
 /* ---- Rank 0's view of the time of a line: what each rank saw, and the

@@ -8,7 +8,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "run/run.h"
 
 void link_stats_create(const struct test_case *test_case, const struct runner *runner,
                        struct link_stats **made)

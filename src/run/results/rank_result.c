@@ -5,7 +5,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/stats/stats.h"
 #include "collective/schedule/schedule.h"
 
 #include <math.h>

@@ -10,9 +10,6 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "base/tick.h"
-#include "run/results/results.h"
-#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,6 @@
 #include "run/results/results.h"
 
 #include "base/log.h"
-#include "base/stats/stats.h"
-#include "controlplane/control/control.h"
 
 #include <stdlib.h>
 

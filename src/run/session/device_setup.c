@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "controlplane/control/control.h"
 #include "dataplane/execute/execute.h"
 
 /* The transport that is allowed, and whose messages devices move; NULL: there is none. */

@@ -7,10 +7,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-#include "controlplane/control/control.h"
 #include "host/host.h"
 #include "run/run.h"
-#include "run/results/results.h"
 #include "run/session/session.h"
 
 /* ---- What all test cases of a job will need on this rank: memory, peers and lanes. ---- */

@@ -5,8 +5,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "controlplane/control/control.h"
-#include "run/run.h"
 
 #include <stdlib.h>
 

@@ -13,10 +13,7 @@
 #include "base/numbers.h"
 #include "base/timed_call.h"
 #include "collective/collective.h"
-#include "controlplane/control/control.h"
-#include "host/host.h"
 #include "host/nvml/gpus.h"
-#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

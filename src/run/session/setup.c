@@ -25,9 +25,6 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "controlplane/control/control.h"
-#include "run/results/results.h"
-#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "controlplane/control/control.h"
-#include "run/results/results.h"
-#include "run/run.h"
 
 /* On how many sets a rank can run the test case, and whether its device can. The lowest rank that
  * cannot gives the reason. */

@@ -4,8 +4,6 @@
 #include "run/session/internal.h"
 
 #include "base/clock.h"
-#include "controlplane/control/control.h"
-#include "run/run.h"
 
 /* From the first on, which is that of the first root. */
 static enum status untimed_run(struct session *session, const struct test_case *test_case,

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "host/host.h"
 #include "host/nvml/gpus.h"
 
 /* cudaDevAttrMpsEnabled, which headers before CUDA 12.3 do not name. */

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-
 /* Of cuda.h. */
 #define DRIVER_SUCCESS              0
 #define DRIVER_ATTRIBUTE_DMABUF     124 /* CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED */

@@ -4,11 +4,8 @@
 #include "dataplane/memory/cuda/internal.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "host/host.h"
 
 const char *cuda_driver_missing(void)
 {

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdint.h>
 
-
 static struct fabric_calls calls;
 static bool has_calls;
 

@@ -3,7 +3,6 @@
  */
 #include "dataplane/memory/cuda/cuda.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "base/clock.h"

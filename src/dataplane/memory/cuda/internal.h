@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "dataplane/memory/memory.h"
 #include "dataplane/memory/cuda/cuda.h"
 #include "host/host.h"
 
