@@ -208,7 +208,7 @@ bool acceptor_drop_oldest(struct acceptor *acceptor, const char *why);
 /* Drops all pending connections, uncounted. Allowed more than once, also in acceptor_admit. */
 void acceptor_close(struct acceptor *acceptor);
 
-/* ---- connections.c ---- */
+/* ---- acceptor.c ---- */
 
 enum connector_state {
     CALL_NONE,

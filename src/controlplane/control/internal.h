@@ -296,7 +296,7 @@ bool parcels_take(struct parcels *parcels, struct parcel *parcel);
 /* The bytes from parcels->next.data on were copied to `to`, where they are read from now on. */
 void parcels_rebase(struct parcels *parcels, const unsigned char *to);
 
-/* ---- root_address.c ---- */
+/* ---- rank_acceptor.c ---- */
 
 typedef void rank_acceptor_admit(void *argument, struct wire *wire,
                                  const struct join_request *request);
