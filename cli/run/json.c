@@ -13,11 +13,13 @@
 #include "collective/formats/formats.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -623,8 +625,29 @@ static json_t *document_begin(void)
     return document;
 }
 
+/* A refusal does not wait for the reader of a FIFO. False: there is none; else *path leads to it, by
+ * *fd (-1: as it is). */
+static bool refusal_opens(const char **path, int *fd, char place[32])
+{
+    struct stat about;
+    *fd = -1;
+    if (stat(*path, &about) != 0 || !S_ISFIFO(about.st_mode))
+        return true;
+    *fd = open(*path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (*fd < 0)
+        return false;
+    fcntl(*fd, F_SETFL, 0);
+    snprintf(place, 32, "/dev/fd/%d", *fd);
+    *path = place;
+    return true;
+}
+
 void json_refuse(const char *path, enum status status)
 {
+    char place[32];
+    int fd;
+    if (!refusal_opens(&path, &fd, place))
+        return;
     struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
     struct log log; /* one complaint is enough */
     struct log *speaker = log_current();
@@ -638,6 +661,8 @@ void json_refuse(const char *path, enum status status)
     }
     log_attach(speaker);
     json_decref(document);
+    if (fd >= 0)
+        close(fd);
 }
 
 struct report *json_open(const char *path, const struct request *request,

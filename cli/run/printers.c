@@ -15,6 +15,7 @@
 #include "base/signals.h"
 
 #define FAILED_SECONDS 1.5 /* that a reader may take nothing, after a job that failed */
+#define LOCK_SECONDS   2   /* that another thread may be writing, before the status is given up */
 
 static struct printers *printers_of(struct report *report)
 {
@@ -101,17 +102,24 @@ static size_t printers_queued(struct report *report)
     return bytes;
 }
 
+/* Those that nothing waits for. A file server may refuse the data as late as that, so the status
+ * comes behind. */
+static void files_close(struct printers *printers)
+{
+    for (enum printer i = PRINTER_CSV; i <= PRINTER_SAMPLES; i++) {
+        int error = output_queue_close(printers->queues[i]);
+        if (error)
+            output_queue_fail(printers->queues[i], error);
+    }
+}
+
 static void printers_drain(struct report *report, enum status status)
 {
     struct printers *printers = printers_of(report);
     for (enum printer i = 0; i < PRINTERS; i++)
         output_queue_drain(printers->queues[i], status_is_whole(status) ? 0 : FAILED_SECONDS);
     printers_enter(report);
-    for (enum printer i = PRINTER_CSV; i <= PRINTER_SAMPLES; i++) {
-        int error = output_queue_close(printers->queues[i]);
-        if (error)
-            output_queue_fail(printers->queues[i], error);
-    }
+    files_close(printers);
     printers_done(printers);
 }
 
@@ -194,6 +202,7 @@ static void printers_end(struct report *report, const struct job *job, const str
     outcome->status = (int)end->status;
     outcome->explained = end->error_count > 0;
     outcome->ended = true;
+    files_close(printers);
     printers_done(printers);
 }
 
@@ -264,9 +273,15 @@ static enum status conclude_locked(struct printers *printers, enum status status
     return status;
 }
 
+/* A thread that hangs in a write may hold the lock: the process ends all the same. */
 static enum status printers_conclude(struct report *report, enum status status)
 {
-    struct printers *printers = printers_enter(report);
+    struct printers *printers = printers_of(report);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOCK_SECONDS;
+    if (pthread_mutex_timedlock(&printers->lock, &until) != 0)
+        return status_is_whole(status) ? STATUS_ERROR : status;
     status = conclude_locked(printers, status);
     pthread_mutex_unlock(&printers->lock);
     return status;

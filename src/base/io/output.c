@@ -111,7 +111,8 @@ static int temporary_open(const char *path, char *target, char *temporary)
         errno = ENAMETOOLONG;
         return -1;
     }
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, exists ? 0600 : 0666);
+    unlink(temporary); /* of a process of this number that was killed */
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
     if (fd >= 0 && exists)
         fchmod(fd, old.st_mode & 0777);
     return fd;

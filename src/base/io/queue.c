@@ -103,8 +103,9 @@ static void first_write(struct output_queue *queue)
 {
     struct queued_text *text = queue->first;
     size_t before = text->written;
+    int fd = queue->fd;
     pthread_mutex_unlock(&queue->lock);
-    int error = piece_write(queue->fd, text);
+    int error = piece_write(fd, text);
     pthread_mutex_lock(&queue->lock);
     queue->bytes -= text->written - before;
     if (text->written == text->length) {
@@ -120,8 +121,10 @@ static void first_write(struct output_queue *queue)
 
 int output_queue_close(struct output_queue *queue)
 {
-    int fd = queue->fd;
-    queue->fd = -1;
+    pthread_mutex_lock(&queue->lock);
+    int fd = queue->bytes > 0 ? -1 : queue->fd; /* the thread may be writing */
+    queue->fd = queue->bytes > 0 ? queue->fd : -1;
+    pthread_mutex_unlock(&queue->lock);
     return fd <= STDERR_FILENO || close(fd) == 0 ? 0 : errno;
 }
 
@@ -198,8 +201,11 @@ static void queue_write(struct output_queue *queue, struct queued_text *text)
 bool output_queue_put(struct output_queue *queue, const char *bytes, size_t length)
 {
     struct queued_text *text = malloc(sizeof *text + length);
-    if (!text)
+    if (!text) {
+        output_queue_fail(queue, ENOMEM);
+        errno = ENOMEM;
         return false;
+    }
     *text = (struct queued_text){.length = length};
     memcpy(text->bytes, bytes, length);
     pthread_mutex_lock(&queue->lock);
