@@ -3,12 +3,10 @@
  */
 #include "base/arena.h"
 
+#include "base/list.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/list.h"
-
-#include "base/list.h"
 
 struct block {
     struct block *next;

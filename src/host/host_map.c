@@ -168,7 +168,8 @@ static void device_put(struct host_map *map, const char *sysfs, enum map_kind ki
     int count = pci_chain(sysfs, bus, chain);
     for (int i = 0; i < count - 1; i++)
         above = bridge_add(map, i ? MAP_BRIDGE : MAP_HOST_BRIDGE, chain[i], above, node);
-    struct map_part *part = &map->parts[part_add(map, kind, number)];
+    int index = part_add(map, kind, number);
+    struct map_part *part = &map->parts[index];
     part->above = above;
     part->node = node;
     part->names = names;

@@ -190,11 +190,17 @@ static void queue_add(struct output_queue *queue, struct queued_text *text)
     }
 }
 
-/* Called with the lock held: the caller writes, since there is no thread. */
+/* Called with the lock held, which it gives up while it writes: the caller writes, since there is no
+ * thread. */
 static void queue_write(struct output_queue *queue, struct queued_text *text)
 {
-    while (text->written < text->length && !queue->error)
-        queue->error = piece_write(queue->fd, text);
+    while (text->written < text->length && !queue->error) {
+        int fd = queue->fd;
+        pthread_mutex_unlock(&queue->lock);
+        int error = piece_write(fd, text);
+        pthread_mutex_lock(&queue->lock);
+        queue->error = queue->error ? queue->error : error;
+    }
     free(text);
 }
 

@@ -75,7 +75,9 @@ static void cuda_describe(struct device *device, int number)
 void cuda_rank_devices(const struct memory_device *own, struct device_list *list)
 {
     size_t left, total;
-    struct device *device = own->bus[0] ? gpu_add(own->bus, list) : NULL;
+    if (!own->bus[0]) /* CUDA did not tell its address */
+        return;
+    struct device *device = gpu_add(own->bus, list);
     const char *mig = device_find_fact(device, "MIG");
     if (mig && strcmp(mig, "on") == 0 && cudaSetDevice(own->number) == cudaSuccess &&
         cudaMemGetInfo(&left, &total) == cudaSuccess)
