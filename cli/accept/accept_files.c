@@ -248,7 +248,7 @@ enum status accept_files_write(const struct acceptance *acceptance)
 /*
  * An acceptance run as a JSON document.
  */
-/* What a host has; null: that is not known. */
+/* The inventory of a host; null: it is not known. */
 static json_t *inventory_json(const struct acceptance *acceptance, int host)
 {
     const struct inventory *inventory =
@@ -266,7 +266,7 @@ static json_t *inventory_json(const struct acceptance *acceptance, int host)
     return facts;
 }
 
-/* That the host is cabled to; NULL: not known. */
+/* The switch that the host is cabled to; NULL: it is not known. */
 static const char *switch_of(const struct acceptance *acceptance, int host)
 {
     const struct switch_level *leaves = &acceptance->leaves;

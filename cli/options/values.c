@@ -446,7 +446,7 @@ const struct option_kind kind_stages = {.parse = stages_read, .show = stages_sho
 /*
  * The value of --inject: faults as kind:key=value:key=value.
  */
-/* What --inject knows of a kind of fault. */
+/* A kind of fault, as --inject takes it. */
 struct fault_form {
     const char *name;
     bool has_microseconds; /* besides a rank; else an iteration */

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /*
- * What the JSON of an acceptance run has.
+ * The measurements in the JSON of an acceptance run.
  */
 /* The number of a host under this key; -1: there is none. */
 static int measured_host_of(const struct measured *measured, const json_t *object, const char *key)

@@ -170,7 +170,7 @@ struct json_report {
     const char *path;
     const struct request *request; /* NULL: no job has begun */
     struct outcome *outcome;
-    /* Of a stream, open from the start: its reader finds no end before the document. */
+    /* The descriptor of a stream is open from the start: its reader finds no end before the document. */
     struct output_queue *queue;
     json_t *document;
     bool ended; /* the document is whole but for the status */

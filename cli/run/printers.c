@@ -102,7 +102,7 @@ static size_t printers_queued(struct report *report)
     return bytes;
 }
 
-/* Those that nothing waits for. A file server may refuse the data as late as that, so the status
+/* Closes the files that no text waits for. A file server may refuse data at that point, so the status
  * comes behind. */
 static void files_close(struct printers *printers)
 {

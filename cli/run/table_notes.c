@@ -244,7 +244,7 @@ static void group_print(FILE *out, const struct participants *participants, cons
             memory_device_text(device, gpu), participants->members[order[0]].host, device->name);
 }
 
-/* What is not shown GPU by GPU: the ranks from `begin` on in `order`. */
+/* The ranks from `begin` on in `order`, which are not shown GPU by GPU. */
 static void rest_print(FILE *out, const struct participants *participants, const int *order,
                        int begin)
 {
@@ -286,7 +286,7 @@ void gpus_print(FILE *out, const struct participants *participants, bool all)
 }
 
 /*
- * What the table says of the NICs and GPUs that the ranks use.
+ * The NICs and GPUs that the ranks use, in the table.
  */
 #define SENTENCES_MOST 16 /* in the head; more are counted */
 #define SICK_MOST      32 /* devices in the footer; likewise */

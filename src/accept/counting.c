@@ -137,7 +137,7 @@ void counting_free(struct acceptance *acceptance)
 }
 
 /*
- * Which hosts lose packets.
+ * Hosts that lose packets.
  */
 #define FLOOR 9 /* ten times the fleet's: a full queue drops packets, too */
 

@@ -126,7 +126,7 @@ enum status findings_status(const struct findings *findings)
  */
 #define SILENT_LEAST 2 /* hosts that accuse rank 0's */
 
-/* Of a host that is lost since the last call. */
+/* The finding for a host that is lost since the last call. */
 static void loss_find(struct acceptance *acceptance, int index)
 {
     const struct fleet_host *host = &acceptance->roster->hosts[index];
@@ -214,7 +214,7 @@ void losses_judge(struct acceptance *acceptance)
 }
 
 /*
- * What the stages have in common.
+ * Functions that all stages share.
  */
 const char *const stage_state_names[] = {
     [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};

@@ -153,7 +153,7 @@ static struct made_number metric_made(const struct acceptance *acceptance, const
     return made;
 }
 
-/* What the good hosts measured by themselves; of several metrics (one for each NIC) the worst. */
+/* The good hosts' own measurements; of several metrics (one for each NIC) the worst. */
 static struct made_number own_made(const struct acceptance *acceptance, int index, double *scratch)
 {
     struct made_number made = {0};
@@ -172,7 +172,7 @@ static struct made_number own_made(const struct acceptance *acceptance, int inde
     return made;
 }
 
-/* What the good hosts had in their pairs. `scratch` has room for all hosts in all series. */
+/* The good hosts' measurements in pairs. `scratch` has room for all hosts in all series. */
 static struct made_number pairs_made(const struct acceptance *acceptance, enum metric metric,
                                      double *scratch)
 {

@@ -275,7 +275,7 @@ void device_list_free(struct device_list *list)
 }
 
 /*
- * What several devices have counted.
+ * The counters of several devices.
  */
 void device_changes_encode(const struct device_changes *changes, int classes, struct bytes *share)
 {
@@ -349,7 +349,7 @@ void device_changes_since(const struct device_changes *before, const struct devi
 }
 
 /*
- * Which device's driver a thread asks, and since when.
+ * The device whose driver a thread asks, and the time at which it began.
  */
 void inquiry_init(struct inquiry *inquiry, const char *devices)
 {

@@ -63,7 +63,7 @@ bool cpu_throttles_read(const char *sysfs, uint64_t *throttles)
 }
 
 /*
- * What the driver of a network device tells of it, by the ioctls of ethtool.
+ * Counters that the driver of a network device tells, by the ioctls of ethtool.
  */
 #define STATISTICS_MOST 65536 /* mlx5 has some for each of its queues */
 

@@ -296,7 +296,7 @@ void pci_gpus(const char *sysfs, struct device_list *list)
 }
 
 /*
- * Which of several PCI devices are nearest to the cores of a thread.
+ * The PCI devices, of several, that are nearest to the cores of a thread.
  *
  * The distance is the size of the smallest part of the machine that holds both the thread's CPUs
  * and the CPUs beside the device: a cache's cores, a NUMA node, a socket, the machine. Where the

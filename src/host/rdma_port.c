@@ -68,7 +68,7 @@ const char *gid_text(const unsigned char raw[16], char *text, size_t size)
 }
 
 /*
- * What sysfs says of a port of an RDMA NIC.
+ * The facts of a port of an RDMA NIC in sysfs.
  */
 /* What follows "4: " in "4: ACTIVE"; "" if there is no such text. */
 static void word_read(const char *folder, const char *file, char word[32])

@@ -187,7 +187,7 @@ static void predictor_begin(struct predictor *predictor, const struct job *job,
     predictor_warn(predictor, job, participants->members[0].host);
 }
 
-/* Of all links of a transport: a class of the job's links tells no distance. */
+/* The latency of all links of a transport: a class of the job's links tells no distance. */
 static struct core_latency core_latency_of(const struct model *model, const char *transport)
 {
     struct core_latency core = {0};

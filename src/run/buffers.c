@@ -195,7 +195,7 @@ static void add(uint64_t *sum, uint64_t bytes)
         *sum = UINT64_MAX;
 }
 
-/* What ranks take from a pool together. */
+/* The sum that ranks take from a pool. */
 struct pool_sum {
     uint64_t bytes, spare;
     uint64_t

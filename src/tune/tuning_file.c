@@ -129,7 +129,7 @@ static enum status cell_read(const struct cell_reader *reader)
     return algorithms_read(reader);
 }
 
-/* What the measurements hold for. */
+/* The setting of the measurements. */
 static void machine_read(const json_t *document, struct tuned *tuned)
 {
     const json_t *machine = json_object_get(document, "machine");
@@ -207,7 +207,7 @@ enum status tuning_file_read(const char *path, struct tuned **tuned)
 /*
  * Writing.
  */
-/* What the measurements hold for. Other hosts are taken to have what rank 0's has. */
+/* The setting of the measurements. Other hosts are taken to have what rank 0's has. */
 static json_t *machine_json(const struct tuner *tuner)
 {
     char model[VALUE_TEXT_MOST];

@@ -27,7 +27,7 @@
 #include <sys/uio.h>
 
 /*
- * What a connection waited for, and what it does while nothing moves, by the kernel's
+ * The waits of a connection, and its state while nothing moves, by the kernel's
  * counters (TCP_INFO).
  *
  * A send is done when the kernel has taken its bytes. Only the kernel knows how long they were in

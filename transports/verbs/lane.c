@@ -140,7 +140,7 @@ static bool receives_fit(const struct verbs_endpoint *endpoint, const struct ver
     return true;
 }
 
-/* What earlier lanes have left of this rank's share. */
+/* The rest of this rank's share behind earlier lanes. */
 static size_t bytes_left(const struct verbs_endpoint *endpoint)
 {
     int ranks = endpoint->base.config.local_ranks;
@@ -191,7 +191,7 @@ bool verbs_grants_valid(const struct verbs_grants *grants)
 }
 
 /*
- * What a lane waited for, and what it does while nothing moves.
+ * The waits of a lane, and its state while nothing moves.
  *
  * The NIC sends again by itself and keeps no count per queue pair, so `resent` stays 0: the
  * counters of the port tell it.

@@ -65,7 +65,7 @@ bool verbs_rail_probe(const struct verbs_rail *rail, char *reason)
 }
 
 /*
- * Which NIC ports a rank uses.
+ * The NIC ports that a rank uses.
  */
 #define NICS_MOST 64
 

@@ -36,14 +36,14 @@
 #include <string.h>
 
 /*
- * What two ranks prove to each other when librdmacm connects a queue pair of theirs.
+ * The proof that two ranks exchange when librdmacm connects a queue pair of theirs.
  */
 #define SECRET_BYTES 32
 #define PROOF_BYTES  VERBS_ANSWER_BYTES
 
 enum verbs_role { ROLE_REQUESTS, ROLE_ANSWERS };
 
-/* Which queue pair a request is for, in network order. */
+/* The queue pair that a request is for, in network order. */
 struct pair_claim {
     uint32_t from, to; /* ranks */
     uint32_t lane, path;

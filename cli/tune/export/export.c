@@ -61,7 +61,7 @@ enum status export_write(const struct tune_options *tune, const struct tuned *tu
 }
 
 /*
- * Which algorithm of another library does what a winner does.
+ * The counterpart of a winner in another library.
  */
 #define PLACES_SHOWN 6 /* of a winner that a library lacks */
 

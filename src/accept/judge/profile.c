@@ -148,11 +148,11 @@ bool expected_fact_is_met(const struct expected_fact *expectation,
 }
 
 /*
- * What all of some hosts have, as lines of a profile.
+ * Facts that some hosts share, as lines of a profile.
  */
 #define MIB (1024.0 * 1024)
 
-/* What the facts of a rule have in common. */
+/* A rule, with all that its facts share. */
 struct common {
     const struct fact_rule *rule;
     const char *text; /* of the first */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /*
- * What the layout of a network adds.
+ * Faults of switches, by the layout of the network.
  */
 void switch_level_free(struct switch_level *level)
 {

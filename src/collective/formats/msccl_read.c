@@ -23,7 +23,7 @@ struct thread_block {
     int first, steps;           /* of the GPU's steps */
 };
 
-/* What a step does, by its type. */
+/* The work of a step, by its type. */
 struct step_type {
     const char *name;
     bool receives, combines, stores, sends, local;
@@ -119,7 +119,7 @@ struct msccl_order {
     struct chunk_use **readers[BUFFERS]; /* of each chunk, since it was written */
 };
 
-/* Of the GPU that is being read. NULL with status STATUS_OK: it has too many steps to be looked at. */
+/* The facts of the GPU that is being read. NULL with status STATUS_OK: it has too many steps to be looked at. */
 static enum status msccl_order_open(struct msccl_reading *reading, struct msccl_order **order)
 {
     size_t steps = (size_t)reading->step_count, blocks = (size_t)reading->block_count;

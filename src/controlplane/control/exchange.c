@@ -165,11 +165,11 @@ enum status blobs_read(const struct blobs *blobs, int own, const char *what,
 }
 
 /*
- * What a rank sends to each of some peers, or gets from each: bytes of one size.
+ * Parcels: bytes of one size that a rank sends to each of some peers, or gets from each.
  */
 #define RUN_HEAD 12 /* bytes in front of a run: its first peer, how many they are, whether alike */
 
-/* Of how many parcels from the first one do the peers follow each other, with the same bytes? */
+/* The number of parcels, from the first one on, whose peers follow each other and whose bytes are the same. */
 static int parcels_alike(const struct parcel *parcels, int count, size_t each)
 {
     int alike = 1;

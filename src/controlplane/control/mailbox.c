@@ -34,7 +34,7 @@ void starvation_look(struct starvation *starvation, const struct thread_sight *s
 }
 
 /*
- * What the helper threads of all ranks have in common.
+ * Functions that the helper threads of all ranks share.
  */
 #define REPORT_SECONDS 3.0 /* for rank 0 to report before another rank ends their process */
 

@@ -119,7 +119,7 @@ static void relay_send_maxima(struct relay *relay)
     bytes_free(&bytes);
 }
 
-/* Those that wait for the others do so since the first of them came. */
+/* The wait of the children began when the first of them came. */
 static enum maxima_fit relay_hold_maxima(struct relay *relay, const struct maxima_message *message)
 {
     if (relay->maxima.held == 0)

@@ -196,7 +196,7 @@ bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs)
 }
 
 /*
- * What a rank sends to join: version, rank, host and options; and whether it fits.
+ * The request of a rank to join: version, rank, host and options; and whether it fits.
  *
  * The version stands first and keeps its place for ever, so that ranks of different versions can at
  * least tell each other that they are.

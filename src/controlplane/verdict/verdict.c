@@ -54,7 +54,7 @@ void verdict_add_error(const struct situation *s, struct verdict *verdict, int r
 }
 
 /*
- * Which fault is the first.
+ * The first fault.
  */
 #define ACCUSERS_LEAST 2 /* failures that name one peer, until it and not a link is suspected */
 

@@ -291,7 +291,7 @@ KERNELS_SMALL(e4m3, uint8_t)
 KERNELS_SMALL(e5m2, uint8_t)
 
 /*
- * Which kernel combines elements of a type by an operator.
+ * The table of kernels, by type and operator.
  */
 static const struct kernels *const kernels[DATATYPES] = {
     [TYPE_FLOAT] = &kernels_float,

@@ -183,7 +183,7 @@ enum status fail_garbage(int peer, const char *what)
 }
 
 /*
- * Which NIC ports a transport may use.
+ * The NIC ports that a transport may use.
  */
 /* "mlx5_0+mlx5_1:2", as the user gave it; NULL: nothing. */
 static const char *nics_given(const struct transport_choice *choice)
@@ -220,7 +220,7 @@ bool choice_allows_nic(const struct transport_choice *choice, const char *nic)
 }
 
 /*
- * What a rank says of one of its transports: its address, or why it cannot be used.
+ * The offer of a rank for one of its transports: its address, or why it cannot be used.
  */
 void offer_encode(const struct transport_offer *offer, struct bytes *share)
 {

@@ -169,7 +169,7 @@ static const struct fact_source {
     {"drives", drive_facts},
 };
 
-/* What the thread uses, that may outlive the call. */
+/* The memory of the thread, which may live longer than the call. */
 struct asking {
     const struct fact_source *facts;
     struct inventory_source source;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /*
- * What a simulation knows of a machine: which of the numbers of a model hold.
+ * The numbers of a model that hold for a machine.
  */
 const char *const distance_names[] = {[DISTANCE_CACHE] = "same-cache",
                                       [DISTANCE_NODE] = "same-node",
@@ -76,7 +76,7 @@ static struct link_set links_find(const struct model *model, const struct transp
     return named.count > 0 ? named : all;
 }
 
-/* Those that ranks at this distance use; of no transport, if the model has none. */
+/* The links that ranks at this distance use; of no transport, if the model has none. */
 static struct link_set model_links(const struct model *model,
                                    const struct transport_choice *choices,
                                    enum rank_distance distance)

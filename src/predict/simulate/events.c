@@ -80,7 +80,7 @@ void index_heap_remove(struct index_heap *heap, uint32_t number)
 }
 
 /*
- * What is to happen in a simulation.
+ * The events of a simulation.
  */
 #define CHILDREN 4
 

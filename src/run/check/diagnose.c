@@ -19,7 +19,7 @@
 /*
  * Takes samples of a wrong result: wrong elements, and elements between them.
  */
-/* What samples are taken of. */
+/* The subject of samples. */
 struct origin {
     const struct memory *memory;
     const char *destination;

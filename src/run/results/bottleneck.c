@@ -218,7 +218,7 @@ static void samples_read(struct result *result, const struct rank_summaries *sum
     }
 }
 
-/* What rank `rank` saw of `peer`; NULL: it is not among the peers that it reports. */
+/* The counts of rank `rank` for `peer`; NULL: it is not among the peers that it reports. */
 static const struct peer_stats *peer_find(const struct result *result, int rank, int peer)
 {
     const struct rank_sample *sample = &result->samples[rank];

@@ -41,7 +41,7 @@ static int session_ring_channels(const struct session *session)
     return channels;
 }
 
-/* What the ranks of this host take, in their order. */
+/* The shares of the ranks of this host, in their order. */
 struct ring_requests {
     const struct node_ranks *node;
     struct memory_request *requests;
@@ -99,7 +99,7 @@ static enum status session_open_rings(struct session *session)
 /*
  * Joins the ranks by a vendor's library, if the job runs one.
  */
-/* What the candidates of the job ask of their vendor. Returns how many tasks they are. */
+/* The tasks of the job's candidates for their vendor. Returns how many tasks they are. */
 static int job_tasks(const struct job *job, int ranks, struct vendor_task *tasks)
 {
     int count = 0;

@@ -30,7 +30,7 @@
 #include <stdlib.h>
 
 /*
- * What all test cases of a job will need on this rank.
+ * The needs of all test cases of a job on this rank.
  */
 static void needs_add(struct needs *needs, const struct schedule *schedule, size_t element)
 {
@@ -45,7 +45,7 @@ static void needs_add(struct needs *needs, const struct schedule *schedule, size
         needs->device_channels = schedule->channels;
 }
 
-/* What it needs of links. Devices have wires of their own. */
+/* The links that it needs. Devices have wires of their own. */
 static void needs_add_links(struct needs *needs, const struct schedule *schedule)
 {
     schedule_add_peers(schedule, 1, needs->peers);
