@@ -195,7 +195,8 @@ void resent_packets_judge(struct acceptance *acceptance)
     double *sums = arena_new(memory, (size_t)hosts, sizeof *sums);
     double *values = arena_new(memory, (size_t)hosts, sizeof *values);
     struct reason *reasons = arena_new(memory, (size_t)hosts, sizeof *reasons);
-    acceptance->loses_packets = arena_new(acceptance->memory, (size_t)hosts, sizeof(bool));
+    if (!acceptance->loses_packets) /* a rotation of the soak judges them again */
+        acceptance->loses_packets = arena_new(acceptance->memory, (size_t)hosts, sizeof(bool));
     for (int h = 0; h < hosts; h++)
         values[h] = host_value(acceptance, h, sums);
     host_values_judge(&rule, values, hosts, acceptance->loses_packets, reasons);

@@ -521,16 +521,13 @@ struct counter_work {
     struct inventory_source source;
     char host[HOST_NAME_BYTES];
     struct device_changes now;
-    bool good;
 };
 
 static void counters_look(void *argument)
 {
     struct counter_work *work = argument;
     struct host_counters *counters = host_counters_open(&work->source, &work->inquiry);
-    if (counters)
-        host_counters_read(counters, &work->now);
-    work->good = counters != NULL;
+    host_counters_read(counters, &work->now);
     host_counters_close(counters);
 }
 

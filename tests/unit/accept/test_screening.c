@@ -430,7 +430,7 @@ static void test_bad_readings(void **state)
     const struct fleet_config config = {.hosts = 3, .rails = 1};
     const struct reading readings[] = {
         {.from = 0, .to = 1, .metric = METRIC_ALONE, .value = 5},
-        {.from = 0, .to = 3, .metric = METRIC_ALONE, .value = 5},
+        {.from = 0, .to = 3, .metric = METRIC_ALONE, .value = 1},
         {.from = -1, .to = 2, .metric = METRIC_ALONE, .value = 5},
         {.from = 1, .to = 1, .metric = METRIC_ALONE, .value = 5},
         {.from = 1, .to = 2, .rail = 1, .metric = METRIC_ALONE, .value = 5},
@@ -440,6 +440,7 @@ static void test_bad_readings(void **state)
     struct fleet *fleet = fleet_create(&config, readings, sizeof readings / sizeof *readings);
     int sends = fleet_find(fleet, METRIC_ALONE, 0, DIRECTION_SEND);
     assert_true(fleet_level(fleet, sends, 0) == 0); /* of the first reading alone */
+    assert_true(fleet_worst(fleet, sends, 0) == 0);
     assert_true(isinf(fleet_level(fleet, sends, 1)));
     assert_true(isnan(fleet_level(fleet, sends, 2)));
     assert_true(fleet_excess(fleet, &readings[6]) == INFINITY);
