@@ -51,7 +51,7 @@ static void print_operation(const struct schedule *schedule, size_t index)
         if (schedule->lanes > 1)
             printf("lane %-2d ", operation->lane);
     } else {
-        printf("%-8s ", operation_name(operation->kind));
+        printf("%-8s ", operation_names[operation->kind]);
         if (schedule->lanes > 1)
             printf("%-7s ", "");
     }

@@ -269,7 +269,7 @@ static void draw_marks(const struct drawing *d)
                       mark[-1].after == mark->after;
         shift = beside ? shift + MARK_PITCH : 0;
         fprintf(d->out, "<g class=\"mark\"><title>rank %d, round %d, %s", mark->rank, mark->round,
-                operation_name(mark->kind));
+                operation_names[mark->kind]);
         for (end = i; end < d->picture.mark_count && marks[end].rank == mark->rank &&
                       marks[end].round == mark->round && marks[end].after == mark->after &&
                       marks[end].kind == mark->kind;

@@ -5,8 +5,10 @@
 
 #include <string.h>
 
-const char *const buffer_names[BUFFERS] = {
-    [BUFFER_SOURCE] = "source", [BUFFER_DESTINATION] = "destination", [BUFFER_SCRATCH] = "scratch"};
+const char *const buffer_names[] = {[BUFFER_SOURCE] = "source",
+                                    [BUFFER_DESTINATION] = "destination",
+                                    [BUFFER_SCRATCH] = "scratch",
+                                    NULL};
 
 #define BLOCKS                                                                                     \
     {                                                                                              \

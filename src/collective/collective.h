@@ -92,7 +92,7 @@ static inline int problem_member(const struct problem *problem, int rank)
 int problem_rank(const struct problem *problem, int member);
 
 enum buffer { BUFFER_SOURCE, BUFFER_DESTINATION, BUFFER_SCRATCH, BUFFERS };
-extern const char *const buffer_names[BUFFERS]; /* "source", "destination", "scratch" */
+extern const char *const buffer_names[]; /* "source", "destination", "scratch"; ended by NULL */
 
 /* Elements of a rank's source or destination. */
 size_t collective_extent(const struct problem *problem, int rank, enum buffer buffer);

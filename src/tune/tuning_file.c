@@ -12,121 +12,102 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/io/io.h"
 #include "collective/formats/formats.h"
 #include "host/facts/facts.h"
 
-#define EXCERPT    60 /* bytes of a word of the file in a sentence */
 #define CELLS_MOST 20000
+#define TIME_LEAST 1e-6 /* us */
+#define TIME_MOST  1e12
+#define BYTES_MOST 0x1p60
+#define REMEDY     "make the file again with cctest tune"
 
-/* A cell that is being read. */
-struct cell_reader {
-    const char *path;
+struct tuning_reader {
+    struct json_reader json;
     struct tuned *tuned;
-    size_t number; /* from 1, for sentences */
-    const json_t *json;
-    struct tuned_cell *cell;
 };
 
-static enum status memory_refuse(const char *path)
+/* Of the arena; NULL after a failure. */
+static void *take(struct tuning_reader *reader, size_t bytes)
 {
-    return fail(STATUS_ERROR, "out of memory for the measurements of %.200s", path);
+    struct json_reader *json = &reader->json;
+    bool may = json->status == STATUS_OK && reader->tuned->arena;
+    void *taken = may ? arena_take(reader->tuned->arena, bytes) : NULL;
+    if (!taken && json->status == STATUS_OK)
+        json->status =
+            fail(STATUS_ERROR, "out of memory for the measurements of %.200s", json->path);
+    return taken;
 }
 
-static enum status cell_refuse(const struct cell_reader *reader, const char *what)
+/* "bruck:radix=4" at "algorithm". */
+static void choice_read(struct tuning_reader *reader, const json_t *object,
+                        const struct collective *collective, struct tuned_algorithm *algorithm)
 {
-    char part[100];
-    const struct failure_place place = {.file = reader->path, .part = part};
-    snprintf(part, sizeof part, "cell %zu (%.*s)", reader->number, EXCERPT,
-             word_of(reader->json, "collective"));
-    return fail_at(STATUS_USAGE, &place, "%s: make the file again with cctest tune", what);
-}
-
-/* Reads an algorithm that stands in the cell. */
-static enum status choice_read(const struct cell_reader *reader, const char *text,
-                               struct choice *choice)
-{
-    const struct collective *collective = reader->cell->collective;
-    char cell[100], part[200];
-    struct failure_place place = {.file = reader->path, .part = cell};
-    snprintf(cell, sizeof cell, "cell %zu (%s, %d ranks)", reader->number, collective->name,
-             reader->cell->ranks);
-    if (strlen(text) >= CANDIDATE_TEXT_MOST)
-        return fail_at(STATUS_USAGE, &place, "the name of an algorithm is too long: '%.*s...'",
-                       EXCERPT, text);
-    snprintf(part, sizeof part, "%s: algorithm '%.*s'", cell, EXCERPT, text);
-    place.part = part;
-    fail_within(&place);
-    enum status status = choice_parse(collective, text, choice);
-    fail_within(NULL);
-    return status;
-}
-
-static enum status algorithm_read(const struct cell_reader *reader, const json_t *json,
-                                  struct tuned_algorithm *algorithm)
-{
-    const char *text = word_of(json, "algorithm");
-    double low = number_of(json, "low_us"), high = number_of(json, "high_us");
-    algorithm->time = number_of(json, "time_us");
-    if (!(algorithm->time > 0))
-        return cell_refuse(reader, "an algorithm has no time_us above 0");
-    algorithm->low = low > 0 && low < algorithm->time ? low : algorithm->time;
-    algorithm->high = high > algorithm->time ? high : algorithm->time;
-    enum status status = choice_read(reader, text, &algorithm->choice);
-    if (status != STATUS_OK)
-        return status;
-    char *copy = arena_take(reader->tuned->arena, strlen(text) + 1);
+    struct json_reader *json = &reader->json;
+    char text[CANDIDATE_TEXT_MOST], part[JSON_PLACE_MOST + 20];
+    const struct failure_place place = {.file = json->path, .part = part};
+    json_reader_text(json, object, "algorithm", text, sizeof text);
+    char *copy = take(reader, strlen(text) + 1);
     if (!copy)
-        return memory_refuse(reader->path);
+        return;
     algorithm->text = strcpy(copy, text);
-    return STATUS_OK;
+    snprintf(part, sizeof part, "%salgorithm", json->place);
+    fail_within(&place);
+    json->status = choice_parse(collective, text, &algorithm->choice);
+    fail_within(NULL);
+}
+
+static void algorithm_read(struct tuning_reader *reader, const json_t *object,
+                           const struct collective *collective, struct tuned_algorithm *algorithm)
+{
+    double low = number_of(object, "low_us"), high = number_of(object, "high_us");
+    double time = json_reader_number(&reader->json, object, "time_us", TIME_LEAST, TIME_MOST);
+    algorithm->time = time;
+    algorithm->low = low > 0 && low < time ? low : time;
+    algorithm->high = high > time ? high : time;
+    choice_read(reader, object, collective, algorithm);
 }
 
 static int time_compare(const void *a, const void *b)
 {
     const struct tuned_algorithm *x = a, *y = b;
-    return (x->time > y->time) - (x->time < y->time);
+    return COMPARE(x->time, y->time);
 }
 
-static enum status algorithms_read(const struct cell_reader *reader)
+static void algorithms_read(struct tuning_reader *reader, const json_t *object,
+                            struct tuned_cell *cell)
 {
-    const json_t *list = json_object_get(reader->json, "algorithms"), *it;
-    struct tuned_cell *cell = reader->cell;
-    size_t count = json_array_size(list), index;
-    if (count == 0 || count > TUNED_MOST)
-        return cell_refuse(reader, "it has no algorithms, or too many");
-    cell->algorithms = arena_take(reader->tuned->arena, count * sizeof *cell->algorithms);
-    if (!cell->algorithms)
-        return memory_refuse(reader->path);
-    enum status status = STATUS_OK;
-    json_array_foreach(list, index, it)
-    {
-        status = algorithm_read(reader, it, &cell->algorithms[index]);
-        if (status != STATUS_OK)
-            return status;
+    struct json_reader *json = &reader->json;
+    const json_t *list = json_reader_array(json, object, "algorithms", TUNED_MOST);
+    size_t count = json_array_size(list);
+    if (count == 0)
+        json_reader_fail(json, "algorithms", "is empty");
+    cell->algorithms = take(reader, count * sizeof *cell->algorithms);
+    for (size_t i = 0; i < count && json->status == STATUS_OK; i++) {
+        size_t before = json_reader_enter(json, "algorithms", i);
+        algorithm_read(reader, json_array_get(list, i), cell->collective, &cell->algorithms[i]);
+        json_reader_leave(json, before);
     }
+    if (json->status != STATUS_OK)
+        return;
     cell->count = (int)count;
     qsort(cell->algorithms, count, sizeof *cell->algorithms, time_compare);
-    return STATUS_OK;
 }
 
-static enum status cell_read(const struct cell_reader *reader)
+static void cell_read(struct tuning_reader *reader, const json_t *object, struct tuned_cell *cell)
 {
-    double ranks = number_of(reader->json, "ranks"), bytes = number_of(reader->json, "bytes");
-    double nodes = number_of(reader->json, "nodes");
-    struct tuned_cell *cell = reader->cell;
-    *cell = (struct tuned_cell){.collective = collective_find(word_of(reader->json, "collective"))};
+    struct json_reader *json = &reader->json;
+    double nodes = number_of(object, "nodes");
+    *cell = (struct tuned_cell){.collective = collective_find(word_of(object, "collective"))};
     if (!cell->collective)
-        return cell_refuse(reader, "it has no collective of this cctest");
-    if (!(ranks >= 1 && ranks <= JOB_RANKS_MOST) || ranks != floor(ranks))
-        return cell_refuse(reader, "its ranks are no whole number from 1");
-    if (!(bytes >= 0 && bytes < 0x1p60) || bytes != floor(bytes))
-        return cell_refuse(reader, "its bytes are no whole number from 0");
-    cell->ranks = (int)ranks;
-    cell->nodes = nodes >= 1 && nodes <= ranks ? (int)nodes : 1;
-    cell->bytes = (size_t)bytes;
-    return algorithms_read(reader);
+        json_reader_fail(json, "collective", "is none of this cctest");
+    cell->ranks = json_reader_whole(json, object, "ranks", 1, JOB_RANKS_MOST);
+    cell->nodes = nodes >= 1 && nodes <= cell->ranks ? (int)nodes : 1;
+    cell->bytes = (size_t)json_reader_number(json, object, "bytes", 0, BYTES_MOST);
+    algorithms_read(reader, object, cell);
 }
 
 /* The setting of the measurements. */
@@ -147,26 +128,19 @@ static void machine_read(const json_t *document, struct tuned *tuned)
 
 static enum status cells_read(const char *path, const json_t *document, struct tuned *tuned)
 {
-    const json_t *cells = json_object_get(document, "cells");
+    struct tuning_reader reader = {.json = {.path = path, .remedy = REMEDY}, .tuned = tuned};
+    const json_t *cells = json_reader_array(&reader.json, document, "cells", CELLS_MOST);
     size_t count = json_array_size(cells);
-    if (count > CELLS_MOST)
-        return fail(STATUS_USAGE, "%.200s has %zu cells, and %d are read at most: tune fewer sizes",
-                    path, count, CELLS_MOST);
     tuned->path = path;
     tuned->arena = arena_create();
-    tuned->cells = tuned->arena ? arena_take(tuned->arena, count * sizeof *tuned->cells) : NULL;
-    if (!tuned->cells)
-        return memory_refuse(path);
-    for (size_t c = 0; c < count; c++) {
-        const struct cell_reader reader = {.path = path,
-                                           .tuned = tuned,
-                                           .number = c + 1,
-                                           .json = json_array_get(cells, c),
-                                           .cell = &tuned->cells[c]};
-        enum status status = cell_read(&reader);
-        if (status != STATUS_OK)
-            return status;
+    tuned->cells = take(&reader, count * sizeof *tuned->cells);
+    for (size_t c = 0; c < count && reader.json.status == STATUS_OK; c++) {
+        size_t before = json_reader_enter(&reader.json, "cells", c);
+        cell_read(&reader, json_array_get(cells, c), &tuned->cells[c]);
+        json_reader_leave(&reader.json, before);
     }
+    if (reader.json.status != STATUS_OK)
+        return reader.json.status;
     tuned->count = count;
     machine_read(document, tuned);
     tuned_seal(tuned);
@@ -184,8 +158,8 @@ enum status tuning_document_read(const char *path, const json_t *document, struc
     if (json_array_size(json_object_get(document, "cells")) == 0)
         return fail(STATUS_USAGE, "%.200s has no measurements: make it again with cctest tune",
                     path);
-    *tuned = calloc(1, sizeof **tuned);
-    enum status status = *tuned ? cells_read(path, document, *tuned) : memory_refuse(path);
+    *tuned = new_array(1, sizeof **tuned);
+    enum status status = cells_read(path, document, *tuned);
     if (status != STATUS_OK) {
         tuned_free(*tuned);
         *tuned = NULL;
@@ -224,8 +198,8 @@ static json_t *racer_json(const struct racer *racer)
 {
     double low, high;
     racer_interval(racer, &low, &high);
-    return json_pack("{s:s, s:f, s:f, s:f, s:i}", "algorithm", racer->text, "time_us",
-                     racer->time, "low_us", low, "high_us", high, "rounds", racer->rounds);
+    return json_pack("{s:s, s:f, s:f, s:f, s:i}", "algorithm", racer->text, "time_us", racer->time,
+                     "low_us", low, "high_us", high, "rounds", racer->rounds);
 }
 
 static json_t *pruned_json(const struct race *race)

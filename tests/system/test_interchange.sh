@@ -116,7 +116,7 @@ refused 'cut:[0-9]+: this is no JSON: ' allreduce -a file:cut
 refused 'cut.xml:10: this is no XML: no element found' allreduce -a file:cut.xml
 refused 'empty:[0-9]+: this is no JSON: ' allreduce -a file:empty
 refused 'zero holds a zero byte' allreduce -a file:zero
-refused 'peer.json, plan 0: rank 0.s operation [0-9]+: "peer" is no whole number from 0 to 4' allreduce -a file:peer.json
+refused 'peer.json: plans\[0\].schedules\[0\].operations\[[0-9]+\].peer is no whole number from 0 to 4' allreduce -a file:peer.json
 refused 'lost.xml is no right allreduce: rank [0-9].s .* line [0-9]+' allreduce -a file:lost.xml
 refused 'many.xml:[0-9]+: the file has more than 1048576 elements' allreduce -a file:many.xml
 refused 'huge is larger than 256M' allreduce -a file:huge
@@ -130,7 +130,7 @@ refused 'alltoallv file:small.json: it has no elements in block' alltoallv -a fi
 cctest plan allreduce -a ring,mesh --np 4 --json two.json
 refused 'two.json has several plans of allreduce' allreduce -a file:two.json
 cctest plan allreduce -a ring --np 4 --rank 1 --json one.json
-refused 'one.json, plan 0: it has 1 schedules, and 4 ranks need one each' allreduce -a file:one.json
+refused 'one.json: plans\[0\].schedules has 1 entries, where each of 4 ranks has one' allreduce -a file:one.json
 for output in json goal msccl svg; do
     cp rab.json kept.json
     cctest plan allreduce -a file:kept.json --$output kept.json

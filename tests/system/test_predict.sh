@@ -220,7 +220,7 @@ json.dump(d, open("edited", "w"))' "$2"
     predict "^cctest: edited: $1" edited
     refused "^cctest: edited: $1" allreduce --np 2 --model edited
 }
-edited 'model.cores is no number from 1 to 65536' 'm["cores"] = 0'
+edited 'model.cores is no whole number from 1 to 65536' 'm["cores"] = 0'
 edited 'model.cores is missing' 'del m["cores"]'
 edited 'model.cores is no whole number' 'm["cores"] = 2.5'
 edited 'model.host has a control character' 'm["host"] = "a\nb"'

@@ -143,7 +143,7 @@ static inline size_t operation_nth(const struct program *program, int rank,
     for (size_t i = 0; i < schedule->count; i++)
         if (schedule->operations[i].kind == kind && index-- == 0)
             return i;
-    fail_msg("rank %d has too few operations of kind %s", rank, operation_name(kind));
+    fail_msg("rank %d has too few operations of kind %s", rank, operation_names[kind]);
     return 0;
 }
 

@@ -44,7 +44,8 @@ struct json_reader {
     enum status status;
 };
 
-/* Records the sentence that the value at `key` is wrong: "FILE: PLACE.KEY is ...; REMEDY". */
+/* Records the sentence that the value at `key` is wrong: "FILE: PLACE.KEY is ...: REMEDY". "": the
+ * object itself is. */
 void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -52,6 +53,12 @@ double json_reader_number(struct json_reader *reader, const json_t *object, cons
                           double least, double most);
 int json_reader_whole(struct json_reader *reader, const json_t *object, const char *key, int least,
                       int most);
+/* `standard` where there is none. */
+int json_reader_whole_or(struct json_reader *reader, const json_t *object, const char *key,
+                         int standard, int least, int most);
+/* Entry `index` of the array at `key`. */
+int json_reader_whole_at(struct json_reader *reader, const json_t *list, const char *key,
+                         size_t index, int least, int most);
 bool json_reader_bool(struct json_reader *reader, const json_t *object, const char *key);
 /* Refuses control characters, which would break the lines of a table. */
 void json_reader_text(struct json_reader *reader, const json_t *object, const char *key, char *text,

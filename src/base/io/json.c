@@ -26,6 +26,8 @@ void json_reader_fail(struct json_reader *reader, const char *key, const char *f
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     snprintf(name, sizeof name, "%s%s", reader->place, key);
+    if (!*key && *name)
+        name[strlen(name) - 1] = '\0'; /* the dot */
     reader->status = fail_at(STATUS_USAGE, &place, "%s: %s", text, reader->remedy);
 }
 
@@ -51,13 +53,37 @@ double json_reader_number(struct json_reader *reader, const json_t *object, cons
     return 0;
 }
 
+/* `value` NULL: there is none. */
+static int whole_check(struct json_reader *reader, const json_t *value, const char *key, int least,
+                       int most)
+{
+    double number = json_number_value(value);
+    if (!value)
+        json_reader_fail(reader, key, "is missing");
+    else if (!json_is_number(value) || number < least || number > most || number != floor(number))
+        json_reader_fail(reader, key, "is no whole number from %d to %d", least, most);
+    return reader->status == STATUS_OK ? (int)number : 0;
+}
+
 int json_reader_whole(struct json_reader *reader, const json_t *object, const char *key, int least,
                       int most)
 {
-    double number = json_reader_number(reader, object, key, least, most);
-    if (number != (int)number)
-        json_reader_fail(reader, key, "is no whole number");
-    return (int)number;
+    return whole_check(reader, json_object_get(object, key), key, least, most);
+}
+
+int json_reader_whole_or(struct json_reader *reader, const json_t *object, const char *key,
+                         int standard, int least, int most)
+{
+    const json_t *value = json_object_get(object, key);
+    return value ? whole_check(reader, value, key, least, most) : standard;
+}
+
+int json_reader_whole_at(struct json_reader *reader, const json_t *list, const char *key,
+                         size_t index, int least, int most)
+{
+    char name[PLACE_TEXT];
+    snprintf(name, sizeof name, "%s[%zu]", key, index);
+    return whole_check(reader, json_array_get(list, index), name, least, most);
 }
 
 bool json_reader_bool(struct json_reader *reader, const json_t *object, const char *key)

@@ -13,8 +13,7 @@
 
 /* Reads all plans of a document. They are in the arena, but for what file_plan_free() frees, also
  * after an error: *plans is then the part that was read. `path` is not copied. STATUS_USAGE, with
- * the line, or with the rank and the operation, for a document that is none, is cut off, or has an
- * operation that is malformed. */
+ * the line of a document that is none or is cut off, or with the place of a value that is wrong. */
 enum status json_plans_read(const char *path, const char *text, struct arena *arena,
                             struct file_plan **plans, size_t *count);
 

@@ -7,11 +7,11 @@
 #include "collective/formats/internal.h"
 
 #include <jansson.h>
-#include <stdarg.h>
+#include <limits.h>
 #include <string.h>
 
+#include "base/io/io.h"
 #include "base/log.h"
-#include "base/text.h"
 
 /*
  * Writing.
@@ -51,7 +51,7 @@ static json_t *operation_json(const struct operation *operation, size_t index)
                                                "length", (json_int_t)wait->length));
     }
     json_t *line = json_pack("{s:I, s:s, s:i, s:I, s:I, s:o}", "index", (json_int_t)index, "kind",
-                             operation_name(operation->kind), "step", operation->step, "epoch",
+                             operation_names[operation->kind], "step", operation->step, "epoch",
                              (json_int_t)operation->epoch, "length", (json_int_t)operation->length,
                              "waits", waits);
     if (operation_travels(operation->kind)) {
@@ -140,373 +140,270 @@ json_t *plan_head_json(const struct choice *choice, const struct problem *proble
 #define STEP_MOST  (1 << 20)
 #define LANE_MOST  4095
 #define COUNT_MOST (1 << 22) /* of elements; FILE_PARTS_MOST limits the sum */
+#define REMEDY     "correct it, or write the file again with `cctest plan --json`"
 
-/* What is being read, for sentences. */
-struct place {
-    const char *path;
+struct plan_reader {
+    struct json_reader json;
     struct arena *arena;
-    struct file_plan *plan;
-    size_t index;   /* of the plan */
-    int rank;       /* -1: none yet */
-    long operation; /* likewise */
+    struct file_plan *plan; /* that is being read, */
+    int rank;               /* and of this rank */
 };
 
-__attribute__((format(printf, 2, 3))) static enum status refuse(const struct place *place,
-                                                                const char *format, ...)
+static bool failed(const struct plan_reader *reader)
 {
-    char what[300], part[100];
-    struct text words = text_in(part, sizeof part);
-    const struct failure_place where = {.file = place->path, .part = part};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    text_add(&words, "plan %zu", place->index);
-    if (place->operation >= 0)
-        text_add(&words, ": rank %d's operation %ld", place->rank, place->operation);
-    else if (place->rank >= 0)
-        text_add(&words, ": rank %d", place->rank);
-    return fail_at(STATUS_USAGE, &where, "%s", what);
+    return reader->json.status != STATUS_OK;
 }
 
-static enum status no_memory(const struct place *place)
+/* `count` elements of `size` bytes, all zero; NULL after a failure. */
+static void *take(struct plan_reader *reader, size_t count, size_t size)
 {
-    return fail(STATUS_ERROR, "out of memory for %.200s", place->path);
-}
-
-/* `count` things of `size` bytes, all zero; NULL: out of memory. */
-static void *take(const struct place *place, size_t count, size_t size)
-{
-    void *taken = arena_take(place->arena, (count + 1) * size);
-    return taken ? memset(taken, 0, (count + 1) * size) : NULL;
-}
-
-#define REQUIRED (-2) /* there is no default */
-
-/* A whole number of an object. */
-static enum status number_read(const struct place *place, const json_t *object, const char *key,
-                               int64_t standard, int64_t most, int64_t *value)
-{
-    const json_t *found = json_object_get(object, key);
-    *value = standard;
-    if (!found && standard != REQUIRED)
-        return STATUS_OK;
-    if (!found)
-        return refuse(place, "it has no \"%s\"", key);
-    *value = json_integer_value(found);
-    if (!json_is_integer(found) || *value < 0 || *value > most)
-        return refuse(place, "\"%s\" is no whole number from 0 to %lld", key, (long long)most);
-    return STATUS_OK;
-}
-
-/* Index of a text in a list; -1: it is not there, or no text. */
-static int word_of(const json_t *text, const char *(*name)(int index), int count)
-{
-    for (int i = 0; i < count; i++)
-        if (json_is_string(text) && strcmp(json_string_value(text), name(i)) == 0)
-            return i;
-    return -1;
-}
-
-static const char *buffer_word(int index)
-{
-    return buffer_names[index];
-}
-
-static const char *kind_word(int index)
-{
-    return operation_name((enum operation_kind)index);
+    void *taken = failed(reader) ? NULL : arena_take(reader->arena, (count + 1) * size);
+    if (taken)
+        return memset(taken, 0, (count + 1) * size);
+    if (!failed(reader))
+        reader->json.status = fail(STATUS_ERROR, "out of memory for %.200s", reader->json.path);
+    return NULL;
 }
 
 /* Messages. */
 
-static enum status span_read(const struct place *place, const char *side, const json_t *object,
-                             const size_t extent[BUFFERS], struct span *span)
+static void span_read(struct json_reader *json, const json_t *object, const size_t extent[BUFFERS],
+                      struct span *span)
 {
-    int64_t offset, run, stride, times;
-    int buffer = word_of(json_object_get(object, "buffer"), buffer_word, BUFFERS);
-    if (buffer < 0)
-        return refuse(place,
-                      "a span of \"%s\" has no \"buffer\" that is source, destination or scratch",
-                      side);
-    enum status status = number_read(place, object, "offset", REQUIRED, COUNT_MOST, &offset);
-    if (status == STATUS_OK)
-        status = number_read(place, object, "run", REQUIRED, COUNT_MOST, &run);
-    if (status == STATUS_OK)
-        status = number_read(place, object, "times", 1, COUNT_MOST, &times);
-    if (status == STATUS_OK)
-        status = number_read(place, object, "stride", run, COUNT_MOST, &stride);
-    if (status != STATUS_OK)
-        return status;
-    if (run == 0 || times == 0 || (times > 1 && stride < run))
-        return refuse(place, "a span of \"%s\" is empty, or its runs overlap", side);
-    if (offset + (times - 1) * stride + run > (int64_t)extent[buffer])
-        return refuse(place, "\"%s\" touches %s element %lld, which is outside: there are %zu",
-                      side, buffer_names[buffer],
-                      (long long)(offset + (times - 1) * stride + run - 1), extent[buffer]);
+    int buffer = json_reader_word(json, object, "buffer", buffer_names);
+    int offset = json_reader_whole(json, object, "offset", 0, COUNT_MOST);
+    int run = json_reader_whole(json, object, "run", 1, COUNT_MOST);
+    int times = json_reader_whole_or(json, object, "times", 1, 1, COUNT_MOST);
+    int stride = json_reader_whole_or(json, object, "stride", run, times > 1 ? run : 0, COUNT_MOST);
+    int64_t end = (int64_t)offset + (int64_t)(times - 1) * stride + run;
+    if (end > (int64_t)extent[buffer])
+        json_reader_fail(json, "", "touches %s element %lld, which is outside: there are %zu",
+                         buffer_names[buffer], (long long)end - 1, extent[buffer]);
     *span = (struct span){.buffer = (enum buffer)buffer,
                           .offset = (size_t)offset,
                           .run = (size_t)run,
                           .stride = (size_t)stride,
                           .times = (size_t)times};
-    return STATUS_OK;
 }
 
 /* `wanted`: operations of this kind have it. */
-static enum status message_read(const struct place *place, const json_t *object, const char *side,
-                                bool wanted, const size_t extent[BUFFERS], struct message *message)
+static void message_read(struct plan_reader *reader, const json_t *object, const char *side,
+                         bool wanted, const size_t extent[BUFFERS], struct message *message)
 {
-    const json_t *list = json_object_get(object, side);
-    size_t count = json_array_size(list);
+    struct json_reader *json = &reader->json;
+    if (!wanted && json_object_get(object, side))
+        json_reader_fail(json, side, "is there, and operations of this kind have none");
     if (!wanted)
-        return list ? refuse(place, "it has a \"%s\", which its kind does not", side) : STATUS_OK;
+        return;
+    const json_t *list = json_reader_array(json, object, side, COUNT_MOST);
+    size_t count = json_array_size(list);
     if (count == 0)
-        return refuse(place, "it has no \"%s\" of one span at least", side);
-    struct span *spans = take(place, count, sizeof *spans);
-    enum status status = spans ? STATUS_OK : no_memory(place);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status = span_read(place, side, json_array_get(list, i), extent, &spans[i]);
-    *message = (struct message){.spans = spans, .count = count};
-    return status;
+        json_reader_fail(json, side, "has no span");
+    struct span *spans = take(reader, count, sizeof *spans);
+    for (size_t i = 0; i < count && !failed(reader); i++) {
+        size_t before = json_reader_enter(json, side, i);
+        span_read(json, json_array_get(list, i), extent, &spans[i]);
+        json_reader_leave(json, before);
+    }
+    *message = (struct message){.spans = spans, .count = failed(reader) ? 0 : count};
 }
 
 /* Operations. */
 
-static enum status peer_read(const struct place *place, const json_t *object,
-                             struct operation *operation)
+static void peer_read(struct plan_reader *reader, const json_t *object, struct operation *operation)
 {
-    const struct problem *problem = &place->plan->problem;
-    int64_t peer, lane;
-    enum status status = number_read(place, object, "peer", REQUIRED, problem->ranks - 1, &peer);
-    if (status == STATUS_OK)
-        status = number_read(place, object, "lane", 0, LANE_MOST, &lane);
-    if (status != STATUS_OK)
-        return status;
-    if (peer == place->rank)
-        return refuse(place, "its peer is its own rank");
-    operation->peer = (int)peer;
-    operation->lane = (int)lane;
-    if (place->plan->lanes <= (int)lane)
-        place->plan->lanes = (int)lane + 1;
-    return STATUS_OK;
+    struct json_reader *json = &reader->json;
+    struct file_plan *plan = reader->plan;
+    operation->peer = json_reader_whole(json, object, "peer", 0, plan->problem.ranks - 1);
+    operation->lane = json_reader_whole_or(json, object, "lane", 0, 0, LANE_MOST);
+    if (operation->peer == reader->rank)
+        json_reader_fail(json, "peer", "is the rank itself");
+    if (plan->lanes <= operation->lane)
+        plan->lanes = operation->lane + 1;
 }
 
-static enum status messages_read(const struct place *place, const json_t *object,
-                                 const size_t extent[BUFFERS], struct operation *operation)
+static void messages_read(struct plan_reader *reader, const json_t *object,
+                          const size_t extent[BUFFERS], struct operation *operation)
 {
     enum operation_kind kind = operation->kind;
     bool receives = kind == OPERATION_RECV || kind == OPERATION_RECV_REDUCE;
     bool combines = kind == OPERATION_REDUCE || kind == OPERATION_RECV_REDUCE;
-    enum status status =
-        message_read(place, object, "to", kind != OPERATION_SEND, extent, &operation->to);
-    if (status == STATUS_OK)
-        status = message_read(place, object, "from", !receives, extent, &operation->from);
-    if (status == STATUS_OK)
-        status = message_read(place, object, "with", combines, extent, &operation->with);
-    if (status != STATUS_OK)
-        return status;
+    message_read(reader, object, "to", kind != OPERATION_SEND, extent, &operation->to);
+    message_read(reader, object, "from", !receives, extent, &operation->from);
+    message_read(reader, object, "with", combines, extent, &operation->with);
     const struct message *all[] = {&operation->to, &operation->from, &operation->with};
     for (int i = 0; i < 3; i++) {
         size_t length = message_length(*all[i]);
         if (all[i]->count == 0)
             continue;
         if (length > FILE_MOVED_MOST || (operation->length && length != operation->length))
-            return refuse(place, "its messages have different lengths, or are too long");
+            json_reader_fail(&reader->json, "",
+                             "has messages of different lengths, or of more than %d elements",
+                             FILE_MOVED_MOST);
         operation->length = length;
     }
     const json_t *length = json_object_get(object, "length");
-    return !length || json_integer_value(length) == (json_int_t)operation->length
-               ? STATUS_OK
-               : refuse(place, "its \"length\" is not the %zu elements of its messages",
-                        operation->length);
+    if (length && json_integer_value(length) != (json_int_t)operation->length)
+        json_reader_fail(&reader->json, "length", "is not the %zu elements of its messages",
+                         operation->length);
 }
 
-static enum status operation_read(const struct place *place, const json_t *object,
-                                  const size_t extent[BUFFERS], struct operation *operation)
+static void operation_read(struct plan_reader *reader, const json_t *object, int index,
+                           const size_t extent[BUFFERS], struct operation *operation)
 {
-    int64_t step, epoch, index;
-    int kind = word_of(json_object_get(object, "kind"), kind_word, OPERATION_FINISH + 1);
-    if (kind < 0)
-        return refuse(place,
-                      "it has no \"kind\" that is copy, reduce, send, recv, recv_reduce or finish");
-    *operation = (struct operation){.kind = (enum operation_kind)kind, .peer = -1};
-    enum status status = number_read(place, object, "step", 0, STEP_MOST, &step);
-    if (status == STATUS_OK)
-        status = number_read(place, object, "epoch", 0, FILE_OPERATIONS_MOST, &epoch);
-    if (status == STATUS_OK)
-        status = number_read(place, object, "index", place->operation, INT64_MAX, &index);
-    if (status == STATUS_OK && index != place->operation)
-        return refuse(place, "its \"index\" is %lld", (long long)index);
-    if (status == STATUS_OK && operation_travels(operation->kind))
-        status = peer_read(place, object, operation);
-    if (status != STATUS_OK)
-        return status;
-    operation->step = (int)step;
-    operation->epoch = (uint32_t)epoch;
-    return messages_read(place, object, extent, operation);
+    struct json_reader *json = &reader->json;
+    int kind = json_reader_word(json, object, "kind", operation_names);
+    *operation = (struct operation){
+        .kind = (enum operation_kind)kind,
+        .peer = -1,
+        .step = json_reader_whole_or(json, object, "step", 0, 0, STEP_MOST),
+        .epoch = (uint32_t)json_reader_whole_or(json, object, "epoch", 0, 0, FILE_OPERATIONS_MOST)};
+    if (json_reader_whole_or(json, object, "index", index, 0, INT_MAX) != index)
+        json_reader_fail(json, "index", "is not its place among the operations, %d", index);
+    if (operation_travels(operation->kind))
+        peer_read(reader, object, operation);
+    messages_read(reader, object, extent, operation);
 }
 
 /* Ranks. */
 
 /* An epoch follows the one before it, if the file does not say otherwise. */
-static enum status epochs_read(const struct place *place, const json_t *list, size_t count,
-                               struct file_rank *rank)
+static void epochs_read(struct plan_reader *reader, const json_t *list, size_t count,
+                        struct file_rank *rank)
 {
+    struct json_reader *json = &reader->json;
     if (list && json_array_size(list) != count)
-        return refuse(place, "\"epochs\" does not name the one before each of its %zu epochs",
-                      count);
-    rank->epochs = take(place, count, sizeof *rank->epochs);
-    if (!rank->epochs)
-        return no_memory(place);
-    rank->epoch_count = count;
-    for (size_t e = 0; e < count; e++) {
-        const json_t *before = json_array_get(list, e);
-        json_int_t previous = list ? json_integer_value(before) : (json_int_t)e - 1;
-        if ((list && !json_is_integer(before)) || previous < -1 || previous >= (json_int_t)e)
-            return refuse(place, "epoch %zu follows none of the epochs before it", e);
-        rank->epochs[e].previous = (int)previous;
-        rank->epochs[e].next = -1;
-        if (previous >= 0 && rank->epochs[previous].next >= 0)
-            return refuse(place, "two epochs follow epoch %lld", (long long)previous);
-        if (previous >= 0)
-            rank->epochs[previous].next = (int)e;
+        json_reader_fail(json, "epochs", "does not name the one before each of its %zu epochs",
+                         count);
+    rank->epochs = take(reader, count, sizeof *rank->epochs);
+    rank->epoch_count = rank->epochs ? count : 0;
+    for (int e = 0; e < (int)rank->epoch_count && !failed(reader); e++) {
+        int previous =
+            list ? json_reader_whole_at(json, list, "epochs", (size_t)e, -1, e - 1) : e - 1;
+        rank->epochs[e] = (struct epoch){.previous = previous, .next = -1};
+        if (previous < 0)
+            continue;
+        if (rank->epochs[previous].next >= 0)
+            json_reader_fail(json, "epochs", "has two epochs that follow epoch %d", previous);
+        rank->epochs[previous].next = e;
     }
-    return STATUS_OK;
 }
 
 /* An epoch begins where the one before it has ended, in program order, and steps go forward. */
-static enum status epochs_check(struct place *place, const struct file_rank *rank)
+static void epochs_check(struct plan_reader *reader, const struct file_rank *rank)
 {
     struct {
         bool open, left;
         int step;
-    } *state = take(place, rank->epoch_count, sizeof *state);
-    if (!state)
-        return no_memory(place);
-    for (size_t i = 0; i < rank->count; i++) {
+    } *state = take(reader, rank->epoch_count, sizeof *state);
+    for (size_t i = 0; i < rank->count && !failed(reader); i++) {
         const struct operation *operation = &rank->operations[i];
         int epoch = (int)operation->epoch, before = rank->epochs[epoch].previous;
-        place->operation = (long)i;
+        size_t outside = json_reader_enter(&reader->json, "operations", i);
         if (state[epoch].left || (before >= 0 && !state[before].open))
-            return refuse(place, "its epoch %d is over, or the one before it has not begun", epoch);
+            json_reader_fail(&reader->json, "epoch",
+                             "%d is over, or the one before it has not begun", epoch);
         if (!state[epoch].open && before >= 0) {
             state[before].left = true;
             state[epoch].step = state[before].step;
         }
         state[epoch].open = true;
         if (operation->step < state[epoch].step)
-            return refuse(place, "its step %d comes after step %d", operation->step,
-                          state[epoch].step);
+            json_reader_fail(&reader->json, "step", "%d comes after step %d", operation->step,
+                             state[epoch].step);
         state[epoch].step = operation->step;
+        json_reader_leave(&reader->json, outside);
     }
-    place->operation = -1;
-    return STATUS_OK;
 }
 
-static enum status operations_read(struct place *place, const json_t *list,
-                                   const size_t extent[BUFFERS], struct file_rank *rank,
-                                   size_t *epochs)
+/* Returns the number of epochs. */
+static size_t operations_read(struct plan_reader *reader, const json_t *object,
+                              const size_t extent[BUFFERS], struct file_rank *rank)
 {
-    size_t count = json_array_size(list);
-    if (!json_is_array(list))
-        return refuse(place, "it has no \"operations\"");
-    if (count > FILE_OPERATIONS_MOST)
-        return refuse(place, "it has more than %d operations", FILE_OPERATIONS_MOST);
-    rank->operations = take(place, count, sizeof *rank->operations);
-    if (!rank->operations)
-        return no_memory(place);
-    for (size_t i = 0; i < count; i++) {
+    const json_t *list =
+        json_reader_array(&reader->json, object, "operations", FILE_OPERATIONS_MOST);
+    size_t count = json_array_size(list), epochs = 0;
+    rank->operations = take(reader, count, sizeof *rank->operations);
+    while (rank->count < count && !failed(reader)) {
         struct operation *operation = &rank->operations[rank->count];
-        place->operation = (long)i;
-        enum status status = operation_read(place, json_array_get(list, i), extent, operation);
-        if (status != STATUS_OK)
-            return status;
+        size_t before = json_reader_enter(&reader->json, "operations", rank->count);
+        operation_read(reader, json_array_get(list, rank->count), (int)rank->count, extent,
+                       operation);
+        json_reader_leave(&reader->json, before);
         /* A run adds the last step of its own operator. */
         if (operation->kind == OPERATION_FINISH)
             operation->kind = OPERATION_COPY;
-        if (operation->epoch >= *epochs)
-            *epochs = operation->epoch + 1;
+        if (operation->epoch >= epochs)
+            epochs = operation->epoch + 1;
         rank->count++;
     }
-    place->operation = -1;
-    return STATUS_OK;
+    return epochs;
 }
 
-static enum status extents_read(const struct place *place, const json_t *object,
-                                size_t extent[BUFFERS])
+static void extents_read(struct plan_reader *reader, const json_t *object, size_t extent[BUFFERS])
 {
     const json_t *extents = json_object_get(object, "extents");
-    for (int b = 0; b < BUFFERS; b++) {
-        int64_t count;
-        size_t wanted = b == BUFFER_SCRATCH
-                            ? 0
-                            : collective_extent(&place->plan->problem, place->rank, (enum buffer)b);
-        enum status status =
-            number_read(place, extents, buffer_names[b], (int64_t)wanted, COUNT_MOST, &count);
-        if (status != STATUS_OK)
-            return status;
-        if (b != BUFFER_SCRATCH && (size_t)count != wanted)
-            return refuse(place, "its %s has %lld elements, where the contract has %zu",
-                          buffer_names[b], (long long)count, wanted);
-        extent[b] = (size_t)count;
+    for (enum buffer b = 0; b < BUFFERS; b++) {
+        const struct problem *problem = &reader->plan->problem;
+        size_t needed = b == BUFFER_SCRATCH ? 0 : collective_extent(problem, reader->rank, b);
+        extent[b] = needed;
+        if (json_object_get(extents, buffer_names[b]))
+            extent[b] =
+                (size_t)json_reader_whole(&reader->json, extents, buffer_names[b], 0, COUNT_MOST);
+        if (b != BUFFER_SCRATCH && extent[b] != needed)
+            json_reader_fail(&reader->json, "extents",
+                             "has %zu elements of the %s, where the contract has %zu", extent[b],
+                             buffer_names[b], needed);
     }
-    return STATUS_OK;
 }
 
-static enum status rank_read(struct place *place, const json_t *object, struct file_rank *rank)
+static void rank_read(struct plan_reader *reader, const json_t *object, struct file_rank *rank)
 {
-    size_t extent[BUFFERS], epochs = 0;
-    int64_t number;
-    enum status status = number_read(place, object, "rank", place->rank, FILE_RANKS_MOST, &number);
-    if (status == STATUS_OK && number != place->rank)
-        return refuse(place,
-                      "its schedule stands where that of rank %lld is: write all ranks in order",
-                      (long long)number);
-    if (status == STATUS_OK)
-        status = extents_read(place, object, extent);
-    if (status != STATUS_OK)
-        return status;
+    size_t extent[BUFFERS];
+    int number = json_reader_whole_or(&reader->json, object, "rank", reader->rank, 0, INT_MAX);
+    if (number != reader->rank)
+        json_reader_fail(&reader->json, "rank", "is %d in the place of rank %d: write all ranks",
+                         number, reader->rank);
+    extents_read(reader, object, extent);
     rank->scratch = extent[BUFFER_SCRATCH];
-    status = operations_read(place, json_object_get(object, "operations"), extent, rank, &epochs);
-    if (status == STATUS_OK)
-        status = epochs_read(place, json_object_get(object, "epochs"), epochs, rank);
-    return status == STATUS_OK ? epochs_check(place, rank) : status;
+    size_t epochs = operations_read(reader, object, extent, rank);
+    epochs_read(reader, json_object_get(object, "epochs"), epochs, rank);
+    epochs_check(reader, rank);
 }
 
 /* Plans. */
 
 /* "counts": a number for each block, or a list of them for each sender. */
-static enum status counts_of_json(struct place *place, const json_t *list)
+static void counts_of_json(struct plan_reader *reader, const json_t *list)
 {
-    struct problem *problem = &place->plan->problem;
-    size_t ranks = (size_t)problem->ranks, rows = 1;
+    struct problem *problem = &reader->plan->problem;
+    size_t ranks = (size_t)problem->ranks;
     bool matrix = problem->collective->source.blocks && problem->collective->destination.blocks;
-    rows = matrix ? ranks : 1;
-    size_t *numbers = take(place, rows * ranks, sizeof *numbers);
-    if (!numbers)
-        return no_memory(place);
-    if (json_array_size(list) != ranks)
-        return refuse(place, "it has no \"counts\" of %zu ranks", ranks);
-    for (size_t i = 0; i < rows * ranks; i++) {
-        const json_t *row = matrix ? json_array_get(list, i / ranks) : list;
-        const json_t *number = json_array_get(row, i % ranks);
-        json_int_t value = json_integer_value(number);
-        if (!json_is_integer(number) || json_array_size(row) != ranks || value < 0 ||
-            value > COUNT_MOST)
-            return refuse(place, "\"counts\" has no number of elements for each pair of ranks");
-        numbers[i] = (size_t)value;
+    size_t rows = matrix ? ranks : 1;
+    size_t *numbers = take(reader, rows * ranks, sizeof *numbers);
+    for (size_t i = 0; i < rows * ranks && !failed(reader); i++) {
+        char key[40] = "counts";
+        const json_t *row = list;
+        if (matrix) {
+            snprintf(key, sizeof key, "counts[%zu]", i / ranks);
+            row = json_array_get(list, i / ranks);
+        }
+        if (json_array_size(list) != ranks || json_array_size(row) != ranks)
+            json_reader_fail(&reader->json, key, "has no entry for each of %zu ranks", ranks);
+        numbers[i] =
+            (size_t)json_reader_whole_at(&reader->json, row, key, i % ranks, 0, COUNT_MOST);
     }
     const struct counts_spec spec = {.distribution = DISTRIBUTION_FILE,
-                                     .path = place->path,
+                                     .path = reader->json.path,
                                      .numbers = numbers,
                                      .rows = rows,
                                      .columns = ranks};
-    enum status status = counts_create(&spec, matrix ? COUNTS_MATRIX : COUNTS_VECTOR, (int)ranks, 0,
-                                       0, &place->plan->counts);
-    problem->counts = place->plan->counts;
-    if (status == STATUS_OK)
+    if (!failed(reader))
+        reader->json.status = counts_create(&spec, matrix ? COUNTS_MATRIX : COUNTS_VECTOR,
+                                            (int)ranks, 0, 0, &reader->plan->counts);
+    problem->counts = reader->plan->counts;
+    if (!failed(reader))
         problem->count = counts_mean(problem->counts);
-    return status;
 }
 
 static int partner_of(const void *context, int rank, int ranks)
@@ -517,80 +414,72 @@ static int partner_of(const void *context, int rank, int ranks)
 }
 
 /* "partners": the rank that each rank sends to, -1: none. */
-static enum status partners_read(struct place *place, const json_t *list)
+static void partners_read(struct plan_reader *reader, const json_t *list)
 {
-    struct problem *problem = &place->plan->problem;
-    size_t ranks = (size_t)problem->ranks;
-    int *partners = take(place, ranks, sizeof *partners);
-    bool *taken = take(place, ranks, sizeof *taken);
-    if (!partners || !taken)
-        return no_memory(place);
-    if (json_array_size(list) != ranks)
-        return refuse(place, "it has no \"partners\" of %zu ranks", ranks);
-    for (size_t r = 0; r < ranks; r++) {
-        const json_t *number = json_array_get(list, r);
-        json_int_t partner = json_integer_value(number);
-        if (!json_is_integer(number) || partner < -1 || partner >= (json_int_t)ranks ||
-            partner == (json_int_t)r || (partner >= 0 && taken[partner]))
-            return refuse(place, "the partner of rank %zu is no other rank, or that of two", r);
-        partners[r] = (int)partner;
+    struct problem *problem = &reader->plan->problem;
+    int ranks = problem->ranks;
+    int *partners = take(reader, (size_t)ranks, sizeof *partners);
+    bool *taken = take(reader, (size_t)ranks, sizeof *taken);
+    if (json_array_size(list) != (size_t)ranks)
+        json_reader_fail(&reader->json, "partners", "has no entry for each of %d ranks", ranks);
+    for (int r = 0; r < ranks && !failed(reader); r++) {
+        int partner =
+            json_reader_whole_at(&reader->json, list, "partners", (size_t)r, -1, ranks - 1);
+        if (partner == r || (partner >= 0 && taken[partner]))
+            json_reader_fail(&reader->json, "partners",
+                             "gives rank %d itself, or a rank that another one has", r);
+        partners[r] = partner;
         if (partner >= 0)
             taken[partner] = true;
     }
-    place->plan->partners = partners;
-    enum status status = counts_of_partners((int)ranks, partner_of, partners, &place->plan->counts);
-    problem->counts = place->plan->counts;
-    return status;
+    reader->plan->partners = partners;
+    if (!failed(reader))
+        reader->json.status =
+            counts_of_partners(ranks, partner_of, partners, &reader->plan->counts);
+    problem->counts = reader->plan->counts;
 }
 
-static enum status problem_read(struct place *place, const json_t *object)
+static void problem_read(struct plan_reader *reader, const json_t *object)
 {
-    struct problem *problem = &place->plan->problem;
-    const char *name = json_string_value(json_object_get(object, "collective"));
-    int64_t ranks, count, root;
-    problem->collective = name ? collective_find(name) : NULL;
+    struct json_reader *json = &reader->json;
+    struct problem *problem = &reader->plan->problem;
+    char name[40];
+    json_reader_text(json, object, "collective", name, sizeof name);
+    problem->collective = collective_find(name);
     if (!problem->collective)
-        return refuse(place, "it has no \"collective\" that cctest knows");
-    enum status status = number_read(place, object, "ranks", REQUIRED, FILE_RANKS_MOST, &ranks);
-    if (status == STATUS_OK)
-        status = number_read(place, object, "count", REQUIRED, COUNT_MOST, &count);
-    if (status == STATUS_OK && (ranks == 0 || count == 0))
-        return refuse(place, "it is for no ranks, or no elements");
-    if (status == STATUS_OK)
-        status = number_read(place, object, "root", 0, ranks - 1, &root);
-    if (status != STATUS_OK)
-        return status;
-    problem->ranks = (int)ranks;
-    problem->count = (size_t)count;
-    problem->root = problem->collective->rooted ? (int)root : 0;
-    place->plan->in_place = json_is_true(json_object_get(object, "in_place"));
+        json_reader_fail(json, "collective", "is none that cctest knows");
+    problem->ranks = json_reader_whole(json, object, "ranks", 1, FILE_RANKS_MOST);
+    problem->count = (size_t)json_reader_whole(json, object, "count", 1, COUNT_MOST);
+    int root = json_reader_whole_or(json, object, "root", 0, 0, problem->ranks - 1);
+    if (failed(reader))
+        return;
+    problem->root = problem->collective->rooted ? root : 0;
+    reader->plan->in_place = json_is_true(json_object_get(object, "in_place"));
     if (problem->collective->counted)
-        return counts_of_json(place, json_object_get(object, "counts"));
-    return problem->collective->id == COLLECTIVE_SENDRECV
-               ? partners_read(place, json_object_get(object, "partners"))
-               : STATUS_OK;
+        counts_of_json(reader, json_object_get(object, "counts"));
+    else if (problem->collective->id == COLLECTIVE_SENDRECV)
+        partners_read(reader, json_object_get(object, "partners"));
 }
 
-static enum status plan_read(struct place *place, const json_t *object)
+static void plan_read(struct plan_reader *reader, const json_t *object)
 {
-    const json_t *list = json_object_get(object, "schedules");
-    struct file_plan *plan = place->plan;
-    *plan = (struct file_plan){.path = place->path, .lanes = 1};
-    enum status status = problem_read(place, object);
-    if (status != STATUS_OK)
-        return status;
+    struct json_reader *json = &reader->json;
+    struct file_plan *plan = reader->plan;
+    *plan = (struct file_plan){.path = json->path, .lanes = 1};
+    problem_read(reader, object);
+    const json_t *list = json_reader_array(json, object, "schedules", FILE_RANKS_MOST);
     size_t ranks = (size_t)plan->problem.ranks;
     if (json_array_size(list) != ranks)
-        return refuse(place,
-                      "it has %zu schedules, and %zu ranks need one each (write it without --rank)",
-                      json_array_size(list), ranks);
-    plan->ranks = take(place, ranks, sizeof *plan->ranks);
-    if (!plan->ranks)
-        return no_memory(place);
-    for (place->rank = 0; place->rank < (int)ranks && status == STATUS_OK; place->rank++)
-        status =
-            rank_read(place, json_array_get(list, (size_t)place->rank), &plan->ranks[place->rank]);
-    return status;
+        json_reader_fail(json, "schedules",
+                         "has %zu entries, where each of %zu ranks has one (without --rank)",
+                         json_array_size(list), ranks);
+    plan->ranks = take(reader, ranks, sizeof *plan->ranks);
+    for (size_t r = 0; r < ranks && !failed(reader); r++) {
+        size_t before = json_reader_enter(json, "schedules", r);
+        reader->rank = (int)r;
+        rank_read(reader, json_array_get(list, r), &plan->ranks[r]);
+        json_reader_leave(json, before);
+    }
 }
 
 enum status json_plans_read(const char *path, const char *text, struct arena *arena,
@@ -598,7 +487,7 @@ enum status json_plans_read(const char *path, const char *text, struct arena *ar
 {
     json_error_t error;
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    struct place place = {.path = path, .arena = arena};
+    struct plan_reader reader = {.json = {.path = path, .remedy = REMEDY}, .arena = arena};
     *plans = NULL;
     *count = 0;
     if (!document)
@@ -606,20 +495,17 @@ enum status json_plans_read(const char *path, const char *text, struct arena *ar
                        "this is no JSON: %s", error.text);
     const json_t *list = json_object_get(document, "plans");
     size_t all = json_array_size(list);
-    enum status status = STATUS_OK;
     if (all == 0)
-        status = fail(
+        reader.json.status = fail(
             STATUS_USAGE,
             "%.200s has no schedules: give what `cctest plan --json` writes, or MSCCL's XML", path);
-    else if (!(*plans = take(&place, all, sizeof **plans)))
-        status = no_memory(&place);
-    for (; *count < all && status == STATUS_OK; ++*count) {
-        place.index = *count;
-        place.plan = &(*plans)[*count];
-        place.rank = -1;
-        place.operation = -1;
-        status = plan_read(&place, json_array_get(list, *count));
+    *plans = take(&reader, all, sizeof **plans);
+    for (; *count < all && !failed(&reader); ++*count) {
+        size_t before = json_reader_enter(&reader.json, "plans", *count);
+        reader.plan = &(*plans)[*count];
+        plan_read(&reader, json_array_get(list, *count));
+        json_reader_leave(&reader.json, before);
     }
     json_decref(document);
-    return status;
+    return reader.json.status;
 }

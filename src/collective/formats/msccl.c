@@ -59,7 +59,7 @@ static enum status refuse_operation(const struct schedule *schedule, size_t inde
 {
     const struct operation *operation = &schedule->operations[index];
     return fail(STATUS_USAGE, "MSCCL cannot say this algorithm: rank %d's operation %zu (%s) %s",
-                schedule->rank, index, operation_name(operation->kind), why);
+                schedule->rank, index, operation_names[operation->kind], why);
 }
 
 static enum status no_memory(void)

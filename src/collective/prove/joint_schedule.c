@@ -37,7 +37,7 @@ struct title joint_title(const struct joint_schedule *joint, uint32_t number)
     if (schedule->lines)
         snprintf(line, sizeof(line), ", line %d", schedule->lines[index]);
     snprintf(title.text, sizeof(title.text), "rank %d's operation %u (%s%s%s)", rank, index,
-             operation_name(operation->kind), peer, line);
+             operation_names[operation->kind], peer, line);
     return title;
 }
 

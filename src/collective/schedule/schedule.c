@@ -46,18 +46,15 @@ void schedule_add_peers(const struct schedule *schedule, uint64_t times, struct 
     }
 }
 
-const char *operation_name(enum operation_kind kind)
-{
-    static const char *const names[] = {
-        [OPERATION_COPY] = "copy",
-        [OPERATION_REDUCE] = "reduce",
-        [OPERATION_SEND] = "send",
-        [OPERATION_RECV] = "recv",
-        [OPERATION_RECV_REDUCE] = "recv_reduce",
-        [OPERATION_FINISH] = "finish",
-    };
-    return names[kind];
-}
+const char *const operation_names[] = {
+    [OPERATION_COPY] = "copy",
+    [OPERATION_REDUCE] = "reduce",
+    [OPERATION_SEND] = "send",
+    [OPERATION_RECV] = "recv",
+    [OPERATION_RECV_REDUCE] = "recv_reduce",
+    [OPERATION_FINISH] = "finish",
+    NULL,
+};
 
 bool operation_travels(enum operation_kind kind)
 {

@@ -121,7 +121,7 @@ struct peer_use {
  * `shortest` and `lanes` count even if `times` is 0. */
 void schedule_add_peers(const struct schedule *schedule, uint64_t times, struct peer_use *use);
 
-const char *operation_name(enum operation_kind kind); /* "recv_reduce" */
+extern const char *const operation_names[]; /* "recv_reduce", by kind; ended by NULL */
 bool operation_travels(enum operation_kind kind);     /* send, recv or recv_reduce */
 
 void schedule_free(struct schedule *schedule); /* NULL is allowed */

@@ -101,7 +101,7 @@ static void tuple_text(const struct tuple *tuple, char text[TRIAL_WHY])
                                           "several transfers", "several transfers on its lane"};
 
     snprintf(text, TRIAL_WHY, "%s of %s in %s%s; open at once: %s%s; %s; %s, %s",
-             operation_name(tuple->kind), tuple->pieces ? "pieces" : "one piece",
+             operation_names[tuple->kind], tuple->pieces ? "pieces" : "one piece",
              memories[tuple->memory], combinings[tuple->combining], flights[tuple->flight],
              tuple->both_ways ? ", sends and receives" : "",
              tuple->lanes ? "several lanes to its peer" : "at most one lane to its peer",

@@ -113,10 +113,10 @@ static void take_away(struct program *program, struct graph *graph, const struct
     tally->waits++;
     if (implied && seed >= 0)
         fail_msg("a wait of %s on operation %u of rank %d says nothing new, but without it: %s",
-                 operation_name(whole.kind), wait->operation, rank, error);
+                 operation_names[whole.kind], wait->operation, rank, error);
     if (!implied && seed < 0)
         fail_msg("a wait of %s on operation %u of rank %d is gone, and %d seeds did not notice",
-                 operation_name(whole.kind), wait->operation, rank, SEEDS_TO_FIND);
+                 operation_names[whole.kind], wait->operation, rank, SEEDS_TO_FIND);
     tally->implied += implied;
     tally->noticed += !implied;
     tally->worst = seed > tally->worst ? seed : tally->worst;
