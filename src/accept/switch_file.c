@@ -71,11 +71,10 @@ static enum status host_take(void *argument, const char *name)
         int *leaf = &file->leaf_of[at->host];
         const struct tree_switch *switches = file->tree.switches;
         if (*leaf >= 0 && *leaf != file->current)
-            return fail(STATUS_USAGE,
-                        "%.200s, line %ld: host %.64s is behind switch %.64s already (line %ld): "
-                        "name each host behind one switch",
-                        file->tree.path, switches[file->current].line, name, switches[*leaf].name,
-                        switches[*leaf].line);
+            return fail_line(STATUS_USAGE, file->tree.path, switches[file->current].line,
+                             "host %.64s is behind switch %.64s already (line %ld): name each host "
+                             "behind one switch",
+                             name, switches[*leaf].name, switches[*leaf].line);
         *leaf = file->current;
     }
     return STATUS_OK;

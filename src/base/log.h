@@ -43,6 +43,10 @@ enum status fail(enum status status, const char *format, ...) __attribute__((for
 enum status fail_at(enum status status, const struct failure_place *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same of a line of a file, from 1. */
+enum status fail_line(enum status status, const char *file, long line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* The same of options, by their long names, apart by blanks: the user may have set them elsewhere than
  * in the command line. */
 enum status fail_option(enum status status, const char *options, const char *format, ...)

@@ -56,8 +56,9 @@ static enum status number_add(struct counts_file *file, size_t number)
 static enum status file_fail(const struct counts_file *file, const char *text, const char *why)
 {
     int length = (int)strcspn(text, " \t\r\n,");
-    return fail(STATUS_USAGE, "%.200s, line %ld: '%.*s' %s: give elements, as whole numbers",
-                file->path, file->line, length > 40 ? 40 : length, text, why);
+    return fail_line(STATUS_USAGE, file->path, file->line,
+                     "'%.*s' %s: give elements, as whole numbers", length > 40 ? 40 : length, text,
+                     why);
 }
 
 /* The numbers of one line; '#' begins a comment. */
@@ -84,11 +85,10 @@ static enum status line_read(struct counts_file *file, const char *text)
     if (columns == 0)
         return STATUS_OK;
     if (file->spec->rows > 0 && columns != file->spec->columns)
-        return fail(
-            STATUS_USAGE,
-            "%.200s, line %ld: it has %zu numbers, but earlier lines have %zu: give each line a "
-            "number for each rank",
-            file->path, file->line, columns, file->spec->columns);
+        return fail_line(
+            STATUS_USAGE, file->path, file->line,
+            "it has %zu numbers, but earlier lines have %zu: give each line a number for each rank",
+            columns, file->spec->columns);
     file->spec->rows++;
     file->spec->columns = columns;
     return STATUS_OK;

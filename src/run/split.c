@@ -30,9 +30,9 @@ struct split_file {
 static enum status file_refuse(const struct split_file *file, const char *text, const char *why)
 {
     int length = (int)strcspn(text, " \t\r,");
-    return fail(STATUS_USAGE,
-                "%.200s, line %ld: '%.*s' %s: give ranks from 0 to %d, and ranges as 0-3",
-                file->path, file->line, length > 40 ? 40 : length, text, why, JOB_RANKS_MOST - 1);
+    return fail_line(STATUS_USAGE, file->path, file->line,
+                     "'%.*s' %s: give ranks from 0 to %d, and ranges as 0-3",
+                     length > 40 ? 40 : length, text, why, JOB_RANKS_MOST - 1);
 }
 
 /* *end: behind the digits. False: no rank stands there. */
@@ -53,10 +53,9 @@ static enum status file_add(struct split_file *file, int first, int last)
     struct split_spec *spec = file->spec;
     for (int rank = first; rank <= last; rank++) {
         if (file->line_of[rank] > 0)
-            return fail(STATUS_USAGE,
-                        "%.200s, line %ld: rank %d is in a group already, that of line %d: name it "
-                        "once",
-                        file->path, file->line, rank, file->line_of[rank]);
+            return fail_line(STATUS_USAGE, file->path, file->line,
+                             "rank %d is in a group already, that of line %d: name it once", rank,
+                             file->line_of[rank]);
         file->line_of[rank] = (int)file->line;
         spec->group[rank] = file->groups;
     }
@@ -89,10 +88,9 @@ static enum status line_read(struct split_file *file, const char *text)
     if (status != STATUS_OK || size == 0)
         return status;
     if (file->groups++ > 0 && size != file->size)
-        return fail(STATUS_USAGE,
-                    "%.200s, line %ld: it has %d rank%s, but earlier lines have %d: give all "
-                    "groups as many",
-                    file->path, file->line, size, plural(size), file->size);
+        return fail_line(STATUS_USAGE, file->path, file->line,
+                         "it has %d rank%s, but earlier lines have %d: give all groups as many",
+                         size, plural(size), file->size);
     file->size = size;
     return STATUS_OK;
 }

@@ -17,8 +17,8 @@ refused() { # refused REGEX FILE-CONTENT
 }
 refused 'switches has no switch for .*, which is in this run: add it to the line of its switch' 's1: elsewhere[1-9]'
 refused 'switches names no switch: give ' '# nothing'
-refused "switches, line 2: .n\[1-. is no list of names, a bracket is not closed: " $'s0: m1\ns1: n[1-'
-refused 'switches, line 2: host .* is behind switch s1 already \(line 1\)' "s1: $(uname -n)"$'\n'"s2: $(uname -n)"
+refused "switches:2: .n\[1-. is no list of names, a bracket is not closed: " $'s0: m1\ns1: n[1-'
+refused 'switches:2: host .* is behind switch s1 already \(line 1\)' "s1: $(uname -n)"$'\n'"s2: $(uname -n)"
 cctest accept --np 2 --switches /nowhere/switches
 check_status 2
 check_says '/nowhere/switches'

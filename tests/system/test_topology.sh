@@ -156,11 +156,11 @@ refused "topology 'fat-tre:k=4': 'fat-tre' is no topology, and there is no such 
 refused "give an even k=" fat-tree:k=3
 printf '0\n3 # the third\n' >few
 refused 'few has places for 2 ranks, and these are 5' ring:9 --place few
-refused "places, line 1: 'n3' is neither a place's number nor a host's name" ring:9 --place places
+refused "places:1: 'n3' is neither a place's number nor a host's name" ring:9 --place places
 refused '^cctest: --topology says which ranks share a host: leave --shape out' ring:9 --shape 1x5
 refused '--svg draws one algorithm, and these are 2' ring:9 -a ring,rhd --svg x.svg
 printf 'SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n2\n' >twice.conf
-refused 'twice.conf, line 2: host n2 is behind switch s1 already \(line 1\)' twice.conf
+refused 'twice.conf:2: host n2 is behind switch s1 already \(line 1\)' twice.conf
 printf '<system>\n<cpu numaid="0">\n' >cut.xml
 refused 'cut.xml:3: this is no XML' cut.xml
 cctest predict allreduce --np 4 --model model --place cyclic

@@ -153,11 +153,11 @@ refused_counts() { # refused_counts REGEX TEXT COLLECTIVE: refuses a file with t
     refused "$counts.*$1" plan "$3" --counts "$counts" --np 2
 }
 refused_counts "holds no numbers: give one for each rank" "# none\n" alltoallv
-refused_counts ", line 2: '-4' is negative" "1 2\n3 -4\n" alltoallv
-refused_counts ", line 3: 'x' is not a number" "1 2\n\n3 x\n" alltoallv
-refused_counts ", line 1: '1.5' is not a number" "1.5 2\n" allgatherv
-refused_counts ", line 1: '99999999999999999999' is too large" "1 99999999999999999999\n" gatherv
-refused_counts ", line 2: it has 1 numbers, but earlier lines have 2" "1 2\n3\n" alltoallv
+refused_counts ":2: '-4' is negative" "1 2\n3 -4\n" alltoallv
+refused_counts ":3: 'x' is not a number" "1 2\n\n3 x\n" alltoallv
+refused_counts ":1: '1.5' is not a number" "1.5 2\n" allgatherv
+refused_counts ":1: '99999999999999999999' is too large" "1 99999999999999999999\n" gatherv
+refused_counts ":2: it has 1 numbers, but earlier lines have 2" "1 2\n3\n" alltoallv
 refused_counts "holds 2 lines of 3 numbers, but 2 ranks need as many lines" "1 2 3\n4 5 6\n" alltoallv
 refused_counts "holds 1 line of 2 numbers, but 2 ranks need as many lines" "1 2\n" alltoallv
 refused_counts "holds 1 line of 3 numbers, but 2 ranks need one number each" "1 2 3\n" scatterv

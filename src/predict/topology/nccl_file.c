@@ -55,8 +55,8 @@ static enum status no_memory(const struct nccl_reader *reader)
 static enum status element_refuse(const struct nccl_reader *reader,
                                   const struct xml_element *element, const char *why)
 {
-    return fail(STATUS_USAGE, "%.200s:%d: <%.60s> %s", reader->xml.path, element->line,
-                element->name, why);
+    return fail_line(STATUS_USAGE, reader->xml.path, element->line, "<%.60s> %s", element->name,
+                     why);
 }
 
 static enum status link_add(struct nccl_reader *reader, int a, int b, double rate)
@@ -142,8 +142,8 @@ static enum status gpu_take(struct nccl_reader *reader, const struct xml_element
     int vertex = link_graph_add_vertex(&reader->mapped->graph, name);
     if (vertex < 0 || !mapped_add_place(reader->mapped, name, vertex, 1))
         return no_memory(reader);
-    reader->gpus[reader->gpu_count++] =
-        (struct nccl_gpu){gpu, xml_attribute(pci, "busid"), device, vertex, nvlink_rate(capability)};
+    reader->gpus[reader->gpu_count++] = (struct nccl_gpu){gpu, xml_attribute(pci, "busid"), device,
+                                                          vertex, nvlink_rate(capability)};
     return link_add(reader, above, vertex, pci_rate(pci));
 }
 

@@ -55,7 +55,7 @@ struct place_file {
 
 static enum status line_refuse(const struct place_file *file, const char *text, const char *why)
 {
-    return fail(STATUS_USAGE, "%.200s, line %ld: '%.60s' %s", file->path, file->line, text, why);
+    return fail_line(STATUS_USAGE, file->path, file->line, "'%.60s' %s", text, why);
 }
 
 /* The first free end of a host, whose name is what its ends' names begin with. -1: there is no such

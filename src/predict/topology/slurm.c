@@ -31,8 +31,8 @@ static enum status host_take(void *argument, const char *host)
     const struct tree_switch *leaf = &reader->tree.switches[reader->current];
     double port = reader->t->rate * (leaf->speed > 0 ? leaf->speed / reader->unit : 1);
     if (reader->mapped->places == HOSTS_MOST)
-        return fail(STATUS_USAGE, "%.200s, line %ld: this is the host after %d, which are the most",
-                    reader->tree.path, leaf->line, HOSTS_MOST);
+        return fail_line(STATUS_USAGE, reader->tree.path, leaf->line,
+                         "this is the host after %d, which are the most", HOSTS_MOST);
     reader->demand[reader->current] += port;
     return mapped_add_place(reader->mapped, host, reader->current, port) ? STATUS_OK
                                                                          : no_memory(reader);
@@ -61,10 +61,10 @@ static enum status hosts_check(const struct slurm_reader *reader)
         const struct tree_switch *first = &switches[mapped->vertex[sorted[i - 1]]],
                                  *again = &switches[mapped->vertex[sorted[i]]];
         if (strcmp(mapped->names[sorted[i - 1]], name) == 0)
-            status = fail(STATUS_USAGE,
-                          "%.200s, line %ld: host %.64s is behind switch %.64s already (line %ld): "
-                          "name each host once",
-                          reader->tree.path, again->line, name, first->name, first->line);
+            status = fail_line(
+                STATUS_USAGE, reader->tree.path, again->line,
+                "host %.64s is behind switch %.64s already (line %ld): name each host once", name,
+                first->name, first->line);
     }
     free(sorted);
     return status;

@@ -48,8 +48,7 @@ static char *line_next(struct tree_reader *reader)
 
 static enum status line_refuse(const struct tree_reader *reader, const char *text, const char *why)
 {
-    return fail(STATUS_USAGE, "%.200s, line %ld: '%.80s' %s", reader->tree->path, reader->line,
-                text, why);
+    return fail_line(STATUS_USAGE, reader->tree->path, reader->line, "'%.80s' %s", text, why);
 }
 
 static enum status switch_add(struct tree_reader *reader, struct tree_switch found)
@@ -120,7 +119,8 @@ static enum status slurm_line(struct tree_reader *reader, char *line)
         else if (strcasecmp(key, "Switches") == 0)
             found.below = value;
         else if (strcasecmp(key, "LinkSpeed") == 0 && !speed_read(value, &found.speed))
-            return line_refuse(reader, value, "is no LinkSpeed: give a number above 0, of digits, up to 1e12");
+            return line_refuse(reader, value,
+                               "is no LinkSpeed: give a number above 0, of digits, up to 1e12");
     }
     if (!found.hosts == !found.below)
         return line_refuse(reader, found.name,
@@ -163,10 +163,10 @@ static enum status list_expand(const struct switch_tree *tree, const struct tree
 {
     const char *wrong = host_list_expand(list, each, argument);
     if (wrong)
-        return fail(STATUS_USAGE,
-                    "%.200s, line %ld: '%.80s' is no list of names, %s: give names as n[1-16,18], "
-                    "with commas between them and without blanks",
-                    tree->path, place->line, list, wrong);
+        return fail_line(STATUS_USAGE, tree->path, place->line,
+                         "'%.80s' is no list of names, %s: give names as n[1-16,18], with commas "
+                         "between them and without blanks",
+                         list, wrong);
     return STATUS_OK;
 }
 
@@ -215,10 +215,10 @@ static enum status names_sort(struct switch_tree *tree)
         const struct tree_switch *first = &tree->switches[tree->by_name[i - 1]],
                                  *again = &tree->switches[tree->by_name[i]];
         if (strcmp(first->name, again->name) == 0)
-            return fail(STATUS_USAGE,
-                        "%.200s, line %ld: switch %.64s has a line already (line %ld): give each "
-                        "switch one line",
-                        tree->path, again->line, again->name, first->line);
+            return fail_line(
+                STATUS_USAGE, tree->path, again->line,
+                "switch %.64s has a line already (line %ld): give each switch one line",
+                again->name, first->line);
     }
     return STATUS_OK;
 }
@@ -246,10 +246,9 @@ static bool cable_take(void *argument, const char *name)
     struct switch_tree *tree = reader->tree;
     int below = switch_find(tree, name);
     if (below < 0) {
-        reader->status = fail(STATUS_USAGE,
-                              "%.200s, line %ld: switch %.64s has no line of its own: add it, with "
-                              "its hosts or switches",
-                              tree->path, tree->switches[reader->current].line, name);
+        reader->status = fail_line(
+            STATUS_USAGE, tree->path, tree->switches[reader->current].line,
+            "switch %.64s has no line of its own: add it, with its hosts or switches", name);
         return false;
     }
     if (tree->cable_count == tree->cable_room) {
@@ -292,10 +291,10 @@ static enum status levels_find(struct switch_tree *tree)
             struct tree_switch *above = &tree->switches[tree->cables[c].above];
             int level = tree->switches[tree->cables[c].below].level + 1;
             if (level > SWITCH_LEVELS_MOST)
-                return fail(STATUS_USAGE,
-                            "%.200s, line %ld: switch %.64s is more than %d levels above its "
-                            "hosts: check that no switch is below itself",
-                            tree->path, above->line, above->name, SWITCH_LEVELS_MOST);
+                return fail_line(STATUS_USAGE, tree->path, above->line,
+                                 "switch %.64s is more than %d levels above its hosts: check that "
+                                 "no switch is below itself",
+                                 above->name, SWITCH_LEVELS_MOST);
             changed = changed || level > above->level;
             above->level = level > above->level ? level : above->level;
         }

@@ -106,34 +106,34 @@ static void test_refused(void **state)
     static const struct file_case cases[] = {
         {"", " names no switch: " FORMS},
         {"# nothing\n", " names no switch: " FORMS},
-        {"s1: n[1-4]\nn[5-7]\n", ", line 2: 'n[5-7]' is no line of a switch: " FORMS},
-        {"s1: n[1-4]\ns2:\n", ", line 2: 's2' has no hosts: " FORMS},
+        {"s1: n[1-4]\nn[5-7]\n", ":2: 'n[5-7]' is no line of a switch: " FORMS},
+        {"s1: n[1-4]\ns2:\n", ":2: 's2' has no hosts: " FORMS},
         {"s1: n1 n2\n",
-         ", line 1: 'n1 n2' is no list of names, a name has a character that no host has: " NAMES},
-        {"s1: n[1-\n", ", line 1: 'n[1-' is no list of names, a bracket is not closed: " NAMES},
+         ":1: 'n1 n2' is no list of names, a name has a character that no host has: " NAMES},
+        {"s1: n[1-\n", ":1: 'n[1-' is no list of names, a bracket is not closed: " NAMES},
         {"s1: n[0-999999999]\n",
-         ", line 1: 'n[0-999999999]' is no list of names, it names too many hosts: " NAMES},
-        {"s1: n[1-4]\ns2: n[4-7]\n", ", line 2: host n4 is behind switch s1 already (line 1): name "
+         ":1: 'n[0-999999999]' is no list of names, it names too many hosts: " NAMES},
+        {"s1: n[1-4]\ns2: n[4-7]\n", ":2: host n4 is behind switch s1 already (line 1): name "
                                      "each host behind one switch"},
         {"s1: n[1-4]\ns1: n[5-7]\n",
-         ", line 2: switch s1 has a line already (line 1): give each switch one line"},
+         ":2: switch s1 has a line already (line 1): give each switch one line"},
         {"s1: n[1-2]\ns2: n[5,7]\n",
          " has no switch for n3,n4.example.org,n6, which are in this run: add them to the line of "
          "their switch"},
         {"s1: n[1-6]\n",
          " has no switch for n7, which is in this run: add it to the line of its switch"},
         {"BlockName=b1 Nodes=n[1-7]\n",
-         ", line 1: 'BlockName' stands where SwitchName= is expected: give a line of Slurm's "
+         ":1: 'BlockName' stands where SwitchName= is expected: give a line of Slurm's "
          "topology/tree for each switch"},
-        {"SwitchName=s1\n", ", line 1: 's1' has neither Nodes= nor Switches=: give one of them"},
+        {"SwitchName=s1\n", ":1: 's1' has neither Nodes= nor Switches=: give one of them"},
         {"SwitchName=s1 Nodes=n1 Switches=s2\n",
-         ", line 1: 's1' has Nodes= and Switches=: give one of them"},
+         ":1: 's1' has Nodes= and Switches=: give one of them"},
         {"SwitchName=s1 Nodes= n[1-7] up\n",
-         ", line 1: 'up' is not KEY=VALUE: give a value for each key"},
+         ":1: 'up' is not KEY=VALUE: give a value for each key"},
         {"SwitchName=s1 Nodes=n[1-7]\nSwitchName=a Switches=s1,s2\n",
-         ", line 2: switch s2 has no line of its own: add it, with its hosts or switches"},
+         ":2: switch s2 has no line of its own: add it, with its hosts or switches"},
         {"SwitchName=s1 Nodes=n[1-7]\nSwitchName=a Switches=b\nSwitchName=b Switches=a\n",
-         ", line 2: switch a is more than 16 levels above its hosts: check that no switch is below "
+         ":2: switch a is more than 16 levels above its hosts: check that no switch is below "
          "itself"},
     };
     check_cases(cases, sizeof cases / sizeof *cases);

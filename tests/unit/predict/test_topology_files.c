@@ -148,12 +148,12 @@ static void test_files_refused(void **state)
     char path[64];
     file_refused("", " names no switch");
     file_refused("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n2\n",
-                 ", line 2: host n2 is behind switch a already (line 1)");
-    file_refused("SwitchName=a Nodes=n1,n1\n", ", line 1: host n1 is behind switch a already");
+                 ":2: host n2 is behind switch a already (line 1)");
+    file_refused("SwitchName=a Nodes=n1,n1\n", ":1: host n1 is behind switch a already");
     file_refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n",
                  " names 2 switches and none that connects them");
     file_refused("a: n1\nb: n2\nc: n3\nSwitchName=top Switches=a,b\n", ": there is no way from c to a");
-    file_refused("SwitchName=a Nodes=n1 LinkSpeed=fast\n", ", line 1: 'fast' is no LinkSpeed");
+    file_refused("SwitchName=a Nodes=n1 LinkSpeed=fast\n", ":1: 'fast' is no LinkSpeed");
     file_refused("<topology version='2.0'><object/>", " is no topology that hwloc reads");
     file_refused("<system>\n<cpu numaid='0'>\n</system>", ":3: this is no XML: ");
     file_refused("<system>\n<cpu numaid='0'/>\n</system>", " has no GPU");
@@ -168,12 +168,12 @@ static void test_files_refused(void **state)
                  ":3: <gpu> has the busid= of another GPU");
     static const char *const places[][2] = {
         {"0\n1\n", " has places for 2 ranks, and these are 3"},
-        {"0\n1\n2\n3\n", ", line 4: '3' is the place of a rank that there is not"},
-        {"0\n\n0\n", ", line 3: '0' is the place of a rank before"},
-        {"0\n9\n", ", line 2: '9' is none of the topology's places"},
-        {"0\nsomewhere\n", ", line 2: 'somewhere' is neither a place's number nor a host's name"},
-        {"host 1\nhost 1\n", ", line 2: 'host 1' has no place left"},
-        {"99999999999999999999\n", ", line 1: "},
+        {"0\n1\n2\n3\n", ":4: '3' is the place of a rank that there is not"},
+        {"0\n\n0\n", ":3: '0' is the place of a rank before"},
+        {"0\n9\n", ":2: '9' is none of the topology's places"},
+        {"0\nsomewhere\n", ":2: 'somewhere' is neither a place's number nor a host's name"},
+        {"host 1\nhost 1\n", ":2: 'host 1' has no place left"},
+        {"99999999999999999999\n", ":1: "},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char why[200];
