@@ -150,10 +150,9 @@ static enum status absent_ranks_make(const struct request *request, struct absen
                                     .members = calloc((size_t)ranks, sizeof *absent->members)};
     if (!absent->node || !absent->members)
         return fail(STATUS_ERROR, "out of memory for %d ranks", ranks);
-    enum status status = absent_ranks_place(request, absent);
-    if (status == STATUS_OK)
-        status = members_name(absent);
-    return status == STATUS_OK ? absent_ranks_split(job, absent) : status;
+    TRY(absent_ranks_place(request, absent));
+    TRY(members_name(absent));
+    return absent_ranks_split(job, absent);
 }
 
 /* After the candidates are checked, among which are the picks of auto then. */

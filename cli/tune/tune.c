@@ -252,8 +252,8 @@ enum status tune_command(const struct command_line *line, struct request *reques
     struct job *job = &request->job;
     struct bootstrap bootstrap;
     if (job->tuned) { /* nothing is measured: its winners are written for others */
-        enum status status = export_probe(&request->tune);
-        return status == STATUS_OK ? export_write(&request->tune, job->tuned) : status;
+        TRY(export_probe(&request->tune));
+        return export_write(&request->tune, job->tuned);
     }
     char *compared = malloc(COMPARED_TEXT_MOST);
     if (!compared)

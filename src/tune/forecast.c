@@ -82,8 +82,8 @@ static enum status forecast_predict(struct forecast *base, const struct race *ra
 enum status forecast_open(struct model_forecast *forecast, const struct job *job)
 {
     *forecast = (struct model_forecast){.forecast = {.predict = forecast_predict}, .job = job};
-    enum status status = prediction_check(job);
-    return status == STATUS_OK ? predictor_open(&forecast->predictor, job->model) : status;
+    TRY(prediction_check(job));
+    return predictor_open(&forecast->predictor, job->model);
 }
 
 void forecast_close(struct model_forecast *forecast)

@@ -575,10 +575,9 @@ static enum status msccl_steps_convert(struct msccl_reading *reading)
 {
     struct msccl_order *clocks;
     int highest;
-    enum status status = msccl_order_open(reading, &clocks);
-    if (status == STATUS_OK)
-        status = levels_find(reading, clocks, &highest);
-    return status == STATUS_OK ? levels_convert(reading, clocks, highest) : status;
+    TRY(msccl_order_open(reading, &clocks));
+    TRY(levels_find(reading, clocks, &highest));
+    return levels_convert(reading, clocks, highest);
 }
 
 /*
