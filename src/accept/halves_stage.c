@@ -236,21 +236,21 @@ static void congestion_find(const struct halving *halving, const struct exchange
 /* Returns the median share. */
 static double halving_judge(const struct halving *halving)
 {
-    struct exchange_shares shares;
     int count = halving->level ? halving->level->count : 0;
     struct exchange_group *groups =
         stage_memory(halving->acceptance, (size_t)count, sizeof *groups);
-    exchange_judge(halving->transfers, halving->transfer_count,
-                   halving->level ? halving->level->switches : NULL, count, groups, &shares);
+    struct exchange_group all =
+        exchange_judge(halving->transfers, halving->transfer_count,
+                       halving->level ? halving->level->switches : NULL, count, groups);
     if (halving->level)
         congestion_find(halving, groups);
-    else if (shares.congested)
+    else if (all.congested)
         stage_finds(halving->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
                     "what it has when few exchange (least: %.0f%%): the network between them is "
                     "congested",
-                    halving->pair_count, 100 * shares.share, 100 * SHARE_LEAST);
-    return shares.share;
+                    halving->pair_count, 100 * all.share, 100 * SHARE_LEAST);
+    return all.share;
 }
 
 /* ---- the stage ---- */

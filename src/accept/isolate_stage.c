@@ -4,8 +4,6 @@
  */
 #include "accept/internal.h"
 
-#include <stdlib.h>
-
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
 #define KERNEL_FLOOR    1.0
 #define KERNEL_SHARE    0.1 /* of a bandwidth */
@@ -13,36 +11,20 @@
 #define FEW_SHARE       0.15
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 
-static enum status sickness_status(enum sickness_kind kind)
-{
-    switch (kind) {
-    case SICKNESS_WRONG:
-        return STATUS_WRONG_DATA;
-    case SICKNESS_LOST:
-    case SICKNESS_LATE:
-        return STATUS_TIMEOUT;
-    case SICKNESS_ERROR:
-        return STATUS_ERROR;
-    default:
-        return STATUS_SLOW;
-    }
-}
-
 /* A lost agent, also one whose loss was noticed later, and lost packets are findings of their
  * own, and accuse no partner. */
 static bool is_explained(const struct acceptance *acceptance, const struct sickness *sickness)
 {
-    const struct spot *spot = &sickness->spot;
-    return sickness->kind != SICKNESS_WRONG &&
-           (host_is_explained(acceptance, spot->host) ||
-            (spot->peer >= 0 && host_is_explained(acceptance, spot->peer)));
+    return sickness->worst->outcome != READING_WRONG &&
+           (host_is_explained(acceptance, sickness->host) ||
+            (sickness->peer >= 0 && host_is_explained(acceptance, sickness->peer)));
 }
 
 /* Slow hosts that no good one was left to be tried with. */
 static bool is_untried(const struct sickness *sickness)
 {
-    return sickness->spot.kind == SPOT_HOST && !sickness->confirmed && sickness->tries == 0 &&
-           !sickness->ended_early && sickness->kind <= SICKNESS_SLOW;
+    return sickness->place == PLACE_HOST && !sickness->confirmed && sickness->worst->tries == 0 &&
+           !sickness->ended_early && sickness->kind != SICKNESS_FAILURE;
 }
 
 static int untried_count(const struct sicknesses *sicknesses)
@@ -53,29 +35,26 @@ static int untried_count(const struct sicknesses *sicknesses)
     return count;
 }
 
-/* Slowness that was not tried again is noise as likely as not, and no failure is. */
 static void sickness_report(struct acceptance *acceptance, enum accept_stage stage,
                             const struct sickness *sickness)
 {
-    const struct spot *spot = &sickness->spot;
     const struct fleet_names names = fleet_names_of(acceptance);
-    bool passes = sickness->ended_early && sickness->tries == 0 && sickness->kind <= SICKNESS_SLOW;
-    struct found found = {
-        .stage = stage,
-        .host = spot->host,
-        .peer = spot->peer,
-        .health = passes                                           ? HEALTH_GOOD
-                  : spot->kind == SPOT_HOST && sickness->confirmed ? HEALTH_BAD
-                                                                   : HEALTH_SUSPECT,
-        .status = passes ? STATUS_OK : sickness_status(sickness->kind),
-        .unit = sickness->reason.value > 0 ? metric_unit(sickness->reason.metric) : NULL,
-        .reason = sickness->reason};
+    bool failure = sickness->kind == SICKNESS_FAILURE;
+    struct found found = {.stage = stage,
+                          .host = sickness->host,
+                          .peer = sickness->peer,
+                          .health = sickness_health(sickness),
+                          .unit = sickness->reason.value > 0 ? metric_unit(sickness->reason.metric)
+                                                             : NULL,
+                          .reason = sickness->reason};
+    if (found.health != HEALTH_GOOD)
+        found.status = failure ? outcome_status(sickness->worst->outcome) : STATUS_SLOW;
     struct text text = text_in(found.text, sizeof found.text);
     snprintf(found.what, sizeof found.what, "%s, rail %d",
-             sickness->kind == SICKNESS_LATENCY ? "latency"
-             : sickness->kind <= SICKNESS_SLOW  ? "bandwidth"
-                                                : "failure",
-             spot->rail);
+             failure                              ? "failure"
+             : sickness->kind == SICKNESS_LATENCY ? "latency"
+                                                  : "bandwidth",
+             sickness->rail);
     sickness_put(sickness, &names, &text);
     findings_add(&acceptance->findings, &found);
 }
@@ -111,69 +90,61 @@ static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
                          const struct limits *limits)
 {
     const struct fleet_names names = fleet_names_of(acceptance);
-    const struct fleet_note *notes = limits_notes(limits);
-    for (int i = 0; i < limits_note_count(limits); i++) {
-        bool usual = notes[i].yardstick == YARDSTICK_RATE && is_by_kernel(acceptance->fleet);
+    for (int i = 0; i < limits->note_count; i++) {
+        const struct fleet_note *note = &limits->notes[i];
+        bool usual = note->yardstick == YARDSTICK_RATE && is_by_kernel(acceptance->fleet);
         struct found found = {
             .stage = stage, .host = -1, .peer = -1, .status = usual ? STATUS_OK : STATUS_SLOW};
         struct text text = text_in(found.text, sizeof found.text);
-        fleet_note_put(&notes[i], acceptance->fleet, &names, &text);
+        fleet_note_put(note, acceptance->fleet, &names, &text);
         findings_add(&acceptance->findings, &found);
     }
 }
 
-struct isolating {
-    struct acceptance *acceptance;
-    struct limits *limits;
-    struct isolation *isolation;
-    bool *present;
-    struct host_pair *pairs;
-    int rounds;
-};
-
-static enum status isolate_rounds(struct isolating *isolating, struct stage_result *result)
+/* Returns in *rounds how many there were. */
+static enum status isolate_rounds(struct acceptance *acceptance, struct isolation *isolation,
+                                  struct stage_result *result, int *rounds)
 {
-    struct pair_jobs jobs = pair_jobs_open(isolating->acceptance);
-    const struct readings *readings = &isolating->acceptance->readings;
+    struct pair_jobs jobs = pair_jobs_open(acceptance);
+    size_t hosts = (size_t)acceptance->roster->host_count;
+    bool *present = stage_memory(acceptance, hosts, sizeof *present);
+    struct host_pair *pairs = stage_memory(acceptance, hosts, sizeof *pairs);
+    const struct readings *readings = &acceptance->readings;
     enum status status = STATUS_OK;
     struct turns turns = {0};
     uint64_t rails;
-    while (status == STATUS_OK && isolating->rounds < ISOLATIONS_MOST) {
-        bool fits = turn_fits(&turns, isolating->acceptance);
-        hosts_pairable(isolating->acceptance, isolating->present);
-        int count =
-            isolation_pairs(isolating->isolation, isolating->present, isolating->pairs, &rails);
-        int before = readings->count;
+    while (status == STATUS_OK && *rounds < ISOLATIONS_MOST) {
+        bool fits = turn_fits(&turns, acceptance);
+        hosts_pairable(acceptance, present);
+        int count = isolation_pairs(isolation, present, pairs, &rails), before = readings->count;
         if (count == 0)
             break;
         if (!fits) {
             stage_lacks(result, STAGE_PARTLY,
-                        "its time was over after %d rounds, and there was more to try",
-                        isolating->rounds);
+                        "its time was over after %d rounds, and there was more to try", *rounds);
             break;
         }
-        isolating->rounds++;
-        status = pair_jobs_run(&jobs, STAGE_ISOLATE, isolating->pairs, count, rails);
+        ++*rounds;
+        status = pair_jobs_run(&jobs, STAGE_ISOLATE, pairs, count, rails);
         if (status == STATUS_OK)
-            isolation_add(isolating->isolation, readings->items + before,
-                          (size_t)(readings->count - before));
+            isolation_add(isolation, readings->items + before, (size_t)(readings->count - before));
     }
     failed_jobs_free(&jobs.failed);
     return status;
 }
 
 /* What is known of the suspects, as findings of this stage. */
-static void isolate_report(const struct isolating *isolating, enum accept_stage stage, int suspects,
+static void isolate_report(struct acceptance *acceptance, enum accept_stage stage,
+                           const struct isolation *isolation, int suspects, int rounds,
                            struct stage_result *result)
 {
-    struct acceptance *acceptance = isolating->acceptance;
     char texts[4][COUNTED_MOST];
-    struct sicknesses *sicknesses = sicknesses_find(acceptance->fleet, isolating->isolation);
+    struct sicknesses *sicknesses = sicknesses_find(isolation);
     sicknesses_report(acceptance, stage, sicknesses, result);
-    notes_report(acceptance, stage, isolating->limits);
+    notes_report(acceptance, stage, isolation->limits);
     if (stage == STAGE_ISOLATE)
         stage_says(result, "%s, %s: %s, %s", counted(suspects, "suspect", texts[0]),
-                   counted(isolating->rounds, "round", texts[1]),
+                   counted(rounds, "round", texts[1]),
                    counted(sicknesses->count, "finding", texts[2]),
                    counted(sicknesses->passing, "disturbed measurement", texts[3]));
     if (stage == STAGE_ISOLATE && sicknesses->untried > 0)
@@ -193,7 +164,7 @@ static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
         yardsticks.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;
     }
-    if (fleet_shape(fleet)->hosts < FEW_HOSTS)
+    if (fleet->config.hosts < FEW_HOSTS)
         *alone = *both = FEW_SHARE;
     for (int m = 0; m < METRICS; m++)
         yardsticks.asked[m] = host_profile_asked(&acceptance->profile, reading_metric_keys[m]);
@@ -207,25 +178,18 @@ static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
 static enum status suspects_judge(struct acceptance *acceptance, enum accept_stage stage,
                                   struct stage_result *result)
 {
-    size_t hosts = (size_t)acceptance->roster->host_count, count;
+    size_t count;
     const struct reading *readings = pair_readings(acceptance, &count);
     baseline_pairs_take(&acceptance->baseline, acceptance->rails.names, acceptance->rails.count);
     const struct yardsticks yardsticks = yardsticks_find(acceptance);
-    struct isolating isolating = {
-        .acceptance = acceptance,
-        .limits = limits_create(acceptance->fleet, &yardsticks, readings, count),
-        .present = new_array(hosts, sizeof *isolating.present),
-        .pairs = new_array(hosts, sizeof *isolating.pairs)};
-    isolating.isolation =
-        isolation_create(acceptance->fleet, isolating.limits, readings, count, acceptance->seed);
-    int suspects = isolation_suspicion(isolating.isolation)->count;
-    enum status status = stage == STAGE_ISOLATE ? isolate_rounds(&isolating, result) : STATUS_OK;
+    struct isolation *isolation =
+        isolation_create(acceptance->fleet, &yardsticks, readings, count, acceptance->seed);
+    int suspects = isolation->count, rounds = 0;
+    enum status status =
+        stage == STAGE_ISOLATE ? isolate_rounds(acceptance, isolation, result, &rounds) : STATUS_OK;
     if (status == STATUS_OK)
-        isolate_report(&isolating, stage, suspects, result);
-    isolation_free(isolating.isolation);
-    limits_free(isolating.limits);
-    free(isolating.present);
-    free(isolating.pairs);
+        isolate_report(acceptance, stage, isolation, suspects, rounds, result);
+    isolation_free(isolation);
     return status;
 }
 

@@ -468,12 +468,12 @@ static const char *rounds_text(const struct pairing *pairing, char text[COUNTED_
 /* Where each distance has medians of its own. */
 static void distances_put(const struct fleet *fleet, struct text *text)
 {
-    for (int near = 1; near >= 0; near--) {
-        double latency = fleet_distance_median(fleet, METRIC_LATENCY, 0, near);
-        double both = fleet_distance_median(fleet, METRIC_BOTH, 0, near);
+    for (int d = 0; d < DISTANCE_KINDS; d++) {
+        double latency = fleet_distance_median(fleet, METRIC_LATENCY, 0, (enum distance)d);
+        double both = fleet_distance_median(fleet, METRIC_BOTH, 0, (enum distance)d);
         if (latency > 0)
-            text_add(text, "; %s %.3g us", near ? "behind one switch" : "between switches",
-                     latency);
+            text_add(text, "; %s %.3g us",
+                     d == DISTANCE_NEAR ? "behind one switch" : "between switches", latency);
         if (both > 0)
             text_add(text, " and %.3g GB/s each", both);
     }

@@ -179,11 +179,10 @@ static struct made_number pairs_made(const struct acceptance *acceptance, enum m
     const struct fleet *fleet = acceptance->fleet;
     struct made_number made = {0};
     size_t count = 0;
-    for (int s = 0; s < fleet_series_count(fleet); s++)
+    for (int s = 0; s < fleet->series_count; s++)
         for (int h = 0; h < acceptance->roster->host_count; h++) {
             double level = fleet_level(fleet, s, h);
-            if (fleet_series(fleet, s)->metric != metric || !isfinite(level) ||
-                !is_good(acceptance, h))
+            if (fleet->series[s].metric != metric || !isfinite(level) || !is_good(acceptance, h))
                 continue;
             scratch[count] = fleet_value(fleet, s, level);
             made.worst = worse_of(made.worst, scratch[count++], metric == METRIC_LATENCY);
@@ -195,7 +194,7 @@ static struct made_number pairs_made(const struct acceptance *acceptance, enum m
 static void numbers_put(FILE *out, const struct acceptance *acceptance)
 {
     size_t hosts = (size_t)acceptance->roster->host_count;
-    size_t cells = acceptance->fleet ? hosts * (size_t)fleet_series_count(acceptance->fleet) : 0;
+    size_t cells = acceptance->fleet ? hosts * (size_t)acceptance->fleet->series_count : 0;
     size_t measured = (size_t)acceptance->readings.count;
     double *scratch = new_array(cells > measured ? cells : measured, sizeof *scratch);
     fputs("\n# measured: the medians and the worst, with some room\n", out);

@@ -94,8 +94,8 @@ static void levels_take(struct soak *soak)
 {
     const struct fleet *fleet = soak->acceptance->fleet;
     const struct fleet_names names = fleet_names_of(soak->acceptance);
-    for (int s = 0; fleet && s < fleet_series_count(fleet); s++) {
-        const struct series *series = fleet_series(fleet, s);
+    for (int s = 0; fleet && s < fleet->series_count; s++) {
+        const struct series *series = &fleet->series[s];
         struct soak_series what = {.stage = accept_stage_names[STAGE_PAIRS],
                                    .unit = metric_unit(series->metric),
                                    .less_is_better = series->metric == METRIC_LATENCY};

@@ -241,7 +241,6 @@ static inline void simulated_pair(struct simulated *f, int a, int b, uint64_t ra
 
 struct screened {
     struct fleet *fleet;
-    struct limits *limits;
     struct isolation *isolation;
     struct sicknesses *found;
     int pair_rounds, rounds; /* of the pairs, and of isolation, */
@@ -265,8 +264,7 @@ static inline struct screened simulated_screen(struct simulated *f, const struct
     const struct fleet_config config = {
         .hosts = f->hosts, .rails = f->rails, .switches = f->switches};
     out.fleet = fleet_create(&config, f->readings, f->count);
-    out.limits = limits_create(out.fleet, yardsticks, f->readings, f->count);
-    out.isolation = isolation_create(out.fleet, out.limits, f->readings, f->count, seed);
+    out.isolation = isolation_create(out.fleet, yardsticks, f->readings, f->count, seed);
     if (f->leaves >= 0)
         present[f->leaves] = false;
     uint64_t rails;
@@ -279,17 +277,28 @@ static inline struct screened simulated_screen(struct simulated *f, const struct
             simulated_pair(f, pairs[i].a, pairs[i].b, rails);
         isolation_add(out.isolation, f->readings, f->count);
     }
-    out.found = sicknesses_find(out.fleet, out.isolation);
+    out.found = sicknesses_find(out.isolation);
     free(pairs);
     free(present);
     return out;
+}
+
+/* The worst that was found of a host. */
+static inline enum health screened_health(const struct screened *screened, int host)
+{
+    enum health worst = HEALTH_GOOD;
+    for (int i = 0; i < screened->found->count; i++) {
+        const struct sickness *sickness = &screened->found->items[i];
+        if ((sickness->host == host || sickness->peer == host) && sickness_health(sickness) > worst)
+            worst = sickness_health(sickness);
+    }
+    return worst;
 }
 
 static inline void screened_free(struct screened *screened)
 {
     sicknesses_free(screened->found);
     isolation_free(screened->isolation);
-    limits_free(screened->limits);
     fleet_free(screened->fleet);
 }
 

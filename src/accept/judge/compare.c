@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 #define FLEET_LEAST 3 /* hosts of which a majority that falls short alike is a way of building */
 
 struct entry {
@@ -49,26 +51,12 @@ static void finding_add(struct inventory_findings *findings,
     *LIST_ADD(findings->items, findings->count) = *finding;
 }
 
-static int numbers_order(double a, double b)
-{
-    return (a > b) - (a < b);
-}
-
-static int values_order(const struct inventory_fact *a, const struct inventory_fact *b)
-{
-    int order = strcmp(a->text, b->text);
-    return order ? order : numbers_order(a->number, b->number);
-}
-
 static int entries_order(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
-    if (a->fact->rule != b->fact->rule)
-        return a->fact->rule < b->fact->rule ? -1 : 1;
-    int order = strcmp(a->fact->part, b->fact->part);
-    if (order == 0)
-        order = values_order(a->fact, b->fact);
-    return order ? order : a->host - b->host;
+    return COMPARE(a->fact->rule, b->fact->rule) ?: strcmp(a->fact->part, b->fact->part) ?:
+           strcmp(a->fact->text, b->fact->text) ?: COMPARE(a->fact->number, b->fact->number) ?:
+           COMPARE(a->host, b->host);
 }
 
 static bool facts_agree(const struct inventory_fact *a, const struct inventory_fact *b)
@@ -348,13 +336,10 @@ static void entries_take(struct comparing *comparing)
 static int findings_order(const void *x, const void *y)
 {
     const struct inventory_finding *a = x, *b = y;
-    if (a->host != b->host)
-        return a->host - b->host;
-    if (a->severity != b->severity)
-        return (int)b->severity - (int)a->severity;
-    if (a->fact && b->fact && a->fact->rule != b->fact->rule)
-        return a->fact->rule < b->fact->rule ? -1 : 1;
-    return a->fact && b->fact ? strcmp(a->fact->part, b->fact->part) : !a->fact - !b->fact;
+    int order = COMPARE(a->host, b->host) ?: COMPARE(b->severity, a->severity);
+    if (order || !a->fact || !b->fact)
+        return order ?: !a->fact - !b->fact;
+    return COMPARE(a->fact->rule, b->fact->rule) ?: strcmp(a->fact->part, b->fact->part);
 }
 
 static void findings_sort(struct inventory_findings *findings)

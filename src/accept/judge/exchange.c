@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/numbers.h"
+
 /* GB/s of a host in one direction; 0: it has no level. */
 static double rate_of(const struct fleet *fleet, int host, int rail, enum direction direction)
 {
@@ -18,9 +20,9 @@ int exchange_slowest(const struct fleet *fleet, const bool *present, double *rat
 {
     int slowest = -1;
     *rate = 0;
-    for (int h = 0; h < fleet_shape(fleet)->hosts; h++) {
+    for (int h = 0; h < fleet->config.hosts; h++) {
         double sends = 0, receives = 0;
-        for (int r = 0; r < fleet_shape(fleet)->rails; r++) {
+        for (int r = 0; r < fleet->config.rails; r++) {
             sends += rate_of(fleet, h, r, DIRECTION_SEND);
             receives += rate_of(fleet, h, r, DIRECTION_RECEIVE);
         }
@@ -74,9 +76,7 @@ struct ranked_group {
 static int ranked_compare(const void *a, const void *b)
 {
     const struct ranked_group *x = a, *y = b;
-    if (x->share != y->share)
-        return x->share < y->share ? -1 : 1;
-    return (x->group > y->group) - (x->group < y->group);
+    return COMPARE(x->share, y->share) ?: COMPARE(x->group, y->group);
 }
 
 struct judging {
@@ -117,19 +117,21 @@ static void groups_judge(struct judging *judging, int group_count, struct exchan
     }
 }
 
-static void shares_judge(const struct exchange_transfer *transfers, size_t count, double *scratch,
-                         struct exchange_shares *shares)
+static struct exchange_group shares_judge(const struct exchange_transfer *transfers, size_t count,
+                                          double *scratch)
 {
-    *shares = (struct exchange_shares){0};
+    struct exchange_group all = {0};
     for (size_t i = 0; i < count; i++)
         if (share_of(&transfers[i]) > 0)
-            scratch[shares->transfers++] = share_of(&transfers[i]);
-    shares->share = median_of(scratch, (size_t)shares->transfers);
-    shares->congested = shares->transfers > 0 && shares->share < SHARE_LEAST;
+            scratch[all.transfers++] = share_of(&transfers[i]);
+    all.share = median_of(scratch, (size_t)all.transfers);
+    all.congested = all.transfers > 0 && all.share < SHARE_LEAST;
+    return all;
 }
 
-void exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
-                    int group_count, struct exchange_group *groups, struct exchange_shares *shares)
+struct exchange_group exchange_judge(const struct exchange_transfer *transfers, size_t count,
+                                     const int *group_of, int group_count,
+                                     struct exchange_group *groups)
 {
     struct arena *memory = arena_create();
     struct judging judging = {.transfers = transfers,
@@ -137,13 +139,14 @@ void exchange_judge(const struct exchange_transfer *transfers, size_t count, con
                               .scratch = arena_new(memory, count, sizeof *judging.scratch),
                               .ranked =
                                   arena_new(memory, (size_t)group_count, sizeof *judging.ranked)};
-    shares_judge(transfers, count, judging.scratch, shares);
+    struct exchange_group all = shares_judge(transfers, count, judging.scratch);
     if (group_count > 0) {
         bins_create(&judging.members, memory, group_count);
         members_fill(&judging.members, memory, transfers, count, group_of);
         groups_judge(&judging, group_count, groups);
     }
     arena_free(memory);
+    return all;
 }
 
 double allreduce_least_us(int hosts, double bytes, double rate)

@@ -13,35 +13,6 @@
 #define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
 #define NORMAL_MAD   1.4826 /* as in base/stats/stats.h */
 
-enum distance { DISTANCE_NEAR, DISTANCE_FAR, DISTANCE_KINDS };
-
-struct fleet {
-    struct arena *memory; /* of all that follows */
-    struct fleet_config config;
-    int series_count, cell_count;
-    struct series *series;
-    double (*reference)[DISTANCE_KINDS]; /* [metric * rails + rail] */
-    bool *apart;                         /* likewise: each distance has a reference of its own */
-    struct bins cells;                   /* [series * hosts + host] */
-    double *level;                       /* of each cell */
-    double *scratch;                     /* as many as the cells have numbers */
-};
-
-const struct fleet_config *fleet_shape(const struct fleet *fleet)
-{
-    return &fleet->config;
-}
-
-int fleet_series_count(const struct fleet *fleet)
-{
-    return fleet->series_count;
-}
-
-const struct series *fleet_series(const struct fleet *fleet, int series)
-{
-    return &fleet->series[series];
-}
-
 int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction)
 {
     return ((int)metric * fleet->config.rails + rail) * DIRECTIONS + (int)direction;
@@ -104,11 +75,10 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading)
 }
 
 double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
-                             bool one_switch)
+                             enum distance distance)
 {
     int class = (int)metric * fleet->config.rails + rail;
-    return fleet->apart[class] ? fleet->reference[class][one_switch ? DISTANCE_NEAR : DISTANCE_FAR]
-                               : 0;
+    return fleet->apart[class] ? fleet->reference[class][distance] : 0;
 }
 
 double fleet_value(const struct fleet *fleet, int series, double excess)
@@ -129,9 +99,9 @@ double fleet_median(const struct fleet *fleet, enum metric metric)
 {
     double values[RAILS_MOST];
     size_t known = 0;
-    for (int r = 0; r < fleet_shape(fleet)->rails; r++) {
+    for (int r = 0; r < fleet->config.rails; r++) {
         int series = fleet_find(fleet, metric, r, DIRECTION_SEND);
-        const struct spread *levels = &fleet_series(fleet, series)->levels;
+        const struct spread *levels = &fleet->series[series].levels;
         if (levels->count > 0)
             values[known++] = fleet_value(fleet, series, levels->median);
     }

@@ -1,201 +1,402 @@
 /*
- * isolation.c - which hosts meet: all of them in rounds, by the circle method over shuffled
- * hosts; then suspects, and what these meetings bring.
+ * isolation.c - suspects, from the readings of pairs; and which hosts meet again, until each suspect
+ * is confirmed or cleared.
  */
 #include "accept/judge/judge.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/numbers.h"
 
-#define PARTNERS_LEAST 7
+#define PATIENCE_SLOW    2
+#define PATIENCE_NOW     4 /* of a host that is slow now and then */
+#define TRIES_SLOW       6
+#define TRIES_NOW        10
+#define PATIENCE_FAILURE 6
+#define LINKS_LEAST      2 /* suspects, and */
+#define LINKS_SHARE      4 /* one link in so many, to suspect the host */
+#define PARTNERS_LEAST   2 /* with which a host fails */
+#define HITS_LEAST       2
+#define ASKED_MOST       16 /* rounds of one host */
 
-struct rounds {
-    struct arena *memory; /* of all that follows */
-    int hosts, count;
-    int turning;  /* places on the circle that turn: an odd number; the last host stays */
-    int *host;    /* [turning + 1]: of each place; `hosts` itself: nobody */
-    int *place;   /* of each host */
-    int *turn;    /* of each round of the plan: its number on the circle */
-    bool *chosen; /* [turning]: turns of the plan */
-    int *left;    /* hosts whose partners are absent */
-};
-
-int rounds_all(int hosts)
+static bool is_failing(const struct suspect *suspect)
 {
-    return hosts < 2 ? 0 : hosts - 1 + hosts % 2;
+    return suspect->outcome != READING_VALUE;
 }
 
-int rounds_enough(int hosts)
+enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect)
 {
-    int partners = log2_up(hosts);
-    if (partners < PARTNERS_LEAST)
-        partners = PARTNERS_LEAST;
-    int rounds = partners + hosts % 2;
-    return rounds < rounds_all(hosts) ? rounds : rounds_all(hosts);
+    bool latency = isolation->fleet->series[suspect->series].metric == METRIC_LATENCY;
+    return is_failing(suspect) ? COMPLAINT_FAILURE
+           : latency           ? COMPLAINT_LATENCY
+                               : COMPLAINT_BANDWIDTH;
 }
 
-struct rounds *rounds_plan(int hosts, int count, uint64_t seed)
+/* The suspect by slowness, or by failures, NULL if there is none. A latency is in either order. */
+static struct suspect *suspect_find(const struct isolation *isolation, int host, int peer,
+                                    int series, bool failing)
 {
-    int places = hosts + hosts % 2, turning = places - 1;
-    struct arena *memory = arena_create();
-    struct rounds *rounds = arena_new(memory, 1, sizeof *rounds);
-    *rounds = (struct rounds){
-        .memory = memory,
-        .hosts = hosts,
-        .count = count,
-        .turning = turning,
-        .host = arena_new(memory, (size_t)places, sizeof *rounds->host),
-        .place = arena_new(memory, (size_t)places, sizeof *rounds->place),
-        .turn = arena_new(memory, (size_t)turning, sizeof *rounds->turn),
-        .chosen = arena_new(memory, (size_t)turning, sizeof *rounds->chosen),
-        .left = arena_new(memory, (size_t)hosts, sizeof *rounds->left),
-    };
-    random_shuffle(rounds->host, places, &seed);
-    random_shuffle(rounds->turn, turning, &seed);
-    for (int p = 0; p < places; p++)
-        rounds->place[rounds->host[p]] = p;
-    for (int r = 0; r < count; r++)
-        rounds->chosen[rounds->turn[r]] = true;
-    return rounds;
+    bool either = peer >= 0 && isolation->fleet->series[series].metric == METRIC_LATENCY;
+    for (int end = 0; end <= (int)either; end++)
+        for (struct suspect *s = isolation->hosts[end ? peer : host].suspects; s;
+             s = s->next_of_host)
+            if (s->peer == (end ? host : peer) && s->series == series && is_failing(s) == failing)
+                return s;
+    return NULL;
 }
 
-void rounds_free(struct rounds *rounds)
+/* Has the host a suspect, itself and no link, in a series (-1: any) that was not cleared? */
+static bool is_suspected(const struct isolation *isolation, int host, int series)
 {
-    if (rounds)
-        arena_free(rounds->memory);
+    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->next_of_host)
+        if (s->peer < 0 && (series < 0 || s->series == series) && s->state != SUSPECT_CLEARED)
+            return true;
+    return false;
 }
 
-/* The turn of the circle in which two places meet. */
-static int turn_of(const struct rounds *rounds, int a, int b)
+/* The suspect, a new one if need be; the outcome is READING_VALUE of one by slowness. */
+static struct suspect *suspect_take(struct isolation *isolation, int host, int peer, int series,
+                                    enum reading_outcome outcome)
 {
-    int stays = rounds->turning;
-    if (a == stays)
-        a = b;
-    if (b == stays)
-        b = a;
-    return (int)(((long)a + b) % rounds->turning);
+    struct suspect *known = suspect_find(isolation, host, peer, series, outcome != READING_VALUE);
+    if (known)
+        return known;
+    struct suspect *suspect = arena_new(isolation->memory, 1, sizeof *suspect);
+    *suspect = (struct suspect){.host = host,
+                                .peer = peer,
+                                .series = series,
+                                .limit = {.excess = INFINITY},
+                                .outcome = outcome,
+                                .patience = PATIENCE_SLOW,
+                                .tries_most = TRIES_SLOW,
+                                .number = isolation->count++,
+                                .next_of_host = isolation->hosts[host].suspects};
+    isolation->hosts[host].suspects = suspect;
+    *isolation->end = suspect;
+    isolation->end = &suspect->next;
+    return suspect;
 }
 
-/* The place that a place meets in a turn. */
-static int place_opposite(const struct rounds *rounds, int place, int turn)
+/* Keeps the partner with which a reading showed it. */
+static void witness_keep(struct suspect *suspect, const struct reading *reading)
 {
-    int turning = rounds->turning;
-    if (place == turning) /* 2 * i = turn, where an odd number of places turns */
-        return (turn % 2 ? turn + turning : turn) / 2 % turning;
-    int other = (turn - place % turning + turning) % turning;
-    return other == place ? turning : other;
+    if (suspect->witness_count < WITNESSES_MOST)
+        suspect->witnesses[suspect->witness_count++] =
+            reading->from == suspect->host ? reading->to : reading->from;
 }
 
-static bool is_present(const struct rounds *rounds, int host, const bool *present)
+static void take_slow(struct isolation *isolation, int host, int peer, int series,
+                      struct excess_limit limit, double excess)
 {
-    return host < rounds->hosts && present[host];
+    struct suspect *suspect = suspect_take(isolation, host, peer, series, READING_VALUE);
+    isolation->slow += !isfinite(suspect->limit.excess);
+    if (limit.excess < suspect->limit.excess) {
+        suspect->limit = limit;
+        suspect->excess = excess;
+    }
 }
 
-/* Pairs hosts that are left over. */
-static int pair_left(const struct rounds *rounds, int left, struct host_pair *pairs)
+/* Only a further failure confirms it. */
+static struct suspect *take_failing(struct isolation *isolation, int host, int peer, int series,
+                                    const struct reading *reading)
 {
-    int count = 0;
-    for (int i = 0; i < left; i++) {
-        int a = rounds->left[i];
-        for (int j = i + 1; a >= 0 && j < left; j++) {
-            int b = rounds->left[j];
-            if (b < 0 || rounds->chosen[turn_of(rounds, rounds->place[a], rounds->place[b])])
-                continue;
-            pairs[count++] = (struct host_pair){.a = a, .b = b};
-            rounds->left[j] = a = -1;
+    enum reading_outcome outcome = reading_outcome(reading);
+    struct suspect *suspect = suspect_take(isolation, host, peer, series, outcome);
+    suspect->limit = (struct excess_limit){.excess = DBL_MAX, .yardstick = YARDSTICK_FAILURE};
+    suspect->excess = INFINITY;
+    suspect->patience = PATIENCE_FAILURE;
+    if (outcome > suspect->outcome)
+        suspect->outcome = outcome;
+    if (suspect->state == SUSPECT_CLEARED) { /* it fails again */
+        suspect->state = SUSPECT_OPEN;
+        suspect->tries = suspect->hits = 0;
+    }
+    witness_keep(suspect, reading);
+    return suspect;
+}
+
+/* Both ends of a failed reading and the link between them become suspects. */
+static void failure_suspect(struct isolation *isolation, const struct reading *reading)
+{
+    int from = fleet_from(isolation->fleet, reading), to = fleet_to(isolation->fleet, reading);
+    take_failing(isolation, reading->from, reading->to, from, reading);
+    take_failing(isolation, reading->from, -1, from, reading);
+    take_failing(isolation, reading->to, -1, to, reading);
+}
+
+static void levels_suspect(struct isolation *isolation)
+{
+    for (int s = 0; s < isolation->fleet->series_count; s++)
+        for (int h = 0; h < isolation->fleet->config.hosts; h++) {
+            double level = fleet_level(isolation->fleet, s, h);
+            if (isfinite(level) && limits_exceeds(isolation->limits, s, h))
+                take_slow(isolation, h, -1, s, limits_cell(isolation->limits, s, h), level);
         }
-    }
-    return count;
 }
 
-int rounds_pairs(const struct rounds *rounds, int round, const bool *present,
-                 struct host_pair *pairs)
-{
-    int count = 0, left = 0;
-    for (int p = 0; p <= rounds->turning; p++) {
-        int opposite = place_opposite(rounds, p, rounds->turn[round]);
-        int a = rounds->host[p], b = rounds->host[opposite];
-        if (!is_present(rounds, a, present))
-            continue;
-        if (!is_present(rounds, b, present))
-            rounds->left[left++] = a;
-        else if (p < opposite)
-            pairs[count++] = (struct host_pair){.a = a, .b = b};
-    }
-    return count + pair_left(rounds, left, pairs + count);
-}
+/* ---- failures ---- */
 
-/*
- * Suspects are measured again.
- */
-#define HITS_LEAST 2
-#define ASKED_MOST 16 /* rounds of one host */
-
-struct isolation {
-    struct arena *memory; /* of all that follows */
-    const struct fleet *fleet;
-    const struct limits *limits;
-    struct suspicion *suspicion;
-    int hosts, round;
-    int *order; /* hosts, shuffled: who is asked to be a partner */
-    int at;     /* in the order */
-    bool is_done;
-    int *asked;          /* [hosts] in how many rounds it was for its own sake */
-    unsigned char **met; /* [hosts] of a suspect: [hosts], those that it has met; else NULL */
-    bool *busy;          /* [hosts] in this round */
-    bool *crossed;       /* in this round: a link of this switch to another one is measured */
-    int *links;          /* [hosts] in this round: suspected links that it is the receiver of */
+/* Transfers from one host to another failed: of a failure but wrong data, in both directions. */
+struct failing_pair {
+    int from, to;
+    int good; /* readings of the two hosts that have a value */
 };
 
-const struct suspicion *isolation_suspicion(const struct isolation *isolation)
+struct failing_host {
+    int degree[DIRECTIONS]; /* in how many of the pairs it is */
+    int good;               /* its readings that have a value */
+    int fit[DIRECTIONS];    /* pairs that say the host is the reason: see fits_count() */
+};
+
+struct failures {
+    struct failing_pair *pairs; /* sorted */
+    size_t count;
+    struct failing_host *hosts;
+};
+
+static int compare_pairs(const void *a, const void *b)
 {
-    return isolation->suspicion;
+    const struct failing_pair *left = a, *right = b;
+    return COMPARE(left->from, right->from) ?: COMPARE(left->to, right->to);
 }
+
+static bool is_failure(const struct fleet *fleet, const struct reading *reading)
+{
+    return fleet_has(fleet, reading) && reading_outcome(reading) != READING_VALUE;
+}
+
+static void pairs_collect(struct failures *failures, const struct fleet *fleet,
+                          const struct reading *readings, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!is_failure(fleet, r))
+            continue;
+        failures->pairs[found++] = (struct failing_pair){.from = r->from, .to = r->to};
+        if (reading_outcome(r) != READING_WRONG || r->metric == METRIC_LATENCY)
+            failures->pairs[found++] = (struct failing_pair){.from = r->to, .to = r->from};
+    }
+    qsort(failures->pairs, found, sizeof *failures->pairs, compare_pairs);
+    for (size_t i = 0; i < found; i++)
+        if (i == 0 || compare_pairs(&failures->pairs[i], &failures->pairs[i - 1]) != 0)
+            failures->pairs[failures->count++] = failures->pairs[i];
+    for (size_t i = 0; i < failures->count; i++) {
+        failures->hosts[failures->pairs[i].from].degree[DIRECTION_SEND]++;
+        failures->hosts[failures->pairs[i].to].degree[DIRECTION_RECEIVE]++;
+    }
+}
+
+static void good_count(struct failures *failures, const struct reading *reading)
+{
+    failures->hosts[reading->from].good++;
+    failures->hosts[reading->to].good++;
+    const struct failing_pair ways[] = {{.from = reading->from, .to = reading->to},
+                                        {.from = reading->to, .to = reading->from}};
+    for (int w = 0; w < 2; w++) {
+        struct failing_pair *pair = bsearch(&ways[w], failures->pairs, failures->count,
+                                            sizeof *failures->pairs, compare_pairs);
+        if (pair)
+            pair->good++;
+    }
+}
+
+/* In how many pairs of each direction is the partner of a host good with another one, and in fewer
+ * pairs than the host? */
+static void fits_count(struct failures *failures)
+{
+    for (size_t i = 0; i < failures->count; i++) {
+        const struct failing_pair *pair = &failures->pairs[i];
+        struct failing_host *from = &failures->hosts[pair->from], *to = &failures->hosts[pair->to];
+        int sender = from->degree[DIRECTION_SEND], receiver = to->degree[DIRECTION_RECEIVE];
+        from->fit[DIRECTION_SEND] += to->good > pair->good && receiver < sender;
+        to->fit[DIRECTION_RECEIVE] += from->good > pair->good && sender < receiver;
+    }
+}
+
+static void failures_collect(struct failures *failures, struct arena *memory,
+                             const struct fleet *fleet, const struct reading *readings,
+                             size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += is_failure(fleet, &readings[i]);
+    failures->pairs = arena_new(memory, 2 * found, sizeof *failures->pairs);
+    failures->hosts = arena_new(memory, (size_t)fleet->config.hosts, sizeof *failures->hosts);
+    pairs_collect(failures, fleet, readings, count);
+    for (size_t i = 0; failures->count > 0 && i < count; i++)
+        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
+            good_count(failures, &readings[i]);
+    fits_count(failures);
+}
+
+/* Does a failing transfer belong to its sender, or to its receiver? */
+static bool is_blamed(const struct failures *failures, const struct reading *reading,
+                      enum direction direction)
+{
+    int sender = failures->hosts[reading->from].degree[DIRECTION_SEND];
+    int receiver = failures->hosts[reading->to].degree[DIRECTION_RECEIVE];
+    int own = direction == DIRECTION_SEND ? sender : receiver;
+    return own >= PARTNERS_LEAST && own >= (direction == DIRECTION_SEND ? receiver : sender);
+}
+
+/* Has a host failed, in one direction, with as many partners as it takes, each of which was good
+ * with another host? Then it has been seen again already. */
+static bool is_seen_again(const struct failures *failures, int host)
+{
+    const int *fit = failures->hosts[host].fit;
+    return fit[DIRECTION_SEND] >= PARTNERS_LEAST || fit[DIRECTION_RECEIVE] >= PARTNERS_LEAST;
+}
+
+static void end_suspect(struct isolation *isolation, const struct failures *failures, int host,
+                        int series, const struct reading *reading)
+{
+    struct suspect *suspect = take_failing(isolation, host, -1, series, reading);
+    if (suspect->state == SUSPECT_OPEN && is_seen_again(failures, host))
+        suspect->state = SUSPECT_CONFIRMED;
+}
+
+static void failures_suspect(struct isolation *isolation, const struct reading *readings,
+                             size_t count)
+{
+    const struct fleet *fleet = isolation->fleet;
+    struct arena *memory = arena_create();
+    struct failures failures = {0};
+    failures_collect(&failures, memory, fleet, readings, count);
+    for (size_t i = 0; failures.count > 0 && i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!is_failure(fleet, r))
+            continue;
+        bool sender = is_blamed(&failures, r, DIRECTION_SEND);
+        bool receiver = is_blamed(&failures, r, DIRECTION_RECEIVE);
+        if (!sender && !receiver)
+            failure_suspect(isolation, r);
+        if (sender)
+            end_suspect(isolation, &failures, r->from, fleet_from(fleet, r), r);
+        if (receiver)
+            end_suspect(isolation, &failures, r->to, fleet_to(fleet, r), r);
+    }
+    arena_free(memory);
+}
+
+/* ---- links ---- */
+
+static void links_suspect(struct isolation *isolation, const struct reading *readings, size_t count)
+{
+    const struct fleet *fleet = isolation->fleet;
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!fleet_has(fleet, r) || reading_outcome(r) != READING_VALUE)
+            continue;
+        int from = fleet_from(fleet, r);
+        double excess = fleet_excess(fleet, r);
+        struct excess_limit limit = limits_reading(isolation->limits, r);
+        if (excess > limit.excess && !is_suspected(isolation, r->from, from) &&
+            !is_suspected(isolation, r->to, fleet_to(fleet, r)))
+            take_slow(isolation, r->from, r->to, from, limit, excess);
+    }
+}
+
+/* The series of a link's receiver. */
+static int peer_series(const struct fleet *fleet, int series)
+{
+    const struct series *s = &fleet->series[series];
+    return fleet_find(fleet, s->metric, s->rail,
+                      s->metric == METRIC_LATENCY ? DIRECTION_SEND : DIRECTION_RECEIVE);
+}
+
+/* A host with slow links is a suspect, although its level is good. */
+static void often_slow_take(struct isolation *isolation, int host, int series,
+                            const struct suspect *link)
+{
+    if (suspect_find(isolation, host, -1, series, false))
+        return;
+    take_slow(isolation, host, -1, series, link->limit, link->excess);
+    struct suspect *suspect = suspect_find(isolation, host, -1, series, false);
+    suspect->patience = PATIENCE_NOW;
+    suspect->tries_most = TRIES_NOW;
+}
+
+/* Hosts in which several suspected links meet. `links` and `readings_of`: of each cell. */
+static void meetings_suspect(struct isolation *isolation, const int *links, const int *readings_of)
+{
+    const struct fleet *fleet = isolation->fleet;
+    for (const struct suspect *link = isolation->suspects; link; link = link->next)
+        for (int end = 0; end < 2 && link->peer >= 0 && !is_failing(link); end++) {
+            int host = end ? link->peer : link->host;
+            int series = end ? peer_series(fleet, link->series) : link->series;
+            int cell = series * fleet->config.hosts + host;
+            if (links[cell] >= LINKS_LEAST && links[cell] * LINKS_SHARE >= readings_of[cell])
+                often_slow_take(isolation, host, series, link);
+        }
+}
+
+static void often_slow_suspect(struct isolation *isolation, const struct reading *readings,
+                               size_t count)
+{
+    const struct fleet *fleet = isolation->fleet;
+    int hosts = fleet->config.hosts;
+    size_t cells = (size_t)fleet->series_count * (size_t)hosts;
+    int *links = new_array(cells, sizeof *links),
+        *readings_of = new_array(cells, sizeof *readings_of);
+    for (size_t i = 0; i < count; i++)
+        if (fleet_has(fleet, &readings[i])) {
+            readings_of[fleet_from(fleet, &readings[i]) * hosts + readings[i].from]++;
+            readings_of[fleet_to(fleet, &readings[i]) * hosts + readings[i].to]++;
+        }
+    for (const struct suspect *link = isolation->suspects; link; link = link->next)
+        if (link->peer >= 0 && !is_failing(link)) {
+            links[link->series * hosts + link->host]++;
+            links[peer_series(fleet, link->series) * hosts + link->peer]++;
+        }
+    meetings_suspect(isolation, links, readings_of);
+    free(links);
+    free(readings_of);
+}
+
+/* ---- which hosts meet again ---- */
 
 static void mark_met(struct isolation *isolation, int a, int b)
 {
-    if (isolation->met[a])
-        isolation->met[a][b] = 1;
-    if (isolation->met[b])
-        isolation->met[b][a] = 1;
+    if (isolation->hosts[a].met)
+        isolation->hosts[a].met[b] = true;
+    if (isolation->hosts[b].met)
+        isolation->hosts[b].met[a] = true;
 }
 
 static void met_reserve(struct isolation *isolation)
 {
-    for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *suspect = &isolation->suspicion->items[i];
-        if (suspect->peer < 0 && !isolation->met[suspect->host])
-            isolation->met[suspect->host] =
-                arena_new(isolation->memory, (size_t)isolation->hosts, 1);
-    }
+    for (const struct suspect *s = isolation->suspects; s; s = s->next)
+        if (s->peer < 0 && !isolation->hosts[s->host].met)
+            isolation->hosts[s->host].met =
+                arena_new(isolation->memory, (size_t)isolation->fleet->config.hosts, sizeof(bool));
 }
 
-struct isolation *isolation_create(const struct fleet *fleet, const struct limits *limits,
+struct isolation *isolation_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
                                    const struct reading *readings, size_t count, uint64_t seed)
 {
     struct arena *memory = arena_create();
     struct isolation *isolation = arena_new(memory, 1, sizeof *isolation);
-    int hosts = fleet_shape(fleet)->hosts;
+    size_t hosts = (size_t)fleet->config.hosts;
     *isolation = (struct isolation){
         .memory = memory,
         .fleet = fleet,
-        .limits = limits,
-        .suspicion = suspicion_create(fleet, limits, readings, count),
-        .hosts = hosts,
-        .order = arena_new(memory, (size_t)hosts, sizeof *isolation->order),
-        .asked = arena_new(memory, (size_t)hosts, sizeof *isolation->asked),
-        .met = arena_new(memory, (size_t)hosts, sizeof *isolation->met),
-        .busy = arena_new(memory, (size_t)hosts, sizeof *isolation->busy),
-        .crossed = arena_new(memory, (size_t)hosts, sizeof *isolation->crossed),
-        .links = arena_new(memory, (size_t)hosts, sizeof *isolation->links),
+        .limits = limits_create(fleet, yardsticks, readings, count),
+        .end = &isolation->suspects,
+        .hosts = arena_new(memory, hosts, sizeof *isolation->hosts),
+        .order = arena_new(memory, hosts, sizeof *isolation->order),
     };
+    levels_suspect(isolation);
+    failures_suspect(isolation, readings, count);
+    links_suspect(isolation, readings, count);
+    often_slow_suspect(isolation, readings, count);
     met_reserve(isolation);
     for (size_t i = 0; i < count; i++)
         if (fleet_has(fleet, &readings[i]))
             mark_met(isolation, readings[i].from, readings[i].to);
-    random_shuffle(isolation->order, hosts, &seed);
+    random_shuffle(isolation->order, fleet->config.hosts, &seed);
     return isolation;
 }
 
@@ -203,43 +404,32 @@ void isolation_free(struct isolation *isolation)
 {
     if (!isolation)
         return;
-    suspicion_free(isolation->suspicion);
+    limits_free(isolation->limits);
     arena_free(isolation->memory);
-}
-
-static bool is_of_latency(const struct isolation *isolation, const struct suspect *suspect)
-{
-    return fleet_series(isolation->fleet, suspect->series)->metric == METRIC_LATENCY;
 }
 
 /* Does what a host is suspected of explain a link? A failure may be an end's or the link's until
  * one of them is confirmed. */
 static bool explains(const struct isolation *isolation, int host, const struct suspect *link)
 {
-    const struct suspicion *suspicion = isolation->suspicion;
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->items[i].next) {
-        const struct suspect *end = &suspicion->items[i];
-        bool alike = suspect_is_failing(end) == suspect_is_failing(link) &&
-                     (suspect_is_failing(end) ||
-                      is_of_latency(isolation, end) == is_of_latency(isolation, link));
-        bool likely = suspect_is_failing(link) ? end->state == SUSPECT_CONFIRMED
-                                               : end->state != SUSPECT_CLEARED;
-        if (end->peer < 0 && alike && likely)
+    enum complaint complaint = suspect_complaint(isolation, link);
+    for (const struct suspect *end = isolation->hosts[host].suspects; end;
+         end = end->next_of_host) {
+        bool likely =
+            is_failing(link) ? end->state == SUSPECT_CONFIRMED : end->state != SUSPECT_CLEARED;
+        if (end->peer < 0 && likely && suspect_complaint(isolation, end) == complaint)
             return true;
     }
     return false;
 }
 
-static bool is_explained(const struct isolation *isolation, const struct suspect *link)
-{
-    return explains(isolation, link->host, link) || explains(isolation, link->peer, link);
-}
-
 static bool is_asked(const struct isolation *isolation, const struct suspect *suspect)
 {
-    return suspect->state == SUSPECT_OPEN && isolation->asked[suspect->host] < ASKED_MOST &&
-           (suspect->peer < 0 ||
-            (isolation->asked[suspect->peer] < ASKED_MOST && !is_explained(isolation, suspect)));
+    const struct isolated_host *hosts = isolation->hosts;
+    return suspect->state == SUSPECT_OPEN && hosts[suspect->host].asked < ASKED_MOST &&
+           (suspect->peer < 0 || (hosts[suspect->peer].asked < ASKED_MOST &&
+                                  !explains(isolation, suspect->host, suspect) &&
+                                  !explains(isolation, suspect->peer, suspect)));
 }
 
 /* How good a partner a host is for a suspect. */
@@ -252,11 +442,12 @@ enum fitness {
 
 static enum fitness fitness_of(const struct isolation *isolation, int host, int suspect)
 {
-    if (suspicion_covers_host(isolation->suspicion, host))
+    const struct isolated_host *hosts = isolation->hosts;
+    if (is_suspected(isolation, host, -1))
         return FITNESS_NONE;
-    if (isolation->suspicion->first[host] >= 0 || isolation->links[host] > 0)
+    if (hosts[host].suspects || hosts[host].links > 0)
         return FITNESS_LINKS;
-    return isolation->met[suspect] && isolation->met[suspect][host] ? FITNESS_MET : FITNESS_FRESH;
+    return hosts[suspect].met && hosts[suspect].met[host] ? FITNESS_MET : FITNESS_FRESH;
 }
 
 /* The best partner that is free; -1: none. The search begins where the last one ended, so that all
@@ -264,10 +455,10 @@ static enum fitness fitness_of(const struct isolation *isolation, int host, int 
 static int partner_find(struct isolation *isolation, const bool *present, int suspect)
 {
     enum fitness best = FITNESS_NONE;
-    int partner = -1;
-    for (int i = 0; i < isolation->hosts && best < FITNESS_FRESH; i++) {
-        int host = isolation->order[(isolation->at + i) % isolation->hosts];
-        if (host == suspect || isolation->busy[host] || !present[host])
+    int partner = -1, hosts = isolation->fleet->config.hosts;
+    for (int i = 0; i < hosts && best < FITNESS_FRESH; i++) {
+        int host = isolation->order[(isolation->at + i) % hosts];
+        if (host == suspect || isolation->hosts[host].busy || !present[host])
             continue;
         enum fitness fitness = fitness_of(isolation, host, suspect);
         if (fitness > best) {
@@ -275,10 +466,11 @@ static int partner_find(struct isolation *isolation, const bool *present, int su
             partner = host;
         }
     }
-    isolation->at = (isolation->at + 1) % isolation->hosts;
+    isolation->at = (isolation->at + 1) % hosts;
     return partner;
 }
 
+/* The pairs of a round. */
 struct choice_of_pairs {
     struct host_pair *pairs;
     int count;
@@ -286,8 +478,8 @@ struct choice_of_pairs {
 
 static void pair_take(struct isolation *isolation, struct choice_of_pairs *choice, int a, int b)
 {
-    isolation->busy[a] = isolation->busy[b] = true;
-    isolation->asked[a]++;
+    isolation->hosts[a].busy = isolation->hosts[b].busy = true;
+    isolation->hosts[a].asked++;
     mark_met(isolation, a, b);
     choice->pairs[choice->count++] = (struct host_pair){.a = a, .b = b};
 }
@@ -295,34 +487,32 @@ static void pair_take(struct isolation *isolation, struct choice_of_pairs *choic
 /* Takes both switches of a link for this round; false: another link has one of them. */
 static bool switches_take(struct isolation *isolation, const struct suspect *link)
 {
-    const int *switches = fleet_shape(isolation->fleet)->switches;
+    const int *switches = isolation->fleet->config.switches;
     int a = switches ? switches[link->host] : -1, b = switches ? switches[link->peer] : -1;
     if (a < 0 || b < 0 || a == b)
         return true;
-    if (isolation->crossed[a] || isolation->crossed[b])
+    if (isolation->hosts[a].crossed || isolation->hosts[b].crossed)
         return false;
-    return isolation->crossed[a] = isolation->crossed[b] = true;
+    return isolation->hosts[a].crossed = isolation->hosts[b].crossed = true;
 }
 
 static void choose_links(struct isolation *isolation, const bool *present,
                          struct choice_of_pairs *choice)
 {
-    for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *s = &isolation->suspicion->items[i];
-        if (s->peer >= 0 && present[s->host] && present[s->peer] && !isolation->busy[s->host] &&
-            !isolation->busy[s->peer] && is_asked(isolation, s) && switches_take(isolation, s)) {
+    const struct isolated_host *hosts = isolation->hosts;
+    for (const struct suspect *s = isolation->suspects; s; s = s->next)
+        if (s->peer >= 0 && present[s->host] && present[s->peer] && !hosts[s->host].busy &&
+            !hosts[s->peer].busy && is_asked(isolation, s) && switches_take(isolation, s)) {
             pair_take(isolation, choice, s->host, s->peer);
-            isolation->asked[s->peer]++;
+            isolation->hosts[s->peer].asked++;
         }
-    }
 }
 
 static void choose_hosts(struct isolation *isolation, const bool *present,
                          struct choice_of_pairs *choice)
 {
-    for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *s = &isolation->suspicion->items[i];
-        if (s->peer >= 0 || !present[s->host] || isolation->busy[s->host] ||
+    for (const struct suspect *s = isolation->suspects; s; s = s->next) {
+        if (s->peer >= 0 || !present[s->host] || isolation->hosts[s->host].busy ||
             !is_asked(isolation, s))
             continue;
         int partner = partner_find(isolation, present, s->host);
@@ -331,14 +521,19 @@ static void choose_hosts(struct isolation *isolation, const bool *present,
     }
 }
 
-/* A rail of which no suspect is asked would bring what is known. */
-static uint64_t rails_asked(const struct isolation *isolation)
+/* Begins a round. Returns its rails: one of which no suspect is asked would bring what is known. */
+static uint64_t round_begin(struct isolation *isolation)
 {
     uint64_t rails = 0;
-    for (int i = 0; i < isolation->suspicion->count; i++) {
-        const struct suspect *s = &isolation->suspicion->items[i];
+    for (int h = 0; h < isolation->fleet->config.hosts; h++) {
+        struct isolated_host *host = &isolation->hosts[h];
+        host->links = host->busy = host->crossed = 0;
+    }
+    for (const struct suspect *s = isolation->suspects; s; s = s->next) {
+        if (s->peer >= 0)
+            isolation->hosts[s->peer].links++;
         if (is_asked(isolation, s))
-            rails |= UINT64_C(1) << fleet_series(isolation->fleet, s->series)->rail;
+            rails |= UINT64_C(1) << isolation->fleet->series[s->series].rail;
     }
     return rails;
 }
@@ -347,12 +542,7 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
                     uint64_t *rails)
 {
     struct choice_of_pairs choice = {.pairs = pairs};
-    *rails = rails_asked(isolation);
-    for (int h = 0; h < isolation->hosts; h++)
-        isolation->links[h] = isolation->busy[h] = isolation->crossed[h] = 0;
-    for (int i = 0; i < isolation->suspicion->count; i++)
-        if (isolation->suspicion->items[i].peer >= 0)
-            isolation->links[isolation->suspicion->items[i].peer]++;
+    *rails = round_begin(isolation);
     bool links_first = isolation->round++ % 2 == 0; /* neither waits for all of the other */
     if (links_first)
         choose_links(isolation, present, &choice);
@@ -363,41 +553,33 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
     return choice.count;
 }
 
-bool isolation_is_done(const struct isolation *isolation)
-{
-    return isolation->is_done;
-}
+/* ---- what these meetings bring ---- */
 
-/* Suspected readings of the link between the same two hosts. */
-static int own_readings(const struct isolation *isolation, const struct suspect *link)
+/* Suspected readings of one host with another. */
+static int slow_readings(const struct isolation *isolation, int from, int to)
 {
-    int own = 0;
-    for (int end = 0; end < 2; end++) {
-        int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
-        for (int i = isolation->suspicion->first[from]; i >= 0;
-             i = isolation->suspicion->items[i].next)
-            own += isolation->suspicion->items[i].peer == to &&
-                   !suspect_is_failing(&isolation->suspicion->items[i]);
-    }
-    return own;
+    int count = 0;
+    for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->next_of_host)
+        count += s->peer == to && !is_failing(s);
+    return count;
 }
 
 static void suspect_judge(const struct isolation *isolation, struct suspect *suspect)
 {
-    int good = suspect->tries - suspect->hits;
+    int good = suspect->tries - suspect->hits, host = suspect->host, peer = suspect->peer;
     if (suspect->state != SUSPECT_OPEN)
         return;
-    if (suspect_is_failing(suspect)) {
+    if (is_failing(suspect)) {
         suspect->state = suspect->hits > 0           ? SUSPECT_CONFIRMED
                          : good >= suspect->patience ? SUSPECT_CLEARED
                                                      : SUSPECT_OPEN;
         return;
     }
-    double share = suspect->peer < 0
-                       ? limits_share(isolation->limits)
-                       : limits_reading_share(isolation->limits, own_readings(isolation, suspect));
-    double alarms =
-        isolation->suspicion->slow * binomial_tail(suspect->tries, suspect->hits, share);
+    double share = peer < 0 ? limits_share(isolation->limits)
+                            : limits_reading_share(isolation->limits,
+                                                   slow_readings(isolation, host, peer) +
+                                                       slow_readings(isolation, peer, host));
+    double alarms = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
     if (suspect->hits >= HITS_LEAST && alarms <= FALSE_ALARMS / suspect->tries_most)
         suspect->state = SUSPECT_CONFIRMED;
     else if ((suspect->hits == 0 && good >= suspect->patience) ||
@@ -417,50 +599,33 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     if (outcome > suspect->outcome)
         suspect->outcome = outcome;
     if (hit)
-        suspect_witness(suspect, reading->from == suspect->host ? reading->to : reading->from,
-                        reading);
+        witness_keep(suspect, reading);
     suspect_judge(isolation, suspect);
 }
 
 /* Is the host, or the link, suspected of failures on this rail? */
 static bool fails(const struct isolation *isolation, int host, int peer, int rail)
 {
-    const struct suspicion *suspicion = isolation->suspicion;
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->items[i].next) {
-        const struct suspect *suspect = &suspicion->items[i];
-        if (suspect->peer == peer && suspect_is_failing(suspect) &&
-            suspect->state != SUSPECT_CLEARED &&
-            fleet_series(isolation->fleet, suspect->series)->rail == rail)
+    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->next_of_host)
+        if (s->peer == peer && is_failing(s) && s->state != SUSPECT_CLEARED &&
+            isolation->fleet->series[s->series].rail == rail)
             return true;
-    }
     return false;
 }
 
-/* Does a reading say something of a suspect? A failure counts for the failures that are suspected
- * on its rail; if there are none (`alone` is false), for all that is suspected there: its job got
- * no further. */
-static bool concerns(const struct isolation *isolation, const struct reading *reading, int series,
-                     const struct suspect *suspect, bool alone)
+/* Takes what a reading says of the suspects of a host, or of its link to a peer. A failure counts
+ * for the failures that are suspected on its rail; if there are none, for all that is suspected
+ * there: its job got no further. */
+static bool suspects_try(struct isolation *isolation, int host, int peer, int series,
+                         const struct reading *reading)
 {
-    bool failed = reading_outcome(reading) != READING_VALUE;
-    int rail = fleet_series(isolation->fleet, suspect->series)->rail;
-    if (failed && alone && !suspect_is_failing(suspect))
-        return false;
-    return suspect->series == series || (failed && rail == reading->rail);
-}
-
-/* A reading of a suspected host with a partner that is none. */
-static bool host_try(struct isolation *isolation, int host, int partner, int series,
-                     const struct reading *reading)
-{
-    struct suspicion *suspicion = isolation->suspicion;
-    bool alone = fails(isolation, host, -1, reading->rail), tried = false;
-    if (suspicion_covers_host(suspicion, partner))
-        return false;
-    for (int i = suspicion->first[host]; i >= 0; i = suspicion->items[i].next) {
-        struct suspect *s = &suspicion->items[i];
-        if (s->peer >= 0 || s->state == SUSPECT_CLEARED ||
-            !concerns(isolation, reading, series, s, alone))
+    bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
+    bool failing = fails(isolation, host, peer, reading->rail) ||
+                   (peer >= 0 && fails(isolation, peer, host, reading->rail));
+    for (struct suspect *s = isolation->hosts[host].suspects; s; s = s->next_of_host) {
+        bool on_rail = isolation->fleet->series[s->series].rail == reading->rail;
+        if (s->peer != peer || (peer < 0 && s->state == SUSPECT_CLEARED) ||
+            (failed && failing && !is_failing(s)) || !(s->series == series || (failed && on_rail)))
             continue;
         suspect_try(isolation, s, reading);
         tried = true;
@@ -468,27 +633,20 @@ static bool host_try(struct isolation *isolation, int host, int partner, int ser
     return tried;
 }
 
+/* A reading of a suspected host with a partner that is none. */
+static bool host_try(struct isolation *isolation, int host, int partner, int series,
+                     const struct reading *reading)
+{
+    return !is_suspected(isolation, partner, -1) &&
+           suspects_try(isolation, host, -1, series, reading);
+}
+
 static bool link_try(struct isolation *isolation, const struct reading *reading)
 {
-    const struct reading back = {.from = reading->to, .to = reading->from};
-    const struct reading *ways[] = {reading, &back};
-    int series = fleet_from(isolation->fleet, reading);
-    bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
-    for (int w = 0; w < 2; w++) {
-        int from = ways[w]->from, to = ways[w]->to;
-        bool alone =
-            fails(isolation, from, to, reading->rail) || fails(isolation, to, from, reading->rail);
-        for (int i = isolation->suspicion->first[from]; i >= 0;
-             i = isolation->suspicion->items[i].next) {
-            struct suspect *s = &isolation->suspicion->items[i];
-            bool in_order = w == 0 || failed || reading->metric == METRIC_LATENCY;
-            if (s->peer != to || !in_order || !concerns(isolation, reading, series, s, alone))
-                continue;
-            suspect_try(isolation, s, reading);
-            tried = true;
-        }
-    }
-    return tried;
+    int from = reading->from, to = reading->to, series = fleet_from(isolation->fleet, reading);
+    bool back = reading_outcome(reading) != READING_VALUE || reading->metric == METRIC_LATENCY;
+    bool tried = suspects_try(isolation, from, to, series, reading);
+    return (back && suspects_try(isolation, to, from, series, reading)) || tried;
 }
 
 void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count)
@@ -501,9 +659,9 @@ void isolation_add(struct isolation *isolation, const struct reading *readings, 
         bool receiver = host_try(isolation, r->to, r->from, fleet_to(isolation->fleet, r), r);
         bool link = link_try(isolation, r);
         bool known = sender || receiver || link || reading_outcome(r) == READING_VALUE;
-        if (!known && !suspicion_covers_host(isolation->suspicion, r->from) &&
-            !suspicion_covers_host(isolation->suspicion, r->to)) {
-            suspicion_add_failure(isolation->suspicion, r);
+        if (!known && !is_suspected(isolation, r->from, -1) &&
+            !is_suspected(isolation, r->to, -1)) {
+            failure_suspect(isolation, r);
             met_reserve(isolation);
         }
     }

@@ -111,7 +111,25 @@ struct series {
     double noise;             /* of a level, from that of its readings; not above the deviation */
 };
 
-struct fleet;
+enum distance {
+    DISTANCE_NEAR, /* behind one switch */
+    DISTANCE_FAR,  /* behind different ones, or it is not known */
+    DISTANCE_KINDS
+};
+
+struct fleet {
+    struct fleet_config config;
+    int series_count;
+    struct series *series;
+    /* Of fleet.c alone: */
+    struct arena *memory; /* of all that follows, and of the series */
+    int cell_count;
+    double (*reference)[DISTANCE_KINDS]; /* [metric * rails + rail] */
+    bool *apart;                         /* likewise: each distance has a reference of its own */
+    struct bins cells;                   /* [series * hosts + host] */
+    double *level;                       /* of each cell */
+    double *scratch;                     /* as many as the cells have numbers */
+};
 
 /* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range
  * are left out. What `config` points to must stay until fleet_free(). */
@@ -119,9 +137,6 @@ struct fleet *fleet_create(const struct fleet_config *config, const struct readi
                            size_t count);
 void fleet_free(struct fleet *fleet); /* NULL is allowed */
 
-const struct fleet_config *fleet_shape(const struct fleet *fleet);
-int fleet_series_count(const struct fleet *fleet);
-const struct series *fleet_series(const struct fleet *fleet, int series);
 int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction);
 
 /* The series in which the sender and the receiver of a reading stand. */
@@ -132,10 +147,9 @@ int fleet_to(const struct fleet *fleet, const struct reading *reading);
 bool fleet_has(const struct fleet *fleet, const struct reading *reading);
 double fleet_excess(const struct fleet *fleet, const struct reading *reading);
 
-/* The median of a metric on a rail, between hosts of one switch or of different ones; 0: they have
- * none of their own. */
+/* The median of a metric on a rail, between hosts at a distance; 0: they have none of their own. */
 double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
-                             bool one_switch);
+                             enum distance distance);
 
 /* The value of an excess in a series: of a host, whose pairs are at all distances; and of a
  * link. */
@@ -214,7 +228,23 @@ struct excess_limit {
     enum yardstick yardstick;
 };
 
-struct limits;
+struct limits {
+    struct arena *memory; /* of all that follows */
+    const struct fleet *fleet;
+    struct yardsticks yardsticks;
+    int hosts;
+    struct excess_limit *cell;              /* [series * hosts + host] */
+    double *reading;                        /* [series]: the limit of a reading by the fleet */
+    double *deviation;                      /* [series]: of single readings, excess */
+    double *changed;                        /* [series]: of the fleet, since the earlier run */
+    double factor, reading_factor;          /* spread_factor() of levels and of readings */
+    double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
+    double *scratch;                        /* as many as hosts, rails and readings */
+    struct fleet_note *notes;
+    int note_count;
+    struct fleet *earlier;
+    struct reading *earlier_readings; /* sorted by compare_readings() */
+};
 
 /* Of a fleet, with the readings that it was made from. The fleet and what the yardsticks point to
  * must stay until limits_free(). */
@@ -228,18 +258,12 @@ struct excess_limit limits_reading(const struct limits *limits, const struct rea
 /* Is the level of a cell beyond its limit? Not without readings. */
 bool limits_exceeds(const struct limits *limits, int series, int host);
 
-/* The deviation of single readings in a series, excess. */
-double limits_deviation(const struct limits *limits, int series);
-
 /* The shares of healthy readings that are beyond the limit of their cell, and beyond their own:
  * how often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule
  * of succession), so that none is 0. `own` of the readings beyond are those of the suspect in
  * question, and do not count. */
 double limits_share(const struct limits *limits);
 double limits_reading_share(const struct limits *limits, int own);
-
-int limits_note_count(const struct limits *limits);
-const struct fleet_note *limits_notes(const struct limits *limits);
 
 /* ---- Which hosts stand out in a number that each host has of itself: its memory's bandwidth, a
  * core's speed, an allreduce inside it.
@@ -363,12 +387,8 @@ enum suspect_state {
     SUSPECT_CLEARED,   /* it was not */
 };
 
-/* A reading that confirms. */
-struct witness {
-    int partner;
-    enum reading_outcome outcome;
-    double value;
-};
+/* Suspects of one complaint are merged. */
+enum complaint { COMPLAINT_FAILURE, COMPLAINT_BANDWIDTH, COMPLAINT_LATENCY, COMPLAINTS };
 
 struct suspect {
     int host, peer; /* the link from host to peer; peer -1: the host itself */
@@ -381,35 +401,10 @@ struct suspect {
     int tries_most;               /* so many readings clear it, if they do not confirm it */
     int tries, hits;              /* readings since, and those beyond the limit */
     int witness_count;
-    struct witness witnesses[WITNESSES_MOST];
-    int next; /* the host's next suspect, -1; of a link: its sender's */
+    int witnesses[WITNESSES_MOST]; /* partners with which a reading showed it */
+    int number;                    /* of suspects before it */
+    struct suspect *next, *next_of_host; /* of a link: of its sender */
 };
-
-struct suspicion {
-    const struct fleet *fleet;
-    const struct limits *limits;
-    struct suspect *items;
-    int count;
-    int slow;   /* suspects by slowness */
-    int *first; /* [hosts] its first suspect, -1 */
-};
-
-/* From the readings that the fleet was made from. */
-struct suspicion *suspicion_create(const struct fleet *fleet, const struct limits *limits,
-                                   const struct reading *readings, size_t count);
-void suspicion_free(struct suspicion *suspicion); /* NULL is allowed */
-
-/* Both ends of a failed reading and the link between them become suspects. */
-void suspicion_add_failure(struct suspicion *suspicion, const struct reading *reading);
-
-/* Has the host a suspect, itself and no link, that was not cleared? */
-bool suspicion_covers_host(const struct suspicion *suspicion, int host);
-
-/* Is it one by failures? */
-bool suspect_is_failing(const struct suspect *suspect);
-
-/* Keeps a reading of a suspect with a partner as a witness. */
-void suspect_witness(struct suspect *suspect, int partner, const struct reading *reading);
 
 /* ---- Measures suspects again until each is confirmed or cleared.
  *
@@ -433,11 +428,33 @@ void suspect_witness(struct suspect *suspect, int partner, const struct reading 
  * takes 2 or 3 rounds, rarely more.
  * ---- */
 
-struct isolation;
+struct isolated_host {
+    struct suspect *suspects; /* the last first */
+    bool *met;                /* of a suspect: the hosts that it has met; else NULL */
+    int asked;                /* in how many rounds it was for its own sake */
+    /* In this round: */
+    bool busy;
+    bool crossed; /* a link of the switch of this number to another one is measured */
+    int links;    /* suspected links that it is the receiver of */
+};
 
-/* From the readings that the fleet was made from. The fleet and its limits must stay until
- * isolation_free(). The same seed makes the same rounds. */
-struct isolation *isolation_create(const struct fleet *fleet, const struct limits *limits,
+struct isolation {
+    struct arena *memory; /* of all that follows */
+    const struct fleet *fleet;
+    struct limits *limits;
+    struct suspect *suspects, **end; /* in the order in which they were found */
+    int count;
+    int slow; /* suspects by slowness */
+    struct isolated_host *hosts;
+    int *order; /* hosts, shuffled: which is asked to be a partner */
+    int at;     /* in the order */
+    int round;
+    bool is_done; /* isolation_pairs() found none; else suspects may be open that were not tried */
+};
+
+/* From the readings that the fleet was made from. The fleet and what the yardsticks point to must
+ * stay until isolation_free(). The same seed makes the same rounds. */
+struct isolation *isolation_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
                                    const struct reading *readings, size_t count, uint64_t seed);
 void isolation_free(struct isolation *isolation); /* NULL is allowed */
 
@@ -451,11 +468,7 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
 /* Takes the readings of a round. A failure of a pair that is no suspect makes new suspects. */
 void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
 
-/* Has isolation_pairs() said that it is done? Else suspects may be open that were not tried
- * again. */
-bool isolation_is_done(const struct isolation *isolation);
-
-const struct suspicion *isolation_suspicion(const struct isolation *isolation);
+enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect);
 
 /* ---- Faults: suspects, each pinned to the least place that explains it, and the health of hosts.
  *
@@ -468,39 +481,30 @@ const struct suspicion *isolation_suspicion(const struct isolation *isolation);
  * both ends of a job fail.
  * ---- */
 
-/* In order of gravity: wrong data outranks a loss, and both outrank slowness. */
+/* In order of gravity. A failure is as grave as its outcome: wrong data outranks a loss. */
 enum sickness_kind {
     SICKNESS_LATENCY,
     SICKNESS_DUPLEX, /* slow where both directions are in use, and not where one is */
     SICKNESS_SLOW,
-    SICKNESS_ERROR,
-    SICKNESS_LATE,
-    SICKNESS_LOST,
-    SICKNESS_WRONG,
+    SICKNESS_FAILURE,
 };
 
-enum spot_kind {
-    SPOT_HOST,
-    SPOT_LINK,   /* between two hosts that are good with others */
-    SPOT_EITHER, /* two hosts or the link between them: this cannot be told apart */
-};
-
-struct spot {
-    enum spot_kind kind;
-    int host, peer;           /* peer -1: SPOT_HOST */
-    int rail;                 /* -1: all */
-    enum direction direction; /* of the host */
+enum sickness_place {
+    PLACE_HOST,
+    PLACE_LINK,   /* between two hosts that are good with others */
+    PLACE_EITHER, /* two hosts or the link between them: this cannot be told apart */
 };
 
 struct sickness {
     enum sickness_kind kind;
-    struct spot spot;
-    struct reason reason; /* the worst; its value is 0 of a failure */
+    enum sickness_place place;
+    int host, peer;           /* peer -1: PLACE_HOST */
+    int rail;                 /* -1: all */
+    enum direction direction; /* of the host */
+    struct reason reason;     /* the worst; its value is 0 of a failure */
     bool confirmed;   /* seen again; a failure that was not, and what could not be tried, is none */
     bool ended_early; /* isolation ended before it was tried again */
-    int tries, hits;  /* measurements for this, and those that showed it */
-    int witness_count;
-    struct witness witnesses[WITNESSES_MOST];
+    const struct suspect *worst; /* of its suspects: has its outcome, tries and witnesses */
 };
 
 /* bad: a fault of the host is confirmed. suspect: one is not confirmed, or is the link's, which
@@ -512,14 +516,17 @@ enum health { HEALTH_GOOD, HEALTH_UNKNOWN, HEALTH_SUSPECT, HEALTH_BAD };
 struct sicknesses {
     struct sickness *items; /* the gravest first, then by host */
     int count;
-    enum health *health; /* of each host */
     int passing;         /* suspects of slowness that were cleared: disturbed measurements */
     int untried;         /* links whose readings were slow, but were not measured again */
 };
 
-/* All that isolation has found so far. */
-struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isolation *isolation);
+/* All that isolation has found so far; isolation must stay until sicknesses_free(). */
+struct sicknesses *sicknesses_find(const struct isolation *isolation);
 void sicknesses_free(struct sicknesses *sicknesses); /* NULL is allowed */
+
+/* Of the hosts of its place. Slowness that was not tried again is noise as likely as not, and no
+ * failure is. */
+enum health sickness_health(const struct sickness *sickness);
 
 /* ---- Sentences ---- */
 
@@ -576,22 +583,18 @@ struct exchange_transfer {
     double few, many; /* while few others talk, and while many do */
 };
 
+/* Transfers that have a share: of a group those with other groups. */
 struct exchange_group {
-    int transfers; /* with other groups, that have a share */
-    double share;  /* their median; 0 without transfers */
-    bool congested;
-};
-
-struct exchange_shares {
-    int transfers; /* that have a share */
-    double share;  /* the median of all */
+    int transfers;
+    double share; /* their median; 0 without transfers */
     bool congested;
 };
 
 /* Judges transfers that ran at once. `group_of` each host is from 0 to group_count - 1, or -1:
- * none. `groups` has group_count elements. */
-void exchange_judge(const struct exchange_transfer *transfers, size_t count, const int *group_of,
-                    int group_count, struct exchange_group *groups, struct exchange_shares *shares);
+ * none. `groups` has group_count elements. Returns all transfers as one group. */
+struct exchange_group exchange_judge(const struct exchange_transfer *transfers, size_t count,
+                                     const int *group_of, int group_count,
+                                     struct exchange_group *groups);
 
 /* The slowest host among the present ones, by what it sends or receives on all rails together while
  * it does both; GB/s. Returns its number, -1 if none has levels. */

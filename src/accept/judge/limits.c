@@ -7,28 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 #define LEVEL_ALARMS   1    /* cells that noise may make suspects */
 #define READING_ALARMS 8    /* hosts / this: pairs, likewise */
 #define RAILS_FLOOR    0.15 /* by which a rail of the whole fleet may lie below the others */
 #define NOTES_MOST     4    /* of a series */
-
-struct limits {
-    struct arena *memory; /* of all that follows */
-    const struct fleet *fleet;
-    struct yardsticks yardsticks;
-    int hosts, rails, series_count;
-    struct excess_limit *cell;              /* [series * hosts + host] */
-    double *reading;                        /* [series]: the limit of a reading by the fleet */
-    double *deviation;                      /* [series] */
-    double *changed;                        /* [series]: of the fleet, since the earlier run */
-    double factor, reading_factor;          /* spread_factor() of levels and of readings */
-    double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
-    double *scratch;                        /* as many as hosts, rails and readings */
-    struct fleet_note *notes;
-    int note_count;
-    struct fleet *earlier;
-    struct reading *earlier_readings; /* sorted by compare_readings() */
-};
 
 struct yardsticks yardsticks_default(void)
 {
@@ -49,11 +33,6 @@ bool limits_exceeds(const struct limits *limits, int series, int host)
     return fleet_level(limits->fleet, series, host) > limits_cell(limits, series, host).excess;
 }
 
-double limits_deviation(const struct limits *limits, int series)
-{
-    return limits->deviation[series];
-}
-
 double limits_share(const struct limits *limits)
 {
     return (limits->beyond + 1) / (limits->healthy + 2);
@@ -64,25 +43,9 @@ double limits_reading_share(const struct limits *limits, int own)
     return (fmax(limits->beyond_reading - own, 0) + 1) / (limits->healthy + 2);
 }
 
-int limits_note_count(const struct limits *limits)
-{
-    return limits->note_count;
-}
-
-const struct fleet_note *limits_notes(const struct limits *limits)
-{
-    return limits->notes;
-}
-
-/* The level that is the middle of a series. */
-static double median_level(const struct limits *limits, int series)
-{
-    return fleet_series(limits->fleet, series)->levels.median;
-}
-
 static double median_value(const struct limits *limits, int series)
 {
-    return fleet_value(limits->fleet, series, median_level(limits, series));
+    return fleet_value(limits->fleet, series, limits->fleet->series[series].levels.median);
 }
 
 /* What a level or a reading may be worse by, whatever its noise. */
@@ -115,7 +78,7 @@ static void limit_take(struct limits *limits, int series, int host, double exces
 
 static void fleet_hold(struct limits *limits, int s)
 {
-    const struct series *series = fleet_series(limits->fleet, s);
+    const struct series *series = &limits->fleet->series[s];
     double slack = fmax(limits->factor * series->levels.deviation, floor_excess(limits, series));
     for (int h = 0; h < limits->hosts; h++)
         limit_take(limits, s, h, series->levels.median + slack, YARDSTICK_FLEET);
@@ -126,7 +89,7 @@ static void fleet_hold(struct limits *limits, int s)
 static void value_hold(struct limits *limits, int s, enum yardstick yardstick, double value,
                        double fleet_least)
 {
-    const struct series *series = fleet_series(limits->fleet, s);
+    const struct series *series = &limits->fleet->series[s];
     double median = median_value(limits, s);
     if (value <= 0 || series->levels.count == 0)
         return;
@@ -142,7 +105,7 @@ static void value_hold(struct limits *limits, int s, enum yardstick yardstick, d
 /* The excess that a value of the earlier run has among those of today. */
 static double earlier_excess(const struct limits *limits, int s, double value)
 {
-    const struct series *series = fleet_series(limits->fleet, s);
+    const struct series *series = &limits->fleet->series[s];
     return worse_by(is_less_better(series->metric), value, series->reference);
 }
 
@@ -173,7 +136,7 @@ static double earlier_floor(const struct limits *limits, enum metric metric)
  */
 static void earlier_hold(struct limits *limits, int s)
 {
-    const struct series *series = fleet_series(limits->fleet, s);
+    const struct series *series = &limits->fleet->series[s];
     double floor = earlier_floor(limits, series->metric);
     size_t count = 0;
     for (int h = 0; h < limits->hosts; h++) {
@@ -199,11 +162,11 @@ static void earlier_hold(struct limits *limits, int s)
 /* A rail that is slower than the other rails on all hosts: a note. */
 static void rails_hold(struct limits *limits, int s)
 {
-    const struct series *series = fleet_series(limits->fleet, s);
+    const struct series *series = &limits->fleet->series[s];
     size_t others = 0;
-    for (int r = 0; r < limits->rails; r++) {
+    for (int r = 0; r < limits->fleet->config.rails; r++) {
         int other = fleet_find(limits->fleet, series->metric, r, series->direction);
-        if (other != s && fleet_series(limits->fleet, other)->levels.count > 0)
+        if (other != s && limits->fleet->series[other].levels.count > 0)
             limits->scratch[others++] = median_value(limits, other);
     }
     if (others == 0 || series->levels.count == 0)
@@ -218,8 +181,8 @@ static void rails_hold(struct limits *limits, int s)
 static void cells_hold(struct limits *limits)
 {
     const struct yardsticks *yardsticks = &limits->yardsticks;
-    for (int s = 0; s < limits->series_count; s++) {
-        const struct series *series = fleet_series(limits->fleet, s);
+    for (int s = 0; s < limits->fleet->series_count; s++) {
+        const struct series *series = &limits->fleet->series[s];
         fleet_hold(limits, s);
         double rate = yardsticks->rates && series->metric == METRIC_ALONE
                           ? yardsticks->rates[series->rail]
@@ -246,8 +209,8 @@ static bool is_healthy(const struct limits *limits, const struct reading *r)
  * in the series of its sender. */
 static void readings_hold(struct limits *limits, const struct reading *readings, size_t count)
 {
-    for (int s = 0; s < limits->series_count; s += DIRECTIONS) {
-        const struct series *series = fleet_series(limits->fleet, s);
+    for (int s = 0; s < limits->fleet->series_count; s += DIRECTIONS) {
+        const struct series *series = &limits->fleet->series[s];
         size_t size = 0;
         for (size_t i = 0; i < count; i++)
             if (is_healthy(limits, &readings[i]) && fleet_from(limits->fleet, &readings[i]) == s)
@@ -278,13 +241,8 @@ static void beyond_count(struct limits *limits, const struct reading *readings, 
 static int compare_readings(const void *a, const void *b)
 {
     const struct reading *left = a, *right = b;
-    if (left->metric != right->metric)
-        return left->metric < right->metric ? -1 : 1;
-    if (left->rail != right->rail)
-        return left->rail < right->rail ? -1 : 1;
-    if (left->from != right->from)
-        return left->from < right->from ? -1 : 1;
-    return (left->to > right->to) - (left->to < right->to);
+    return COMPARE(left->metric, right->metric) ?: COMPARE(left->rail, right->rail) ?:
+           COMPARE(left->from, right->from) ?: COMPARE(left->to, right->to);
 }
 
 /* Takes the strictest of the fleet, the profile and the earlier reading of the same pair. */
@@ -312,7 +270,7 @@ static void earlier_take(struct limits *limits)
     if (!yardsticks->earlier)
         return;
     size_t count = yardsticks->earlier_count;
-    limits->earlier = fleet_create(fleet_shape(limits->fleet), yardsticks->earlier, count);
+    limits->earlier = fleet_create(&limits->fleet->config, yardsticks->earlier, count);
     limits->earlier_readings = arena_new(limits->memory, count, sizeof *limits->earlier_readings);
     memcpy(limits->earlier_readings, yardsticks->earlier, count * sizeof *yardsticks->earlier);
     qsort(limits->earlier_readings, count, sizeof *limits->earlier_readings, compare_readings);
@@ -321,28 +279,25 @@ static void earlier_take(struct limits *limits)
 struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
                              const struct reading *readings, size_t count)
 {
-    const struct fleet_config *shape = fleet_shape(fleet);
-    size_t series = (size_t)fleet_series_count(fleet), hosts = (size_t)shape->hosts;
+    size_t series = (size_t)fleet->series_count, hosts = (size_t)fleet->config.hosts;
     struct arena *memory = arena_create();
     struct limits *limits = arena_new(memory, 1, sizeof *limits);
     *limits = (struct limits){
         .memory = memory,
         .fleet = fleet,
         .yardsticks = *yardsticks,
-        .hosts = shape->hosts,
-        .rails = shape->rails,
-        .series_count = (int)series,
+        .hosts = fleet->config.hosts,
         .cell = arena_new(memory, series * hosts, sizeof *limits->cell),
         .reading = arena_new(memory, series, sizeof *limits->reading),
         .deviation = arena_new(memory, series, sizeof *limits->deviation),
         .changed = arena_new(memory, series, sizeof *limits->changed),
-        .scratch = arena_new(memory, count + hosts + (size_t)shape->rails, sizeof(double)),
+        .scratch = arena_new(memory, count + hosts + (size_t)fleet->config.rails, sizeof(double)),
         .notes = arena_new(memory, series * NOTES_MOST, sizeof *limits->notes)};
     for (size_t c = 0; c < series * hosts; c++)
         limits->cell[c].excess = INFINITY;
     earlier_take(limits);
     size_t cells = 0, judged = 0;
-    for (int s = 0; s < limits->series_count; s++)
+    for (int s = 0; s < limits->fleet->series_count; s++)
         for (int h = 0; h < limits->hosts; h++)
             cells += !isnan(fleet_level(fleet, s, h));
     for (size_t i = 0; i < count; i++)

@@ -20,13 +20,15 @@ void switch_level_free(struct switch_level *level)
     *level = (struct switch_level){0};
 }
 
-/* Counts the hosts of each switch: the caller's to free. */
+/* Counts the hosts of each switch, of these hosts or (NULL) of all: the caller's to free. */
 static int *sizes_find(const struct switch_level *level, const int *hosts, int count)
 {
     int *sizes = new_array((size_t)level->count, sizeof *sizes);
-    for (int i = 0; i < count; i++)
-        if (level->switches[hosts[i]] >= 0)
-            sizes[level->switches[hosts[i]]]++;
+    for (int i = 0; i < count; i++) {
+        int number = level->switches[hosts ? hosts[i] : i];
+        if (number >= 0)
+            sizes[number]++;
+    }
     return sizes;
 }
 
@@ -49,7 +51,7 @@ struct dealt_switch {
 static int dealt_compare(const void *a, const void *b)
 {
     const struct dealt_switch *x = a, *y = b;
-    return x->hosts != y->hosts ? y->hosts - x->hosts : x->place - y->place;
+    return COMPARE(y->hosts, x->hosts) ?: COMPARE(x->place, y->place);
 }
 
 struct dealing {
@@ -131,12 +133,9 @@ int switches_common(const struct switch_level *level, int hosts, const bool *sic
         common = level->switches[h];
         picked++;
     }
-    int *sizes = new_array((size_t)level->count, sizeof *sizes);
-    double chance = picked > 0 ? 0 : 1;
-    for (int h = 0; h < hosts; h++)
-        if (level->switches[h] >= 0)
-            sizes[level->switches[h]]++;
-    for (int s = 0; picked > 0 && s < level->count; s++)
+    int *sizes = sizes_find(level, NULL, hosts);
+    double chance = 0;
+    for (int s = 0; s < level->count; s++)
         chance += picked_from(sizes[s], known, picked);
     free(sizes);
     return chance <= CHANCE_MOST ? common : -1;
@@ -145,43 +144,29 @@ int switches_common(const struct switch_level *level, int hosts, const bool *sic
 /*
  * From suspects to places.
  */
-/* Suspects of one complaint are merged. */
-enum complaint { COMPLAINT_FAILURE, COMPLAINT_BANDWIDTH, COMPLAINT_LATENCY, COMPLAINTS };
-
 /* Suspects that become one sickness, or one for each rail. */
 struct merging {
     const struct fleet *fleet;
-    const struct suspicion *suspicion;
+    const struct isolation *isolation;
     struct sicknesses *found;
     int host, peer; /* peer -1: of the host itself */
     enum complaint complaint;
     const struct suspect **suspects; /* room for all suspects */
     int count;
     bool confirmed;
-    bool ended_early;
 };
-
-static enum complaint complaint_of(const struct merging *m, const struct suspect *suspect)
-{
-    if (suspect->outcome != READING_VALUE)
-        return COMPLAINT_FAILURE;
-    return fleet_series(m->fleet, suspect->series)->metric == METRIC_LATENCY ? COMPLAINT_LATENCY
-                                                                             : COMPLAINT_BANDWIDTH;
-}
 
 static const struct series *series_of(const struct merging *m, const struct suspect *suspect)
 {
-    return fleet_series(m->fleet, suspect->series);
+    return &m->fleet->series[suspect->series];
 }
 
 static void gather_from(struct merging *m, int host, int peer, enum suspect_state state)
 {
-    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->items[i].next) {
-        const struct suspect *suspect = &m->suspicion->items[i];
-        if (suspect->peer == peer && suspect->state == state &&
-            complaint_of(m, suspect) == m->complaint)
-            m->suspects[m->count++] = suspect;
-    }
+    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->next_of_host)
+        if (s->peer == peer && s->state == state &&
+            suspect_complaint(m->isolation, s) == m->complaint)
+            m->suspects[m->count++] = s;
 }
 
 /* Gathers what is confirmed; else what is open. Bandwidths that are slow alone leave out those of
@@ -231,7 +216,7 @@ static const struct suspect *worst_of(const struct merging *m, uint64_t rails)
 static bool is_steady(const struct merging *m, const struct suspect *suspect)
 {
     return suspect->peer < 0 &&
-           limits_exceeds(m->suspicion->limits, suspect->series, suspect->host);
+           limits_exceeds(m->isolation->limits, suspect->series, suspect->host);
 }
 
 /* Is a cell of the host good, beside a sickness of it? Where the sickness shows now and then, the
@@ -241,8 +226,8 @@ static bool is_good_cell(const struct merging *m, const struct suspect *worst, e
 {
     int series = fleet_find(m->fleet, metric, rail, direction);
     double level = fleet_level(m->fleet, series, m->host);
-    double median = fleet_series(m->fleet, series)->levels.median;
-    double limit = limits_cell(m->suspicion->limits, series, m->host).excess - median;
+    double median = m->fleet->series[series].levels.median;
+    double limit = limits_cell(m->isolation->limits, series, m->host).excess - median;
     if (m->complaint == COMPLAINT_FAILURE)
         return isfinite(level);
     bool steady = is_steady(m, worst);
@@ -278,7 +263,7 @@ static bool has_all_rails(const struct merging *m)
     const struct series *series = series_of(m, worst);
     if (m->complaint == COMPLAINT_FAILURE && (sick & (sick - 1)) != 0)
         return true;
-    for (int r = 0; r < fleet_shape(m->fleet)->rails; r++)
+    for (int r = 0; r < m->fleet->config.rails; r++)
         if (!(sick >> r & 1) &&
             (m->peer >= 0 || is_good_beside(m, worst, series->metric, r, series->direction)))
             return false;
@@ -301,7 +286,7 @@ static enum direction direction_of(const struct merging *m, uint64_t rails)
             sick[forth ? s->direction : 1 - s->direction] = true;
     }
     for (int d = 0; d < DIRECTIONS && m->peer < 0; d++)
-        for (int r = 0; r < fleet_shape(m->fleet)->rails; r++)
+        for (int r = 0; r < m->fleet->config.rails; r++)
             if ((rails >> r & 1) && !is_good_beside(m, worst, series->metric, r, (enum direction)d))
                 sick[d] = true;
     return sick[DIRECTION_SEND] == sick[DIRECTION_RECEIVE] ? DIRECTION_ANY
@@ -310,12 +295,12 @@ static enum direction direction_of(const struct merging *m, uint64_t rails)
 }
 
 /* Is it slow only where both directions are in use? Of a link: no reading of one direction was. */
-static bool is_duplex(const struct merging *m, const struct suspect *worst, const struct spot *spot,
-                      uint64_t rails)
+static bool is_duplex(const struct merging *m, const struct suspect *worst,
+                      enum direction direction, uint64_t rails)
 {
-    if (series_of(m, worst)->metric != METRIC_BOTH || spot->direction != DIRECTION_ANY)
+    if (series_of(m, worst)->metric != METRIC_BOTH || direction != DIRECTION_ANY)
         return false;
-    for (int r = 0; r < fleet_shape(m->fleet)->rails && m->peer < 0; r++)
+    for (int r = 0; r < m->fleet->config.rails && m->peer < 0; r++)
         if ((rails >> r & 1) && (!is_good_beside(m, worst, METRIC_ALONE, r, DIRECTION_SEND) ||
                                  !is_good_beside(m, worst, METRIC_ALONE, r, DIRECTION_RECEIVE)))
             return false;
@@ -323,17 +308,11 @@ static bool is_duplex(const struct merging *m, const struct suspect *worst, cons
 }
 
 static enum sickness_kind kind_of(const struct merging *m, const struct suspect *worst,
-                                  const struct spot *spot, uint64_t rails)
+                                  enum direction direction, uint64_t rails)
 {
-    static const enum sickness_kind failed[] = {[READING_ERROR] = SICKNESS_ERROR,
-                                                [READING_LATE] = SICKNESS_LATE,
-                                                [READING_LOST] = SICKNESS_LOST,
-                                                [READING_WRONG] = SICKNESS_WRONG};
-    if (m->complaint == COMPLAINT_FAILURE)
-        return failed[worst->outcome];
-    if (m->complaint == COMPLAINT_LATENCY)
-        return SICKNESS_LATENCY;
-    return is_duplex(m, worst, spot, rails) ? SICKNESS_DUPLEX : SICKNESS_SLOW;
+    if (m->complaint != COMPLAINT_BANDWIDTH)
+        return m->complaint == COMPLAINT_FAILURE ? SICKNESS_FAILURE : SICKNESS_LATENCY;
+    return is_duplex(m, worst, direction, rails) ? SICKNESS_DUPLEX : SICKNESS_SLOW;
 }
 
 /* The value of an excess, of a link beside those at its distance. */
@@ -350,8 +329,8 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
     struct reason reason = {.metric = series->metric, .yardstick = worst->limit.yardstick};
     if (worst->outcome != READING_VALUE || !isfinite(worst->excess))
         return reason;
-    double deviation = worst->peer < 0 ? series->levels.deviation
-                                       : limits_deviation(m->suspicion->limits, worst->series);
+    double deviation =
+        worst->peer < 0 ? series->levels.deviation : m->isolation->limits->deviation[worst->series];
     reason.value = value_of(m, worst, worst->excess);
     reason.median = value_of(m, worst, series->levels.median);
     reason.deviation = deviation * reason.median;
@@ -359,55 +338,36 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
     return reason;
 }
 
-/* Its place if the direction is one alone is that of the host that it names: a link's sender. */
-static struct spot spot_turned(struct spot spot)
-{
-    if (spot.kind == SPOT_HOST || spot.direction != DIRECTION_RECEIVE)
-        return spot;
-    int host = spot.host;
-    spot.host = spot.peer;
-    spot.peer = host;
-    spot.direction = DIRECTION_SEND;
-    return spot;
-}
-
-static void sickness_add(struct merging *m, enum spot_kind where, uint64_t rails, bool all_rails)
+/* Of a link in one direction alone, its sender is named first. */
+static void sickness_add(struct merging *m, enum sickness_place place, uint64_t rails, bool all_rails)
 {
     const struct suspect *worst = worst_of(m, rails);
-    struct spot spot = {.kind = where,
-                        .host = m->host,
-                        .peer = m->peer,
-                        .rail = all_rails ? -1 : series_of(m, worst)->rail,
-                        .direction = direction_of(m, rails)};
-    struct sickness *sickness = LIST_ADD(m->found->items, m->found->count);
-    *sickness = (struct sickness){.kind = kind_of(m, worst, &spot, rails),
-                                  .spot = spot_turned(spot),
-                                  .reason = reason_of(m, worst),
-                                  .confirmed = m->confirmed,
-                                  .ended_early = m->ended_early,
-                                  .tries = worst->tries,
-                                  .hits = worst->hits,
-                                  .witness_count = worst->witness_count};
-    for (int w = 0; w < worst->witness_count; w++)
-        sickness->witnesses[w] = worst->witnesses[w];
-    enum health health = where == SPOT_HOST && m->confirmed ? HEALTH_BAD : HEALTH_SUSPECT;
-    enum health *host = &m->found->health[m->host];
-    *host = *host < health ? health : *host;
-    if (m->peer >= 0 && m->found->health[m->peer] < health)
-        m->found->health[m->peer] = health;
+    enum direction direction = direction_of(m, rails);
+    bool turned = place != PLACE_HOST && direction == DIRECTION_RECEIVE;
+    *LIST_ADD(m->found->items, m->found->count) =
+        (struct sickness){.kind = kind_of(m, worst, direction, rails),
+                          .place = place,
+                          .host = turned ? m->peer : m->host,
+                          .peer = turned ? m->host : m->peer,
+                          .rail = all_rails ? -1 : series_of(m, worst)->rail,
+                          .direction = turned ? DIRECTION_SEND : direction,
+                          .reason = reason_of(m, worst),
+                          .confirmed = m->confirmed,
+                          .ended_early = !m->isolation->is_done,
+                          .worst = worst};
 }
 
 /* One sickness of all rails, or one for each. */
-static void sickness_add_rails(struct merging *m, enum spot_kind where)
+static void sickness_add_rails(struct merging *m, enum sickness_place place)
 {
     uint64_t rails = rails_of(m);
-    if (fleet_shape(m->fleet)->rails == 1 || has_all_rails(m)) {
-        sickness_add(m, where, rails, true);
+    if (m->fleet->config.rails == 1 || has_all_rails(m)) {
+        sickness_add(m, place, rails, true);
         return;
     }
-    for (int r = 0; r < fleet_shape(m->fleet)->rails; r++)
+    for (int r = 0; r < m->fleet->config.rails; r++)
         if (rails >> r & 1)
-            sickness_add(m, where, UINT64_C(1) << r, false);
+            sickness_add(m, place, UINT64_C(1) << r, false);
 }
 
 /* Does a failure of the host stand for a link's, too? Then the link's is told. */
@@ -415,18 +375,16 @@ static bool is_told_with_a_link(const struct merging *m)
 {
     if (m->complaint != COMPLAINT_FAILURE || m->confirmed)
         return false;
-    for (int i = 0; i < m->suspicion->count; i++) {
-        const struct suspect *s = &m->suspicion->items[i];
+    for (const struct suspect *s = m->isolation->suspects; s; s = s->next)
         if (s->peer >= 0 && s->outcome != READING_VALUE &&
             (s->host == m->host || s->peer == m->host))
             return true;
-    }
     return false;
 }
 
 static void host_merge(struct merging *m)
 {
-    bool two = fleet_shape(m->fleet)->hosts == 2;
+    bool two = m->fleet->config.hosts == 2;
     m->peer = -1;
     gather(m);
     if (m->count == 0 || is_told_with_a_link(m))
@@ -435,19 +393,17 @@ static void host_merge(struct merging *m)
         return; /* told with host 0 */
     if (two) {
         m->peer = 1 - m->host;
-        sickness_add(m, SPOT_EITHER, rails_of(m), fleet_shape(m->fleet)->rails == 1);
+        sickness_add(m, PLACE_EITHER, rails_of(m), m->fleet->config.rails == 1);
     } else
-        sickness_add_rails(m, SPOT_HOST);
+        sickness_add_rails(m, PLACE_HOST);
 }
 
 /* The end's suspect for a link's failure, if there is one with this state. */
 static bool end_is(const struct merging *m, int host, enum suspect_state state)
 {
-    for (int i = m->suspicion->first[host]; i >= 0; i = m->suspicion->items[i].next) {
-        const struct suspect *s = &m->suspicion->items[i];
-        if (s->peer < 0 && s->state == state && complaint_of(m, s) == m->complaint)
+    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->next_of_host)
+        if (s->peer < 0 && s->state == state && suspect_complaint(m->isolation, s) == m->complaint)
             return true;
-    }
     return false;
 }
 
@@ -474,17 +430,16 @@ static void link_merge(struct merging *m)
         return;
     }
     bool open = end_is(m, m->host, SUSPECT_OPEN) || end_is(m, m->peer, SUSPECT_OPEN);
-    sickness_add_rails(m, m->confirmed && !open ? SPOT_LINK : SPOT_EITHER);
+    sickness_add_rails(m, m->confirmed && !open ? PLACE_LINK : PLACE_EITHER);
 }
 
 /* Merges each link once: at the first of its suspects. */
-static bool is_first_of_link(const struct suspicion *suspicion, int at)
+static bool is_first_of_link(const struct isolation *isolation, const struct suspect *link)
 {
-    const struct suspect *link = &suspicion->items[at];
     for (int end = 0; end < 2; end++) {
         int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
-        for (int i = suspicion->first[from]; i >= 0; i = suspicion->items[i].next)
-            if (suspicion->items[i].peer == to && i < at)
+        for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->next_of_host)
+            if (s->peer == to && s->number < link->number)
                 return false;
     }
     return true;
@@ -492,17 +447,15 @@ static bool is_first_of_link(const struct suspicion *suspicion, int at)
 
 static void merge_all(struct merging *m)
 {
-    int hosts = fleet_shape(m->fleet)->hosts;
     for (int c = 0; c < COMPLAINTS; c++) {
         m->complaint = (enum complaint)c;
-        for (m->host = 0; m->host < hosts; m->host++)
-            if (m->suspicion->first[m->host] >= 0)
+        for (m->host = 0; m->host < m->fleet->config.hosts; m->host++)
+            if (m->isolation->hosts[m->host].suspects)
                 host_merge(m);
-        for (int i = 0; i < m->suspicion->count; i++) {
-            const struct suspect *link = &m->suspicion->items[i];
+        for (const struct suspect *link = m->isolation->suspects; link; link = link->next) {
             m->host = link->host < link->peer ? link->host : link->peer;
             m->peer = link->host < link->peer ? link->peer : link->host;
-            if (link->peer >= 0 && is_first_of_link(m->suspicion, i))
+            if (link->peer >= 0 && is_first_of_link(m->isolation, link))
                 link_merge(m);
         }
     }
@@ -511,28 +464,21 @@ static void merge_all(struct merging *m)
 static int compare_sicknesses(const void *a, const void *b)
 {
     const struct sickness *left = a, *right = b;
-    if (left->kind != right->kind)
-        return left->kind > right->kind ? -1 : 1;
-    if (left->spot.host != right->spot.host)
-        return left->spot.host < right->spot.host ? -1 : 1;
-    return (left->spot.rail > right->spot.rail) - (left->spot.rail < right->spot.rail);
+    return COMPARE(right->kind, left->kind) ?: COMPARE(right->worst->outcome, left->worst->outcome) ?:
+           COMPARE(left->host, right->host) ?: COMPARE(left->rail, right->rail);
 }
 
-struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isolation *isolation)
+struct sicknesses *sicknesses_find(const struct isolation *isolation)
 {
-    const struct suspicion *suspicion = isolation_suspicion(isolation);
     struct sicknesses *found = new_array(1, sizeof *found);
-    struct merging m = {.fleet = fleet,
-                        .suspicion = suspicion,
+    struct merging m = {.fleet = isolation->fleet,
+                        .isolation = isolation,
                         .found = found,
-                        .ended_early = !isolation_is_done(isolation),
-                        .suspects = new_array((size_t)suspicion->count, sizeof *m.suspects)};
-    found->health = new_array((size_t)fleet_shape(fleet)->hosts, sizeof *found->health);
+                        .suspects = new_array((size_t)isolation->count, sizeof *m.suspects)};
     merge_all(&m);
     free(m.suspects);
-    for (int i = 0; i < suspicion->count; i++)
-        found->passing += suspicion->items[i].state == SUSPECT_CLEARED &&
-                          suspicion->items[i].outcome == READING_VALUE;
+    for (const struct suspect *s = isolation->suspects; s; s = s->next)
+        found->passing += s->state == SUSPECT_CLEARED && s->outcome == READING_VALUE;
     if (found->count > 0)
         qsort(found->items, (size_t)found->count, sizeof *found->items, compare_sicknesses);
     return found;
@@ -540,9 +486,16 @@ struct sicknesses *sicknesses_find(const struct fleet *fleet, const struct isola
 
 void sicknesses_free(struct sicknesses *sicknesses)
 {
-    if (!sicknesses)
-        return;
-    free(sicknesses->items);
-    free(sicknesses->health);
+    if (sicknesses)
+        free(sicknesses->items);
     free(sicknesses);
+}
+
+enum health sickness_health(const struct sickness *sickness)
+{
+    bool passes =
+        sickness->ended_early && sickness->worst->tries == 0 && sickness->kind != SICKNESS_FAILURE;
+    return passes                                                 ? HEALTH_GOOD
+           : sickness->place == PLACE_HOST && sickness->confirmed ? HEALTH_BAD
+                                                                  : HEALTH_SUSPECT;
 }

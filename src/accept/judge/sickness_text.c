@@ -24,25 +24,26 @@ static void put_rail(int rail, const struct fleet_names *names, struct text *tex
 /* Does the sentence about a host begin with what it does? */
 static bool is_deed(const struct sickness *s)
 {
-    return s->kind == SICKNESS_SLOW || s->kind == SICKNESS_DUPLEX || s->kind == SICKNESS_WRONG;
+    return s->kind == SICKNESS_FAILURE ? s->worst->outcome == READING_WRONG
+                                       : s->kind != SICKNESS_LATENCY;
 }
 
 /* "n17: ", "n17: mlx5_2 ", "n17: mlx5_2: ", "link n3-n9 on mlx5_2: " */
-static void put_spot(const struct sickness *s, const struct fleet_names *names, struct text *text)
+static void put_place(const struct sickness *s, const struct fleet_names *names, struct text *text)
 {
-    const struct spot *spot = &s->spot;
-    if (spot->kind == SPOT_HOST)
-        text_add(text, "%s", names->hosts[spot->host]);
-    else if (spot->kind == SPOT_LINK)
-        text_add(text, "link %s-%s", names->hosts[spot->host], names->hosts[spot->peer]);
+    bool of_host = s->place == PLACE_HOST;
+    if (of_host)
+        text_add(text, "%s", names->hosts[s->host]);
+    else if (s->place == PLACE_LINK)
+        text_add(text, "link %s-%s", names->hosts[s->host], names->hosts[s->peer]);
     else
-        text_add(text, "%s, %s or the link between them", names->hosts[spot->host],
-                 names->hosts[spot->peer]);
-    if (spot->rail >= 0) {
-        text_add(text, spot->kind == SPOT_HOST ? ": " : " on ");
-        put_rail(spot->rail, names, text);
+        text_add(text, "%s, %s or the link between them", names->hosts[s->host],
+                 names->hosts[s->peer]);
+    if (s->rail >= 0) {
+        text_add(text, of_host ? ": " : " on ");
+        put_rail(s->rail, names, text);
     }
-    text_add(text, spot->rail >= 0 && spot->kind == SPOT_HOST && is_deed(s) ? " " : ": ");
+    text_add(text, s->rail >= 0 && of_host && is_deed(s) ? " " : ": ");
 }
 
 const char *const threshold_words[YARDSTICKS] = {
@@ -61,71 +62,66 @@ static void put_reason(const struct reason *reason, struct text *text)
     text_add(text, "%s %.3g)", threshold_words[reason->yardstick], reason->threshold);
 }
 
+static const char *const host_deeds[] = {[DIRECTION_SEND] = "sends",
+                                         [DIRECTION_RECEIVE] = "receives",
+                                         [DIRECTION_ANY] = "sends and receives"};
+
 static void put_slow(const struct sickness *s, const struct fleet_names *names, struct text *text)
 {
-    const struct spot *spot = &s->spot;
-    static const char *const host[] = {[DIRECTION_SEND] = "sends",
-                                       [DIRECTION_RECEIVE] = "receives",
-                                       [DIRECTION_ANY] = "sends and receives"};
     static const char *const meanwhile[] = {[DIRECTION_SEND] = " while it receives",
                                             [DIRECTION_RECEIVE] = " while it sends",
                                             [DIRECTION_ANY] = " at once"};
-    const char *both = s->reason.metric == METRIC_BOTH ? meanwhile[spot->direction] : "";
-    if (spot->kind == SPOT_HOST)
-        text_add(text, "%s%s at ", host[spot->direction], both);
-    else if (spot->direction == DIRECTION_SEND)
-        text_add(text, "%s sends to %s%s at ", names->hosts[spot->host], names->hosts[spot->peer],
-                 both);
+    bool is_both = s->reason.metric == METRIC_BOTH;
+    const char *both = is_both ? meanwhile[s->direction] : "";
+    if (s->place == PLACE_HOST)
+        text_add(text, "%s%s at ", host_deeds[s->direction], both);
+    else if (s->direction == DIRECTION_SEND)
+        text_add(text, "%s sends to %s%s at ", names->hosts[s->host], names->hosts[s->peer], both);
     else
-        text_add(text, "each sends to the other%s at ",
-                 s->reason.metric == METRIC_BOTH ? " at the same time" : "");
+        text_add(text, "each sends to the other%s at ", is_both ? " at the same time" : "");
     put_reason(&s->reason, text);
 }
 
 static void put_failure(const struct sickness *s, const struct fleet_names *names,
                         struct text *text)
 {
-    const struct spot *spot = &s->spot;
-    bool host = spot->kind == SPOT_HOST;
-    if (s->kind == SICKNESS_LOST)
+    enum reading_outcome outcome = s->worst->outcome;
+    if (outcome == READING_LOST)
         text_add(text, "a worker was lost");
-    else if (s->kind == SICKNESS_LATE)
+    else if (outcome == READING_LATE)
         text_add(text, "a measurement did not end in its time");
-    else if (s->kind == SICKNESS_ERROR)
+    else if (outcome == READING_ERROR)
         text_add(text, "a measurement failed");
-    else if (host)
-        text_add(text, "%s wrong data",
-                 spot->direction == DIRECTION_SEND      ? "sends"
-                 : spot->direction == DIRECTION_RECEIVE ? "receives"
-                                                        : "sends and receives");
-    else if (spot->direction == DIRECTION_SEND)
-        text_add(text, "%s receives wrong data from %s", names->hosts[spot->peer],
-                 names->hosts[spot->host]);
+    else if (s->place == PLACE_HOST)
+        text_add(text, "%s wrong data", host_deeds[s->direction]);
+    else if (s->direction == DIRECTION_SEND)
+        text_add(text, "%s receives wrong data from %s", names->hosts[s->peer],
+                 names->hosts[s->host]);
     else
         text_add(text, "wrong data");
 }
 
-static bool is_named_before(const struct sickness *s, int witness)
+static bool is_named_before(const struct suspect *suspect, int witness)
 {
     for (int w = 0; w < witness; w++)
-        if (s->witnesses[w].partner == s->witnesses[witness].partner)
+        if (suspect->witnesses[w] == suspect->witnesses[witness])
             return true;
     return false;
 }
 
 /* "n02", "n02 and n31", "n02, n31, n40 and others". */
-static void put_witnesses(const struct sickness *s, const struct fleet_names *names,
+static void put_witnesses(const struct suspect *suspect, const struct fleet_names *names,
                           struct text *text)
 {
     int partners = 0, named = 0;
-    for (int w = 0; w < s->witness_count; w++)
-        partners += !is_named_before(s, w);
+    for (int w = 0; w < suspect->witness_count; w++)
+        partners += !is_named_before(suspect, w);
     int most = partners <= WITNESSES_NAMED + 1 ? partners : WITNESSES_NAMED;
-    for (int w = 0; w < s->witness_count && named < most; w++) {
-        if (is_named_before(s, w))
+    for (int w = 0; w < suspect->witness_count && named < most; w++) {
+        if (is_named_before(suspect, w))
             continue;
         const char *before = named == 0 ? "" : named == partners - 1 ? " and " : ", ";
-        text_add(text, "%s%s", before, names->hosts[s->witnesses[w].partner]);
+        text_add(text, "%s%s", before, names->hosts[suspect->witnesses[w]]);
         named++;
     }
     if (partners > named)
@@ -135,13 +131,13 @@ static void put_witnesses(const struct sickness *s, const struct fleet_names *na
 static void put_evidence(const struct sickness *s, const struct fleet_names *names,
                          struct text *text)
 {
-    if (s->confirmed && s->spot.kind == SPOT_HOST && s->witness_count > 0) {
+    const struct suspect *worst = s->worst;
+    if (s->confirmed && s->place == PLACE_HOST && worst->witness_count > 0) {
         text_add(text, ": confirmed with ");
-        put_witnesses(s, names, text);
-    } else if (s->confirmed)
-        text_add(text, ": confirmed in %d of %d measurements", s->hits, s->tries);
-    else if (s->tries > 0)
-        text_add(text, ": seen again in %d of %d measurements", s->hits, s->tries);
+        put_witnesses(worst, names, text);
+    } else if (s->confirmed || worst->tries > 0)
+        text_add(text, ": %s in %d of %d measurements", s->confirmed ? "confirmed" : "seen again",
+                 worst->hits, worst->tries);
     else
         text_add(text, s->ended_early ? ": not tried again"
                                       : ": not confirmed, since no good partner is there");
@@ -150,8 +146,8 @@ static void put_evidence(const struct sickness *s, const struct fleet_names *nam
 void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
                   struct text *text)
 {
-    put_spot(sickness, names, text);
-    if (sickness->kind >= SICKNESS_ERROR)
+    put_place(sickness, names, text);
+    if (sickness->kind == SICKNESS_FAILURE)
         put_failure(sickness, names, text);
     else if (sickness->kind == SICKNESS_LATENCY) {
         text_add(text, "latency ");
@@ -167,9 +163,9 @@ void series_name_put(const struct fleet *fleet, int series, const struct fleet_n
     static const char *const what[] = {[METRIC_LATENCY] = "latency",
                                        [METRIC_ALONE] = "bandwidth one way",
                                        [METRIC_BOTH] = "bandwidth in both directions at once"};
-    const struct series *rest = fleet_series(fleet, series);
+    const struct series *rest = &fleet->series[series];
     text_add(text, "%s", what[rest->metric]);
-    if (fleet_shape(fleet)->rails > 1) {
+    if (fleet->config.rails > 1) {
         text_add(text, " of ");
         put_rail(rest->rail, names, text);
     }
@@ -180,7 +176,7 @@ void series_name_put(const struct fleet *fleet, int series, const struct fleet_n
 void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
                     const struct fleet_names *names, struct text *text)
 {
-    const struct series *series = fleet_series(fleet, note->series);
+    const struct series *series = &fleet->series[note->series];
     static const char *const asked[YARDSTICKS] = {
         [YARDSTICK_RATE] = "70% of the link's rate",
         [YARDSTICK_EARLIER] = "what the earlier run had, less what a run may lose,",

@@ -124,7 +124,7 @@ static void test_rails_of_suspects(void **state)
                                       .peer = -1});
         struct screened screened = screen(&f);
         assert_int_equal(screened.found->count, 1);
-        assert_int_equal(screened.found->items[0].spot.rail, nic ? 5 : -1);
+        assert_int_equal(screened.found->items[0].rail, nic ? 5 : -1);
         assert_int_equal(screened.rails, nic ? 1 << 5 : 0xFF);
         screened_free(&screened);
         simulated_free(&f);
@@ -141,12 +141,13 @@ static void test_two(void **state)
     make_sick(&f, (struct seeded){.kind = SEEDED_WRONG, .host = 5, .factor = 1, .peer = -1});
     struct screened screened = screen(&f);
     assert_int_equal(screened.found->count, 2);
-    assert_int_equal(screened.found->items[0].kind, SICKNESS_WRONG);
-    assert_int_equal(screened.found->items[0].spot.host, 5);
+    assert_int_equal(screened.found->items[0].worst->outcome, READING_WRONG);
+    assert_int_equal(screened.found->items[0].host, 5);
     assert_int_equal(screened.found->items[1].kind, SICKNESS_SLOW);
-    assert_int_equal(screened.found->items[1].spot.host, 1);
+    assert_int_equal(screened.found->items[1].host, 1);
     for (int h = 0; h < 8; h++)
-        assert_int_equal(screened.found->health[h], h == 1 || h == 5 ? HEALTH_BAD : HEALTH_GOOD);
+        assert_int_equal(screened_health(&screened, h),
+                         h == 1 || h == 5 ? HEALTH_BAD : HEALTH_GOOD);
     screened_free(&screened);
     simulated_free(&f);
 }
@@ -172,11 +173,11 @@ static void test_small_fleets(void **state)
             if (hosts == 2) /* there is no good partner to ask */
                 assert_in_range(screened.rounds, 0, 1);
             if (seen) {
-                assert_int_equal(found->spot.kind, hosts == 2 ? SPOT_EITHER
-                                                   : link     ? SPOT_LINK
-                                                              : SPOT_HOST);
-                assert_int_equal(found->spot.host, 0);
-                assert_int_equal(screened.found->health[0],
+                assert_int_equal(found->place, hosts == 2 ? PLACE_EITHER
+                                               : link     ? PLACE_LINK
+                                                          : PLACE_HOST);
+                assert_int_equal(found->host, 0);
+                assert_int_equal(screened_health(&screened, 0),
                                  hosts == 2 || link ? HEALTH_SUSPECT : HEALTH_BAD);
                 assert_true(found->confirmed);
             }
@@ -205,8 +206,7 @@ static struct screened pairs_isolate(struct simulated *f)
     const struct fleet_config config = {.hosts = 6, .rails = 1};
     struct yardsticks yardsticks = yardsticks_default();
     struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
-    s.limits = limits_create(s.fleet, &yardsticks, f->readings, f->count);
-    s.isolation = isolation_create(s.fleet, s.limits, f->readings, f->count, 1);
+    s.isolation = isolation_create(s.fleet, &yardsticks, f->readings, f->count, 1);
     bool present[6] = {true, true, true, true, true, true};
     struct host_pair pairs[3];
     uint64_t rails;
@@ -217,7 +217,7 @@ static struct screened pairs_isolate(struct simulated *f)
             simulated_pair(f, pairs[i].a, pairs[i].b, rails);
         isolation_add(s.isolation, f->readings, f->count);
     }
-    s.found = sicknesses_find(s.fleet, s.isolation);
+    s.found = sicknesses_find(s.isolation);
     return s;
 }
 
@@ -238,8 +238,8 @@ static void test_once(void **state)
         struct screened s = pairs_isolate(&f);
         assert_int_equal(s.found->count, failure);
         assert_int_equal(s.found->passing, !failure);
-        assert_int_equal(s.found->health[1], failure ? HEALTH_SUSPECT : HEALTH_GOOD);
-        assert_int_equal(s.found->health[2], HEALTH_GOOD);
+        assert_int_equal(screened_health(&s, 1), failure ? HEALTH_SUSPECT : HEALTH_GOOD);
+        assert_int_equal(screened_health(&s, 2), HEALTH_GOOD);
         if (failure)
             check_sentence(
                 &s, 0,
@@ -261,7 +261,7 @@ static void test_slow_and_failing(void **state)
     f.readings[0].outcome = READING_LATE; /* of n0 and n1, as a job that fails has it */
     assert_int_equal(f.readings[0].metric, METRIC_LATENCY);
     struct screened s = pairs_isolate(&f);
-    assert_int_equal(s.found->health[1], HEALTH_BAD);
+    assert_int_equal(screened_health(&s, 1), HEALTH_BAD);
     check_sentence(
         &s, s.found->count - 1,
         "n1: latency 10 us, the fleet's median is 2 (spread 0, threshold 2.5): confirmed "
@@ -280,7 +280,7 @@ static void test_host_that_leaves(void **state)
     struct screened screened = screen(&f);
     assert_int_equal(screened.found->count, 1);
     assert_false(screened.found->items[0].confirmed);
-    assert_int_equal(screened.found->health[3], HEALTH_SUSPECT);
+    assert_int_equal(screened_health(&screened, 3), HEALTH_SUSPECT);
     screened_free(&screened);
     simulated_free(&f);
 }
@@ -317,17 +317,19 @@ static void test_alone_on_switch(void **state)
     make_sick(&f, (struct seeded){.kind = SEEDED_HOST, .host = 7, .factor = 0.5, .peer = -1});
     f.switches = alone;
     struct screened screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
-    assert_int_equal(screened.found->health[7], HEALTH_BAD);
+    assert_int_equal(screened_health(&screened, 7), HEALTH_BAD);
     assert_int_equal(screened.found->count, 1);
-    assert_true(fleet_distance_median(screened.fleet, METRIC_ALONE, 0, true) == 0);
-    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, true) == LATENCY / 2);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_ALONE, 0, DISTANCE_NEAR) == 0);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, DISTANCE_NEAR) ==
+                LATENCY / 2);
     screened_free(&screened);
     f.switches = halves;
     screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
-    assert_int_equal(screened.found->health[7], HEALTH_BAD);
+    assert_int_equal(screened_health(&screened, 7), HEALTH_BAD);
     assert_int_equal(screened.found->count, 1);
-    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, true) == LATENCY / 2);
-    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, false) == LATENCY);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, DISTANCE_NEAR) ==
+                LATENCY / 2);
+    assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, DISTANCE_FAR) == LATENCY);
     int series = fleet_find(screened.fleet, METRIC_LATENCY, 0, DIRECTION_SEND);
     assert_true(fleet_link_value(screened.fleet, series, 0, 1, 0) == LATENCY / 2);
     assert_true(fleet_link_value(screened.fleet, series, 0, 5, 0) == LATENCY);
@@ -340,8 +342,8 @@ static void test_alone_on_switch(void **state)
 
 static void check_note(const struct screened *screened, enum yardstick yardstick, int findings)
 {
-    assert_true(limits_note_count(screened->limits) > 0);
-    assert_int_equal(limits_notes(screened->limits)[0].yardstick, yardstick);
+    assert_true(screened->isolation->limits->note_count > 0);
+    assert_int_equal(screened->isolation->limits->notes[0].yardstick, yardstick);
     assert_int_equal(screened->found->count, findings);
 }
 
@@ -364,9 +366,9 @@ static void test_yardsticks(void **state)
     yardsticks.rates = &rate;
     screened = screen_with(&f, &yardsticks);
     assert_int_equal(screened.found->count, 1);
-    assert_int_equal(screened.found->items[0].spot.host, 7);
+    assert_int_equal(screened.found->items[0].host, 7);
     assert_int_equal(screened.found->items[0].reason.yardstick, YARDSTICK_RATE);
-    assert_int_equal(limits_note_count(screened.limits), 0);
+    assert_int_equal(screened.isolation->limits->note_count, 0);
     screened_free(&screened);
     rate = 2 * BANDWIDTH; /* the whole fleet misses it */
     screened = screen_with(&f, &yardsticks);
@@ -383,7 +385,7 @@ static void test_yardsticks(void **state)
     check_note(&screened, YARDSTICK_PROFILE, 0);
     char line[300];
     struct text text = text_in(line, sizeof line);
-    fleet_note_put(&limits_notes(screened.limits)[1], screened.fleet,
+    fleet_note_put(&screened.isolation->limits->notes[1], screened.fleet,
                    &(struct fleet_names){.hosts = names}, &text);
     assert_string_equal(line, "all hosts: the median of their bandwidth in both directions at once "
                               "(received) is 11.6 GB/s; what the profile asks is 17.7 GB/s");
@@ -411,7 +413,7 @@ static void test_earlier(void **state)
     yardsticks.earlier_count = then.count;
     struct screened screened = screen_with(&now, &yardsticks);
     assert_int_equal(screened.found->count, 1);
-    assert_int_equal(screened.found->items[0].spot.host, 3);
+    assert_int_equal(screened.found->items[0].host, 3);
     assert_int_equal(screened.found->items[0].reason.yardstick, YARDSTICK_EARLIER);
     screened_free(&screened);
     for (int h = 0; h < 8; h++)
@@ -487,20 +489,19 @@ static void test_exchange(void **state)
             .from = from, .to = to, .few = 4 + i, .many = (4 + i) * (slow ? 0.5 : 0.98)};
     }
     struct exchange_group groups[4];
-    struct exchange_shares shares;
-    exchange_judge(transfers, 7, switches, 4, groups, &shares);
+    struct exchange_group shares = exchange_judge(transfers, 7, switches, 4, groups);
     assert_int_equal(shares.transfers, 7);
     assert_true(shares.congested && fabs(shares.share - 0.5) < 1e-9);
     assert_true(groups[1].congested && groups[1].transfers == 4 && groups[1].share < 0.51);
     assert_false(groups[0].congested || groups[3].congested);
     assert_true(groups[3].share < SHARE_LEAST); /* that is explained */
     transfers[1].few = 0;                       /* not measured */
-    exchange_judge(transfers, 7, switches, 4, groups, &shares);
+    shares = exchange_judge(transfers, 7, switches, 4, groups);
     assert_int_equal(shares.transfers, 6);
     assert_true(groups[1].congested && !groups[2].congested);
     for (int i = 0; i < 7; i++)
         transfers[i].many = transfers[i].few * 0.9;
-    exchange_judge(transfers, 7, NULL, 0, NULL, &shares);
+    shares = exchange_judge(transfers, 7, NULL, 0, NULL);
     assert_false(shares.congested);
 }
 
@@ -549,15 +550,12 @@ static void test_all_failing(void **state)
     const struct fleet_config config = {.hosts = ALL, .rails = 1};
     const struct yardsticks yardsticks = yardsticks_default();
     struct fleet *fleet = fleet_create(&config, readings, filled);
-    struct limits *limits = limits_create(fleet, &yardsticks, readings, filled);
     clock_t began = clock();
-    struct suspicion *suspicion = suspicion_create(fleet, limits, readings, filled);
+    struct isolation *isolation = isolation_create(fleet, &yardsticks, readings, filled, 1);
     assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 1.5);
-    assert_non_null(suspicion);
     for (int h = 0; h < ALL; h++)
-        assert_true(suspicion_covers_host(suspicion, h));
-    suspicion_free(suspicion);
-    limits_free(limits);
+        assert_non_null(isolation->hosts[h].suspects);
+    isolation_free(isolation);
     fleet_free(fleet);
     rounds_free(plan);
     free(readings);

@@ -35,10 +35,9 @@ struct tally_of_runs {
 static bool is_about(const struct sickness *s, const struct seeded *seeded)
 {
     if (seeded->peer < 0)
-        return s->spot.kind == SPOT_HOST && s->spot.host == seeded->host;
-    return s->spot.kind == SPOT_LINK &&
-           ((s->spot.host == seeded->host && s->spot.peer == seeded->peer) ||
-            (s->spot.host == seeded->peer && s->spot.peer == seeded->host));
+        return s->place == PLACE_HOST && s->host == seeded->host;
+    return s->place == PLACE_LINK && ((s->host == seeded->host && s->peer == seeded->peer) ||
+                                      (s->host == seeded->peer && s->peer == seeded->host));
 }
 
 static bool is_named(const struct sickness *s, const struct seeded *seeded, int rails)
@@ -50,15 +49,17 @@ static bool is_named(const struct sickness *s, const struct seeded *seeded, int 
         [SEEDED_DUPLEX] = DIRECTION_ANY,      [SEEDED_LATENCY] = DIRECTION_ANY,
         [SEEDED_FLAKY] = DIRECTION_ANY,       [SEEDED_LOST] = DIRECTION_ANY,
         [SEEDED_WRONG] = DIRECTION_SEND,      [SEEDED_SLIGHT] = DIRECTION_ANY};
+    enum reading_outcome outcome = seeded->kind == SEEDED_LOST    ? READING_LOST
+                                   : seeded->kind == SEEDED_WRONG ? READING_WRONG
+                                                                  : READING_VALUE;
     enum sickness_kind kind = seeded->kind == SEEDED_LATENCY  ? SICKNESS_LATENCY
                               : seeded->kind == SEEDED_DUPLEX ? SICKNESS_DUPLEX
-                              : seeded->kind == SEEDED_LOST   ? SICKNESS_LOST
-                              : seeded->kind == SEEDED_WRONG  ? SICKNESS_WRONG
+                              : outcome != READING_VALUE      ? SICKNESS_FAILURE
                                                               : SICKNESS_SLOW;
     int rail = seeded->kind == SEEDED_NIC && rails > 1 ? seeded->rail : -1;
-    return is_about(s, seeded) && s->kind == kind && s->confirmed && s->spot.rail == rail &&
-           s->spot.direction == directions[seeded->kind] &&
-           (seeded->kind != SEEDED_ONE_WAY || s->spot.host == seeded->host);
+    return is_about(s, seeded) && s->kind == kind && s->worst->outcome == outcome && s->confirmed &&
+           s->rail == rail && s->direction == directions[seeded->kind] &&
+           (seeded->kind != SEEDED_ONE_WAY || s->host == seeded->host);
 }
 
 static void judge(struct tally_of_runs *tally, const struct simulated *f,
