@@ -315,11 +315,11 @@ static json_t *numbers_json(const struct acceptance *acceptance)
         if (!reading->number)
             continue;
         json_t *part = reading->part[0] ? json_string(reading->part) : json_null();
-        json_array_append_new(numbers,
-                              json_pack("{s:s, s:i, s:s, s:o, s:s, s:f}", "stage",
-                                        accept_stage_names[reading->stage], "host", reading->from,
-                                        "metric", reading->number->name, "part", part, "unit",
-                                        reading->number->unit, "value", reading->value));
+        json_array_append_new(
+            numbers,
+            json_pack("{s:s, s:i, s:s, s:o, s:s, s:f}", "stage", accept_stage_names[reading->stage],
+                      "host", reading->from, "metric", reading->number->name, "part", part, "unit",
+                      value_unit_names[reading->number->measured->unit], "value", reading->value));
     }
     return numbers;
 }
@@ -337,7 +337,7 @@ static json_t *pairs_json(const struct acceptance *acceptance)
             json_pack("{s:s, s:i, s:i, s:i, s:s?, s:s, s:s, s:s, s:o}", "stage",
                       accept_stage_names[reading->stage], "from", reading->from, "to", reading->to,
                       "rail", reading->rail, "part", acceptance->rails.names[reading->rail],
-                      "metric", reading_metric_names[reading->metric], "unit",
+                      "metric", measured_numbers[MEASURED_PAIRS + reading->metric].name, "unit",
                       metric_unit(reading->metric), "outcome",
                       reading_outcome_names[reading->outcome], "value",
                       reading->outcome == READING_VALUE ? json_real(reading->value) : json_null()));

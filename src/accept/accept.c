@@ -55,8 +55,8 @@ static enum status start_judge(struct stage_run *run)
 const struct stage_row accept_stages[ACCEPT_STAGES] = {
     [STAGE_START] = {1, 20, 20, 20, .jobs = start_jobs, .judge = start_judge},
     [STAGE_INVENTORY] = {2, 30, 15, 30, .jobs = inventory_jobs, .judge = inventory_judge},
-    [STAGE_SELF] = {2, 40, 15, .metrics = self_looks, .run = metrics_run},
-    [STAGE_NODE] = {2, 60, 20, .metrics = node_looks, .run = metrics_run},
+    [STAGE_SELF] = {2, 40, 15, .run = metrics_run},
+    [STAGE_NODE] = {2, 60, 20, .run = metrics_run},
     [STAGE_PAIRS] = {3, 900, 60, .run = pairs_run},
     [STAGE_ISOLATE] = {3, 900, 60, .run = isolate_run},
     [STAGE_HALVES] = {5, 180, 30, .run = halves_run},
@@ -203,15 +203,11 @@ static void labels_make(struct acceptance *acceptance)
     size_t count = (size_t)roster->host_count;
     struct arena *memory = acceptance->memory;
     acceptance->labels = arena_new(memory, count, sizeof *acceptance->labels);
-    acceptance->label_pointers = arena_new(memory, count, sizeof *acceptance->label_pointers);
     acceptance->losses_found = arena_new(memory, count, sizeof *acceptance->losses_found);
     for (size_t h = 0; h < count; h++) {
-        char *label = acceptance->labels[h];
-        if (roster->hosts[h].name[0])
-            memcpy(label, roster->hosts[h].name, HOST_NAME_BYTES);
-        else
-            snprintf(label, HOST_NAME_BYTES, "(rank %d)", roster->hosts[h].agents[0]);
-        acceptance->label_pointers[h] = label;
+        char *nameless = arena_new(memory, HOST_NAME_BYTES, 1);
+        snprintf(nameless, HOST_NAME_BYTES, "(rank %d)", roster->hosts[h].agents[0]);
+        acceptance->labels[h] = roster->hosts[h].name[0] ? roster->hosts[h].name : nameless;
     }
 }
 
@@ -265,7 +261,7 @@ static enum status yardsticks_read(struct acceptance *acceptance)
     if (options->profile)
         TRY(host_profile_read(options->profile, &acceptance->profile));
     if (options->baseline)
-        TRY(baseline_read(options->baseline, acceptance->label_pointers, hosts, baseline));
+        TRY(baseline_read(options->baseline, acceptance->labels, hosts, baseline));
     if (options->baseline && baseline->common < hosts)
         stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_OK,
                     "all: the earlier run %s knows %d of these %d hosts", options->baseline,
@@ -312,15 +308,16 @@ static void switches_judge(struct acceptance *acceptance)
 }
 
 /* Has any host, or pair of hosts, a measurement of this? */
-static bool is_measured(const struct acceptance *acceptance, const char *key)
+static bool is_measured(const struct acceptance *acceptance, int number)
 {
     const struct readings *readings = &acceptance->readings;
+    if (number >= MEASURED_PAIRS)
+        return acceptance->fleet &&
+               fleet_median(acceptance->fleet, (enum metric)(number - MEASURED_PAIRS)) > 0;
     for (int i = 0; i < readings->count; i++)
-        if (readings->items[i].number && strcmp(readings->items[i].number->key, key) == 0)
+        if (readings->items[i].number &&
+            readings->items[i].number->measured == &measured_numbers[number])
             return true;
-    for (int m = 0; m < METRICS; m++)
-        if (strcmp(reading_metric_keys[m], key) == 0)
-            return acceptance->fleet && fleet_median(acceptance->fleet, (enum metric)m) > 0;
     return false;
 }
 
@@ -332,8 +329,8 @@ static void profile_judge(struct acceptance *acceptance)
     struct text text = text_in(keys, sizeof keys);
     if (profile->facts.count > 0 && !acceptance->inventories)
         text_add(&text, "what hosts have");
-    for (int i = 0; measured_numbers[i].key; i++)
-        if (profile->asked[i] > 0 && !is_measured(acceptance, measured_numbers[i].key))
+    for (int i = 0; i < MEASURED; i++)
+        if (profile->asked[i] > 0 && !is_measured(acceptance, i))
             text_add(&text, "%s%s", keys[0] ? ", " : "", measured_numbers[i].key);
     if (keys[0])
         stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_SLOW,

@@ -38,7 +38,6 @@ enum accept_stage {
 extern const char *const accept_stage_names[ACCEPT_STAGES + 1]; /* ended by NULL */
 
 struct stage_run;
-struct host_look;
 struct stage_result;
 struct acceptance;
 
@@ -50,7 +49,6 @@ struct stage_row {
     double seconds;      /* that its jobs may take */
     enum status (*jobs)(struct stage_run *run);
     enum status (*judge)(struct stage_run *run);
-    const struct host_look *metrics; /* of each host by itself; ended by one without a command */
     enum status (*run)(struct acceptance *acceptance, struct stage_result *result);
 };
 extern const struct stage_row accept_stages[ACCEPT_STAGES];
@@ -75,8 +73,6 @@ struct readings {
     int count;
 };
 
-/* "latency", "alone", "both", in JSON; "pairs.latency" ... in a profile. */
-extern const char *const reading_metric_names[METRICS], *const reading_metric_keys[METRICS];
 extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
 
 /* ---- An earlier run of `cctest accept`, that hosts of today are held against: its JSON. ---- */
@@ -165,33 +161,44 @@ extern const char *const health_words[]; /* "good", "unknown", "suspect", "bad" 
  * Keys of facts are those of host/facts/facts.h; keys of measurements those of measured_numbers.
  * ---- */
 
-/* A number that a stage measures of each host. */
+/* The jobs that measure hosts by themselves: host_stage.c has them. */
+enum look {
+    LOOK_CPUS,   /* its memory and cores, */
+    LOOK_GPUS,   /* its GPUs, */
+    LOOK_NICS,   /* its NICs: the stage self */
+    LOOK_AGENTS, /* collectives among its agents: the stage node */
+    LOOKS
+};
+
+/* A number that a stage measures of each host by itself, or of pairs of hosts. */
 struct measured_number {
-    const char *key; /* "pairs.latency" */
+    const char *key;  /* in a profile: "self.copy" */
+    const char *name; /* in JSON: "copy by all cores" */
     enum value_unit unit;
     bool less_is_better;
+    /* Of a host by itself, which has the number of its worst part (the slowest of its GPUs): */
+    enum look look;
+    double floor; /* a share of the fleet's median by which a healthy host may differ */
+    const char *collective, *number; /* of the line, as in trials_line(), and in it */
+    size_t bytes;
 };
-extern const struct measured_number measured_numbers[]; /* ended by a NULL key */
-#define MEASURED_MOST 32
-
-/* The index of a key; -1: no stage measures that. */
-int measured_find(const char *key);
+#define MEASURED_PAIRS 10 /* those of pairs begin here, by enum metric */
+#define MEASURED       (MEASURED_PAIRS + METRICS)
+extern const struct measured_number measured_numbers[MEASURED];
 
 struct host_profile {
     struct {
         struct expected_fact *items;
         int count;
     } facts;
-    double asked[MEASURED_MOST]; /* by measured_numbers, in their units; 0: nothing */
+    double
+        asked[MEASURED]; /* by measured_numbers, in their units: at least, or at most; 0: nothing */
 };
 
 /* Reads a profile, for host_profile_free(). STATUS_USAGE, after fail() with file and line: a
  * line, key, unit or operator is wrong, a key is there twice, or the file cannot be read. */
 enum status host_profile_read(const char *path, struct host_profile *profile);
 void host_profile_free(struct host_profile *profile); /* all zero is allowed */
-
-/* At least, or at most, what a profile asks of a number; 0: nothing. */
-double host_profile_asked(const struct host_profile *profile, const char *key);
 
 /* ---- The rails of a fleet: NIC ports by which its pairs are measured one after the other.
  *
@@ -243,9 +250,9 @@ struct stage_result {
 
 #define METRIC_NAME_MOST (PART_NAME_MOST + 48)
 
-/* A number that a stage measures of each host by itself, or of one of its NIC ports. */
+/* A number of the hosts by themselves, or of one of their NIC ports. */
 struct host_number {
-    const char *key, *unit;      /* static; the key is that of measured_numbers */
+    const struct measured_number *measured;
     char name[METRIC_NAME_MOST]; /* "loop through a NIC mlx5_0" */
 };
 
@@ -290,14 +297,13 @@ struct acceptance {
     const char *bootstrap;
     struct accept_report *report;
     struct coordinator *coordinator;
-    const struct roster *roster;     /* the fleet's */
-    char (*labels)[HOST_NAME_BYTES]; /* of each host, for sentences, */
-    const char **label_pointers;     /* and pointers to them */
-    bool *losses_found;              /* of each host: its loss is a finding already */
-    struct host_profile profile;     /* what hosts are held against besides each other; */
-    struct baseline baseline;        /* all zero: nothing */
-    struct switch_level leaves; /* --switches: the switches of each host; count 0: not known, */
-    struct switch_level above;  /* and those above, where there are several levels */
+    const struct roster *roster; /* the fleet's */
+    const char **labels;         /* of each host, for sentences */
+    bool *losses_found;          /* of each host: its loss is a finding already */
+    struct host_profile profile; /* what hosts are compared with besides each other; */
+    struct baseline baseline;    /* all zero: nothing */
+    struct switch_level leaves;  /* --switches: the switches of each host; count 0: not known, */
+    struct switch_level above;   /* and those above, where there are several levels */
     struct findings findings;
     struct inventory *inventories;  /* by host; NULL: the stage was left out */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
@@ -305,16 +311,16 @@ struct acceptance {
     struct {
         struct counter_growth *items;
         int count;
-    } growth; /* of counters, in the order in which it was seen */
-    struct rails rails;               /* of the pairs */
-    struct readings readings;         /* of all stages, in their order */
-    int pairs_first, pairs_end;       /* those of the last stage pairs; equal: there are none */
-    bool *loses_packets;              /* by host; NULL: not judged */
-    struct fleet *fleet;              /* as the pairs showed it; NULL: none were measured */
-    size_t message_bytes;             /* of one that measures bandwidth; 0: not known */
-    double end;   /* clock_seconds() at which the run is to end; INFINITY: any time */
-    double until; /* at which the time of the present stage is over */
-    double began; /* clock_seconds() at the first stage */
+    } growth;                   /* of counters, in the order in which it was seen */
+    struct rails rails;         /* of the pairs */
+    struct readings readings;   /* of all stages, in their order */
+    int pairs_first, pairs_end; /* those of the last stage pairs; equal: there are none */
+    bool *loses_packets;        /* by host; NULL: not judged */
+    struct fleet *fleet;        /* as the pairs showed it; NULL: none were measured */
+    size_t message_bytes;       /* of one that measures bandwidth; 0: not known */
+    double end;                 /* clock_seconds() at which the run is to end; INFINITY: any time */
+    double until;               /* at which the time of the present stage is over */
+    double began;               /* clock_seconds() at the first stage */
     struct stage_progress progress;
     int cut;           /* jobs of the present stage that its time did not suffice for */
     uint64_t seed;     /* of pairs, halves and inputs: another one in each rotation */

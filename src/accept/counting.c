@@ -191,19 +191,20 @@ void resent_packets_judge(struct acceptance *acceptance)
     const struct value_rule rule = {.less_is_better = true, .floor = FLOOR, .judged = hosts};
     if (hosts < HOSTS_COMPARED)
         return;
-    struct arena *memory = arena_create();
-    double *sums = arena_new(memory, (size_t)hosts, sizeof *sums);
-    double *values = arena_new(memory, (size_t)hosts, sizeof *values);
-    struct reason *reasons = arena_new(memory, (size_t)hosts, sizeof *reasons);
+    double *sums = new_array((size_t)hosts, sizeof *sums);
+    struct judged_value *values = new_array((size_t)hosts, sizeof *values);
     if (!acceptance->loses_packets) /* a rotation of the soak judges them again */
         acceptance->loses_packets = arena_new(acceptance->memory, (size_t)hosts, sizeof(bool));
     for (int h = 0; h < hosts; h++)
-        values[h] = host_value(acceptance, h, sums);
-    host_values_judge(&rule, values, hosts, acceptance->loses_packets, reasons);
-    for (int h = 0; h < hosts; h++)
-        if (acceptance->loses_packets[h])
-            lossy_find(acceptance, h, &reasons[h]);
-    arena_free(memory);
+        values[h].value = host_value(acceptance, h, sums);
+    host_values_judge(&rule, values, hosts);
+    for (int h = 0; h < hosts; h++) {
+        acceptance->loses_packets[h] = values[h].outlier;
+        if (values[h].outlier)
+            lossy_find(acceptance, h, &values[h].reason);
+    }
+    free(sums);
+    free(values);
 }
 
 /*

@@ -308,7 +308,7 @@ const char *host_label(const struct acceptance *acceptance, int host)
 struct fleet_names fleet_names_of(const struct acceptance *acceptance)
 {
     const struct rails *rails = &acceptance->rails;
-    return (struct fleet_names){.hosts = acceptance->label_pointers,
+    return (struct fleet_names){.hosts = acceptance->labels,
                                 .rails = rails_have_names(rails) ? rails->names : NULL};
 }
 

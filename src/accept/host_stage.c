@@ -9,17 +9,52 @@
 
 #include "base/stats/stats.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS_MOST RAILS_MOST
-#define LOOKS_MOST   3 /* of a stage */
 
-/* What is measured of each host: a metric, or a metric of a NIC port. */
+/* The jobs of one kind, on all hosts at once. */
+struct host_look {
+    enum accept_stage stage;
+    const char *command;
+    enum host_ranks {
+        RANKS_OF_AGENTS, /* the job has all agents of the host, which are several */
+        RANKS_ALONE,     /* the worker of one agent does it all */
+        RANKS_ON_NIC, /* likewise, a job for each NIC port in turn, over verbs through it alone */
+    } ranks;
+    const char *fails; /* "collectives among its own agents fail" */
+    double seconds;    /* that a job may take */
+};
+static const struct host_look host_looks[LOOKS] = {
+    [LOOK_CPUS] = {STAGE_SELF, WORK_CPU, RANKS_ALONE, "its memory and cores cannot be measured",
+                   20},
+    [LOOK_GPUS] = {STAGE_SELF, WORK_GPUS, RANKS_ALONE, "its GPUs cannot be measured", 20},
+    [LOOK_NICS] =
+        {STAGE_SELF,
+         "sendrecv --np 2 --ranks-as threads -a uni -b 1M -e 1M -n auto --budget 0.3 -w 2 "
+         "-c 1 --timeout 5",
+         RANKS_ON_NIC, "a loop through it fails", 20},
+    [LOOK_AGENTS] = {STAGE_NODE,
+                     "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 "
+                     "--timeout 10",
+                     RANKS_OF_AGENTS, "collectives among its own agents fail", 30},
+};
+
+/* A number of a host. */
+struct look_cell {
+    char part[PART_NAME_MOST]; /* to which the value belongs; "": the host as a whole */
+    double before;             /* of a host that stood out: the value of the first measurement, */
+    bool stood_out;            /* in which it was an outlier */
+    bool again;                /* the value is that of the second */
+};
+
+/* What is measured of each host: a number, or a number of a NIC port. */
 struct look_column {
-    const struct host_metric *metric;
+    const struct measured_number *measured;
     const char *port; /* NULL: of the host */
     char name[METRIC_NAME_MOST];
+    struct judged_value *values; /* by host; 0: not measured */
+    struct look_cell *cells;     /* likewise */
 };
 
 /* One look at all hosts. */
@@ -27,62 +62,50 @@ struct look_run {
     struct acceptance *acceptance;
     enum accept_stage stage;
     const struct host_look *look;
-    int hosts;  /* of the fleet */
-    int judged; /* numbers in the whole stage */
+    int hosts;                     /* of the fleet */
+    int judged;                    /* numbers in the whole stage */
+    const char *ports[RAILS_MOST]; /* one after the other; the first NULL: the hosts as a whole */
+    bool refused[RAILS_MOST];      /* most hosts cannot use the port: it is not measured */
+    int port_count;
     struct look_column columns[COLUMNS_MOST];
     int column_count;
-    /* By column and host: */
-    double *values;                /* 0: not measured */
-    char (*parts)[PART_NAME_MOST]; /* to which the value belongs; "": the host as a whole */
-    double *before;         /* the values of the first measurement, of hosts that stood out */
-    bool *outliers, *first; /* in the last measurement, and in the first one */
-    bool *again;            /* the value is that of the second */
-    struct reason *reasons;
-    /* By host, of one column: */
-    double *earlier;
+    double *earlier; /* by host, of one column */
     /* What came of it. */
     int failed, slow;
     char note[STAGE_TEXT_MOST / 2]; /* why parts of a host cannot be measured; "" */
 };
 
-static size_t cell_of(const struct look_run *run, int column, int host)
-{
-    return (size_t)column * (size_t)run->hosts + (size_t)host;
-}
-
 /* ---- what is measured ---- */
 
-static void column_add(struct look_run *run, const struct host_metric *metric, const char *port)
+static void column_add(struct look_run *run, const struct measured_number *measured,
+                       const char *port)
 {
+    struct acceptance *acceptance = run->acceptance;
+    size_t hosts = (size_t)run->hosts;
     if (run->column_count == COLUMNS_MOST)
         return;
     struct look_column *column = &run->columns[run->column_count++];
-    *column = (struct look_column){.metric = metric, .port = port};
-    snprintf(column->name, sizeof column->name, "%s%s%s", metric->name, port ? " " : "",
+    *column =
+        (struct look_column){.measured = measured,
+                             .port = port,
+                             .values = stage_memory(acceptance, hosts, sizeof *column->values),
+                             .cells = stage_memory(acceptance, hosts, sizeof *column->cells)};
+    snprintf(column->name, sizeof column->name, "%s%s%s", measured->name, port ? " " : "",
              port ? port : "");
 }
 
-static void columns_find(struct look_run *run)
+static void look_open(struct look_run *run)
 {
     const struct acceptance *acceptance = run->acceptance;
-    const char *ports[RAILS_MOST] = {NULL};
-    int count = 1; /* the host as a whole */
+    run->earlier = stage_memory(run->acceptance, (size_t)run->hosts, sizeof *run->earlier);
+    run->port_count = 1; /* the host as a whole */
     if (run->look->ranks == RANKS_ON_NIC)
-        count =
-            nic_ports_find(acceptance->job->transports, acceptance->inventories, run->hosts, ports);
-    for (int p = 0; p < count; p++)
-        for (int m = 0; m < run->look->metric_count; m++)
-            column_add(run, &run->look->metrics[m], ports[p]);
-}
-
-/* Takes out the columns of a port. */
-static void port_drop(struct look_run *run, const char *port)
-{
-    int kept = 0;
-    for (int c = 0; c < run->column_count; c++)
-        if (run->columns[c].port != port)
-            run->columns[kept++] = run->columns[c];
-    run->column_count = kept;
+        run->port_count = nic_ports_find(acceptance->job->transports, acceptance->inventories,
+                                         run->hosts, run->ports);
+    for (int p = 0; p < run->port_count; p++)
+        for (int m = 0; m < MEASURED_PAIRS; m++)
+            if (&host_looks[measured_numbers[m].look] == run->look)
+                column_add(run, &measured_numbers[m], run->ports[p]);
 }
 
 /* ---- measurements ---- */
@@ -94,22 +117,24 @@ struct host_trials {
     int *hosts; /* of each job */
 };
 
-/* The worst of the lines that the column's metric has in the results of a job. */
-static void column_take(struct look_run *run, int c, const struct trials *trials, int job, int host)
+/* The worst of the lines that the column's number has in the results of a job. */
+static void column_take(struct look_column *column, const struct trials *trials, int job, int host)
 {
-    const struct host_metric *metric = run->columns[c].metric;
-    const json_t *line, *first = trials_line(trials, job, metric->collective, NULL, metric->bytes);
+    const struct measured_number *measured = column->measured;
+    const json_t *line,
+        *first = trials_line(trials, job, measured->collective, NULL, measured->bytes);
     const json_t *results = json_object_get(trials->outcomes[job].document, "results");
-    size_t index, cell = cell_of(run, c, host);
+    double *worst = &column->values[host].value;
+    size_t index;
     json_array_foreach(results, index, line)
     {
-        double value = line_number(line, metric->number), *worst = &run->values[cell];
+        double value = line_number(line, measured->number);
         if (!first || value <= 0 || !lines_are_alike(line, first) ||
-            (*worst > 0 && (value < *worst) == metric->less_is_better))
+            (*worst > 0 && (value < *worst) == measured->less_is_better))
             continue;
         const char *part = json_string_value(json_object_get(line, "part"));
         *worst = value;
-        snprintf(run->parts[cell], PART_NAME_MOST, "%s", part ? part : "");
+        snprintf(column->cells[host].part, PART_NAME_MOST, "%s", part ? part : "");
     }
 }
 
@@ -120,7 +145,7 @@ static void host_take(struct look_run *run, const struct host_trials *trials, in
     int host = trials->hosts[job];
     for (int c = 0; c < run->column_count; c++)
         if (run->columns[c].port == trials->port)
-            column_take(run, c, &trials->trials, job, host);
+            column_take(&run->columns[c], &trials->trials, job, host);
     if (note && note[0] && !run->note[0])
         snprintf(run->note, sizeof run->note, "%s: %s", host_label(run->acceptance, host), note);
 }
@@ -177,11 +202,12 @@ static int most_fail(const struct host_trials *trials)
     return 2 * failed > trials->trials.count ? last : -1;
 }
 
-/* `first`: the hosts are not measured again, so a port that most of them cannot use is dropped. */
-static enum status port_measure(struct look_run *run, const char *port, const int *hosts, int count,
+/* `first`: the hosts are not measured again, so a port that most of them cannot use is refused. */
+static enum status port_measure(struct look_run *run, int p, const int *hosts, int count,
                                 bool first)
 {
     enum status status = STATUS_OK;
+    const char *port = run->ports[p];
     struct host_trials trials = {
         .port = port, .hosts = stage_memory(run->acceptance, (size_t)count, sizeof *trials.hosts)};
     trials_open(&trials.trials, run->acceptance, run->stage);
@@ -189,53 +215,42 @@ static enum status port_measure(struct look_run *run, const char *port, const in
     if (trials.trials.count > 0)
         status = trials_run(&trials.trials, run->look->seconds);
     int refused = status == STATUS_OK && port && first ? most_fail(&trials) : -1;
-    if (refused >= 0) {
-        port_drop(run, port);
+    run->refused[p] |= refused >= 0;
+    if (refused >= 0)
         trials_refuse_port(&trials.trials, refused, port, "hosts");
-    } else if (status == STATUS_OK) {
+    else if (status == STATUS_OK)
         trials_take(run, &trials);
-    }
     trials_close(&trials.trials);
     return status;
 }
 
 static enum status hosts_measure(struct look_run *run, const int *hosts, int count, bool first)
 {
-    const char *ports[COLUMNS_MOST];
-    int port_count = 0;
-    for (int c = 0; c < run->column_count; c++)
-        if (port_count == 0 || ports[port_count - 1] != run->columns[c].port)
-            ports[port_count++] = run->columns[c].port;
-    for (int p = 0; p < port_count; p++)
-        TRY(port_measure(run, ports[p], hosts, count, first));
+    for (int p = 0; p < run->port_count; p++)
+        if (!run->refused[p])
+            TRY(port_measure(run, p, hosts, count, first));
     return STATUS_OK;
 }
 
 /* ---- the verdict ---- */
 
-/* What the hosts had in an earlier run; NULL: nothing is known. */
-static const double *earlier_find(struct look_run *run, int column)
-{
-    bool known = baseline_values(&run->acceptance->baseline, accept_stage_names[run->stage],
-                                 run->columns[column].name, run->earlier, run->hosts);
-    return known ? run->earlier : NULL;
-}
-
 static void hosts_judge(struct look_run *run)
 {
+    const struct acceptance *acceptance = run->acceptance;
     for (int c = 0; c < run->column_count; c++) {
-        const struct host_metric *metric = run->columns[c].metric;
+        const struct look_column *column = &run->columns[c];
+        const struct measured_number *measured = column->measured;
+        bool known = baseline_values(&acceptance->baseline, accept_stage_names[run->stage],
+                                     column->name, run->earlier, run->hosts);
         const struct value_rule rule = {
-            .less_is_better = metric->less_is_better,
-            .floor = metric->floor,
-            .asked = host_profile_asked(&run->acceptance->profile, metric->key),
-            .earlier = earlier_find(run, c),
-            .earlier_floor = metric->floor,
+            .less_is_better = measured->less_is_better,
+            .floor = measured->floor,
+            .asked = acceptance->profile.asked[measured - measured_numbers],
+            .earlier = known ? run->earlier : NULL,
+            .earlier_floor = measured->floor,
             .judged = run->judged,
         };
-        size_t first = cell_of(run, c, 0);
-        host_values_judge(&rule, run->values + first, run->hosts, run->outliers + first,
-                          run->reasons + first);
+        host_values_judge(&rule, column->values, run->hosts);
     }
 }
 
@@ -243,15 +258,15 @@ static bool stands_out(const struct look_run *run, int host)
 {
     bool does = false;
     for (int c = 0; c < run->column_count; c++)
-        does |= run->outliers[cell_of(run, c, host)];
+        does |= run->columns[c].values[host].outlier;
     return does;
 }
 
-static void host_accuse(struct look_run *run, int host, int c)
+static void host_accuse(struct look_run *run, int host, const struct look_column *column)
 {
-    size_t cell = cell_of(run, c, host);
-    const struct reason *reason = &run->reasons[cell];
-    const char *part = run->parts[cell], *unit = run->columns[c].metric->unit;
+    const struct reason *reason = &column->values[host].reason;
+    const char *part = column->cells[host].part;
+    const char *unit = value_unit_names[column->measured->unit];
     struct found found = {.stage = run->stage,
                           .health = HEALTH_BAD,
                           .host = host,
@@ -260,33 +275,35 @@ static void host_accuse(struct look_run *run, int host, int c)
                           .unit = unit,
                           .reason = *reason};
     run->slow++;
-    snprintf(found.what, sizeof found.what, "%s", run->columns[c].name);
+    snprintf(found.what, sizeof found.what, "%s", column->name);
     snprintf(found.text, sizeof found.text,
              "%s: %s%s%s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
              "measured twice",
-             host_label(run->acceptance, host), part, part[0] ? ": " : "", run->columns[c].name,
+             host_label(run->acceptance, host), part, part[0] ? ": " : "", column->name,
              reason->value, unit, reason->median, reason->deviation,
              threshold_words[reason->yardstick], reason->threshold);
     findings_add(&run->acceptance->findings, &found);
 }
 
 /* What stood out once, and could not be measured again, is a note. */
-static void host_note(struct look_run *run, int host, int c)
+static void host_note(struct look_run *run, int host, const struct look_column *column)
 {
-    const struct reason *reason = &run->reasons[cell_of(run, c, host)];
+    const struct reason *reason = &column->values[host].reason;
     stage_finds(run->acceptance, run->stage, host, -1, HEALTH_GOOD, STATUS_OK,
                 "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
-                host_label(run->acceptance, host), run->columns[c].name, reason->value,
-                run->columns[c].metric->unit, reason->median);
+                host_label(run->acceptance, host), column->name, reason->value,
+                value_unit_names[column->measured->unit], reason->median);
 }
 
 /* A host is to be measured again: its numbers are set aside. */
 static void host_set_aside(struct look_run *run, int host)
 {
     for (int c = 0; c < run->column_count; c++) {
-        size_t cell = cell_of(run, c, host);
-        run->before[cell] = run->values[cell];
-        run->values[cell] = 0;
+        struct judged_value *value = &run->columns[c].values[host];
+        struct look_cell *cell = &run->columns[c].cells[host];
+        cell->before = value->value;
+        cell->stood_out = value->outlier;
+        value->value = 0;
     }
 }
 
@@ -294,23 +311,25 @@ static void host_set_aside(struct look_run *run, int host)
 static void host_restore(struct look_run *run, int host)
 {
     for (int c = 0; c < run->column_count; c++) {
-        size_t cell = cell_of(run, c, host);
-        run->again[cell] = run->values[cell] > 0;
-        if (!run->again[cell])
-            run->values[cell] = run->before[cell];
+        struct judged_value *value = &run->columns[c].values[host];
+        struct look_cell *cell = &run->columns[c].cells[host];
+        cell->again = value->value > 0;
+        if (!cell->again)
+            value->value = cell->before;
     }
 }
 
 static void host_conclude(struct look_run *run, int host)
 {
     for (int c = 0; c < run->column_count; c++) {
-        size_t cell = cell_of(run, c, host);
-        if (!run->first[cell] || !run->outliers[cell])
+        const struct look_column *column = &run->columns[c];
+        const struct look_cell *cell = &column->cells[host];
+        if (!cell->stood_out || !column->values[host].outlier)
             continue;
-        if (run->again[cell])
-            host_accuse(run, host, c);
+        if (cell->again)
+            host_accuse(run, host, column);
         else
-            host_note(run, host, c);
+            host_note(run, host, column);
     }
 }
 
@@ -323,8 +342,6 @@ static enum status hosts_confirm(struct look_run *run, int *hosts, int count)
             hosts[suspects++] = hosts[i];
     if (suspects == 0)
         return STATUS_OK;
-    memcpy(run->first, run->outliers,
-           (size_t)run->column_count * (size_t)run->hosts * sizeof *run->first);
     for (int i = 0; i < suspects; i++)
         host_set_aside(run, hosts[i]);
     enum status status = hosts_measure(run, hosts, suspects, false);
@@ -342,26 +359,25 @@ static enum status hosts_confirm(struct look_run *run, int *hosts, int count)
 
 /* Keeps the last numbers of a column, as readings; returns the median of those of all hosts, 0:
  * none has any. */
-static double column_keep(const struct look_run *run, int c)
+static double column_keep(const struct look_run *run, const struct look_column *column)
 {
     struct acceptance *acceptance = run->acceptance;
-    const struct look_column *column = &run->columns[c];
     struct host_number *number = arena_new(acceptance->memory, 1, sizeof *number);
     double median = 0;
-    *number = (struct host_number){.key = column->metric->key, .unit = column->metric->unit};
+    number->measured = column->measured;
     memcpy(number->name, column->name, sizeof number->name);
     for (int h = 0; h < run->hosts; h++) {
-        size_t cell = cell_of(run, c, h), length = strlen(run->parts[cell]);
-        if (run->values[cell] <= 0)
+        size_t size = strlen(column->cells[h].part) + 1;
+        if (column->values[h].value <= 0)
             continue;
-        char *part = arena_new(acceptance->memory, length + 1, 1);
-        memcpy(part, run->parts[cell], length);
-        median = run->reasons[cell].median;
+        char *part = arena_new(acceptance->memory, size, 1);
+        memcpy(part, column->cells[h].part, size);
+        median = column->values[h].reason.median;
         *LIST_ADD(acceptance->readings.items, acceptance->readings.count) =
             (struct reading){.from = h,
                              .to = -1,
                              .metric = METRIC_OWN,
-                             .value = run->values[cell],
+                             .value = column->values[h].value,
                              .stage = (int)run->stage,
                              .number = number,
                              .part = part};
@@ -372,13 +388,15 @@ static double column_keep(const struct look_run *run, int c)
 /* Keeps the last numbers of each host, and says the medians: of ports the least and the most. */
 static void look_keep(const struct look_run *run, struct text *text)
 {
+    const struct measured_number *first = run->columns[0].measured;
     double least = 0, most = 0;
     int ports = 0;
     for (int c = 0; c < run->column_count; c++) {
         const struct look_column *column = &run->columns[c];
-        double median = column_keep(run, c);
+        double median = column_keep(run, column);
         if (median > 0 && !column->port)
-            text_add(text, ", %s %.3g %s", column->name, median, column->metric->unit);
+            text_add(text, ", %s %.3g %s", column->name, median,
+                     value_unit_names[column->measured->unit]);
         if (median > 0 && column->port) {
             least = ports == 0 || median < least ? median : least;
             most = median > most ? median : most;
@@ -386,28 +404,13 @@ static void look_keep(const struct look_run *run, struct text *text)
         }
     }
     if (ports > 0)
-        text_add(text, ", %s %.3g to %.3g %s (%d of them)", run->look->metrics[0].name, least, most,
-                 run->look->metrics[0].unit, ports);
-}
-
-static void look_open(struct look_run *run)
-{
-    struct acceptance *acceptance = run->acceptance;
-    size_t hosts = (size_t)run->hosts, cells = hosts * (size_t)run->column_count;
-    run->values = stage_memory(acceptance, cells, sizeof *run->values);
-    run->parts = stage_memory(acceptance, cells, sizeof *run->parts);
-    run->outliers = stage_memory(acceptance, cells, sizeof *run->outliers);
-    run->first = stage_memory(acceptance, cells, sizeof *run->first);
-    run->again = stage_memory(acceptance, cells, sizeof *run->again);
-    run->before = stage_memory(acceptance, cells, sizeof *run->before);
-    run->reasons = stage_memory(acceptance, cells, sizeof *run->reasons);
-    run->earlier = stage_memory(acceptance, hosts, sizeof *run->earlier);
+        text_add(text, ", %s %.3g to %.3g %s (%d of them)", first->name, least, most,
+                 value_unit_names[first->unit], ports);
 }
 
 /* Looks at these hosts; their order is lost. */
 static enum status look_go(struct look_run *run, int *hosts, int count, struct text *medians)
 {
-    look_open(run);
     TRY(hosts_measure(run, hosts, count, true));
     hosts_judge(run);
     TRY(hosts_confirm(run, hosts, count));
@@ -473,21 +476,23 @@ static enum status looks_take(struct look_run *runs, int looks, int *hosts,
 /* Takes one look after the other. A metric that no host has is left out. */
 enum status metrics_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    const struct host_look *looks = accept_stages[result->stage].metrics;
     int numbers = 0, count = 0;
     int *hosts = stage_memory(acceptance, (size_t)acceptance->roster->host_count, sizeof *hosts);
-    struct look_run *runs = stage_memory(acceptance, LOOKS_MOST, sizeof *runs);
-    for (; looks[count].command; count++) {
-        runs[count] = (struct look_run){.acceptance = acceptance,
-                                        .stage = result->stage,
-                                        .look = &looks[count],
-                                        .hosts = acceptance->roster->host_count};
-        columns_find(&runs[count]);
-        numbers += runs[count].column_count * runs[count].hosts;
+    struct look_run *runs = stage_memory(acceptance, LOOKS, sizeof *runs);
+    for (int i = 0; i < LOOKS; i++) {
+        if (host_looks[i].stage != result->stage)
+            continue;
+        struct look_run *run = &runs[count++];
+        *run = (struct look_run){.acceptance = acceptance,
+                                 .stage = result->stage,
+                                 .look = &host_looks[i],
+                                 .hosts = acceptance->roster->host_count};
+        look_open(run);
+        numbers += run->column_count * run->hosts;
     }
     for (int i = 0; i < count; i++)
         runs[i].judged = numbers;
-    if (hosts_find(acceptance, &looks[0], hosts) > 0)
+    if (hosts_find(acceptance, runs[0].look, hosts) > 0)
         return looks_take(runs, count, hosts, result);
     stage_lacks(result, STAGE_LEFT_OUT, "%s",
                 hosts_left(acceptance, hosts) == 0
@@ -495,43 +500,3 @@ enum status metrics_run(struct acceptance *acceptance, struct stage_result *resu
                     : "each host has one agent: start several on each");
     return STATUS_OK;
 }
-
-/* The stage node: allreduce and alltoall among the agents of each host, checked. */
-static const struct host_metric node_metrics[] = {
-    {"node.allreduce.latency", "allreduce of 1K among its agents", "us", "allreduce", "time_us.p50",
-     1 << 10, true, 0.3},
-    {"node.allreduce.busbw", "allreduce of 1M", "GB/s", "allreduce", "busbw_GBps", 1 << 20, false,
-     0.15},
-    {"node.alltoall.busbw", "alltoall of 1M", "GB/s", "alltoall", "busbw_GBps", 1 << 20, false,
-     0.15},
-};
-const struct host_look node_looks[] = {
-    {"allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 --timeout 10",
-     RANKS_OF_AGENTS, "collectives among its own agents fail", 30, node_metrics, 3},
-    {.command = NULL},
-};
-
-/* The stage self: the memory and the cores of each host, its GPUs, and its NICs. */
-static const struct host_metric cpu_metrics[] = {
-    {"self.copy", "copy by all cores", "GB/s", "copy", "GBps", 1, false, 0.1},
-    {"self.sum", "sum by all cores", "GB/s", "sum", "GBps", 1, false, 0.1},
-    {"self.core", "the slowest core", "million steps/s", "core", "Msteps", 1, false, 0.1},
-};
-static const struct host_metric gpu_metrics[] = {
-    {"self.gpu.copy", "copy inside a GPU", "GB/s", "gpu-copy", "GBps", 1, false, 0.1},
-    {"self.gpu.host_to_device", "copy from host to GPU", "GB/s", "host-to-device", "GBps", 1, false,
-     0.1},
-    {"self.gpu.device_to_host", "copy from GPU to host", "GB/s", "device-to-host", "GBps", 1, false,
-     0.1},
-};
-static const struct host_metric nic_metrics[] = {
-    {"self.loop", "loop through a NIC", "GB/s", "sendrecv", "busbw_GBps", 1, false, 0.1},
-};
-const struct host_look self_looks[] = {
-    {WORK_CPU, RANKS_ALONE, "its memory and cores cannot be measured", 20, cpu_metrics, 3},
-    {WORK_GPUS, RANKS_ALONE, "its GPUs cannot be measured", 20, gpu_metrics, 3},
-    {"sendrecv --np 2 --ranks-as threads -a uni -b 1M -e 1M -n auto --budget 0.3 -w 2 -c 1 "
-     "--timeout 5",
-     RANKS_ON_NIC, "a loop through it fails", 20, nic_metrics, 1},
-    {.command = NULL},
-};

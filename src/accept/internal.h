@@ -163,37 +163,6 @@ void losses_find(struct acceptance *acceptance);
  * not judged. */
 void losses_judge(struct acceptance *acceptance);
 
-/* ---- Measurements of each host by itself: host_stage.c ---- */
-
-/* A number in the results of the job. A host has that of its worst part (the slowest of its
- * GPUs). */
-struct host_metric {
-    const char *key;  /* of measured_numbers: "node.allreduce.busbw" */
-    const char *name; /* "allreduce of 1M among its ranks" */
-    const char *unit;
-    const char *collective, *number; /* of the line, as in trials_line(), and in it */
-    size_t bytes;
-    bool less_is_better;
-    double floor; /* a share of the fleet's median by which a healthy host may differ */
-};
-
-enum host_ranks {
-    RANKS_OF_AGENTS, /* the job has all agents of the host, which are several */
-    RANKS_ALONE,     /* the worker of one agent does it all */
-    RANKS_ON_NIC,    /* likewise, a job for each NIC port in turn, over verbs through it alone */
-};
-
-/* Jobs of one kind, on all hosts at once. */
-struct host_look {
-    const char *command;
-    enum host_ranks ranks;
-    const char *fails; /* "collectives among its own ranks fail" */
-    double seconds;    /* that a job may take */
-    const struct host_metric *metrics;
-    int metric_count;
-};
-extern const struct host_look self_looks[], node_looks[]; /* ended by one without a command */
-
 /* ---- counting.c ---- */
 
 /* Reads what all hosts that are left have counted: errors of NICs, interfaces, GPUs, PCIe and

@@ -167,7 +167,7 @@ static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
     if (fleet->config.hosts < FEW_HOSTS)
         *alone = *both = FEW_SHARE;
     for (int m = 0; m < METRICS; m++)
-        yardsticks.asked[m] = host_profile_asked(&acceptance->profile, reading_metric_keys[m]);
+        yardsticks.asked[m] = acceptance->profile.asked[MEASURED_PAIRS + m];
     yardsticks.earlier = acceptance->baseline.pairs.items;
     yardsticks.earlier_count = (size_t)acceptance->baseline.pairs.count;
     return yardsticks;

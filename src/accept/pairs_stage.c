@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const reading_metric_names[METRICS] = {
-    [METRIC_LATENCY] = "latency", [METRIC_ALONE] = "alone", [METRIC_BOTH] = "both"};
-const char *const reading_metric_keys[METRICS] = {[METRIC_LATENCY] = "pairs.latency",
-                                                  [METRIC_ALONE] = "pairs.bandwidth",
-                                                  [METRIC_BOTH] = "pairs.bandwidth_both"};
-
 /*
  * NIC ports by which the pairs of a fleet are measured one after the other.
  */

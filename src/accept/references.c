@@ -10,31 +10,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct measured_number measured_numbers[] = {
-    {"self.copy", VALUE_GBYTES, false},
-    {"self.sum", VALUE_GBYTES, false},
-    {"self.core", VALUE_STEPS, false},
-    {"self.gpu.copy", VALUE_GBYTES, false},
-    {"self.gpu.host_to_device", VALUE_GBYTES, false},
-    {"self.gpu.device_to_host", VALUE_GBYTES, false},
-    {"self.loop", VALUE_GBYTES, false},
-    {"node.allreduce.latency", VALUE_MICROSECONDS, true},
-    {"node.allreduce.busbw", VALUE_GBYTES, false},
-    {"node.alltoall.busbw", VALUE_GBYTES, false},
-    {"pairs.latency", VALUE_MICROSECONDS, true},
-    {"pairs.bandwidth", VALUE_GBYTES, false},
-    {"pairs.bandwidth_both", VALUE_GBYTES, false},
-    {.key = NULL},
+const struct measured_number measured_numbers[MEASURED] = {
+    {"self.copy", "copy by all cores", VALUE_GBYTES, false, LOOK_CPUS, 0.1, "copy", "GBps", 1},
+    {"self.sum", "sum by all cores", VALUE_GBYTES, false, LOOK_CPUS, 0.1, "sum", "GBps", 1},
+    {"self.core", "the slowest core", VALUE_STEPS, false, LOOK_CPUS, 0.1, "core", "Msteps", 1},
+    {"self.gpu.copy", "copy inside a GPU", VALUE_GBYTES, false, LOOK_GPUS, 0.1, "gpu-copy", "GBps",
+     1},
+    {"self.gpu.host_to_device", "copy from host to GPU", VALUE_GBYTES, false, LOOK_GPUS, 0.1,
+     "host-to-device", "GBps", 1},
+    {"self.gpu.device_to_host", "copy from GPU to host", VALUE_GBYTES, false, LOOK_GPUS, 0.1,
+     "device-to-host", "GBps", 1},
+    {"self.loop", "loop through a NIC", VALUE_GBYTES, false, LOOK_NICS, 0.1, "sendrecv",
+     "busbw_GBps", 1},
+    {"node.allreduce.latency", "allreduce of 1K among its agents", VALUE_MICROSECONDS, true,
+     LOOK_AGENTS, 0.3, "allreduce", "time_us.p50", 1 << 10},
+    {"node.allreduce.busbw", "allreduce of 1M", VALUE_GBYTES, false, LOOK_AGENTS, 0.15, "allreduce",
+     "busbw_GBps", 1 << 20},
+    {"node.alltoall.busbw", "alltoall of 1M", VALUE_GBYTES, false, LOOK_AGENTS, 0.15, "alltoall",
+     "busbw_GBps", 1 << 20},
+    [MEASURED_PAIRS + METRIC_LATENCY] = {"pairs.latency", "latency", VALUE_MICROSECONDS, true},
+    [MEASURED_PAIRS + METRIC_ALONE] = {"pairs.bandwidth", "alone", VALUE_GBYTES, false},
+    [MEASURED_PAIRS + METRIC_BOTH] = {"pairs.bandwidth_both", "both", VALUE_GBYTES, false},
 };
-_Static_assert(sizeof measured_numbers / sizeof measured_numbers[0] <= MEASURED_MOST,
-               "a profile has a place for each");
 
-int measured_find(const char *key)
+/* The index of a key; -1: no stage measures that. */
+static int measured_find(const char *key)
 {
-    for (int i = 0; measured_numbers[i].key; i++)
-        if (strcmp(measured_numbers[i].key, key) == 0)
-            return i;
-    return -1;
+    int index = MEASURED - 1;
+    while (index >= 0 && strcmp(measured_numbers[index].key, key) != 0)
+        index--;
+    return index;
 }
 
 /* ---- reading ---- */
@@ -92,12 +97,6 @@ void host_profile_free(struct host_profile *profile)
     free(profile->facts.items);
 }
 
-double host_profile_asked(const struct host_profile *profile, const char *key)
-{
-    int index = measured_find(key);
-    return index >= 0 ? profile->asked[index] : 0;
-}
-
 /*
  * The profile that --write-profile makes of the hosts that are good.
  */
@@ -117,18 +116,18 @@ static double worse_of(double a, double b, bool less_is_better)
     return a <= 0 ? b : b <= 0 ? a : less_is_better ? fmax(a, b) : fmin(a, b);
 }
 
-static void number_put(FILE *out, const char *key, struct made_number made)
+static void number_put(FILE *out, const struct measured_number *measured, struct made_number made)
 {
-    int index = measured_find(key);
     char value[VALUE_TEXT_MOST];
-    if (index < 0 || made.median <= 0)
+    bool less = measured->less_is_better;
+    if (made.median <= 0)
         return;
-    bool less = measured_numbers[index].less_is_better;
     double asked = worse_of(made.median * (less ? 1 + ROOM_LATENCY : 1 - ROOM_BANDWIDTH),
                             made.worst * (less ? 1 + ROOM_WORST : 1 - ROOM_WORST), less);
     snprintf(value, sizeof value, "%.3g", asked);
-    fprintf(out, "%s %s %s\n", key, profile_operator_names[less ? PROFILE_MOST : PROFILE_LEAST],
-            value_text(measured_numbers[index].unit, strtod(value, NULL), value));
+    fprintf(out, "%s %s %s\n", measured->key,
+            profile_operator_names[less ? PROFILE_MOST : PROFILE_LEAST],
+            value_text(measured->unit, strtod(value, NULL), value));
 }
 
 static bool is_good(const struct acceptance *acceptance, int host)
@@ -154,15 +153,15 @@ static struct made_number metric_made(const struct acceptance *acceptance, const
 }
 
 /* The good hosts' own measurements; of several metrics (one for each NIC) the worst. */
-static struct made_number own_made(const struct acceptance *acceptance, int index, double *scratch)
+static struct made_number own_made(const struct acceptance *acceptance,
+                                   const struct measured_number *measured, double *scratch)
 {
     struct made_number made = {0};
-    bool less = measured_numbers[index].less_is_better;
+    bool less = measured->less_is_better;
     const char *last = "";
     for (int i = 0; i < acceptance->readings.count; i++) {
         const struct host_number *number = acceptance->readings.items[i].number;
-        if (!number || strcmp(number->key, measured_numbers[index].key) != 0 ||
-            strcmp(number->name, last) == 0)
+        if (!number || number->measured != measured || strcmp(number->name, last) == 0)
             continue;
         last = number->name;
         struct made_number one = metric_made(acceptance, last, less, scratch);
@@ -198,10 +197,11 @@ static void numbers_put(FILE *out, const struct acceptance *acceptance)
     size_t measured = (size_t)acceptance->readings.count;
     double *scratch = new_array(cells > measured ? cells : measured, sizeof *scratch);
     fputs("\n# measured: the medians and the worst, with some room\n", out);
-    for (int i = 0; measured_numbers[i].key; i++)
-        number_put(out, measured_numbers[i].key, own_made(acceptance, i, scratch));
+    for (int i = 0; i < MEASURED_PAIRS; i++)
+        number_put(out, &measured_numbers[i], own_made(acceptance, &measured_numbers[i], scratch));
     for (int m = 0; acceptance->fleet && m < METRICS; m++)
-        number_put(out, reading_metric_keys[m], pairs_made(acceptance, (enum metric)m, scratch));
+        number_put(out, &measured_numbers[MEASURED_PAIRS + m],
+                   pairs_made(acceptance, (enum metric)m, scratch));
     free(scratch);
 }
 
@@ -294,7 +294,10 @@ void baseline_pairs_take(struct baseline *baseline, const char *const *names, in
             .rail = rail_today(pair, names, count),
             .value = json_number_value(json_object_get(pair, "value")),
         };
-        int metric = name_index(text_of(pair, "metric"), reading_metric_names, METRICS);
+        int metric = METRICS - 1;
+        while (metric >= 0 &&
+               strcmp(text_of(pair, "metric"), measured_numbers[MEASURED_PAIRS + metric].name) != 0)
+            metric--;
         bool known = strcmp(text_of(pair, "stage"), accept_stage_names[STAGE_PAIRS]) == 0 &&
                      strcmp(text_of(pair, "outcome"), "ok") == 0 && metric >= 0 &&
                      reading.from >= 0 && reading.to >= 0 && reading.rail >= 0 && reading.value > 0;

@@ -79,11 +79,10 @@ static void numbers_take(struct soak *soak, int first)
         const struct reading *reading = &readings->items[i];
         if (!reading->number)
             continue;
-        int measured = measured_find(reading->number->key);
+        const struct measured_number *measured = reading->number->measured;
         struct soak_series what = {.stage = accept_stage_names[reading->stage],
-                                   .unit = reading->number->unit,
-                                   .less_is_better =
-                                       measured >= 0 && measured_numbers[measured].less_is_better};
+                                   .unit = value_unit_names[measured->unit],
+                                   .less_is_better = measured->less_is_better};
         snprintf(what.name, sizeof what.name, "%s", reading->number->name);
         value_keep(soak, &what, reading->from, reading->value);
     }

@@ -150,7 +150,7 @@ static void try_yardsticks(const char *path)
     struct baseline baseline;
     double values[HOSTS];
     if (host_profile_read(path, &profile) == STATUS_OK)
-        for (int i = 0; measured_numbers[i].key; i++)
+        for (int i = 0; i < MEASURED; i++)
             require(profile.asked[i] >= 0);
     host_profile_free(&profile);
     if (baseline_read(path, fleet, HOSTS, &baseline) == STATUS_OK) {

@@ -228,6 +228,9 @@ struct excess_limit {
     enum yardstick yardstick;
 };
 
+/* Takes another limit, if it is stricter. */
+void limit_tighten(struct excess_limit *limit, double excess, enum yardstick yardstick);
+
 struct limits {
     struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
@@ -285,10 +288,14 @@ struct value_rule {
     double judged;         /* values of all metrics that are judged in a run: hosts * metrics */
 };
 
-/* Judges a value of each host; one that is no positive number is not judged. Writes a reason for
- * each host, of which `outlier` says whether it is one. Returns how many are. */
-int host_values_judge(const struct value_rule *rule, const double *values, int hosts, bool *outlier,
-                      struct reason *reasons);
+struct judged_value {
+    double value; /* one that is no positive number is not judged */
+    bool outlier;
+    struct reason reason; /* that says whether it is one */
+};
+
+/* Judges a value of each host. */
+void host_values_judge(const struct value_rule *rule, struct judged_value *values, int hosts);
 
 /* ---- Hosts over the rotations of a soak: which become worse, and which are worse now and then.
  *

@@ -67,13 +67,15 @@ static void note_add(struct limits *limits, enum yardstick yardstick, int series
     };
 }
 
-/* Takes a limit for a cell if it is stricter than what the cell has. */
-static void limit_take(struct limits *limits, int series, int host, double excess,
-                       enum yardstick yardstick)
+void limit_tighten(struct excess_limit *limit, double excess, enum yardstick yardstick)
 {
-    struct excess_limit *limit = &limits->cell[series * limits->hosts + host];
     if (excess < limit->excess)
         *limit = (struct excess_limit){.excess = excess, .yardstick = yardstick};
+}
+
+static struct excess_limit *cell_of(struct limits *limits, int series, int host)
+{
+    return &limits->cell[series * limits->hosts + host];
 }
 
 static void fleet_hold(struct limits *limits, int s)
@@ -81,7 +83,7 @@ static void fleet_hold(struct limits *limits, int s)
     const struct series *series = &limits->fleet->series[s];
     double slack = fmax(limits->factor * series->levels.deviation, floor_excess(limits, series));
     for (int h = 0; h < limits->hosts; h++)
-        limit_take(limits, s, h, series->levels.median + slack, YARDSTICK_FLEET);
+        limit_tighten(cell_of(limits, s, h), series->levels.median + slack, YARDSTICK_FLEET);
 }
 
 /* Holds a series against a value that its hosts should reach. Where the fleet itself does not, it
@@ -97,9 +99,9 @@ static void value_hold(struct limits *limits, int s, enum yardstick yardstick, d
         note_add(limits, yardstick, s, value);
     else if (worse_by(is_less_better(series->metric), median, fleet_least) <= 0)
         for (int h = 0; h < limits->hosts; h++)
-            limit_take(limits, s, h,
-                       worse_by(is_less_better(series->metric), value, series->reference),
-                       yardstick);
+            limit_tighten(cell_of(limits, s, h),
+                          worse_by(is_less_better(series->metric), value, series->reference),
+                          yardstick);
 }
 
 /* The excess that a value of the earlier run has among those of today. */
@@ -155,7 +157,7 @@ static void earlier_hold(struct limits *limits, int s)
     for (int h = 0; h < limits->hosts; h++) {
         double then = earlier_level(limits, s, h);
         if (isfinite(then))
-            limit_take(limits, s, h, then + change + slack, YARDSTICK_EARLIER);
+            limit_tighten(cell_of(limits, s, h), then + change + slack, YARDSTICK_EARLIER);
     }
 }
 
@@ -257,9 +259,8 @@ struct excess_limit limits_reading(const struct limits *limits, const struct rea
     if (then && reading_outcome(then) == READING_VALUE) {
         double slack = fmax(limits->reading_factor * sqrt(2) * limits->deviation[s],
                             earlier_floor(limits, then->metric));
-        double excess = fleet_excess(limits->fleet, then) + limits->changed[s] + slack;
-        if (excess < limit.excess)
-            limit = (struct excess_limit){.excess = excess, .yardstick = YARDSTICK_EARLIER};
+        limit_tighten(&limit, fleet_excess(limits->fleet, then) + limits->changed[s] + slack,
+                      YARDSTICK_EARLIER);
     }
     return limit;
 }

@@ -60,28 +60,18 @@ enum status profile_line_read(const char *text, const char *file, int number,
     return STATUS_OK;
 }
 
-/* What may stand behind a number, as people write it; the first is the sentence's. */
-static const char *const unit_words[VALUE_UNITS][3] = {
-    [VALUE_COUNT] = {"", NULL, NULL},          [VALUE_BYTES] = {"bytes (64G)", NULL, NULL},
-    [VALUE_GBITS] = {"Gb/s", "Gbit/s", NULL},  [VALUE_MHZ] = {"MHz", NULL, NULL},
-    [VALUE_WATTS] = {"W", NULL, NULL},         [VALUE_TRANSFERS] = {"GT/s", NULL, NULL},
-    [VALUE_LANES] = {"lanes (x16)", "", NULL}, [VALUE_MICROSECONDS] = {"us", NULL, NULL},
-    [VALUE_GBYTES] = {"GB/s", NULL, NULL},     [VALUE_STEPS] = {"million steps/s", NULL, NULL},
-};
-
 static enum status unit_fail(const struct profile_line *line, enum value_unit unit)
 {
-    const char *word = unit_words[unit][0];
+    const char *word = value_unit_names[unit];
     return fail(STATUS_USAGE, "%s:%d: %s is %s%s, not '%s'", line->file, line->number, line->key,
                 word[0] ? "given in " : "a number", word, line->value);
 }
 
+/* May this stand behind a number? */
 static bool is_unit(const char *text, enum value_unit unit)
 {
-    bool is = false;
-    for (int i = 0; i < 3 && unit_words[unit][i]; i++)
-        is |= strcmp(text, unit_words[unit][i]) == 0;
-    return is || (!*text && unit != VALUE_BYTES);
+    return strcmp(text, value_unit_names[unit]) == 0 || (!*text && unit != VALUE_BYTES) ||
+           (unit == VALUE_GBITS && strcmp(text, "Gbit/s") == 0);
 }
 
 /* "1.9T", "64 GiB". It need not be a whole number of bytes, since hosts are held against it. */

@@ -339,7 +339,8 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
 }
 
 /* Of a link in one direction alone, its sender is named first. */
-static void sickness_add(struct merging *m, enum sickness_place place, uint64_t rails, bool all_rails)
+static void sickness_add(struct merging *m, enum sickness_place place, uint64_t rails,
+                         bool all_rails)
 {
     const struct suspect *worst = worst_of(m, rails);
     enum direction direction = direction_of(m, rails);

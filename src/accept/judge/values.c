@@ -31,25 +31,24 @@ static bool is_number(double value)
 }
 
 /* The median of the hosts' changes since the earlier run, excess. */
-static double change_find(const struct value_rule *rule, const double *values, int hosts,
-                          double *scratch)
+static double change_find(const struct value_rule *rule, const struct judged_value *values,
+                          int hosts, double *scratch)
 {
     size_t count = 0;
     for (int h = 0; h < hosts; h++)
-        if (is_number(values[h]) && is_number(rule->earlier[h]))
-            scratch[count++] = worse_by(rule->less_is_better, values[h], rule->earlier[h]);
+        if (is_number(values[h].value) && is_number(rule->earlier[h]))
+            scratch[count++] = worse_by(rule->less_is_better, values[h].value, rule->earlier[h]);
     return median_of(scratch, count);
 }
 
-int host_values_judge(const struct value_rule *rule, const double *values, int hosts, bool *outlier,
-                      struct reason *reasons)
+void host_values_judge(const struct value_rule *rule, struct judged_value *values, int hosts)
 {
     const bool less = rule->less_is_better;
     double *scratch = new_array((size_t)hosts, sizeof *scratch);
     size_t count = 0;
     for (int h = 0; h < hosts; h++)
-        if (is_number(values[h]))
-            scratch[count++] = values[h];
+        if (is_number(values[h].value))
+            scratch[count++] = values[h].value;
     double median = median_of(scratch, count);
     for (size_t i = 0; i < count; i++)
         scratch[i] = worse_by(less, scratch[i], median);
@@ -57,32 +56,29 @@ int host_values_judge(const struct value_rule *rule, const double *values, int h
     double change = rule->earlier ? change_find(rule, values, hosts, scratch) : 0;
     free(scratch);
     double factor = spread_factor(rule->judged, FALSE_ALARMS);
-    int outliers = 0;
     for (int h = 0; h < hosts; h++) {
-        outlier[h] = false;
-        if (!is_number(values[h]))
+        double value = values[h].value;
+        values[h].outlier = false;
+        if (!is_number(value))
             continue;
-        double slack = fmax(factor * deviation, worse_share(less, rule->floor));
-        struct excess_limit limit = {.excess = count < HOSTS_COMPARED ? INFINITY : slack,
-                                     .yardstick = YARDSTICK_FLEET};
-        if (rule->asked > 0 && worse_by(less, rule->asked, median) < limit.excess)
-            limit = (struct excess_limit){.excess = worse_by(less, rule->asked, median),
-                                          .yardstick = YARDSTICK_PROFILE};
-        if (rule->earlier && is_number(rule->earlier[h])) {
-            slack = fmax(factor * sqrt(2) * deviation, worse_share(less, rule->earlier_floor));
-            double excess = worse_by(less, rule->earlier[h], median) + change + slack;
-            if (excess < limit.excess)
-                limit = (struct excess_limit){.excess = excess, .yardstick = YARDSTICK_EARLIER};
-        }
-        outlier[h] = worse_by(less, values[h], median) > limit.excess;
-        outliers += outlier[h];
-        reasons[h] = (struct reason){.yardstick = limit.yardstick,
-                                     .value = values[h],
-                                     .median = median,
-                                     .deviation = deviation * median,
-                                     .threshold = worse_value(less, median, limit.excess)};
+        struct excess_limit limit = {.excess = INFINITY, .yardstick = YARDSTICK_FLEET};
+        if (count >= HOSTS_COMPARED)
+            limit.excess = fmax(factor * deviation, worse_share(less, rule->floor));
+        if (rule->asked > 0)
+            limit_tighten(&limit, worse_by(less, rule->asked, median), YARDSTICK_PROFILE);
+        if (rule->earlier && is_number(rule->earlier[h]))
+            limit_tighten(
+                &limit,
+                worse_by(less, rule->earlier[h], median) + change +
+                    fmax(factor * sqrt(2) * deviation, worse_share(less, rule->earlier_floor)),
+                YARDSTICK_EARLIER);
+        values[h].outlier = worse_by(less, value, median) > limit.excess;
+        values[h].reason = (struct reason){.yardstick = limit.yardstick,
+                                           .value = value,
+                                           .median = median,
+                                           .deviation = deviation * median,
+                                           .threshold = worse_value(less, median, limit.excess)};
     }
-    return outliers;
 }
 
 /*

@@ -36,6 +36,7 @@ enum value_unit {
     VALUE_STEPS,        /* million steps/s */
     VALUE_UNITS
 };
+extern const char *const value_unit_names[VALUE_UNITS]; /* "Gb/s", and how a size is written */
 
 enum severity { SEVERITY_NOTE, SEVERITY_SUSPECT, SEVERITY_BAD, SEVERITIES };
 extern const char *const severity_names[SEVERITIES]; /* "note", "suspect", "bad" */

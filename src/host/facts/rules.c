@@ -186,17 +186,21 @@ static void bytes_text(double bytes, char text[VALUE_TEXT_MOST])
     snprintf(text, VALUE_TEXT_MOST, "%.*f %s", unit > 0 && bytes < 100 ? 1 : 0, bytes, units[unit]);
 }
 
+const char *const value_unit_names[VALUE_UNITS] = {[VALUE_TEXT] = "",
+                                                   [VALUE_COUNT] = "",
+                                                   [VALUE_BYTES] = "bytes (64G)",
+                                                   [VALUE_GBITS] = "Gb/s",
+                                                   [VALUE_MHZ] = "MHz",
+                                                   [VALUE_WATTS] = "W",
+                                                   [VALUE_TRANSFERS] = "GT/s",
+                                                   [VALUE_LANES] = "lanes (x16)",
+                                                   [VALUE_MICROSECONDS] = "us",
+                                                   [VALUE_GBYTES] = "GB/s",
+                                                   [VALUE_STEPS] = "million steps/s"};
+
 const char *value_text(enum value_unit unit, double number, char text[VALUE_TEXT_MOST])
 {
-    static const char *const behind[VALUE_UNITS] = {[VALUE_TEXT] = "",
-                                                    [VALUE_COUNT] = "",
-                                                    [VALUE_GBITS] = " Gb/s",
-                                                    [VALUE_MHZ] = " MHz",
-                                                    [VALUE_WATTS] = " W",
-                                                    [VALUE_TRANSFERS] = " GT/s",
-                                                    [VALUE_MICROSECONDS] = " us",
-                                                    [VALUE_GBYTES] = " GB/s",
-                                                    [VALUE_STEPS] = " million steps/s"};
+    const char *name = value_unit_names[unit];
     if (isinf(number))
         snprintf(text, VALUE_TEXT_MOST, "unlimited");
     else if (unit == VALUE_BYTES)
@@ -204,6 +208,6 @@ const char *value_text(enum value_unit unit, double number, char text[VALUE_TEXT
     else if (unit == VALUE_LANES)
         snprintf(text, VALUE_TEXT_MOST, "x%.0f", number);
     else
-        snprintf(text, VALUE_TEXT_MOST, "%.10g%s", number, behind[unit]);
+        snprintf(text, VALUE_TEXT_MOST, "%.10g%s%s", number, name[0] ? " " : "", name);
     return text;
 }

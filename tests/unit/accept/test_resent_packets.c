@@ -17,7 +17,7 @@
 /* All pairs of hosts have sent again what the matrix says: one of their two jobs, in two lines. */
 static struct acceptance fleet_of(struct roster *roster, int resent[HOSTS][HOSTS])
 {
-    static char labels[HOSTS][HOST_NAME_BYTES] = {"h1", "h2", "h3", "h4", "h5", "h6"};
+    static const char *labels[HOSTS] = {"h1", "h2", "h3", "h4", "h5", "h6"};
     struct acceptance acceptance = {
         .memory = arena_create(), .roster = roster, .labels = labels};
     roster->host_count = HOSTS;

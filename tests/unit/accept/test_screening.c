@@ -449,29 +449,40 @@ static void test_bad_readings(void **state)
     fleet_free(fleet);
 }
 
+/* Judges the values of eight hosts; returns how many are outliers. */
+static int values_judge(const struct value_rule *rule, struct judged_value *values)
+{
+    int outliers = 0;
+    host_values_judge(rule, values, 8);
+    for (int h = 0; h < 8; h++)
+        outliers += values[h].outlier;
+    return outliers;
+}
+
 static void test_host_values(void **state)
 {
     (void)state;
-    double values[] = {100, 101, 99, 100, 102, 98, 60, NAN};
+    struct judged_value values[8];
     const double earlier[] = {100, 120, 99, 100, 102, 98, 60, 50};
-    bool outlier[8];
-    struct reason reasons[8];
+    const double measured[] = {100, 101, 99, 100, 102, 98, 60, NAN};
+    for (int h = 0; h < 8; h++)
+        values[h].value = measured[h];
     struct value_rule rule = {.floor = 0.05, .earlier_floor = 0.1, .judged = 8};
-    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 1);
-    assert_true(outlier[6]);
-    assert_true(fabs(reasons[6].median - 100) < 1e-9);
-    assert_true(reasons[6].threshold < 100 && reasons[6].threshold > 60);
+    assert_int_equal(values_judge(&rule, values), 1);
+    assert_true(values[6].outlier);
+    assert_true(fabs(values[6].reason.median - 100) < 1e-9);
+    assert_true(values[6].reason.threshold < 100 && values[6].reason.threshold > 60);
     rule.less_is_better = true; /* 60 is the best then */
-    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 0);
+    assert_int_equal(values_judge(&rule, values), 0);
     rule =
         (struct value_rule){.floor = 0.05, .earlier_floor = 0.1, .judged = 8, .earlier = earlier};
-    values[6] = 95;
-    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 1);
-    assert_true(outlier[1]);
-    assert_int_equal(reasons[1].yardstick, YARDSTICK_EARLIER);
+    values[6].value = 95;
+    assert_int_equal(values_judge(&rule, values), 1);
+    assert_true(values[1].outlier);
+    assert_int_equal(values[1].reason.yardstick, YARDSTICK_EARLIER);
     rule = (struct value_rule){.floor = 0.05, .judged = 8, .asked = 97};
-    assert_int_equal(host_values_judge(&rule, values, 8, outlier, reasons), 1);
-    assert_int_equal(reasons[6].yardstick, YARDSTICK_PROFILE);
+    assert_int_equal(values_judge(&rule, values), 1);
+    assert_int_equal(values[6].reason.yardstick, YARDSTICK_PROFILE);
 }
 
 /* Hosts of switch 1 get half of what they have when few talk. Switch 3 talks to it only, and is not
