@@ -16,11 +16,6 @@
 
 /* ---- lists ---- */
 
-static int names_compare(const void *a, const void *b)
-{
-    return host_name_compare(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A host that never called has no name that Slurm knows. */
 static bool has_name(const struct acceptance *acceptance, int host)
 {
@@ -30,17 +25,11 @@ static bool has_name(const struct acceptance *acceptance, int host)
 char *accept_host_list(const struct acceptance *acceptance, enum health health)
 {
     int hosts = acceptance->roster->host_count, count = 0;
-    size_t size = 1;
     const char **names = new_array((size_t)hosts, sizeof *names);
     for (int h = 0; h < hosts; h++)
-        if (findings_health(&acceptance->findings, h) == health && has_name(acceptance, h)) {
+        if (findings_health(&acceptance->findings, h) == health && has_name(acceptance, h))
             names[count++] = host_label(acceptance, h);
-            size += strlen(host_label(acceptance, h)) + 2;
-        }
-    char *list = new_array(size, 1);
-    struct text text = text_in(list, size);
-    qsort(names, (size_t)count, sizeof *names, names_compare);
-    host_list_add(&text, names, count);
+    char *list = host_list_sorted(names, count);
     free(names);
     return list;
 }
@@ -297,11 +286,9 @@ static json_t *stages_json(const struct acceptance *acceptance)
     json_t *stages = json_array();
     for (int s = 0; s < acceptance->stage_count; s++) {
         const struct stage_result *result = &acceptance->stages[s];
-        json_array_append_new(stages, json_pack("{s:s, s:s, s:s, s:s, s:f, s:O}", "stage",
-                                                accept_stage_names[result->stage], "state",
-                                                stage_state_names[result->state], "why",
-                                                result->why, "result", result->text, "seconds",
-                                                result->seconds, "jobs", result->jobs));
+        json_t *stage = stage_json(result);
+        json_object_set(stage, "jobs", result->jobs);
+        json_array_append_new(stages, stage);
     }
     return stages;
 }
@@ -330,7 +317,7 @@ static json_t *pairs_json(const struct acceptance *acceptance)
     json_t *pairs = json_array();
     for (int i = 0; i < acceptance->readings.count; i++) {
         const struct reading *reading = &acceptance->readings.items[i];
-        if (reading->metric >= METRICS)
+        if (reading->number)
             continue;
         json_array_append_new(
             pairs,

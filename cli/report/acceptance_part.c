@@ -3,7 +3,6 @@
  */
 #include "cli/report/internal.h"
 
-#include "accept/accept.h"
 #include "base/host_list.h"
 #include "base/io/io.h"
 #include "base/list.h"
@@ -26,19 +25,18 @@ static int measured_host_of(const struct measured *measured, const json_t *objec
     return host >= 0 && host < measured->host_count ? (int)host : -1;
 }
 
-int health_gravity(const char *word)
-{
-    int gravity = HEALTH_BAD;
-    while (gravity > HEALTH_GOOD && strcmp(health_words[gravity], word) != 0)
-        gravity--;
-    return gravity;
-}
+const char *const health_signs[] = {[HEALTH_GOOD] = "\u2714",
+                                    [HEALTH_UNKNOWN] = "?",
+                                    [HEALTH_SUSPECT] = "?",
+                                    [HEALTH_BAD] = "\u2716"};
 
-/* "sick" is a word of a later version: it counts as suspect. */
-static const char *health_of(const char *word)
+/* A word of a later version, such as "sick", counts as suspect. */
+static enum health health_of(const char *word)
 {
-    return strcmp(health_words[health_gravity(word)], word) == 0 ? word
-                                                                 : health_words[HEALTH_SUSPECT];
+    for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++)
+        if (strcmp(word, health_words[health]) == 0)
+            return health;
+    return HEALTH_SUSPECT;
 }
 
 static bool hosts_read(const json_t *hosts, struct measured *measured)
@@ -269,19 +267,16 @@ static void evidence_put(FILE *out, const struct measured *measured, int host, i
     details_end(out);
 }
 
-static void finding_put(FILE *out, const json_t *finding, const struct measured *measured)
+static void finding_put(FILE *out, const json_t *finding, enum health health,
+                        const struct measured *measured)
 {
-    const char *health = word_of(finding, "health");
-    bool note = strcmp(health, "good") == 0;
     fputs("<li class=\"card\">", out);
-    if (note)
+    if (health == HEALTH_GOOD)
         fputs("<span class=\"badge muted\">note</span>", out);
     else
-        fprintf(out, "<span class=\"badge %s\">%s</span>",
-                strcmp(health, "bad") == 0 ? "bad" : "suspect",
-                strcmp(health, "bad") == 0       ? "\u2716 bad"
-                : strcmp(health, "unknown") == 0 ? "? unknown"
-                                                 : "? suspect");
+        fprintf(out, "<span class=\"badge %s\">%s %s</span>",
+                health == HEALTH_BAD ? "bad" : "suspect", health_signs[health],
+                health_words[health]);
     text_put(out, "%s ", word_of(finding, "message"));
     element_put(out, "span class=\"muted\"", "(stage %s)", word_of(finding, "stage"));
     evidence_put(out, measured, measured_host_of(measured, finding, "host"),
@@ -294,17 +289,16 @@ static void findings_put(FILE *out, const json_t *document, const struct measure
 {
     size_t index;
     const json_t *finding, *findings = json_object_get(document, "findings");
-    static const char *const order[] = {"bad", "suspect", "unknown", "good"};
     if (json_array_size(findings) == 0) {
         element_put(out, "p", "Nothing was found.");
         return;
     }
     fputs("<ul class=\"findings\">\n", out);
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+    for (int health = HEALTH_BAD; health >= HEALTH_GOOD; health--)
         json_array_foreach(findings, index, finding)
         {
-            if (strcmp(word_of(finding, "health"), order[i]) == 0)
-                finding_put(out, finding, measured);
+            if (strcmp(word_of(finding, "health"), health_words[health]) == 0)
+                finding_put(out, finding, (enum health)health, measured);
         }
     fputs("</ul>\n", out);
 }
@@ -314,56 +308,37 @@ static void findings_put(FILE *out, const json_t *document, const struct measure
  */
 #define HOSTS_MOST 4096 /* rows of the table of hosts */
 
-static int names_compare(const void *a, const void *b)
-{
-    return host_name_compare(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int health_count(const struct measured *measured, const char *health)
+static int health_count(const struct measured *measured, enum health health)
 {
     int count = 0;
     for (int h = 0; h < measured->host_count; h++)
-        count += strcmp(measured->hosts[h].health, health) == 0;
+        count += measured->hosts[h].health == health;
     return count;
 }
 
 /* The hosts of one health as a list of Slurm: "n[1-16,18]". */
-static void hosts_put(FILE *out, const struct measured *measured, const char *health)
+static void health_put(FILE *out, const struct measured *measured, enum health health)
 {
-    size_t size = 1;
     int count = 0;
     const char **names = new_array((size_t)measured->host_count, sizeof *names);
     for (int h = 0; h < measured->host_count; h++)
-        if (strcmp(measured->hosts[h].health, health) == 0) {
+        if (measured->hosts[h].health == health)
             names[count++] = measured->hosts[h].name;
-            size += strlen(measured->hosts[h].name) + 2;
-        }
-    char *list = new_array(size, 1);
-    struct text text = text_in(list, size);
-    qsort(names, (size_t)count, sizeof *names, names_compare);
-    host_list_add(&text, names, count);
-    text_put(out, "%s", list);
+    char *list = host_list_sorted(names, count);
+    fprintf(out, "<dt class=\"%s\">%s %d %s</dt><dd>", health_words[health], health_signs[health],
+            count, health_words[health]);
+    text_put(out, "%s", count > 0 ? list : "none");
+    fputs("</dd>\n", out);
     free(list);
     free(names);
-}
-
-static void health_put(FILE *out, const struct measured *measured, const char *health,
-                       const char *sign)
-{
-    int count = health_count(measured, health);
-    fprintf(out, "<dt class=\"%s\">%s %d %s</dt><dd>", health, sign, count, health);
-    if (count > 0)
-        hosts_put(out, measured, health);
-    else
-        fputs("none", out);
-    fputs("</dd>\n", out);
 }
 
 static void verdict_put(struct page *page, const json_t *document, const struct measured *measured)
 {
     FILE *out = page->body;
-    int bad = health_count(measured, "bad"), suspect = health_count(measured, "suspect");
-    int unknown = health_count(measured, "unknown");
+    int bad = health_count(measured, HEALTH_BAD);
+    int suspect = health_count(measured, HEALTH_SUSPECT);
+    int unknown = health_count(measured, HEALTH_UNKNOWN);
     section_begin(page, "Verdict");
     if (bad > 0)
         element_put(out, "p class=\"verdict bad\"", "\u2716 %d of %d hosts %s bad", bad,
@@ -377,11 +352,9 @@ static void verdict_put(struct page *page, const json_t *document, const struct 
     else
         element_put(out, "p class=\"verdict good\"", "\u2714 No host is bad or suspect");
     fputs("<dl>\n", out);
-    health_put(out, measured, "good", "\u2714");
-    if (unknown > 0)
-        health_put(out, measured, "unknown", "?");
-    health_put(out, measured, "suspect", "?");
-    health_put(out, measured, "bad", "\u2716");
+    for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++)
+        if (health != HEALTH_UNKNOWN || unknown > 0)
+            health_put(out, measured, health);
     fputs("<dt>Status</dt>", out);
     element_put(out, "dd", "%s", word_of(document, "status"));
     fputs("<dt>Made by</dt>", out);
@@ -457,8 +430,8 @@ static void host_row(FILE *out, const struct measured *measured, int host)
     char number[NUMBER_TEXT_MOST];
     fputs("<tr>", out);
     element_put(out, "th scope=\"row\"", "%s", row_host->name);
-    fprintf(out, "<td class=\"name %s\">%s%s</td>", row_host->health, row_host->health,
-            row_host->lost ? ", lost" : "");
+    fprintf(out, "<td class=\"name %s\">%s%s</td>", health_words[row_host->health],
+            health_words[row_host->health], row_host->lost ? ", lost" : "");
     for (int m = 0; m < measured->metric_count; m++)
         element_put(out, "td class=\"number\"", "%s",
                     number_text(measured->metrics[m].of_host[host], number));

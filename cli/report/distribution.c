@@ -78,12 +78,13 @@ static int sick_put(FILE *out, const struct measured *measured,
     char number[NUMBER_TEXT_MOST];
     for (int h = 0; h < measured->host_count && put < NAMES_MOST; h++) {
         const struct measured_host *host = &measured->hosts[h];
-        double value = strcmp(host->health, "good") == 0 ? NAN : metric->of_host[h];
+        double value = host->health == HEALTH_GOOD ? NAN : metric->of_host[h];
         if (isnan(value))
             continue;
         double x = place_of(histogram, value), y = TOP + BARS + (put + 1) * LINE;
         fprintf(out, "<path class=\"tick\" d=\"M%.1f %.1fV%.1f\"/>\n", x, TOP + BARS, y - 12);
-        mark_put(out, x, y, host->health, host->name, ": ", number_text(value, number));
+        mark_put(out, x, y, health_words[host->health], host->name, ": ",
+                 number_text(value, number));
         put++;
     }
     return put;
@@ -115,7 +116,7 @@ static void picture_put(FILE *out, const struct measured *measured,
     double middle = place_of(histogram, histogram->spread.median), bottom;
     int sick = 0;
     for (int h = 0; h < measured->host_count && sick < NAMES_MOST; h++)
-        sick += strcmp(measured->hosts[h].health, "good") != 0;
+        sick += measured->hosts[h].health != HEALTH_GOOD;
     bottom = TOP + BARS + (sick + 1) * LINE;
     fprintf(out, "<svg class=\"wide\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", WIDTH,
             bottom + 4);

@@ -149,12 +149,12 @@ static int level_of(const struct map *map, double value)
 /* ---- picture ---- */
 
 /* The gravest health of the hosts in a row. */
-static const char *row_health(const struct map *map, int row)
+static enum health row_health(const struct map *map, int row)
 {
-    const char *health = "good";
+    enum health health = HEALTH_GOOD;
     for (int h = row * map->shared; h < (row + 1) * map->shared && h < map->measured->host_count;
          h++)
-        if (health_gravity(host_at(map, h)->health) > health_gravity(health))
+        if (host_at(map, h)->health > health)
             health = host_at(map, h)->health;
     return health;
 }
@@ -172,13 +172,13 @@ static void row_put(FILE *out, const struct map *map, int row)
 
 static bool row_is_sick(const struct map *map, int row)
 {
-    return row >= 0 && row < map->side && strcmp(row_health(map, row), "good") != 0;
+    return row >= 0 && row < map->side && row_health(map, row) != HEALTH_GOOD;
 }
 
 /* Stands beside a sick host, since colour alone tells nothing to some readers. */
 static const char *mark_of(const struct map *map, int row)
 {
-    return !row_is_sick(map, row) ? "" : row_health(map, row)[0] == 'b' ? "\u2716" : "?";
+    return row_is_sick(map, row) ? health_signs[row_health(map, row)] : "";
 }
 
 /* The name of a row, where there is room for it; always of a sick one. */
@@ -191,8 +191,8 @@ static void row_label_put(FILE *out, const struct map *map, int row)
     if (!shown)
         return;
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"%s\">%s ", map->left - 6,
-            TOP + (row + 0.5) * map->height + 4, sick ? row_health(map, row) : "muted",
-            mark_of(map, row));
+            TOP + (row + 0.5) * map->height + 4,
+            sick ? health_words[row_health(map, row)] : "muted", mark_of(map, row));
     row_put(out, map, row);
     fputs("</text>\n", out);
 }
@@ -205,7 +205,7 @@ static void column_label_put(FILE *out, const struct map *map, int column)
         return;
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\">%s",
             map->left + (column + 0.5) * map->width, TOP - 8,
-            sick ? row_health(map, column) : "muted", mark_of(map, column));
+            sick ? health_words[row_health(map, column)] : "muted", mark_of(map, column));
     fputs(named ? " " : "<title>", out);
     row_put(out, map, column);
     fputs(named ? "</text>\n" : "</title></text>\n", out);

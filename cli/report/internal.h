@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/report/report.h"
+#include "accept/accept.h"
 #include "cli/report/report.h"
 
 /* ---- Pieces of an HTML page: sections with their links, tables, numbers.
@@ -113,7 +113,7 @@ void median_cell(FILE *out, const struct run_line *line);
 
 struct measured_host {
     const char *name;
-    const char *health; /* "good", "unknown", "suspect" or "bad" */
+    enum health health;
     bool lost;
     const char *switched; /* the switch that it is cabled to; "": not known */
 };
@@ -149,8 +149,7 @@ struct measured {
     int metric_count;
 };
 
-/* How grave a word of health is: as enum health; 0 of "good", and of one that is not known. */
-int health_gravity(const char *word);
+extern const char *const health_signs[]; /* "?" and its like, of each enum health */
 
 /* Is a value worse than another? */
 bool metric_is_worse(const struct measured_metric *metric, double a, double b);

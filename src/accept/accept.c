@@ -153,14 +153,14 @@ static enum status stage_conclude(struct acceptance *acceptance, struct stage_re
     return status;
 }
 
-static void stage_keep(struct acceptance *acceptance, const struct stage_result *result,
-                       json_t *rotation)
+static const char *const stage_state_names[] = {
+    [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
+
+json_t *stage_json(const struct stage_result *result)
 {
-    losses_find(acceptance);
-    json_array_append_new(rotation, json_pack("{s:s, s:s, s:s, s:s, s:f}", "stage",
-                                              accept_stage_names[result->stage], "state",
-                                              stage_state_names[result->state], "why", result->why,
-                                              "result", result->text, "seconds", result->seconds));
+    return json_pack("{s:s, s:s, s:s, s:s, s:f}", "stage", accept_stage_names[result->stage],
+                     "state", stage_state_names[result->state], "why", result->why, "result",
+                     result->text, "seconds", result->seconds);
 }
 
 enum status stages_run(struct acceptance *acceptance, int first, int end, json_t *rotation)
@@ -177,10 +177,12 @@ enum status stages_run(struct acceptance *acceptance, int first, int end, json_t
         bool fits = acceptance->end - began >= accept_stages[s].least;
         status = fits ? stage_run(acceptance, result) : stage_miss(acceptance, result);
         result->seconds = clock_seconds() - began;
-        if (rotation)
-            stage_keep(acceptance, result, rotation);
-        else
+        if (!rotation) {
             status = stage_conclude(acceptance, result, status);
+            continue;
+        }
+        losses_find(acceptance);
+        json_array_append_new(rotation, stage_json(result));
     }
     return status;
 }

@@ -127,9 +127,7 @@ struct found {
 struct findings {
     struct found *items;
     int count;
-    enum health *healths; /* the worst that was found of each host, */
-    int healths_room;     /* for so many; others are good */
-    int rotation;         /* that goes on; 0: none */
+    int rotation; /* that goes on; 0: none */
 };
 
 /* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link,
@@ -359,7 +357,8 @@ enum status host_work_run(const char *command, int fd);
 
 /* ---- stages ---- */
 
-extern const char *const stage_state_names[]; /* "done", "partly", "left-out" */
+/* A stage's result, without its jobs. */
+json_t *stage_json(const struct stage_result *result);
 
 /* Seconds of the present stage's time that are left; not below 0. */
 double stage_left(const struct acceptance *acceptance);

@@ -141,18 +141,16 @@ void counting_free(struct acceptance *acceptance)
  */
 #define FLOOR 9 /* ten times the fleet's: a full queue drops packets, too */
 
-void resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,
-                         const json_t *document)
+double resent_packets(const json_t *document)
 {
-    struct reading resent = {
-        .from = pair->a, .to = pair->b, .metric = METRIC_RESENT, .stage = STAGE_PAIRS};
+    double count = 0;
     size_t l, s, p;
     json_t *line, *sample, *peer;
     json_array_foreach(json_object_get(document, "results"), l, line)
         json_array_foreach(json_object_get(line, "samples"), s, sample)
-            json_array_foreach(json_object_get(sample, "peers"), p, peer)
-                resent.value += line_number(peer, "resent");
-    *LIST_ADD(acceptance->readings.items, acceptance->readings.count) = resent;
+            json_array_foreach(json_object_get(sample, "peers"), p, peer) count +=
+        line_number(peer, "resent");
+    return count;
 }
 
 /* The lower median of a host's pairs, and one, since logarithms are compared; 0: it has none.
@@ -164,11 +162,11 @@ static double host_value(const struct acceptance *acceptance, int host, double *
     for (int h = 0; h < acceptance->roster->host_count; h++)
         sums[h] = -1;
     for (int i = acceptance->pairs_first; i < readings->count; i++) {
-        const struct reading *job = &readings->items[i];
-        if (job->metric != METRIC_RESENT || (job->from != host && job->to != host))
+        const struct reading *reading = &readings->items[i];
+        if (reading->outcome != READING_VALUE || (reading->from != host && reading->to != host))
             continue;
-        double *sum = &sums[job->from == host ? job->to : job->from];
-        *sum = fmax(*sum, 0) + job->value;
+        double *sum = &sums[reading->from == host ? reading->to : reading->from];
+        *sum = fmax(*sum, 0) + reading->resent;
     }
     for (int h = 0; h < acceptance->roster->host_count; h++)
         if (sums[h] >= 0)

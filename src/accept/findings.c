@@ -28,26 +28,6 @@ static struct found *found_before(struct findings *findings, const struct found 
     return NULL;
 }
 
-/* Makes room for a host. */
-static void healths_reserve(struct findings *findings, int host)
-{
-    if (host < findings->healths_room)
-        return;
-    int room = 2 * host + 16;
-    enum health *healths = new_array((size_t)room, sizeof *healths); /* good */
-    if (findings->healths_room > 0)
-        memcpy(healths, findings->healths, (size_t)findings->healths_room * sizeof *healths);
-    free(findings->healths);
-    findings->healths = healths;
-    findings->healths_room = room;
-}
-
-static void health_worsen(struct findings *findings, int host, enum health health)
-{
-    if (host >= 0 && health > findings->healths[host])
-        findings->healths[host] = health;
-}
-
 static bool is_slow_and_bad(const struct found *found)
 {
     return found->health == HEALTH_BAD && found->status == STATUS_SLOW;
@@ -62,7 +42,6 @@ static void found_again(struct findings *findings, struct found *found)
         return;
     found->once = false;
     found->health = HEALTH_BAD;
-    health_worsen(findings, found->host, found->health);
 }
 
 void findings_add(struct findings *findings, const struct found *found)
@@ -72,38 +51,28 @@ void findings_add(struct findings *findings, const struct found *found)
         found_again(findings, before);
         return;
     }
-    healths_reserve(findings, found->host > found->peer ? found->host : found->peer);
     struct found *kept = LIST_ADD(findings->items, findings->count);
     *kept = *found;
     kept->rotation = kept->last = findings->rotation;
     kept->once = findings->rotation > 0 && is_slow_and_bad(found);
     kept->health = kept->once ? HEALTH_SUSPECT : found->health;
-    health_worsen(findings, kept->host, kept->health);
-    health_worsen(findings, kept->peer, kept->health);
-}
-
-/* What a finding makes of its hosts is less grave than it looked. */
-static void findings_soften(struct findings *findings, int index, enum health health)
-{
-    findings->items[index].health = health;
-    for (int h = 0; h < findings->healths_room; h++)
-        findings->healths[h] = HEALTH_GOOD;
-    for (int i = 0; i < findings->count; i++) {
-        health_worsen(findings, findings->items[i].host, findings->items[i].health);
-        health_worsen(findings, findings->items[i].peer, findings->items[i].health);
-    }
 }
 
 void findings_free(struct findings *findings)
 {
     free(findings->items);
-    free(findings->healths);
     *findings = (struct findings){0};
 }
 
 enum health findings_health(const struct findings *findings, int host)
 {
-    return host < findings->healths_room ? findings->healths[host] : HEALTH_GOOD;
+    enum health worst = HEALTH_GOOD;
+    for (int i = 0; i < findings->count; i++) {
+        const struct found *found = &findings->items[i];
+        if (found->health > worst && (found->host == host || found->peer == host))
+            worst = found->health;
+    }
+    return worst;
 }
 
 int findings_compare(const struct found *a, const struct found *b)
@@ -186,7 +155,7 @@ static void root_accuse(struct acceptance *acceptance, const char *stage, int si
     int root = roster->agents[0].host, others = roster->host_count - 1;
     for (int i = 0; i < findings->count; i++)
         if (findings->items[i].loss && is_silent_in(&roster->hosts[findings->items[i].host], stage))
-            findings_soften(findings, i, HEALTH_UNKNOWN);
+            findings->items[i].health = HEALTH_UNKNOWN;
     char stopped[120] = "it, or its way to them, is at fault";
     if (roster->stopped > 0)
         snprintf(stopped, sizeof stopped, "rank 0 was stopped, or got no core, for %.1f s",
@@ -216,9 +185,6 @@ void losses_judge(struct acceptance *acceptance)
 /*
  * Functions that all stages share.
  */
-const char *const stage_state_names[] = {
-    [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
-
 void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
 {
     char before[sizeof result->why], why[sizeof result->why];

@@ -27,18 +27,18 @@ struct halving {
     struct acceptance *acceptance;
     const struct switch_level *level; /* whose switches are halved; NULL: random halves */
     uint64_t random;
-    int *hosts, count; /* that are good */
-    int *order;        /* room for as many */
-    int *agents;       /* likewise */
-    struct host_pair *pairs, *few;
-    int pair_count; /* of the last split */
-    int *few_pair;  /* of each of `few`: its place in `pairs` */
-    int few_rounds; /* so far */
-    int *round_of;  /* of each switch: the last round of few that it had a host in */
-    double *values; /* of each pair of an exchange, GB/s */
+    int *hosts, count;                   /* that are good */
+    int *order;                          /* room for as many */
+    int *agents;                         /* likewise */
     struct exchange_transfer *transfers; /* of all splits, of each as many as it has pairs */
-    size_t transfer_count;
-    int done; /* splits */
+    size_t transfer_count;               /* without those of the present split, */
+    struct exchange_transfer *split;     /* which follow */
+    int pair_count;                      /* of the present split */
+    struct host_pair *pairs;             /* likewise */
+    struct exchange_transfer **chosen;   /* that exchange at the same time */
+    int few_rounds;                      /* so far */
+    int *round_of; /* of each switch: the last round of few that it had a host in */
+    int done;      /* splits */
 };
 
 static struct halving halving_open(struct acceptance *acceptance, const struct switch_level *level)
@@ -48,13 +48,11 @@ static struct halving halving_open(struct acceptance *acceptance, const struct s
     halving.hosts = stage_memory(acceptance, count, sizeof *halving.hosts);
     halving.order = stage_memory(acceptance, count, sizeof *halving.order);
     halving.agents = stage_memory(acceptance, count, sizeof *halving.agents);
+    halving.transfers = stage_memory(acceptance, SPLITS * count, sizeof *halving.transfers);
     halving.pairs = stage_memory(acceptance, count, sizeof *halving.pairs);
-    halving.few = stage_memory(acceptance, count, sizeof *halving.few);
-    halving.few_pair = stage_memory(acceptance, count, sizeof *halving.few_pair);
+    halving.chosen = stage_memory(acceptance, count, sizeof *halving.chosen);
     halving.round_of =
         stage_memory(acceptance, count, sizeof *halving.round_of); /* no more than hosts */
-    halving.values = stage_memory(acceptance, count, sizeof *halving.values);
-    halving.transfers = stage_memory(acceptance, SPLITS * count, sizeof *halving.transfers);
     return halving;
 }
 
@@ -62,55 +60,50 @@ static struct halving halving_open(struct acceptance *acceptance, const struct s
 
 static void split_make(struct halving *halving)
 {
+    struct host_pair *pairs = halving->pairs;
     halving->count = hosts_good(halving->acceptance, halving->hosts);
     if (halving->level) {
-        halving->pair_count = switches_pairs(halving->level, halving->hosts, halving->count,
-                                             &halving->random, halving->pairs);
-        return;
+        halving->pair_count =
+            switches_pairs(halving->level, halving->hosts, halving->count, &halving->random, pairs);
+    } else {
+        random_shuffle(halving->order, halving->count, &halving->random);
+        halving->pair_count = halving->count / 2;
+        for (int i = 0; i < halving->pair_count; i++)
+            pairs[i] = (struct host_pair){.a = halving->hosts[halving->order[2 * i]],
+                                          .b = halving->hosts[halving->order[2 * i + 1]]};
     }
-    random_shuffle(halving->order, halving->count, &halving->random);
-    halving->pair_count = halving->count / 2;
+    halving->split = halving->transfers + halving->transfer_count;
     for (int i = 0; i < halving->pair_count; i++)
-        halving->pairs[i] = (struct host_pair){.a = halving->hosts[halving->order[2 * i]],
-                                               .b = halving->hosts[halving->order[2 * i + 1]]};
+        halving->split[i] = (struct exchange_transfer){.from = pairs[i].a, .to = pairs[i].b};
 }
 
 /* Is there a place among the few of a round for a pair? By switch, each one has a host in one pair
  * at most. */
-static bool few_has_place(struct halving *halving, int count, const struct host_pair *pair)
+static bool few_has_place(struct halving *halving, int count, const struct exchange_transfer *pair)
 {
     int share = halving->pair_count / FEW_SHARE;
     if (!halving->level)
         return count < (share > 1 ? share : 1);
-    int *a = &halving->round_of[halving->level->switches[pair->a]],
-        *b = &halving->round_of[halving->level->switches[pair->b]];
+    int *a = &halving->round_of[halving->level->switches[pair->from]],
+        *b = &halving->round_of[halving->level->switches[pair->to]];
     if (*a == halving->few_rounds || *b == halving->few_rounds)
         return false;
     *a = *b = halving->few_rounds;
     return true;
 }
 
-/* Picks pairs that have no value of few yet; how many. `transfers`: of the split. */
-static int few_pick(struct halving *halving, const struct exchange_transfer *transfers)
+/* Chooses pairs that have no value of few yet; how many. */
+static int few_choose(struct halving *halving)
 {
     int count = 0;
     halving->few_rounds++;
     for (int i = 0; i < halving->pair_count; i++)
-        if (transfers[i].few == 0 && few_has_place(halving, count, &halving->pairs[i])) {
-            halving->few_pair[count] = i;
-            halving->few[count++] = halving->pairs[i];
-        }
+        if (halving->split[i].few == 0 && few_has_place(halving, count, &halving->split[i]))
+            halving->chosen[count++] = &halving->split[i];
     return count;
 }
 
 /* ---- exchanges ---- */
-
-static void values_take(struct halving *halving, const json_t *line, int count)
-{
-    const json_t *groups = json_object_get(line, "groups");
-    for (int i = 0; i < count; i++)
-        halving->values[i] = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
-}
 
 /* The transport of a split: each has another rail, if its hosts have it; NULL: as the user gave
  * it. */
@@ -126,17 +119,26 @@ static const char *split_transport(const struct halving *halving, char text[PORT
     return rail_transport(acceptance->job, rails, rail, text);
 }
 
-/* Pairs exchange at the same time. *known: their values are there; else a finding says why not. */
-static enum status pairs_exchange(struct halving *halving, const struct host_pair *pairs, int count,
-                                  bool *known)
+static void values_take(struct halving *halving, const json_t *line, int count, bool few)
+{
+    const json_t *groups = json_object_get(line, "groups");
+    for (int i = 0; i < count; i++) {
+        double value = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
+        *(few ? &halving->chosen[i]->few : &halving->chosen[i]->many) = value;
+    }
+}
+
+/* The chosen pairs exchange at the same time, few or many. *known: their values are there; else a
+ * finding says why not. */
+static enum status pairs_exchange(struct halving *halving, int count, bool few, bool *known)
 {
     struct acceptance *acceptance = halving->acceptance;
     const struct fleet_host *hosts = acceptance->roster->hosts;
     struct trials trials;
     char transport[PORT_TRANSPORT_MOST];
     for (int i = 0; i < count; i++) {
-        halving->agents[2 * i] = hosts[pairs[i].a].agents[0];
-        halving->agents[2 * i + 1] = hosts[pairs[i].b].agents[0];
+        halving->agents[2 * i] = hosts[halving->chosen[i]->from].agents[0];
+        halving->agents[2 * i + 1] = hosts[halving->chosen[i]->to].agents[0];
     }
     trials_open(&trials, acceptance, STAGE_HALVES);
     trials.transport = split_transport(halving, transport);
@@ -148,46 +150,31 @@ static enum status pairs_exchange(struct halving *halving, const struct host_pai
     enum status status = trials_run(&trials, JOB_SECONDS);
     *known = status == STATUS_OK && trials.outcomes[0].outcome == READING_VALUE;
     if (*known)
-        values_take(halving, trials_line(&trials, 0, NULL, NULL, 1), count);
+        values_take(halving, trials_line(&trials, 0, NULL, NULL, 1), count, few);
     else if (status == STATUS_OK)
         trials_find_failure(&trials, 0);
     trials_close(&trials);
     return status;
 }
 
-static enum status few_exchange(struct halving *halving, struct exchange_transfer *transfers,
-                                bool *known)
-{
-    int count = few_pick(halving, transfers);
-    if (count == 0)
-        return STATUS_OK;
-    enum status status = pairs_exchange(halving, halving->few, count, known);
-    for (int i = 0; i < count && *known; i++)
-        transfers[halving->few_pair[i]].few = halving->values[i];
-    return status;
-}
-
 /* One split: few of its pairs, then all. */
 static enum status split_run(struct halving *halving)
 {
-    struct exchange_transfer *transfers = halving->transfers + halving->transfer_count;
     bool known = true;
     split_make(halving);
     if (halving->pair_count < PAIRS_LEAST)
         return STATUS_OK;
+    for (int r = 0; r < FEW_ROUNDS && known; r++) {
+        int count = few_choose(halving);
+        if (count > 0)
+            TRY(pairs_exchange(halving, count, true, &known));
+    }
     for (int i = 0; i < halving->pair_count; i++)
-        transfers[i] =
-            (struct exchange_transfer){.from = halving->pairs[i].a, .to = halving->pairs[i].b};
-    for (int r = 0; r < FEW_ROUNDS && known; r++)
-        TRY(few_exchange(halving, transfers, &known));
+        halving->chosen[i] = &halving->split[i];
     if (known)
-        TRY(pairs_exchange(halving, halving->pairs, halving->pair_count, &known));
-    if (!known)
-        return STATUS_OK;
-    for (int i = 0; i < halving->pair_count; i++)
-        transfers[i].many = halving->values[i];
-    halving->transfer_count += (size_t)halving->pair_count;
-    halving->done++;
+        TRY(pairs_exchange(halving, halving->pair_count, false, &known));
+    halving->transfer_count += known ? (size_t)halving->pair_count : 0;
+    halving->done += known;
     return STATUS_OK;
 }
 

@@ -171,10 +171,9 @@ void losses_judge(struct acceptance *acceptance);
 enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
 void counting_free(struct acceptance *acceptance);
 
-/* Adds what a job of a pair, run with -v, sent again, as a reading. A loss that few iterations
- * meet leaves their median as it was. */
-void resent_packets_take(struct acceptance *acceptance, const struct host_pair *pair,
-                         const json_t *document);
+/* What a job of a pair, run with -v, sent again. A loss that few iterations meet leaves their
+ * median as it was. */
+double resent_packets(const json_t *document);
 
 /* Finds the hosts that lose packets. A pair's number is the packets that both of its hosts sent
  * again. A host's is the lower median of its pairs', so that a lossy partner does not move it;

@@ -110,7 +110,7 @@ void rails_drop(struct rails *rails, int rail)
 #define MESSAGE_US    4000.0 /* that a message is to take */
 #define BYTES_LEAST   ((size_t)64 << 10)
 #define BYTES_MOST    ((size_t)16 << 20)
-#define LATENCY_BYTES 8
+#define LATENCY_BYTES ((size_t)8)
 #define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
 
 struct pair_jobs pair_jobs_open(struct acceptance *acceptance)
@@ -226,80 +226,70 @@ static enum status pair_jobs_try(struct pair_jobs *jobs, const struct host_pair 
 
 /* ---- measurements ---- */
 
-/* A job of a pair on a rail that has ended. */
-struct pair_trial {
-    const struct host_pair *pair;
-    int rail, job;
-    const struct trials *trials;
+/* The readings that the two jobs of a pair bring. The least latency is that of the link; others
+ * may be those of a CPU that was busy. */
+static const struct job_reading {
+    bool second; /* of the second job */
+    enum metric metric;
+    bool reversed;                  /* from b to a */
+    const char *algorithm, *number; /* of the line, and in it */
+} job_readings[] = {
+    {false, METRIC_LATENCY, false, "pingpong", "time_us.min"},
+    {false, METRIC_ALONE, false, "uni", "busbw_GBps"},
+    {false, METRIC_BOTH, false, "bidir", "busbw_GBps"},
+    {false, METRIC_BOTH, true, "bidir", "busbw_GBps"},
+    {true, METRIC_ALONE, true, "uni", "busbw_GBps"},
 };
+#define JOB_READINGS (sizeof job_readings / sizeof job_readings[0])
 
-static void reading_take(const struct pair_trial *trial, enum metric metric, bool reversed,
-                         const char *algorithm, size_t bytes)
-{
-    struct reading reading = {.from = reversed ? trial->pair->b : trial->pair->a,
-                              .to = reversed ? trial->pair->a : trial->pair->b,
-                              .rail = trial->rail,
-                              .metric = metric,
-                              .outcome = trial->trials->outcomes[trial->job].outcome,
-                              .stage = (int)trial->trials->stage};
-    if (reading.outcome == READING_VALUE)
-        /* The least latency is that of the link; others may be those of a CPU that was busy. */
-        reading.value = line_number(trials_line(trial->trials, trial->job, NULL, algorithm, bytes),
-                                    metric == METRIC_LATENCY ? "time_us.min" : "busbw_GBps");
-    *LIST_ADD(trial->trials->acceptance->readings.items,
-              trial->trials->acceptance->readings.count) = reading;
-}
-
-/* A failed job has one reading. */
-static void pair_take(const struct pair_trial *trial, size_t bytes)
-{
-    reading_take(trial, METRIC_LATENCY, false, "pingpong", LATENCY_BYTES);
-    if (trial->trials->outcomes[trial->job].outcome != READING_VALUE)
-        return;
-    reading_take(trial, METRIC_ALONE, false, "uni", bytes);
-    for (int reversed = 0; reversed < 2; reversed++)
-        reading_take(trial, METRIC_BOTH, reversed, "bidir", bytes);
-}
-
-static void half_take(struct pair_jobs *jobs, const struct pair_trial *half, bool reversed)
+/* Adds the readings of a job that has ended: of one that failed, the first. */
+static void half_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
+                      const struct host_pair *pair, bool second)
 {
     struct acceptance *acceptance = jobs->acceptance;
-    const struct trial *trial = &half->trials->outcomes[half->job];
+    const struct trial *trial = &trials->outcomes[job];
     bool failed = trial->outcome != READING_VALUE;
-    if (failed && !job_failed(jobs, half->pair, half->trials, half->job))
+    if (failed && !job_failed(jobs, pair, trials, job))
         return;
-    if (half->trials->stage == STAGE_PAIRS && !failed)
-        resent_packets_take(acceptance, half->pair, trial->document);
-    if (reversed)
-        reading_take(half, METRIC_ALONE, true, "uni", acceptance->message_bytes);
-    else
-        pair_take(half, acceptance->message_bytes);
+    double resent = failed || trials->stage != STAGE_PAIRS ? 0 : resent_packets(trial->document);
+    for (size_t i = 0; i < JOB_READINGS; i++) {
+        const struct job_reading *from = &job_readings[i];
+        size_t bytes = from->metric == METRIC_LATENCY ? LATENCY_BYTES : acceptance->message_bytes;
+        if (from->second != second)
+            continue;
+        struct reading *reading = LIST_ADD(acceptance->readings.items, acceptance->readings.count);
+        *reading = (struct reading){.from = from->reversed ? pair->b : pair->a,
+                                    .to = from->reversed ? pair->a : pair->b,
+                                    .rail = rail,
+                                    .metric = from->metric,
+                                    .outcome = trial->outcome,
+                                    .stage = (int)trials->stage,
+                                    .resent = resent};
+        if (failed)
+            return;
+        reading->value =
+            line_number(trials_line(trials, job, NULL, from->algorithm, bytes), from->number);
+        resent = 0; /* counted with the first */
+    }
 }
 
-/* Runs one of the two jobs of each pair. */
+/* Runs one of the two jobs of each pair: the second has b first. */
 static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage, int rail,
-                            const struct host_pair *pairs, int count, bool reversed)
+                            const struct host_pair *pairs, int count, bool second)
 {
     struct trials trials;
-    char command[200];
+    char command[200], factor[32] = "";
     size_t bytes = jobs->acceptance->message_bytes;
-    if (reversed)
-        snprintf(command, sizeof command,
-                 "sendrecv -a uni -b %zu -e %zu -n auto --budget %g -w 2 -c 1 -v --timeout %g",
-                 bytes, bytes, jobs->budget, jobs->seconds / STALL_SHARE);
-    else
-        snprintf(command, sizeof command,
-                 "sendrecv -a pingpong,uni,bidir -b %d -e %zu -f %zu -n auto --budget %g -w 2 -c 1 "
-                 "-v --timeout %g",
-                 LATENCY_BYTES, bytes, bytes / LATENCY_BYTES, jobs->budget,
-                 jobs->seconds / STALL_SHARE);
+    if (!second)
+        snprintf(factor, sizeof factor, " -f %zu", bytes / LATENCY_BYTES);
+    snprintf(command, sizeof command,
+             "sendrecv -a %s -b %zu -e %zu%s -n auto --budget %g -w 2 -c 1 -v --timeout %g",
+             second ? "uni" : "pingpong,uni,bidir", second ? bytes : LATENCY_BYTES, bytes, factor,
+             jobs->budget, jobs->seconds / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, stage);
-    enum status status = rail_run(jobs, &trials, rail, pairs, count, reversed, command);
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        const struct pair_trial trial = {
-            .pair = &pairs[i], .rail = rail, .job = i, .trials = &trials};
-        half_take(jobs, &trial, reversed);
-    }
+    enum status status = rail_run(jobs, &trials, rail, pairs, count, second, command);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        half_take(jobs, &trials, i, rail, &pairs[i], second);
     trials_close(&trials);
     return status;
 }
@@ -312,8 +302,8 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
     struct turns turns = {0};
     for (int r = 0; r < acceptance->rails.count && turn_fits(&turns, acceptance); r++) {
         int left = rails >> r & 1 ? pairs_on_rail(acceptance, r, pairs, count, kept) : 0;
-        for (int reversed = 0; reversed < 2 && left > 0; reversed++)
-            TRY(half_run(jobs, stage, r, kept, left, reversed));
+        for (int second = 0; second < 2 && left > 0; second++)
+            TRY(half_run(jobs, stage, r, kept, left, second));
     }
     return STATUS_OK;
 }
@@ -343,8 +333,6 @@ static void late_leave_out(const struct pairing *pairing)
     memset(pairing->ended, 0, hosts * sizeof *pairing->ended);
     for (int i = pairing->acceptance->pairs_first; i < readings->count; i++) {
         const struct reading *reading = &readings->items[i];
-        if (reading->metric >= METRICS)
-            continue;
         int *counts = reading->outcome == READING_LATE ? pairing->late : pairing->ended;
         counts[reading->from]++;
         counts[reading->to]++;
@@ -439,7 +427,7 @@ const struct reading *pair_readings(const struct acceptance *acceptance, size_t 
 static bool values_exist(const struct reading *readings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (readings[i].metric < METRICS && readings[i].outcome == READING_VALUE)
+        if (readings[i].outcome == READING_VALUE)
             return true;
     return false;
 }

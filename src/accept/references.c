@@ -135,38 +135,25 @@ static bool is_good(const struct acceptance *acceptance, int host)
     return findings_health(&acceptance->findings, host) == HEALTH_GOOD;
 }
 
-static struct made_number metric_made(const struct acceptance *acceptance, const char *metric,
-                                      bool less, double *scratch)
-{
-    size_t count = 0;
-    struct made_number made = {0};
-    for (int i = 0; i < acceptance->readings.count; i++) {
-        const struct reading *reading = &acceptance->readings.items[i];
-        if (!reading->number || strcmp(reading->number->name, metric) != 0 ||
-            !is_good(acceptance, reading->from))
-            continue;
-        made.worst = worse_of(made.worst, reading->value, less);
-        scratch[count++] = reading->value;
-    }
-    made.median = count > 0 ? median_of(scratch, count) : 0;
-    return made;
-}
-
-/* The good hosts' own measurements; of several metrics (one for each NIC) the worst. */
+/* The good hosts' own measurements; of several numbers (one for each NIC) the worst. Those of a
+ * number stand together. */
 static struct made_number own_made(const struct acceptance *acceptance,
                                    const struct measured_number *measured, double *scratch)
 {
+    const struct readings *readings = &acceptance->readings;
     struct made_number made = {0};
     bool less = measured->less_is_better;
-    const char *last = "";
-    for (int i = 0; i < acceptance->readings.count; i++) {
-        const struct host_number *number = acceptance->readings.items[i].number;
-        if (!number || number->measured != measured || strcmp(number->name, last) == 0)
-            continue;
-        last = number->name;
-        struct made_number one = metric_made(acceptance, last, less, scratch);
-        made.median = worse_of(made.median, one.median, less);
-        made.worst = worse_of(made.worst, one.worst, less);
+    for (int first = 0, end; first < readings->count; first = end) {
+        const struct host_number *number = readings->items[first].number;
+        size_t count = 0;
+        for (end = first; end < readings->count && readings->items[end].number == number; end++) {
+            const struct reading *reading = &readings->items[end];
+            if (!number || number->measured != measured || !is_good(acceptance, reading->from))
+                continue;
+            made.worst = worse_of(made.worst, reading->value, less);
+            scratch[count++] = reading->value;
+        }
+        made.median = worse_of(made.median, median_of(scratch, count), less);
     }
     return made;
 }
@@ -186,7 +173,7 @@ static struct made_number pairs_made(const struct acceptance *acceptance, enum m
             scratch[count] = fleet_value(fleet, s, level);
             made.worst = worse_of(made.worst, scratch[count++], metric == METRIC_LATENCY);
         }
-    made.median = count > 0 ? median_of(scratch, count) : 0;
+    made.median = median_of(scratch, count);
     return made;
 }
 

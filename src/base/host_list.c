@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+#include "base/numbers.h"
+
 #define NAME_MOST   256
 #define DIGITS_MOST 18 /* of a number that fits an unsigned long */
 
@@ -181,12 +184,24 @@ void host_list_add(struct text *text, const char *const *hosts, int count)
     }
 }
 
-int host_name_compare(const char *a, const char *b)
+/* By what stands before the number at the end, then by number. */
+static int names_compare(const void *a, const void *b)
 {
-    if (!prefix_is_shared(a, b))
-        return strcmp(a, b);
-    struct numbered_name one = numbered_of(a), other = numbered_of(b);
-    if (one.number != other.number)
-        return one.number < other.number ? -1 : 1;
-    return one.digits - other.digits;
+    const char *left = *(const char *const *)a, *right = *(const char *const *)b;
+    if (!prefix_is_shared(left, right))
+        return strcmp(left, right);
+    struct numbered_name one = numbered_of(left), other = numbered_of(right);
+    return COMPARE(one.number, other.number) ?: COMPARE(one.digits, other.digits);
+}
+
+char *host_list_sorted(const char **hosts, int count)
+{
+    size_t size = 1;
+    for (int i = 0; i < count; i++)
+        size += strlen(hosts[i]) + 2;
+    char *list = new_array(size, 1);
+    struct text text = text_in(list, size);
+    qsort(hosts, (size_t)count, sizeof *hosts, names_compare);
+    host_list_add(&text, hosts, count);
+    return list;
 }

@@ -21,8 +21,8 @@ const char *host_list_expand(const char *list, bool (*each)(void *argument, cons
  * share brackets. Takes at most the bytes of all names and 2 for each. */
 void host_list_add(struct text *text, const char *const *hosts, int count);
 
-/* The order in which lists are shortest: by what stands before the number at the end, then by
- * number. Below, at or above 0, as strcmp(). */
-int host_name_compare(const char *a, const char *b);
+/* The list of these hosts, which it sorts so that the list is shortest: by what stands before the
+ * number at the end, then by number. The caller frees it. */
+char *host_list_sorted(const char **hosts, int count);
 
 #endif

@@ -21,12 +21,11 @@
 /* ---- Measurements ---- */
 
 enum metric {
-    METRIC_LATENCY, /* us, of a short message; the same in both directions */
-    METRIC_ALONE,   /* GB/s from one host to the other, which sends nothing meanwhile */
-    METRIC_BOTH,    /* GB/s from one to the other, which sends as fast as it can meanwhile */
-    METRICS,        /* of pairs, which fleet_create() takes; others pass it by: */
-    METRIC_RESENT = METRICS, /* packets that TCP sent again in a job of a pair */
-    METRIC_OWN,              /* a number of one host: `number` says which */
+    METRIC_LATENCY,       /* us, of a short message; the same in both directions */
+    METRIC_ALONE,         /* GB/s from one host to the other, which sends nothing meanwhile */
+    METRIC_BOTH,          /* GB/s from one to the other, which sends as fast as it can meanwhile */
+    METRICS,              /* of pairs, which fleet_create() takes */
+    METRIC_OWN = METRICS, /* a number of one host: `number` says which */
 };
 
 bool is_less_better(enum metric metric);
@@ -58,6 +57,7 @@ struct reading {
     double value; /* above 0; of READING_VALUE only */
     /* In the list of an acceptance run alone: */
     int stage;                        /* enum accept_stage */
+    double resent;                    /* packets that TCP sent again in its job; 0: see another */
     const struct host_number *number; /* METRIC_OWN */
     const char *part;                 /* METRIC_OWN: the one with this value; "" */
 };
@@ -408,8 +408,8 @@ struct suspect {
     int tries_most;               /* so many readings clear it, if they do not confirm it */
     int tries, hits;              /* readings since, and those beyond the limit */
     int witness_count;
-    int witnesses[WITNESSES_MOST]; /* partners with which a reading showed it */
-    int number;                    /* of suspects before it */
+    int witnesses[WITNESSES_MOST];       /* partners with which a reading showed it */
+    int number;                          /* of suspects before it */
     struct suspect *next, *next_of_host; /* of a link: of its sender */
 };
 
@@ -523,8 +523,8 @@ enum health { HEALTH_GOOD, HEALTH_UNKNOWN, HEALTH_SUSPECT, HEALTH_BAD };
 struct sicknesses {
     struct sickness *items; /* the gravest first, then by host */
     int count;
-    int passing;         /* suspects of slowness that were cleared: disturbed measurements */
-    int untried;         /* links whose readings were slow, but were not measured again */
+    int passing; /* suspects of slowness that were cleared: disturbed measurements */
+    int untried; /* links whose readings were slow, but were not measured again */
 };
 
 /* All that isolation has found so far; isolation must stay until sicknesses_free(). */
@@ -630,9 +630,9 @@ double alltoall_least_us(int hosts, int ranks, double bytes, double rate);
 
 /* The hosts of a run by switches of one level. */
 struct switch_level {
-    int count;   /* switches that have hosts; 0: the level is not known */
-    char **name; /* of each switch */
-    int *switches;     /* the switch of each host; -1: not known */
+    int count;     /* switches that have hosts; 0: the level is not known */
+    char **name;   /* of each switch */
+    int *switches; /* the switch of each host; -1: not known */
 };
 
 void switch_level_free(struct switch_level *level); /* zeroed is allowed */

@@ -31,7 +31,8 @@ static struct acceptance fleet_of(struct roster *roster, int resent[HOSTS][HOSTS
                       "samples", "peers", "resent", share / 2, "peers", "samples", "peers", "resent",
                       share - share / 2);
         assert_non_null(document);
-        resent_packets_take(&acceptance, &pair, document);
+        *LIST_ADD(acceptance.readings.items, acceptance.readings.count) = (struct reading){
+            .from = pair.a, .to = pair.b, .value = 1, .resent = resent_packets(document)};
         json_decref(document);
     }
     resent_packets_judge(&acceptance);

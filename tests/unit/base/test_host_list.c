@@ -144,20 +144,14 @@ static void test_compress(void **state)
     }
 }
 
-static int names_compare(const void *a, const void *b)
-{
-    return host_name_compare(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void test_order(void **state)
 {
     (void)state;
     struct names names = {.count = 0};
-    char list[256];
     assert_null(host_list_expand("n10,n9,m2,login,n1,n09,n2,m1", name_keep, &names));
-    qsort(names.at, (size_t)names.count, sizeof names.at[0], names_compare);
-    list_of(&names, list, sizeof list);
+    char *list = host_list_sorted(names.at, names.count);
     assert_string_equal("login,m[1-2],n[1-2,9,09-10]", list);
+    free(list);
 }
 
 /* Hosts of few prefixes, with and without leading zeros. */
