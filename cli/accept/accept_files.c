@@ -180,12 +180,11 @@ static enum status junit_put(const struct acceptance *acceptance, FILE *out)
 
 /* ---- files ---- */
 
-/* Is there a host that a profile can be made of? */
-static bool any_is_good(const struct acceptance *acceptance)
+bool accept_any(const struct acceptance *acceptance, enum health health)
 {
     bool any = false;
     for (int h = 0; h < acceptance->roster->host_count; h++)
-        any |= findings_health(&acceptance->findings, h) == HEALTH_GOOD;
+        any |= findings_health(&acceptance->findings, h) == health;
     return any;
 }
 
@@ -223,7 +222,7 @@ enum status accept_files_write(const struct acceptance *acceptance)
     const struct accept_options *options = acceptance->asked;
     bool whole = !acceptance->ended_early;
     const char *made = whole ? options->write_profile : NULL;
-    if (made && !any_is_good(acceptance)) {
+    if (made && !accept_any(acceptance, HEALTH_GOOD)) {
         say("the profile %s is not written: no host is good", made);
         made = NULL;
     }

@@ -117,14 +117,6 @@ static void hosts_print(FILE *out, const struct acceptance *acceptance, enum hea
     free(list);
 }
 
-static bool any_unknown(const struct acceptance *acceptance)
-{
-    for (int h = 0; h < acceptance->roster->host_count; h++)
-        if (findings_health(&acceptance->findings, h) == HEALTH_UNKNOWN)
-            return true;
-    return false;
-}
-
 void accept_table_end(FILE *out, const struct acceptance *acceptance, enum status status)
 {
     if (acceptance->roster) {
@@ -137,7 +129,7 @@ void accept_table_end(FILE *out, const struct acceptance *acceptance, enum statu
                 "not written\n");
         for (enum health health = acceptance->ended_early ? HEALTH_SUSPECT : HEALTH_GOOD;
              health <= HEALTH_BAD; health++)
-            if (health != HEALTH_UNKNOWN || any_unknown(acceptance))
+            if (health != HEALTH_UNKNOWN || accept_any(acceptance, HEALTH_UNKNOWN))
                 hosts_print(out, acceptance, health);
         accept_drain_print(out, acceptance, "# ");
         fprintf(out, "# status: %s\n", status_word(status));

@@ -16,6 +16,9 @@
  * frees it. */
 char *accept_host_list(const struct acceptance *acceptance, enum health health);
 
+/* Has any host this health? */
+bool accept_any(const struct acceptance *acceptance, enum health health);
+
 /* A line for each bad host that takes it out of Slurm, to copy:
  * scontrol update NodeName=n17 State=DRAIN Reason="cctest: ..." */
 void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before);

@@ -40,7 +40,7 @@ static enum status start_judge(struct stage_run *run)
     for (int j = 0; j < trials->count; j++) {
         int host = acceptance->roster->agents[trials->items[j].agents[0]].host;
         if (trial_accuses(trials, j, host))
-            stage_finds(acceptance, STAGE_START, host, -1, HEALTH_BAD,
+            stage_finds(acceptance, STAGE_START, host, HEALTH_BAD,
                         outcome_status(trials->outcomes[j].outcome), "%s: %s",
                         host_label(acceptance, host), trials->outcomes[j].why);
     }
@@ -265,7 +265,7 @@ static enum status yardsticks_read(struct acceptance *acceptance)
     if (options->baseline)
         TRY(baseline_read(options->baseline, acceptance->labels, hosts, baseline));
     if (options->baseline && baseline->common < hosts)
-        stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_OK,
+        stage_finds(acceptance, STAGE_START, -1, HEALTH_GOOD, STATUS_OK,
                     "all: the earlier run %s knows %d of these %d hosts", options->baseline,
                     baseline->common, hosts);
     return STATUS_OK;
@@ -304,7 +304,7 @@ static void switches_judge(struct acceptance *acceptance)
     for (int s = 0; s < STAGE_SOAK; s++)
         if (acceptance->asked->stages & (1u << s))
             last = s;
-    stage_finds(acceptance, (enum accept_stage)last, -1, -1, HEALTH_GOOD, STATUS_OK,
+    stage_finds(acceptance, (enum accept_stage)last, -1, HEALTH_GOOD, STATUS_OK,
                 "all: all %d hosts that are bad or suspect are behind switch %.64s", count,
                 acceptance->leaves.name[common]);
 }
@@ -335,7 +335,7 @@ static void profile_judge(struct acceptance *acceptance)
         if (profile->asked[i] > 0 && !is_measured(acceptance, i))
             text_add(&text, "%s%s", keys[0] ? ", " : "", measured_numbers[i].key);
     if (keys[0])
-        stage_finds(acceptance, STAGE_START, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+        stage_finds(acceptance, STAGE_START, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: %s asks for %s, which no stage of this run has measured",
                     acceptance->asked->profile, keys);
 }

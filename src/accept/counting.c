@@ -53,7 +53,7 @@ static void failure_note(struct acceptance *acceptance, enum accept_stage stage,
 {
     if (++acceptance->uncounted[host] < LOOKS_MOST)
         return;
-    stage_finds(acceptance, stage, host, -1, HEALTH_SUSPECT, outcome_status(trial->outcome),
+    stage_finds(acceptance, stage, host, HEALTH_SUSPECT, outcome_status(trial->outcome),
                 "%s: its counters could not be read %d times, and are not asked again: %s",
                 host_label(acceptance, host), LOOKS_MOST, trial->why);
 }
@@ -85,24 +85,18 @@ static enum status counters_take(struct acceptance *acceptance, enum accept_stag
     return STATUS_OK;
 }
 
-/* The hosts whose counters can be read. */
-static int hosts_asked(const struct acceptance *acceptance, int *hosts)
-{
-    int left = hosts_left(acceptance, hosts), count = 0;
-    for (int i = 0; i < left; i++)
-        if (acceptance->uncounted[hosts[i]] < LOOKS_MOST)
-            hosts[count++] = hosts[i];
-    return count;
-}
-
-static enum status hosts_look(struct acceptance *acceptance, enum accept_stage stage,
-                              const int *hosts, int count)
+/* Asks the hosts whose counters can be read, and takes what they say. */
+static enum status hosts_look(struct acceptance *acceptance, enum accept_stage stage, int *hosts)
 {
     struct trials trials;
+    int left = hosts_left(acceptance, hosts), count = 0;
     trials_open(&trials, acceptance, stage);
     trials.aside = true;
-    for (int i = 0; i < count; i++)
-        trials_add(&trials, acceptance->roster->hosts[hosts[i]].agents, 1, WORK_COUNTERS);
+    for (int i = 0; i < left; i++)
+        if (acceptance->uncounted[hosts[i]] < LOOKS_MOST) {
+            trials_add(&trials, acceptance->roster->hosts[hosts[i]].agents, 1, WORK_COUNTERS);
+            hosts[count++] = hosts[i];
+        }
     double until = acceptance->until; /* the stage has ended: this has a time of its own */
     acceptance->until = clock_seconds() + COUNTING_SECONDS;
     enum status status = trials_run(&trials, COUNTING_SECONDS);
@@ -122,7 +116,7 @@ enum status counting_look(struct acceptance *acceptance, enum accept_stage stage
         acceptance->counted = arena_new(memory, count, sizeof *acceptance->counted);
         acceptance->uncounted = arena_new(memory, count, sizeof *acceptance->uncounted);
     }
-    enum status status = hosts_look(acceptance, stage, hosts, hosts_asked(acceptance, hosts));
+    enum status status = hosts_look(acceptance, stage, hosts);
     free(hosts);
     return status;
 }
@@ -176,7 +170,7 @@ static double host_value(const struct acceptance *acceptance, int host, double *
 
 static void lossy_find(struct acceptance *acceptance, int host, const struct reason *reason)
 {
-    stage_finds(acceptance, STAGE_PAIRS, host, -1, HEALTH_BAD, STATUS_SLOW,
+    stage_finds(acceptance, STAGE_PAIRS, host, HEALTH_BAD, STATUS_SLOW,
                 "%s: loses packets: with its median partner TCP sends %.0f again, the fleet's "
                 "median is %.0f (threshold %.0f)",
                 host_label(acceptance, host), reason->value - 1, reason->median - 1,
@@ -233,23 +227,21 @@ static void inventory_take(const struct stage_run *run, int job)
         return;
     inventory_free(inventory);
     if (!failed || trial_accuses(&run->trials, job, host))
-        stage_finds(acceptance, STAGE_INVENTORY, host, -1, HEALTH_SUSPECT,
+        stage_finds(acceptance, STAGE_INVENTORY, host, HEALTH_SUSPECT,
                     failed ? outcome_status(trial->outcome) : STATUS_ERROR,
                     "%s: its inventory could not be taken: %s", host_label(acceptance, host),
                     trial->why[0] ? trial->why : "what it sent is invalid");
 }
 
-static void finding_report(struct acceptance *acceptance, const struct inventory_finding *finding,
-                           const struct inventory_host *hosts)
+static void finding_report(struct acceptance *acceptance, const struct inventory_finding *finding)
 {
     static const enum health healths[SEVERITIES] = {[SEVERITY_NOTE] = HEALTH_GOOD,
                                                     [SEVERITY_SUSPECT] = HEALTH_SUSPECT,
                                                     [SEVERITY_BAD] = HEALTH_BAD};
-    char text[FINDING_TEXT_MOST];
     bool blames = finding->host >= 0 && finding->severity != SEVERITY_NOTE;
-    stage_finds(acceptance, STAGE_INVENTORY, finding->host, -1,
+    stage_finds(acceptance, STAGE_INVENTORY, finding->host,
                 blames ? healths[finding->severity] : HEALTH_GOOD, blames ? STATUS_SLOW : STATUS_OK,
-                "%s", finding_text(finding, hosts, text));
+                "%s", finding->text);
 }
 
 enum status inventory_judge(struct stage_run *run)
@@ -276,7 +268,7 @@ enum status inventory_judge(struct stage_run *run)
                      &findings);
     for (int i = 0; i < findings.count; i++) {
         graver += findings.items[i].severity != SEVERITY_NOTE;
-        finding_report(acceptance, &findings.items[i], hosts);
+        finding_report(acceptance, &findings.items[i]);
     }
     stage_says(run->result, "%s: %s, and %s", counted(taken, "host", text),
                counted(graver, "difference", differences),

@@ -160,7 +160,7 @@ static void root_accuse(struct acceptance *acceptance, const char *stage, int si
     if (roster->stopped > 0)
         snprintf(stopped, sizeof stopped, "rank 0 was stopped, or got no core, for %.1f s",
                  roster->stopped);
-    stage_finds(acceptance, STAGE_START, root, -1, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
+    stage_finds(acceptance, STAGE_START, root, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
                 STATUS_TIMEOUT,
                 "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
                 "it: %s, and they are not judged",
@@ -284,11 +284,11 @@ const char *counted(int count, const char *what, char text[COUNTED_MOST])
     return text;
 }
 
-void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
+void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host,
                  enum health health, enum status status, const char *format, ...)
 {
     struct found found = {
-        .stage = stage, .health = health, .host = host, .peer = peer, .status = status};
+        .stage = stage, .health = health, .host = host, .peer = -1, .status = status};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(found.text, sizeof found.text, format, arguments);

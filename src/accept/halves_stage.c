@@ -210,7 +210,7 @@ static void congestion_find(const struct halving *halving, const struct exchange
     if (count == 0)
         return;
     stage_finds(
-        halving->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+        halving->acceptance, STAGE_HALVES, -1, HEALTH_GOOD, STATUS_SLOW,
         "all: when %d pairs of hosts behind different switches exchange at once, those %s %s have "
         "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
         halving->pair_count, half ? "between" : "behind", half ? whole : listed, 100 * worst,
@@ -232,7 +232,7 @@ static double halving_judge(const struct halving *halving)
     if (halving->level)
         congestion_find(halving, groups);
     else if (all.congested)
-        stage_finds(halving->acceptance, STAGE_HALVES, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+        stage_finds(halving->acceptance, STAGE_HALVES, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
                     "what it has when few exchange (least: %.0f%%): the network between them is "
                     "congested",
@@ -354,7 +354,7 @@ static void collective_judge(const struct whole *it, const char *name, double us
     double most = least_us / COLLECTIVE_LEAST + steps * latency;
     if (us <= 0 || least_us <= 0 || us <= most)
         return;
-    stage_finds(it->acceptance, STAGE_ALL, -1, -1, HEALTH_GOOD, STATUS_SLOW,
+    stage_finds(it->acceptance, STAGE_ALL, -1, HEALTH_GOOD, STATUS_SLOW,
                 "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g GB/s) "
                 "with the latency of %d steps explains %.4g us at most: look at what many at once "
                 "share",

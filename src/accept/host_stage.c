@@ -154,7 +154,7 @@ static void failure_find(struct look_run *run, const struct host_trials *trials,
 {
     const struct trial *trial = &trials->trials.outcomes[job];
     run->failed++;
-    stage_finds(run->acceptance, run->stage, trials->hosts[job], -1, HEALTH_BAD,
+    stage_finds(run->acceptance, run->stage, trials->hosts[job], HEALTH_BAD,
                 outcome_status(trial->outcome), "%s: %s%s%s: %s",
                 host_label(run->acceptance, trials->hosts[job]), trials->port ? trials->port : "",
                 trials->port ? ": " : "", run->look->fails, trial->why);
@@ -289,7 +289,7 @@ static void host_accuse(struct look_run *run, int host, const struct look_column
 static void host_note(struct look_run *run, int host, const struct look_column *column)
 {
     const struct reason *reason = &column->values[host].reason;
-    stage_finds(run->acceptance, run->stage, host, -1, HEALTH_GOOD, STATUS_OK,
+    stage_finds(run->acceptance, run->stage, host, HEALTH_GOOD, STATUS_OK,
                 "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
                 host_label(run->acceptance, host), column->name, reason->value,
                 value_unit_names[column->measured->unit], reason->median);

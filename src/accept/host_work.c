@@ -40,7 +40,8 @@ struct part_work {
 };
 
 struct part_at_work {
-    const struct parts_at_work *kind;
+    struct parts_run *run;
+    pthread_t thread;
     int number;                    /* of the CPU or GPU */
     char name[48];                 /* "CPU 3" */
     void *own;                     /* of the hooks */
@@ -56,15 +57,12 @@ struct parts_at_work {
     /* Does a piece of the work, of some milliseconds at most; *done: how much that was. */
     enum status (*step)(struct part_at_work *part, int work, double *done);
     void (*close)(struct part_at_work *part); /* also after a failure */
-};
-
-struct part_thread {
-    struct part_at_work part;
-    struct parts_run *run;
-    pthread_t thread;
+    size_t bytes;                             /* CPUs: of a buffer, */
+    reduce_function *sum;                     /* and what combines two */
 };
 
 struct parts_run {
+    const struct parts_at_work *kind;
     struct log *log;           /* of the caller: threads fail in its name */
     pthread_mutex_t start;     /* shut until it is known how many threads there are, */
     pthread_barrier_t barrier; /* which begin each work together */
@@ -75,9 +73,9 @@ static enum status work_measure(struct part_at_work *part, int work)
 {
     double done = 0, begin = clock_seconds(), now = begin;
     enum status status = STATUS_OK;
-    while (now - begin < part->kind->seconds && status == STATUS_OK) {
+    while (now - begin < part->run->kind->seconds && status == STATUS_OK) {
         double piece = 0;
-        status = part->kind->step(part, work, &piece);
+        status = part->run->kind->step(part, work, &piece);
         done += piece;
         now = clock_seconds();
     }
@@ -87,29 +85,28 @@ static enum status work_measure(struct part_at_work *part, int work)
 
 static void *part_main(void *argument)
 {
-    struct part_thread *thread = argument;
-    struct parts_run *run = thread->run;
-    struct part_at_work *part = &thread->part;
+    struct part_at_work *part = argument;
+    struct parts_run *run = part->run;
     log_attach(run->log);
     pthread_mutex_lock(&run->start);
     pthread_mutex_unlock(&run->start);
-    if (!atomic_load(&run->failed) && part->kind->open(part) != STATUS_OK)
+    if (!atomic_load(&run->failed) && run->kind->open(part) != STATUS_OK)
         atomic_store(&run->failed, true);
-    for (int work = 0; work < part->kind->work_count; work++) {
+    for (int work = 0; work < run->kind->work_count; work++) {
         pthread_barrier_wait(&run->barrier);
         if (!atomic_load(&run->failed) && work_measure(part, work) != STATUS_OK)
             atomic_store(&run->failed, true);
     }
-    part->kind->close(part);
+    run->kind->close(part);
     return NULL;
 }
 
-static enum status threads_run(struct parts_run *run, struct part_thread *threads, int count)
+static enum status threads_run(struct parts_run *run, struct part_at_work *parts, int count)
 {
     int started = 0, error = 0;
     pthread_mutex_lock(&run->start);
     while (started < count && error == 0) {
-        error = pthread_create(&threads[started].thread, NULL, part_main, &threads[started]);
+        error = pthread_create(&parts[started].thread, NULL, part_main, &parts[started]);
         started += error == 0;
     }
     atomic_store(&run->failed, error != 0);
@@ -117,7 +114,7 @@ static enum status threads_run(struct parts_run *run, struct part_thread *thread
         pthread_barrier_init(&run->barrier, NULL, (unsigned)started);
     pthread_mutex_unlock(&run->start);
     for (int i = 0; i < started; i++)
-        pthread_join(threads[i].thread, NULL);
+        pthread_join(parts[i].thread, NULL);
     if (started > 0)
         pthread_barrier_destroy(&run->barrier);
     if (error)
@@ -143,13 +140,13 @@ static void line_add(json_t *lines, const struct part_work *work, const struct p
 }
 
 static void work_lines(json_t *lines, const struct parts_at_work *kind, int w,
-                       const struct part_thread *threads, int count)
+                       const struct part_at_work *parts, int count)
 {
     const struct part_work *work = &kind->works[w];
-    const struct part_at_work *slowest = &threads[0].part;
+    const struct part_at_work *slowest = &parts[0];
     double sum = 0;
     for (int i = 0; i < count; i++) {
-        const struct part_at_work *part = &threads[i].part;
+        const struct part_at_work *part = &parts[i];
         sum += part->rates[w];
         slowest = part->rates[w] < slowest->rates[w] ? part : slowest;
         if (work->lines == PARTS_EACH)
@@ -175,20 +172,19 @@ static enum status document_write(json_t *lines, const char *note, int fd)
 static enum status parts_measure(const struct parts_at_work *kind, const int *numbers, int count,
                                  const char *note, int fd)
 {
-    struct part_thread *threads = new_array((size_t)count, sizeof *threads);
-    struct parts_run run = {.log = log_current(), .start = PTHREAD_MUTEX_INITIALIZER};
+    struct part_at_work *parts = new_array((size_t)count, sizeof *parts);
+    struct parts_run run = {.kind = kind, .log = log_current(), .start = PTHREAD_MUTEX_INITIALIZER};
     for (int i = 0; i < count; i++)
-        threads[i] =
-            (struct part_thread){.run = &run, .part = {.kind = kind, .number = numbers[i]}};
-    enum status status = threads_run(&run, threads, count);
+        parts[i] = (struct part_at_work){.run = &run, .number = numbers[i]};
+    enum status status = threads_run(&run, parts, count);
     json_t *lines = json_array();
     for (int w = 0; w < kind->work_count && status == STATUS_OK; w++)
-        work_lines(lines, kind, w, threads, count);
+        work_lines(lines, kind, w, parts, count);
     if (status == STATUS_OK)
         status = document_write(lines, note, fd);
     else
         json_decref(lines);
-    free(threads);
+    free(parts);
     return status;
 }
 
@@ -211,13 +207,6 @@ static const struct part_work cpu_works[CPU_WORKS] = {
     [CPU_WORK_SUM] = {"sum", "GBps", 1e9, PARTS_TOGETHER},
 };
 
-/* The same of all CPUs. */
-struct cpu_kind {
-    struct parts_at_work parts;
-    size_t bytes; /* of a buffer */
-    reduce_function *sum;
-};
-
 /* A CPU's own. */
 struct cpu {
     size_t at;      /* where the next piece is */
@@ -225,15 +214,10 @@ struct cpu {
     char buffers[]; /* BUFFERS_EACH of them */
 };
 
-static const struct cpu_kind *kind_of(const struct part_at_work *part)
-{
-    return (const struct cpu_kind *)(const void *)part->kind;
-}
-
 static enum status cpu_open(struct part_at_work *part)
 {
     cpu_set_t cpus;
-    size_t bytes = sizeof(struct cpu) + BUFFERS_EACH * kind_of(part)->bytes;
+    size_t bytes = sizeof(struct cpu) + BUFFERS_EACH * part->run->kind->bytes;
     CPU_ZERO(&cpus);
     CPU_SET(part->number, &cpus);
     sched_setaffinity(0, sizeof cpus, &cpus);
@@ -251,7 +235,7 @@ static void cpu_close(struct part_at_work *part)
 }
 
 /* One piece after the other, around the buffers. */
-static void memory_step(const struct cpu_kind *kind, struct cpu *cpu, int work)
+static void memory_step(const struct parts_at_work *kind, struct cpu *cpu, int work)
 {
     char *to = cpu->buffers + cpu->at, *a = to + kind->bytes, *b = a + kind->bytes;
     if (work == CPU_WORK_COPY)
@@ -265,7 +249,7 @@ static enum status cpu_step(struct part_at_work *part, int work, double *done)
 {
     struct cpu *cpu = part->own;
     if (work != CPU_WORK_CORE)
-        memory_step(kind_of(part), cpu, work);
+        memory_step(part->run->kind, cpu, work);
     for (int i = 0; work == CPU_WORK_CORE && i < STEPS; i++)
         cpu->state = random_next(&cpu->state); /* each step needs the last one */
     *done = work == CPU_WORK_CORE ? STEPS : (double)PIECE;
@@ -292,19 +276,19 @@ static enum status cpu_work(int fd)
 {
     int numbers[CPU_SETSIZE], count = cpus_find(numbers);
     size_t left = memory_available() / MEMORY_SHARE / BUFFERS_EACH / (size_t)(count + 1);
-    const struct cpu_kind kind = {
-        .parts = {.works = cpu_works,
-                  .work_count = CPU_WORKS,
-                  .seconds = CPU_SECONDS / CPU_WORKS,
-                  .open = cpu_open,
-                  .step = cpu_step,
-                  .close = cpu_close},
+    const struct parts_at_work kind = {
+        .works = cpu_works,
+        .work_count = CPU_WORKS,
+        .seconds = CPU_SECONDS / CPU_WORKS,
+        .open = cpu_open,
+        .step = cpu_step,
+        .close = cpu_close,
         .bytes = (left < BUFFER_MOST ? left : BUFFER_MOST) & ~(PIECE - 1),
         .sum = reduce_kernel(datatype_find("float"), reduction_find("sum")),
     };
     if (count == 0 || kind.bytes < BUFFER_LEAST)
         return fail(STATUS_ERROR, "no CPU, or too little memory, to measure this host by itself");
-    return parts_measure(&kind.parts, numbers, count, "", fd);
+    return parts_measure(&kind, numbers, count, "", fd);
 }
 
 /*

@@ -147,10 +147,10 @@ int hosts_pairable(const struct acceptance *acceptance, bool *present);
 /* Names of all hosts and rails, for sentences about them. */
 struct fleet_names fleet_names_of(const struct acceptance *acceptance);
 
-/* Adds a finding of a host (peer -1), or of a link. */
-void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host, int peer,
+/* Adds a finding of a host; -1: of the fleet. */
+void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host,
                  enum health health, enum status status, const char *format, ...)
-    __attribute__((format(printf, 7, 8)));
+    __attribute__((format(printf, 6, 7)));
 
 /* Zeroed memory until the stage ends. */
 void *stage_memory(struct acceptance *acceptance, size_t count, size_t size);

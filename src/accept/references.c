@@ -3,6 +3,7 @@
  */
 #include "accept/internal.h"
 
+#include "base/io/io.h"
 #include "base/stats/stats.h"
 #include "base/text_file.h"
 
@@ -215,12 +216,6 @@ enum status written_profile_put(const struct acceptance *acceptance, FILE *out)
 /*
  * An earlier run.
  */
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* Today's number of an earlier host; -1: it is not here, or the number is none. */
 static int host_today(const struct baseline *baseline, const json_t *object, const char *key)
 {
@@ -245,7 +240,7 @@ static enum status baseline_match(struct baseline *baseline, const json_t *docum
     baseline->hosts = (int)json_array_size(hosts);
     baseline->host_of = new_array((size_t)baseline->hosts, sizeof *baseline->host_of);
     for (int h = 0; h < baseline->hosts; h++) {
-        const char *name = text_of(json_array_get(hosts, (size_t)h), "name");
+        const char *name = word_of(json_array_get(hosts, (size_t)h), "name");
         baseline->host_of[h] = name_index(name, labels, count);
         baseline->common += baseline->host_of[h] >= 0;
     }
@@ -261,7 +256,7 @@ static enum status baseline_match(struct baseline *baseline, const json_t *docum
 /* The number that the rail of an earlier reading has today; -1: none. */
 static int rail_today(const json_t *pair, const char *const *names, int count)
 {
-    const char *part = text_of(pair, "part");
+    const char *part = word_of(pair, "part");
     if (!names[0])
         return part[0] ? -1 : 0;
     return name_index(part, names, count);
@@ -283,10 +278,10 @@ void baseline_pairs_take(struct baseline *baseline, const char *const *names, in
         };
         int metric = METRICS - 1;
         while (metric >= 0 &&
-               strcmp(text_of(pair, "metric"), measured_numbers[MEASURED_PAIRS + metric].name) != 0)
+               strcmp(word_of(pair, "metric"), measured_numbers[MEASURED_PAIRS + metric].name) != 0)
             metric--;
-        bool known = strcmp(text_of(pair, "stage"), accept_stage_names[STAGE_PAIRS]) == 0 &&
-                     strcmp(text_of(pair, "outcome"), "ok") == 0 && metric >= 0 &&
+        bool known = strcmp(word_of(pair, "stage"), accept_stage_names[STAGE_PAIRS]) == 0 &&
+                     strcmp(word_of(pair, "outcome"), "ok") == 0 && metric >= 0 &&
                      reading.from >= 0 && reading.to >= 0 && reading.rail >= 0 && reading.value > 0;
         reading.metric = known ? (enum metric)metric : METRIC_LATENCY;
         if (known)
@@ -306,7 +301,7 @@ enum status baseline_read(const char *path, const char *const *labels, int hosts
     if (!document)
         return fail(STATUS_USAGE, "%s:%d: it is no JSON, and so no earlier run: %s", path,
                     error.line, error.text);
-    if (strcmp(text_of(document, "command"), "accept") != 0 ||
+    if (strcmp(word_of(document, "command"), "accept") != 0 ||
         !json_is_array(json_object_get(document, "pairs")) ||
         !json_is_array(json_object_get(document, "numbers"))) {
         json_decref(document);
@@ -340,8 +335,8 @@ bool baseline_values(const struct baseline *baseline, const char *stage, const c
     {
         int host = host_today(baseline, number, "host");
         double value = json_number_value(json_object_get(number, "value"));
-        if (host < 0 || value <= 0 || strcmp(text_of(number, "stage"), stage) != 0 ||
-            strcmp(text_of(number, "metric"), metric) != 0)
+        if (host < 0 || value <= 0 || strcmp(word_of(number, "stage"), stage) != 0 ||
+            strcmp(word_of(number, "metric"), metric) != 0)
             continue;
         values[host] = value;
         known = true;

@@ -29,7 +29,7 @@ struct soak_series {
 
 struct soak {
     struct acceptance *acceptance;
-    int hosts, rotations, room; /* room: rotations that all series have values for */
+    int hosts, rotations;
     struct {
         struct soak_series *items;
         int count;
@@ -40,20 +40,11 @@ struct soak {
 
 /* ---- numbers ---- */
 
-/* Makes room for one more rotation in all series. */
-static void rotation_reserve(struct soak *soak)
+/* Makes room for the values of a rotation, which are 0. */
+static void row_add(const struct soak *soak, struct soak_series *series, int rotation)
 {
-    size_t hosts = (size_t)soak->hosts, before = (size_t)soak->room * hosts;
-    if (soak->rotations < soak->room)
-        return;
-    soak->room = 2 * soak->room + 16;
-    for (int i = 0; i < soak->series.count; i++) {
-        struct soak_series *series = &soak->series.items[i];
-        double *values = new_array((size_t)soak->room * hosts, sizeof *values);
-        memcpy(values, series->values, before * sizeof *values);
-        free(series->values);
-        series->values = values;
-    }
+    size_t row = (size_t)soak->hosts * sizeof *series->values;
+    series->values = list_extend(series->values, (size_t)rotation, row);
 }
 
 /* Keeps a number of a host in this rotation. */
@@ -66,7 +57,8 @@ static void value_keep(struct soak *soak, const struct soak_series *what, int ho
     if (i == soak->series.count) {
         struct soak_series *series = LIST_ADD(soak->series.items, soak->series.count);
         *series = *what;
-        series->values = new_array((size_t)soak->room * (size_t)soak->hosts, sizeof(double));
+        for (int r = 0; r <= soak->rotations; r++)
+            row_add(soak, series, r);
     }
     soak->series.items[i].values[soak->rotations * soak->hosts + host] = value;
 }
@@ -141,7 +133,8 @@ static enum status rotation_run(struct soak *soak)
     acceptance->seed++;
     acceptance->findings.rotation++;
     enum status status = stages_run(acceptance, STAGE_SELF, STAGE_SOAK, stages);
-    rotation_reserve(soak);
+    for (int i = 0; i < soak->series.count; i++)
+        row_add(soak, &soak->series.items[i], soak->rotations);
     numbers_take(soak, first.readings.count);
     levels_take(soak);
     fleet_free(acceptance->fleet);
@@ -174,12 +167,12 @@ static void drift_report(struct soak *soak, const struct soak_series *series, in
     soak->drifting += drift->drifts;
     soak->dipping += drift->dips_often && !drift->drifts;
     if (drift->drifts)
-        stage_finds(acceptance, STAGE_SOAK, host, -1, HEALTH_SUSPECT, STATUS_SLOW,
+        stage_finds(acceptance, STAGE_SOAK, host, HEALTH_SUSPECT, STATUS_SLOW,
                     "%s: %s goes from %.3g to %.3g %s over %d rotations: %.0f%% worse%s", label,
                     series->name, drift->first, drift->last, series->unit, drift->measured,
                     100 * drift->worse, soak->hosts < HOSTS_COMPARED ? "" : " beside the fleet");
     else
-        stage_finds(acceptance, STAGE_SOAK, host, -1, HEALTH_SUSPECT, STATUS_SLOW,
+        stage_finds(acceptance, STAGE_SOAK, host, HEALTH_SUSPECT, STATUS_SLOW,
                     "%s: %s dips in %d of %d rotations, to %.3g %s in rotation %d; other hosts "
                     "in %.1f%%",
                     label, series->name, drift->dips, drift->measured,

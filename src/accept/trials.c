@@ -302,7 +302,7 @@ void trials_find_failure(const struct trials *trials, int job)
     const struct trial *trial = &trials->outcomes[job];
     int host = trial->culprit >= 0 ? acceptance->roster->agents[trial->culprit].host : -1;
     if (trial_accuses(trials, job, host))
-        stage_finds(acceptance, trials->stage, host, -1, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
+        stage_finds(acceptance, trials->stage, host, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
                     outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
                     host < 0 ? "all" : host_label(acceptance, host), trial->why);
 }
@@ -312,7 +312,7 @@ void trials_refuse_port(const struct trials *trials, int job, const char *port, 
     const struct acceptance *acceptance = trials->acceptance;
     const struct trial *trial = &trials->outcomes[job];
     bool meant = strcmp(acceptance->job->transports_text, "auto") != 0;
-    stage_finds(trials->acceptance, trials->stage, -1, -1, HEALTH_GOOD,
+    stage_finds(trials->acceptance, trials->stage, -1, HEALTH_GOOD,
                 meant ? outcome_status(trial->outcome) : STATUS_OK,
                 "all hosts, %s: it is not measured, since most %s cannot use it: %s", port, whose,
                 trial->why);

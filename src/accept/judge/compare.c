@@ -12,7 +12,9 @@
 
 #include "base/numbers.h"
 
-#define FLEET_LEAST 3 /* hosts of which a majority that falls short alike is a way of building */
+#define VALUES_MOST 3  /* of a fact without a majority, that are told */
+#define PARTS_MOST  96 /* bytes of a list of parts */
+#define FLEET_LEAST 3  /* hosts of which a majority that falls short alike is a way of building */
 
 struct entry {
     const struct inventory_fact *fact;
@@ -45,11 +47,50 @@ struct comparing {
     struct part_counts *parts;
 };
 
-static void finding_add(struct inventory_findings *findings,
-                        const struct inventory_finding *finding)
+/* ---- sentences ---- */
+
+/* Begins a finding: "n17: mlx5_2 ", or "n17 " where the part is "". `subject` NULL: nothing. `fact`:
+ * one that it is about; NULL: there is none. */
+static struct text finding_begin(struct inventory_findings *findings, enum severity severity,
+                                 int host, const struct inventory_fact *fact, const char *subject,
+                                 const char *part)
 {
-    *LIST_ADD(findings->items, findings->count) = *finding;
+    struct inventory_finding *finding = LIST_ADD(findings->items, findings->count);
+    finding->severity = severity;
+    finding->host = host;
+    finding->fact = fact;
+    struct text text = text_in(finding->text, sizeof finding->text);
+    if (subject)
+        text_add(&text, "%s%s%s ", subject, part[0] ? ": " : "", part);
+    return text;
 }
+
+/* "runs at 200 Gb/s", "has 7 GPUs" */
+static void value_put(struct text *text, const struct inventory_fact *fact)
+{
+    char value[VALUE_TEXT_MOST];
+    const struct fact_rule *rule = fact->rule;
+    const char *star = strchrnul(rule->after, '*');
+    text_add(text, "%s %s%s%.*s", rule->before, fact_text(fact, value), rule->after[0] ? " " : "",
+             (int)(star - rule->after), rule->after);
+    if (*star)
+        text_add(text, "%s%s", fact->number == 1 ? "" : "s", star + 1);
+}
+
+/* "63 of 64 hosts have 400": the unit is left out if it was said before, of another fact. */
+static void majority_put(struct text *text, const struct inventory_fact *fact,
+                         const struct inventory_fact *majority, int holders, int total)
+{
+    char value[VALUE_TEXT_MOST];
+    enum value_unit unit = majority->rule->unit;
+    bool says_unit = fact == majority || unit == VALUE_TEXT || unit == VALUE_BYTES ||
+                     unit == VALUE_LANES || isinf(fact->number) || isinf(majority->number);
+    value_text(says_unit ? unit : VALUE_COUNT, majority->number, value);
+    text_add(text, "; %d of %d hosts have %s", holders, total,
+             unit == VALUE_TEXT ? majority->text : value);
+}
+
+/* ---- facts ---- */
 
 static int entries_order(const void *x, const void *y)
 {
@@ -137,20 +178,25 @@ static enum part_kind kind_counted(const struct fact_rule *rule)
     return PART_HOST;
 }
 
-/* Which parts a host has too few, or too many. `like`: a host of the majority. */
-static void parts_name(const struct comparing *comparing, const struct inventory_finding *finding,
-                       int like, char parts[FINDING_PARTS_MOST])
+/* Which parts a host has too few, or too many. `majority`: of a host of it. */
+static void parts_put(const struct comparing *comparing, const struct entry *entry,
+                      const struct entry *majority, struct text *text)
 {
-    struct text text = text_in(parts, FINDING_PARTS_MOST);
-    enum part_kind kind = kind_counted(finding->fact->rule);
-    const struct inventory *own = comparing->hosts[finding->host].inventory;
-    const struct inventory *other = comparing->hosts[like].inventory;
+    char parts[PARTS_MOST] = "";
+    struct text list = text_in(parts, sizeof parts);
+    enum part_kind kind = kind_counted(entry->fact->rule);
+    const struct inventory *own = comparing->hosts[entry->host].inventory;
+    const struct inventory *other = comparing->hosts[majority->host].inventory;
+    bool lacks = entry->fact->number < majority->fact->number;
     if (kind == PART_HOST)
         return;
-    if (finding->fact->number < finding->majority->number)
-        parts_add(comparing, kind, other, own, true, &text);
+    if (lacks)
+        parts_add(comparing, kind, other, own, true, &list);
     else
-        parts_add(comparing, kind, own, NULL, false, &text);
+        parts_add(comparing, kind, own, NULL, false, &list);
+    if (parts[0])
+        text_add(text, " (%s %s %s)", parts, strchr(parts, ',') ? "are" : "is",
+                 lacks ? "missing" : "only there");
 }
 
 /* The majority. */
@@ -164,6 +210,11 @@ static enum severity severity_of(const struct inventory_fact *fact,
     return better ? SEVERITY_NOTE : rule->severity;
 }
 
+static const char *name_of(const struct comparing *comparing, const struct entry *entry)
+{
+    return comparing->hosts[entry->host].name;
+}
+
 static void differences_add(const struct comparing *comparing, const struct fact_group *group,
                             const struct entry *majority, int holders)
 {
@@ -171,15 +222,12 @@ static void differences_add(const struct comparing *comparing, const struct fact
         const struct entry *entry = &group->entries[i];
         if (facts_agree(entry->fact, majority->fact))
             continue;
-        struct inventory_finding finding = {.lapse = LAPSE_DIFFERS,
-                                            .severity = severity_of(entry->fact, majority->fact),
-                                            .host = entry->host,
-                                            .fact = entry->fact,
-                                            .majority = majority->fact,
-                                            .holders = holders,
-                                            .total = group->count};
-        parts_name(comparing, &finding, majority->host, finding.parts);
-        finding_add(comparing->findings, &finding);
+        struct text text =
+            finding_begin(comparing->findings, severity_of(entry->fact, majority->fact),
+                          entry->host, entry->fact, name_of(comparing, entry), entry->fact->part);
+        value_put(&text, entry->fact);
+        majority_put(&text, entry->fact, majority->fact, holders, group->count);
+        parts_put(comparing, entry, majority, &text);
     }
 }
 
@@ -191,26 +239,39 @@ static bool is_seen(const struct fact_group *group, int index)
     return false;
 }
 
+/* "n1 and n2 differ in nic.rate of mlx5_2: 200 Gb/s and 400 Gb/s", or of more hosts "4 hosts
+ * differ in ... without a majority: 2 have 200 Gb/s (n1, ...), 2 have 400 Gb/s (n3, ...)" */
 static void split_add(const struct comparing *comparing, const struct fact_group *group)
 {
-    const struct fact_rule *rule = group->entries[0].fact->rule;
-    struct inventory_finding finding = {
-        .lapse = LAPSE_SPLIT,
-        .severity = rule->severity < SEVERITY_SUSPECT ? rule->severity : SEVERITY_SUSPECT,
-        .host = -1,
-        .fact = group->entries[0].fact,
-        .total = group->count};
+    char name[RULE_KEY_MOST], value[VALUE_TEXT_MOST];
+    const struct entry *entries = group->entries;
+    const struct inventory_fact *fact = entries[0].fact;
+    enum severity own = fact->rule->severity;
+    bool is_pair = group->count == 2;
+    int values = 0;
+    struct text text = finding_begin(
+        comparing->findings, own < SEVERITY_SUSPECT ? own : SEVERITY_SUSPECT, -1, fact, NULL, "");
+    if (is_pair)
+        text_add(&text, "%s and %s differ", name_of(comparing, &entries[0]),
+                 name_of(comparing, &entries[1]));
+    else
+        text_add(&text, "%d hosts differ", group->count);
+    text_add(&text, " in %s%s%s%s:", fact_rule_name(fact->rule, name), fact->part[0] ? " of " : "",
+             fact->part, is_pair ? "" : " without a majority");
     for (int i = 0; i < group->count; i++) {
-        if (is_seen(group, i))
+        if (is_seen(group, i) || values++ >= VALUES_MOST)
             continue;
-        if (finding.value_count < FINDING_VALUES_MOST)
-            finding.values[finding.value_count] =
-                (struct split_value){.host = group->entries[i].host,
-                                     .holders = group_holders(group, group->entries[i].fact),
-                                     .fact = group->entries[i].fact};
-        finding.value_count++;
+        const char *said = fact_text(entries[i].fact, value);
+        int holders = group_holders(group, entries[i].fact);
+        if (is_pair)
+            text_add(&text, "%s %s", values > 1 ? " and" : "", said);
+        else
+            text_add(&text, "%s %d %s %s (%s%s)", values > 1 ? "," : "", holders,
+                     holders == 1 ? "has" : "have", said, name_of(comparing, &entries[i]),
+                     holders > 1 ? ", ..." : "");
     }
-    finding_add(comparing->findings, &finding);
+    if (values > VALUES_MOST)
+        text_add(&text, ", and %d more values", values - VALUES_MOST);
 }
 
 /* Hosts that have the part, and not the fact. */
@@ -224,14 +285,11 @@ static void lacks_add(const struct comparing *comparing, const struct fact_group
         if (!inventory || !has_part(inventory, rule->kind, fact->part) ||
             inventory_find(inventory, rule->kind, fact->part, rule->key))
             continue;
-        const struct inventory_finding finding = {.lapse = LAPSE_LACKS,
-                                                  .severity = SEVERITY_NOTE,
-                                                  .host = host,
-                                                  .fact = fact,
-                                                  .majority = fact,
-                                                  .holders = holders,
-                                                  .total = group->count};
-        finding_add(comparing->findings, &finding);
+        char name[RULE_KEY_MOST];
+        struct text text = finding_begin(comparing->findings, SEVERITY_NOTE, host, fact,
+                                         comparing->hosts[host].name, fact->part);
+        text_add(&text, "tells no %s", fact_rule_name(rule, name));
+        majority_put(&text, fact, fact, holders, group->count);
     }
 }
 
@@ -256,62 +314,68 @@ static bool is_below_best(const struct inventory_fact *fact)
            fact->number < fact->rule->best_share * fact->best;
 }
 
+static void best_add(const struct comparing *comparing, enum severity severity, int host,
+                     const struct inventory_fact *fact, const char *subject)
+{
+    char value[VALUE_TEXT_MOST];
+    struct text text =
+        finding_begin(comparing->findings, severity, host, fact, subject, fact->part);
+    value_put(&text, fact);
+    text_add(&text, "; its best is %s", value_text(fact->rule->unit, fact->best, value));
+}
+
+/* Where most hosts fall short alike, they are built so: a note. */
 static void best_compare(const struct comparing *comparing, const struct fact_group *group)
 {
+    char most[64];
     int below = 0;
     const struct inventory_fact *middle = group->entries[group->count / 2].fact;
     for (int i = 0; i < group->count; i++)
         below +=
             is_below_best(group->entries[i].fact) && facts_agree(group->entries[i].fact, middle);
     bool is_built_so = group->count >= FLEET_LEAST && 2 * below > group->count;
-    struct inventory_finding finding = {.lapse = LAPSE_BELOW_BEST,
-                                        .severity = SEVERITY_NOTE,
-                                        .host = -1,
-                                        .fact = middle,
-                                        .holders = below,
-                                        .total = group->count};
+    snprintf(most, sizeof most, "%d of %d hosts", below, group->count);
     if (is_built_so)
-        finding_add(comparing->findings, &finding);
+        best_add(comparing, SEVERITY_NOTE, -1, middle, most);
     for (int i = 0; i < group->count; i++) {
         const struct entry *entry = &group->entries[i];
-        if (!is_below_best(entry->fact) || (is_built_so && facts_agree(entry->fact, middle)))
-            continue;
-        finding.host = entry->host;
-        finding.severity = entry->fact->rule->best_severity;
-        finding.fact = entry->fact;
-        finding_add(comparing->findings, &finding);
+        if (is_below_best(entry->fact) && !(is_built_so && facts_agree(entry->fact, middle)))
+            best_add(comparing, entry->fact->rule->best_severity, entry->host, entry->fact,
+                     name_of(comparing, entry));
     }
 }
 
-static void each_add(const struct comparing *comparing, const struct fact_group *group,
-                     enum lapse lapse)
+/* A source that has not answered. */
+static void silence_add(const struct comparing *comparing, const struct entry *entry)
 {
-    for (int i = 0; i < group->count; i++) {
-        const struct entry *entry = &group->entries[i];
-        const struct inventory_finding finding = {.lapse = lapse,
-                                                  .severity = entry->fact->rule->severity,
-                                                  .host = entry->host,
-                                                  .fact = entry->fact,
-                                                  .total = group->count};
-        if (lapse == LAPSE_SILENT || entry->fact->number > 0)
-            finding_add(comparing->findings, &finding);
-    }
+    const struct inventory_fact *fact = entry->fact;
+    struct text text = finding_begin(comparing->findings, fact->rule->severity, entry->host, fact,
+                                     name_of(comparing, entry), "");
+    text_add(&text, "does not tell of its %s: %s", fact->part, fact->text);
+}
+
+/* A number of what should not happen. */
+static void count_add(const struct comparing *comparing, const struct entry *entry)
+{
+    const struct inventory_fact *fact = entry->fact;
+    if (fact->number <= 0)
+        return;
+    struct text text = finding_begin(comparing->findings, fact->rule->severity, entry->host, fact,
+                                     name_of(comparing, entry), fact->part);
+    value_put(&text, fact);
 }
 
 static void group_compare(const struct comparing *comparing, const struct fact_group *group)
 {
-    switch (group->entries[0].fact->rule->comparison) {
-    case COMPARE_SILENCE:
-        each_add(comparing, group, LAPSE_SILENT);
+    enum fact_comparison comparison = group->entries[0].fact->rule->comparison;
+    for (int i = 0; i < group->count && comparison == COMPARE_SILENCE; i++)
+        silence_add(comparing, &group->entries[i]);
+    for (int i = 0; i < group->count && comparison == COMPARE_ZERO; i++)
+        count_add(comparing, &group->entries[i]);
+    if (comparison == COMPARE_SILENCE || comparison == COMPARE_ZERO)
         return;
-    case COMPARE_ZERO:
-        each_add(comparing, group, LAPSE_COUNTED);
-        return;
-    case COMPARE_NOTHING:
-        break;
-    default:
+    if (comparison != COMPARE_NOTHING)
         majority_compare(comparing, group);
-    }
     best_compare(comparing, group);
 }
 
@@ -369,28 +433,38 @@ void inventory_compare(const struct inventory_host *hosts, int count,
     findings_sort(findings);
 }
 
+/* What the profile does not expect. `fact` NULL: the host has none. */
+static void unexpected_add(const struct inventory_host *host, int index,
+                           const struct expected_fact *expectation,
+                           const struct inventory_fact *fact, struct inventory_findings *findings)
+{
+    const struct profile_line *line = &expectation->line;
+    struct text text =
+        finding_begin(findings, SEVERITY_BAD, index, fact, host->name, fact ? fact->part : "");
+    if (fact)
+        value_put(&text, fact);
+    else
+        text_add(&text, "tells no %s", line->key);
+    text_add(&text, "; %s:%d expects %s %s %s", line->file, line->number, line->key,
+             profile_operator_names[line->operator], line->value);
+}
+
 /* An expectation of parts holds for each of them; one that no part has a fact of is not met. */
 static void host_expect(const struct inventory_host *host, int index,
                         const struct expected_fact *expectation,
                         struct inventory_findings *findings)
 {
-    struct inventory_finding finding = {.lapse = LAPSE_UNEXPECTED,
-                                        .severity = SEVERITY_BAD,
-                                        .host = index,
-                                        .expectation = expectation};
     bool has = false;
     for (int i = 0; i < host->inventory->count; i++) {
         const struct inventory_fact *fact = &host->inventory->facts[i];
         if (fact->rule != expectation->rule)
             continue;
         has = true;
-        finding.fact = fact;
         if (!expected_fact_is_met(expectation, fact))
-            finding_add(findings, &finding);
+            unexpected_add(host, index, expectation, fact, findings);
     }
-    finding.fact = NULL;
     if (!has)
-        finding_add(findings, &finding);
+        unexpected_add(host, index, expectation, NULL, findings);
 }
 
 void inventory_expect(const struct inventory_host *hosts, int count,

@@ -712,9 +712,7 @@ bool expected_fact_is_met(const struct expected_fact *expectation,
  * within their rule's tolerance. Where there is no majority, none is blamed.
  * ---- */
 
-#define FINDING_VALUES_MOST 3 /* values of a fact without a majority that are kept */
-#define FINDING_PARTS_MOST  96
-#define FINDING_TEXT_MOST   512
+#define FINDING_TEXT_MOST 512
 
 /* A host of a call, which findings name by its index. */
 struct inventory_host {
@@ -722,34 +720,11 @@ struct inventory_host {
     const struct inventory *inventory; /* NULL: the host is lost, and is not compared */
 };
 
-enum lapse {
-    LAPSE_DIFFERS,    /* from the majority */
-    LAPSE_SPLIT,      /* hosts differ, and there is no majority */
-    LAPSE_LACKS,      /* the fact, which the majority has */
-    LAPSE_BELOW_BEST, /* of the part itself */
-    LAPSE_COUNTED,    /* what should not happen */
-    LAPSE_SILENT,     /* a source has not answered */
-    LAPSE_UNEXPECTED, /* it is not what the profile expects */
-    LAPSES
-};
-
-/* Points into the inventories, which must stay. */
 struct inventory_finding {
-    enum lapse lapse;
     enum severity severity;
     int host;                          /* -1: no host is to blame */
-    const struct inventory_fact *fact; /* the host's, or one of those that are alike; LAPSE_LACKS:
-                                        * the majority's; UNEXPECTED: NULL: it has none */
-    const struct inventory_fact *majority; /* DIFFERS: one of those that agree */
-    int holders, total; /* hosts that agree with the majority, of those that have the fact; of
-                         * BELOW_BEST with host -1: hosts that fall short alike */
-    struct split_value {
-        int host, holders; /* the first host that has it, and how many do */
-        const struct inventory_fact *fact;
-    } values[FINDING_VALUES_MOST];  /* SPLIT */
-    int value_count;                /* of all, also those that are not kept */
-    char parts[FINDING_PARTS_MOST]; /* a count that DIFFERS: parts that are missing, or too many */
-    const struct expected_fact *expectation; /* UNEXPECTED */
+    const struct inventory_fact *fact; /* that it is about; NULL: there is none */
+    char text[FINDING_TEXT_MOST];      /* "n17: mlx5_2 runs at 200 Gb/s; 63 of 64 hosts have 400" */
 };
 
 /* By host, those of no host first; the gravest first. */
@@ -758,7 +733,7 @@ struct inventory_findings {
     int count;
 };
 
-/* Begins with *findings empty. */
+/* Begins with *findings empty. The inventories must stay. */
 void inventory_compare(const struct inventory_host *hosts, int count,
                        struct inventory_findings *findings);
 
@@ -768,10 +743,6 @@ void inventory_expect(const struct inventory_host *hosts, int count,
                       struct inventory_findings *findings);
 
 void inventory_findings_free(struct inventory_findings *findings);
-
-/* "n17: mlx5_2 runs at 200 Gb/s; 63 of 64 hosts have 400". Returns `text`. */
-const char *finding_text(const struct inventory_finding *finding,
-                         const struct inventory_host *hosts, char text[FINDING_TEXT_MOST]);
 
 /* Puts a line of a profile for each fact that is compared and that all hosts have: KEY = VALUE
  * where all are alike, KEY >= VALUE, the least, where more is better. Nothing is asked where they

@@ -30,15 +30,13 @@ static void compare(int count)
 /* Whether a finding has this severity, host and sentence; all are printed if not. */
 static void expect_finding(const char *severity, int host, const char *sentence)
 {
-    char text[FINDING_TEXT_MOST];
     for (int i = 0; i < findings.count; i++)
-        if (findings.items[i].host == host &&
-            strcmp(finding_text(&findings.items[i], hosts, text), sentence) == 0 &&
+        if (findings.items[i].host == host && strcmp(findings.items[i].text, sentence) == 0 &&
             strcmp(severity_names[findings.items[i].severity], severity) == 0)
             return;
     for (int i = 0; i < findings.count; i++)
         print_error("%s %d: %s\n", severity_names[findings.items[i].severity],
-                    findings.items[i].host, finding_text(&findings.items[i], hosts, text));
+                    findings.items[i].host, findings.items[i].text);
     fail_msg("expected %s %d: %s", severity, host, sentence);
 }
 
@@ -192,10 +190,9 @@ static void test_no_majority(void **state)
     const struct inventory_host pair[] = {hosts[0], hosts[2]};
     inventory_findings_free(&findings);
     inventory_compare(pair, 2, &findings);
-    char text[FINDING_TEXT_MOST];
     assert_int_equal(findings.count, 1);
     assert_int_equal(findings.items[0].host, -1);
-    assert_string_equal(finding_text(&findings.items[0], pair, text),
+    assert_string_equal(findings.items[0].text,
                         "n3 and n1 differ in nic.rate of mlx5_0: 100 Gb/s and 200 Gb/s");
     hosts[0].inventory = NULL; /* a lost host is not compared */
     compare(HOSTS);
@@ -254,16 +251,15 @@ static void test_own_best(void **state)
 {
     struct inventory full = {0};
     const struct inventory_host one = {.name = "n9", .inventory = &full};
-    char text[FINDING_TEXT_MOST];
     (void)state;
     inventory_add_number(&full, PART_HOST, "", "shm.free", 4096, 1 << 20);
     inventory_add_text(&full, PART_HOST, "GPUs", "silent", "the driver has not answered for 5 s");
     inventory_findings_free(&findings);
     inventory_compare(&one, 1, &findings);
     assert_int_equal(findings.count, 2);
-    assert_string_equal(finding_text(&findings.items[0], &one, text),
+    assert_string_equal(findings.items[0].text,
                         "n9 does not tell of its GPUs: the driver has not answered for 5 s");
-    assert_string_equal(finding_text(&findings.items[1], &one, text),
+    assert_string_equal(findings.items[1].text,
                         "n9 has 4.0 KiB free in /dev/shm; its best is 1.0 MiB");
     assert_int_equal(inventory_gravest(&findings, 0), SEVERITY_BAD);
     inventory_free(&full);
@@ -285,11 +281,9 @@ static void expect_line(const char *text, const char *sentence)
     log_attach(own);
     inventory_findings_free(&findings);
     if (status == STATUS_OK) {
-        char said[FINDING_TEXT_MOST] = "";
         inventory_expect(hosts, 1, &expected, 1, &findings);
-        if (findings.count > 0)
-            finding_text(&findings.items[0], hosts, said);
-        assert_string_equal(said, sentence ? sentence : "");
+        assert_string_equal(findings.count > 0 ? findings.items[0].text : "",
+                            sentence ? sentence : "");
         return;
     }
     assert_int_equal(status, STATUS_USAGE);
