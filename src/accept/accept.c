@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUICK_KEPT 0.25 /* share of a stage's --quick time that earlier stages cannot use up */
+#define START_SECONDS 20.0
+#define QUICK_KEPT    0.25 /* share of a stage's --quick time that earlier stages cannot use up */
 
 const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
     [STAGE_START] = "start",   [STAGE_INVENTORY] = "inventory",
@@ -22,45 +23,40 @@ const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
 /* ---- start ---- */
 
 /* Can each agent start a worker? */
-static enum status start_jobs(struct stage_run *run)
+static enum status start_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    const struct roster *roster = run->acceptance->roster;
-    run->count = hosts_left(run->acceptance, run->hosts);
-    for (int i = 0; i < run->count; i++)
-        for (int a = 0; a < roster->hosts[run->hosts[i]].count; a++)
-            trials_add(&run->trials, &roster->hosts[run->hosts[i]].agents[a], 1, WORK_NOTHING);
-    return STATUS_OK;
-}
-
-static enum status start_judge(struct stage_run *run)
-{
-    struct acceptance *acceptance = run->acceptance;
-    const struct trials *trials = &run->trials;
-    char hosts[COUNTED_MOST], agents[COUNTED_MOST];
-    for (int j = 0; j < trials->count; j++) {
-        int host = acceptance->roster->agents[trials->items[j].agents[0]].host;
-        if (trial_accuses(trials, j, host))
+    const struct roster *roster = acceptance->roster;
+    int *hosts = stage_memory(acceptance, (size_t)roster->host_count, sizeof *hosts);
+    int count = hosts_left(acceptance, hosts);
+    char text[COUNTED_MOST], agents[COUNTED_MOST];
+    struct trials trials;
+    trials_open(&trials, acceptance, STAGE_START);
+    for (int i = 0; i < count; i++)
+        for (int a = 0; a < roster->hosts[hosts[i]].count; a++)
+            trials_add(&trials, &roster->hosts[hosts[i]].agents[a], 1, WORK_NOTHING);
+    enum status status = trials_run(&trials, START_SECONDS);
+    for (int j = 0; j < trials.count && status == STATUS_OK; j++) {
+        int host = roster->agents[trials.items[j].agents[0]].host;
+        if (trial_accuses(&trials, j, host))
             stage_finds(acceptance, STAGE_START, host, HEALTH_BAD,
-                        outcome_status(trials->outcomes[j].outcome), "%s: %s",
-                        host_label(acceptance, host), trials->outcomes[j].why);
+                        outcome_status(trials.outcomes[j].outcome), "%s: %s",
+                        host_label(acceptance, host), trials.outcomes[j].why);
     }
-    stage_says(run->result, "%s on %s", counted(trials->count, "agent", agents),
-               counted(run->count, "host", hosts));
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        stage_says(result, "%s on %s", counted(trials.count, "agent", agents),
+                   counted(count, "host", text));
+    trials_close(&trials);
+    return status;
 }
 
 /* ---- the table ---- */
 
 /* The soak has the time of --duration. */
 const struct stage_row accept_stages[ACCEPT_STAGES] = {
-    [STAGE_START] = {1, 20, 20, 20, .jobs = start_jobs, .judge = start_judge},
-    [STAGE_INVENTORY] = {2, 30, 15, 30, .jobs = inventory_jobs, .judge = inventory_judge},
-    [STAGE_SELF] = {2, 40, 15, .run = metrics_run},
-    [STAGE_NODE] = {2, 60, 20, .run = metrics_run},
-    [STAGE_PAIRS] = {3, 900, 60, .run = pairs_run},
-    [STAGE_ISOLATE] = {3, 900, 60, .run = isolate_run},
-    [STAGE_HALVES] = {5, 180, 30, .run = halves_run},
-    [STAGE_ALL] = {3, 120, 30, 120, .jobs = all_jobs, .judge = all_judge},
+    [STAGE_START] = {1, 20, 20, start_run},    [STAGE_INVENTORY] = {2, 30, 15, inventory_run},
+    [STAGE_SELF] = {2, 40, 15, metrics_run},   [STAGE_NODE] = {2, 60, 20, metrics_run},
+    [STAGE_PAIRS] = {3, 900, 60, pairs_run},   [STAGE_ISOLATE] = {3, 900, 60, isolate_run},
+    [STAGE_HALVES] = {5, 180, 30, halves_run}, [STAGE_ALL] = {3, 120, 30, all_run},
     [STAGE_SOAK] = {.run = soak_run},
 };
 
@@ -86,32 +82,6 @@ static double stage_end(const struct acceptance *acceptance, enum accept_stage s
     return fmin(end, acceptance->end - later_seconds(acceptance, stage));
 }
 
-/* A stage of one round: its jobs, and what came of them. */
-static enum status round_run(const struct stage_row *stage, struct stage_run *run)
-{
-    TRY(stage->jobs(run));
-    if (run->result->state == STAGE_LEFT_OUT)
-        return STATUS_OK;
-    TRY(trials_run(&run->trials, stage->seconds));
-    return stage->judge(run);
-}
-
-static enum status stage_jobs(struct acceptance *acceptance, struct stage_result *result)
-{
-    const struct stage_row *stage = &accept_stages[result->stage];
-    if (stage->run)
-        return stage->run(acceptance, result);
-    struct stage_run run = {
-        .acceptance = acceptance,
-        .result = result,
-        .hosts = stage_memory(acceptance, (size_t)acceptance->roster->host_count, sizeof(int)),
-        .agents = stage_memory(acceptance, (size_t)acceptance->roster->ranks, sizeof(int))};
-    trials_open(&run.trials, acceptance, result->stage);
-    enum status status = round_run(stage, &run);
-    trials_close(&run.trials);
-    return status;
-}
-
 /* Runs a stage in its time. */
 static enum status stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
@@ -122,7 +92,7 @@ static enum status stage_run(struct acceptance *acceptance, struct stage_result 
     acceptance->until = stage_end(acceptance, result->stage);
     acceptance->stage_memory = arena_create();
     acceptance->cut = 0;
-    enum status status = stage_jobs(acceptance, result);
+    enum status status = accept_stages[result->stage].run(acceptance, result);
     if (acceptance->cut > 0)
         stage_lacks(result, STAGE_PARTLY, "its time was over before %s had ended",
                     counted(acceptance->cut, "job", jobs));

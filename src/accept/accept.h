@@ -37,18 +37,13 @@ enum accept_stage {
 };
 extern const char *const accept_stage_names[ACCEPT_STAGES + 1]; /* ended by NULL */
 
-struct stage_run;
 struct stage_result;
 struct acceptance;
 
-/* A stage. `jobs` adds its jobs, which run all at once, and `judge` reads their results; a stage
- * of several rounds has `run` in their place. One loop runs the table (accept.c). */
+/* A stage. One loop runs the table (accept.c). */
 struct stage_row {
     double least;        /* seconds that it needs to do anything */
     double usual, quick; /* seconds that it may take; quick: with --quick */
-    double seconds;      /* that its jobs may take */
-    enum status (*jobs)(struct stage_run *run);
-    enum status (*judge)(struct stage_run *run);
     enum status (*run)(struct acceptance *acceptance, struct stage_result *result);
 };
 extern const struct stage_row accept_stages[ACCEPT_STAGES];

@@ -203,34 +203,40 @@ void resent_packets_judge(struct acceptance *acceptance)
  * The stage inventory: the facts of each host, compared with the others', and with what its parts
  * could do at their best.
  */
-enum status inventory_jobs(struct stage_run *run)
-{
-    struct acceptance *acceptance = run->acceptance;
-    acceptance->inventories = arena_new(acceptance->memory, (size_t)acceptance->roster->host_count,
-                                        sizeof *acceptance->inventories);
-    run->count = hosts_left(acceptance, run->hosts);
-    for (int i = 0; i < run->count; i++)
-        trials_add(&run->trials, acceptance->roster->hosts[run->hosts[i]].agents, 1,
-                   WORK_INVENTORY);
-    return STATUS_OK;
-}
+#define INVENTORY_SECONDS 30.0
 
-static void inventory_take(const struct stage_run *run, int job)
+static void inventory_take(struct acceptance *acceptance, int host, const struct trials *trials,
+                           int job)
 {
-    struct acceptance *acceptance = run->acceptance;
-    int host = run->hosts[job];
-    const struct trial *trial = &run->trials.outcomes[job];
+    const struct trial *trial = &trials->outcomes[job];
     struct inventory *inventory = &acceptance->inventories[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
     bool failed = trial->outcome != READING_VALUE;
     if (!failed && inventory_decode(inventory, &reader))
         return;
     inventory_free(inventory);
-    if (!failed || trial_accuses(&run->trials, job, host))
+    if (!failed || trial_accuses(trials, job, host))
         stage_finds(acceptance, STAGE_INVENTORY, host, HEALTH_SUSPECT,
                     failed ? outcome_status(trial->outcome) : STATUS_ERROR,
                     "%s: its inventory could not be taken: %s", host_label(acceptance, host),
                     trial->why[0] ? trial->why : "what it sent is invalid");
+}
+
+static enum status inventories_take(struct acceptance *acceptance)
+{
+    struct trials trials;
+    size_t room = (size_t)acceptance->roster->host_count;
+    int *hosts = stage_memory(acceptance, room, sizeof *hosts);
+    int count = hosts_left(acceptance, hosts);
+    acceptance->inventories = arena_new(acceptance->memory, room, sizeof *acceptance->inventories);
+    trials_open(&trials, acceptance, STAGE_INVENTORY);
+    for (int i = 0; i < count; i++)
+        trials_add(&trials, acceptance->roster->hosts[hosts[i]].agents, 1, WORK_INVENTORY);
+    enum status status = trials_run(&trials, INVENTORY_SECONDS);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        inventory_take(acceptance, hosts[i], &trials, i);
+    trials_close(&trials);
+    return status;
 }
 
 static void finding_report(struct acceptance *acceptance, const struct inventory_finding *finding)
@@ -244,15 +250,13 @@ static void finding_report(struct acceptance *acceptance, const struct inventory
                 "%s", finding->text);
 }
 
-enum status inventory_judge(struct stage_run *run)
+enum status inventory_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    struct acceptance *acceptance = run->acceptance;
     int count = acceptance->roster->host_count, taken = 0, graver = 0;
     struct inventory_findings findings;
     struct inventory_host *hosts = stage_memory(acceptance, (size_t)count, sizeof *hosts);
     char text[COUNTED_MOST], differences[COUNTED_MOST], notes[COUNTED_MOST];
-    for (int i = 0; i < run->count; i++)
-        inventory_take(run, i);
+    TRY(inventories_take(acceptance));
     for (int h = 0; h < count; h++) {
         const struct inventory *inventory = &acceptance->inventories[h];
         taken += inventory->count > 0;
@@ -260,7 +264,7 @@ enum status inventory_judge(struct stage_run *run)
                                            .inventory = inventory->count > 0 ? inventory : NULL};
     }
     if (taken == 1)
-        stage_lacks(run->result, STAGE_PARTLY,
+        stage_lacks(result, STAGE_PARTLY,
                     "one host: it is compared with nothing but its own best%s",
                     acceptance->asked->profile ? " and the profile" : "");
     inventory_compare(hosts, count, &findings);
@@ -270,7 +274,7 @@ enum status inventory_judge(struct stage_run *run)
         graver += findings.items[i].severity != SEVERITY_NOTE;
         finding_report(acceptance, &findings.items[i]);
     }
-    stage_says(run->result, "%s: %s, and %s", counted(taken, "host", text),
+    stage_says(result, "%s: %s, and %s", counted(taken, "host", text),
                counted(graver, "difference", differences),
                counted(findings.count - graver, "note", notes));
     inventory_findings_free(&findings);

@@ -336,12 +336,14 @@ enum status halves_run(struct acceptance *acceptance, struct stage_result *resul
  * The stage all: allreduce and alltoall over all agents of the hosts that are good, checked, and
  * compared with the slowest of these hosts.
  */
-#define STALL_SECONDS 30.0 /* at most, until the job itself says what it waits for */
+#define ALL_SECONDS   120.0 /* that the job may take */
+#define STALL_SECONDS 30.0  /* at most, until the job itself says what it waits for */
 #define ALL_BYTES     (1 << 20)
 
-/* All ranks, and the slowest host of them. */
+/* All hosts that are good, and the slowest of them. */
 struct whole {
     struct acceptance *acceptance;
+    int *hosts, count;
     int ranks, slowest;
     double rate; /* of the slowest host, GB/s */
 };
@@ -362,63 +364,66 @@ static void collective_judge(const struct whole *it, const char *name, double us
                 most);
 }
 
-enum status all_jobs(struct stage_run *run)
+static void collectives_judge(struct whole *it, const struct trials *trials,
+                              struct stage_result *result)
 {
-    struct acceptance *acceptance = run->acceptance;
-    int ranks = 0;
-    run->count = hosts_good(acceptance, run->hosts);
-    if (run->count < 2) {
-        stage_lacks(run->result, STAGE_LEFT_OUT, "fewer than 2 hosts are good");
-        return STATUS_OK;
-    }
-    for (int i = 0; i < run->count; i++) {
-        const struct fleet_host *host = &acceptance->roster->hosts[run->hosts[i]];
-        for (int a = 0; a < host->count; a++)
-            run->agents[ranks++] = host->agents[a];
-    }
-    trials_add(&run->trials, run->agents, ranks,
-               "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout %g",
-               fmax(fmin(STALL_SECONDS, stage_left(acceptance) / 3), 1));
-    return STATUS_OK;
-}
-
-static void collectives_judge(struct stage_run *run)
-{
-    struct acceptance *acceptance = run->acceptance;
-    int hosts = run->count, ranks = run->trials.items[0].ranks;
-    const json_t *allreduce = trials_line(&run->trials, 0, "allreduce", NULL, ALL_BYTES);
-    const json_t *alltoall = trials_line(&run->trials, 0, "alltoall", NULL, ALL_BYTES);
+    struct acceptance *acceptance = it->acceptance;
+    int hosts = it->count, ranks = it->ranks;
+    const json_t *allreduce = trials_line(trials, 0, "allreduce", NULL, ALL_BYTES);
+    const json_t *alltoall = trials_line(trials, 0, "alltoall", NULL, ALL_BYTES);
     bool *present = stage_memory(acceptance, (size_t)acceptance->roster->host_count, sizeof(bool));
-    struct whole it = {.acceptance = acceptance, .ranks = ranks, .slowest = -1};
     for (int i = 0; i < hosts; i++)
-        present[run->hosts[i]] = true;
-    stage_says(run->result,
-               "%d ranks of %d hosts: allreduce of 1M %.3g GB/s, alltoall of 1M %.3g GB/s", ranks,
-               hosts, line_number(allreduce, "busbw_GBps"), line_number(alltoall, "busbw_GBps"));
-    if (acceptance->fleet)
-        it.slowest = exchange_slowest(acceptance->fleet, present, &it.rate);
-    if (it.slowest < 0) {
-        stage_lacks(run->result, STAGE_PARTLY,
-                    "no pairs were measured, to which it could be compared");
+        present[it->hosts[i]] = true;
+    stage_says(result, "%d ranks of %d hosts: allreduce of 1M %.3g GB/s, alltoall of 1M %.3g GB/s",
+               ranks, hosts, line_number(allreduce, "busbw_GBps"),
+               line_number(alltoall, "busbw_GBps"));
+    it->slowest = acceptance->fleet ? exchange_slowest(acceptance->fleet, present, &it->rate) : -1;
+    if (it->slowest < 0) {
+        stage_lacks(result, STAGE_PARTLY, "no pairs were measured, to which it could be compared");
         return;
     }
     /* Each rank uses one rail: the share of the rails that a host's ranks use together. */
-    it.rate *= fmin(1, (double)ranks / hosts / acceptance->rails.count);
-    collective_judge(&it, "allreduce", line_number(allreduce, "time_us.p50"),
-                     allreduce_least_us(hosts, ALL_BYTES, it.rate), 2 * (ranks - 1));
-    collective_judge(&it, "alltoall", line_number(alltoall, "time_us.p50"),
-                     alltoall_least_us(hosts, ranks / hosts, ALL_BYTES, it.rate), ranks - 1);
+    it->rate *= fmin(1, (double)ranks / hosts / acceptance->rails.count);
+    collective_judge(it, "allreduce", line_number(allreduce, "time_us.p50"),
+                     allreduce_least_us(hosts, ALL_BYTES, it->rate), 2 * (ranks - 1));
+    collective_judge(it, "alltoall", line_number(alltoall, "time_us.p50"),
+                     alltoall_least_us(hosts, ranks / hosts, ALL_BYTES, it->rate), ranks - 1);
 }
 
-enum status all_judge(struct stage_run *run)
+static void all_judge(struct whole *it, const struct trials *trials, struct stage_result *result)
 {
-    const struct trial *trial = &run->trials.outcomes[0];
+    const struct trial *trial = &trials->outcomes[0];
     if (trial->outcome == READING_VALUE) {
-        collectives_judge(run);
+        collectives_judge(it, trials, result);
+        return;
+    }
+    trials_find_failure(trials, 0);
+    if (!trial->cut)
+        stage_lacks(result, STAGE_PARTLY, "its job failed: %s", trial->why);
+}
+
+enum status all_run(struct acceptance *acceptance, struct stage_result *result)
+{
+    const struct roster *roster = acceptance->roster;
+    struct whole it = {.acceptance = acceptance};
+    struct trials trials;
+    int *agents = stage_memory(acceptance, (size_t)roster->ranks, sizeof *agents);
+    it.hosts = stage_memory(acceptance, (size_t)roster->host_count, sizeof *it.hosts);
+    it.count = hosts_good(acceptance, it.hosts);
+    if (it.count < 2) {
+        stage_lacks(result, STAGE_LEFT_OUT, "fewer than 2 hosts are good");
         return STATUS_OK;
     }
-    trials_find_failure(&run->trials, 0);
-    if (!trial->cut)
-        stage_lacks(run->result, STAGE_PARTLY, "its job failed: %s", trial->why);
-    return STATUS_OK;
+    for (int i = 0; i < it.count; i++)
+        for (int a = 0; a < roster->hosts[it.hosts[i]].count; a++)
+            agents[it.ranks++] = roster->hosts[it.hosts[i]].agents[a];
+    trials_open(&trials, acceptance, STAGE_ALL);
+    trials_add(&trials, agents, it.ranks,
+               "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout %g",
+               fmax(fmin(STALL_SECONDS, stage_left(acceptance) / 3), 1));
+    enum status status = trials_run(&trials, ALL_SECONDS);
+    if (status == STATUS_OK)
+        all_judge(&it, &trials, result);
+    trials_close(&trials);
+    return status;
 }

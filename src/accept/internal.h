@@ -88,27 +88,17 @@ void failed_jobs_free(struct failed_jobs *jobs);
 
 /* ---- The table of stages, and the loop over it: accept.c ---- */
 
-/* A stage of one round while it runs. */
-struct stage_run {
-    struct acceptance *acceptance;
-    struct stage_result *result;
-    struct trials trials;
-    int *hosts; /* room for all: those that `jobs` has chosen */
-    int count;
-    int *agents; /* room for all */
-};
-
 /* Runs the stages from `first` to the one before `end` that the run has. Of a rotation of the
  * soak, which `rotation` is then, it gets their results; else the acceptance does. */
 enum status stages_run(struct acceptance *acceptance, int first, int end, json_t *rotation);
 
-/* The hooks of the table. */
-enum status inventory_jobs(struct stage_run *run), inventory_judge(struct stage_run *run);
-enum status all_jobs(struct stage_run *run), all_judge(struct stage_run *run);
+/* The stages of the table. */
+enum status inventory_run(struct acceptance *acceptance, struct stage_result *result);
 enum status metrics_run(struct acceptance *acceptance, struct stage_result *result);
 enum status pairs_run(struct acceptance *acceptance, struct stage_result *result);
 enum status isolate_run(struct acceptance *acceptance, struct stage_result *result);
 enum status halves_run(struct acceptance *acceptance, struct stage_result *result);
+enum status all_run(struct acceptance *acceptance, struct stage_result *result);
 enum status soak_run(struct acceptance *acceptance, struct stage_result *result);
 
 /* In the place of isolate, where it is left out: what failed in pairs makes suspects, and what
@@ -188,13 +178,8 @@ void resent_packets_judge(struct acceptance *acceptance);
  * on one rail after the other. */
 struct pair_jobs {
     struct acceptance *acceptance;
-    double seconds;            /* that the jobs of a round may take, */
-    double budget;             /* and one line of a job (--budget) */
     struct failed_jobs failed; /* so far: for failed_jobs_free() */
 };
-
-/* With the times of pairs and isolate, which --quick shortens. */
-struct pair_jobs pair_jobs_open(struct acceptance *acceptance);
 
 /* Measures the pairs on some rails (1 << rail), and adds their readings. A pair is not measured
  * on a rail that one of its hosts lacks, nor on one for which the stage's time does not

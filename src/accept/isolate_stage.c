@@ -105,7 +105,7 @@ static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
 static enum status isolate_rounds(struct acceptance *acceptance, struct isolation *isolation,
                                   struct stage_result *result, int *rounds)
 {
-    struct pair_jobs jobs = pair_jobs_open(acceptance);
+    struct pair_jobs jobs = {.acceptance = acceptance};
     size_t hosts = (size_t)acceptance->roster->host_count;
     bool *present = stage_memory(acceptance, hosts, sizeof *present);
     struct host_pair *pairs = stage_memory(acceptance, hosts, sizeof *pairs);

@@ -113,12 +113,9 @@ void rails_drop(struct rails *rails, int rail)
 #define LATENCY_BYTES ((size_t)8)
 #define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
 
-struct pair_jobs pair_jobs_open(struct acceptance *acceptance)
+static double round_seconds(const struct acceptance *acceptance)
 {
-    bool quick = acceptance->asked->quick;
-    return (struct pair_jobs){.acceptance = acceptance,
-                              .seconds = quick ? ROUND_QUICK : ROUND_SECONDS,
-                              .budget = quick ? LINE_QUICK : LINE_SECONDS};
+    return acceptance->asked->quick ? ROUND_QUICK : ROUND_SECONDS;
 }
 
 /* The pairs whose hosts both have a rail; how many. `kept` has room for all. */
@@ -148,7 +145,7 @@ static enum status rail_run(struct pair_jobs *jobs, struct trials *trials, int r
         const int agents[] = {reversed ? b : a, reversed ? a : b};
         trials_add(trials, agents, 2, "%s", command);
     }
-    return trials_run(trials, jobs->seconds);
+    return trials_run(trials, round_seconds(acceptance));
 }
 
 /* Did the pair's job fail, and does that say something against it? */
@@ -171,7 +168,7 @@ static enum status rail_try(struct pair_jobs *jobs, int rail, const struct host_
     char command[120];
     int failed = 0, worst = 0;
     snprintf(command, sizeof command, "sendrecv -a uni -b %d -e %d -n 4 -w 1 -c 0 --timeout %g",
-             PROBE_BYTES, PROBE_BYTES, jobs->seconds / STALL_SHARE);
+             PROBE_BYTES, PROBE_BYTES, round_seconds(jobs->acceptance) / STALL_SHARE);
     trials_open(&trials, jobs->acceptance, STAGE_PAIRS);
     enum status status = rail_run(jobs, &trials, rail, pairs, count, false, command);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
@@ -279,14 +276,16 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage, int
 {
     struct trials trials;
     char command[200], factor[32] = "";
-    size_t bytes = jobs->acceptance->message_bytes;
+    struct acceptance *acceptance = jobs->acceptance;
+    size_t bytes = acceptance->message_bytes;
     if (!second)
         snprintf(factor, sizeof factor, " -f %zu", bytes / LATENCY_BYTES);
     snprintf(command, sizeof command,
              "sendrecv -a %s -b %zu -e %zu%s -n auto --budget %g -w 2 -c 1 -v --timeout %g",
              second ? "uni" : "pingpong,uni,bidir", second ? bytes : LATENCY_BYTES, bytes, factor,
-             jobs->budget, jobs->seconds / STALL_SHARE);
-    trials_open(&trials, jobs->acceptance, stage);
+             acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS,
+             round_seconds(acceptance) / STALL_SHARE);
+    trials_open(&trials, acceptance, stage);
     enum status status = rail_run(jobs, &trials, rail, pairs, count, second, command);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         half_take(jobs, &trials, i, rail, &pairs[i], second);
@@ -496,7 +495,7 @@ static void pairs_learn(const struct pairing *pairing, const struct failed_jobs 
 static enum status pairs_go(struct pairing *pairing, struct stage_result *result)
 {
     struct acceptance *acceptance = pairing->acceptance;
-    struct pair_jobs jobs = pair_jobs_open(acceptance);
+    struct pair_jobs jobs = {.acceptance = acceptance};
     int left = hosts_pairable(acceptance, pairing->present);
     const char *remark = fleet_size_remark(left);
     char rails[COUNTED_MOST];

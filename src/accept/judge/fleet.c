@@ -70,7 +70,8 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading)
 {
     if (reading_outcome(reading) != READING_VALUE)
         return INFINITY;
-    double reference = fleet->reference[class_of(fleet, reading)][distance_of(fleet, reading)];
+    double reference =
+        fleet->classes[class_of(fleet, reading)].reference[distance_of(fleet, reading)];
     return worse_by(is_less_better(reading->metric), reading->value, reference);
 }
 
@@ -78,7 +79,7 @@ double fleet_distance_median(const struct fleet *fleet, enum metric metric, int 
                              enum distance distance)
 {
     int class = (int)metric * fleet->config.rails + rail;
-    return fleet->apart[class] ? fleet->reference[class][distance] : 0;
+    return fleet->classes[class].apart ? fleet->classes[class].reference[distance] : 0;
 }
 
 double fleet_value(const struct fleet *fleet, int series, double excess)
@@ -91,7 +92,7 @@ double fleet_link_value(const struct fleet *fleet, int series, int host, int pee
 {
     const struct series *s = &fleet->series[series];
     const struct reading link = {.from = host, .to = peer, .rail = s->rail, .metric = s->metric};
-    double reference = fleet->reference[class_of(fleet, &link)][distance_of(fleet, &link)];
+    double reference = fleet->classes[class_of(fleet, &link)].reference[distance_of(fleet, &link)];
     return worse_value(is_less_better(s->metric), reference, excess);
 }
 
@@ -181,9 +182,10 @@ static void references_find(struct fleet *fleet, const struct reading *readings,
         double own[DISTANCE_KINDS] = {median_of(bins_of(&values, near), nears),
                                       median_of(bins_of(&values, far), fars)};
         double all = median_of(bins_of(&values, near), nears + fars); /* the two lie together */
-        fleet->apart[c] = usable[near] && usable[far];
-        fleet->reference[c][DISTANCE_NEAR] = fleet->apart[c] ? own[DISTANCE_NEAR] : all;
-        fleet->reference[c][DISTANCE_FAR] = fleet->apart[c] ? own[DISTANCE_FAR] : all;
+        struct fleet_class *class = &fleet->classes[c];
+        class->apart = usable[near] && usable[far];
+        for (int d = 0; d < DISTANCE_KINDS; d++)
+            class->reference[d] = class->apart ? own[d] : all;
         for (int d = 0; d < DIRECTIONS; d++)
             fleet->series[c * DIRECTIONS + d].reference = all;
     }
@@ -273,8 +275,7 @@ struct fleet *fleet_create(const struct fleet_config *config, const struct readi
         .series_count = (int)classes * DIRECTIONS,
         .cell_count = (int)(classes * hosts) * DIRECTIONS,
         .series = arena_new(memory, classes * DIRECTIONS, sizeof *fleet->series),
-        .reference = arena_new(memory, classes, sizeof *fleet->reference),
-        .apart = arena_new(memory, classes, sizeof *fleet->apart),
+        .classes = arena_new(memory, classes, sizeof *fleet->classes),
         .level = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->level),
         .scratch = arena_new(memory, 2 * count + hosts, sizeof *fleet->scratch)};
     for (int s = 0; s < fleet->series_count; s++) {

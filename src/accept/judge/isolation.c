@@ -40,8 +40,7 @@ static struct suspect *suspect_find(const struct isolation *isolation, int host,
 {
     bool either = peer >= 0 && isolation->fleet->series[series].metric == METRIC_LATENCY;
     for (int end = 0; end <= (int)either; end++)
-        for (struct suspect *s = isolation->hosts[end ? peer : host].suspects; s;
-             s = s->next_of_host)
+        for (struct suspect *s = isolation->hosts[end ? peer : host].suspects; s; s = s->sibling)
             if (s->peer == (end ? host : peer) && s->series == series && is_failing(s) == failing)
                 return s;
     return NULL;
@@ -50,7 +49,7 @@ static struct suspect *suspect_find(const struct isolation *isolation, int host,
 /* Has the host a suspect, itself and no link, in a series (-1: any) that was not cleared? */
 static bool is_suspected(const struct isolation *isolation, int host, int series)
 {
-    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->next_of_host)
+    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling)
         if (s->peer < 0 && (series < 0 || s->series == series) && s->state != SUSPECT_CLEARED)
             return true;
     return false;
@@ -72,7 +71,7 @@ static struct suspect *suspect_take(struct isolation *isolation, int host, int p
                                 .patience = PATIENCE_SLOW,
                                 .tries_most = TRIES_SLOW,
                                 .number = isolation->count++,
-                                .next_of_host = isolation->hosts[host].suspects};
+                                .sibling = isolation->hosts[host].suspects};
     isolation->hosts[host].suspects = suspect;
     *isolation->end = suspect;
     isolation->end = &suspect->next;
@@ -413,8 +412,7 @@ void isolation_free(struct isolation *isolation)
 static bool explains(const struct isolation *isolation, int host, const struct suspect *link)
 {
     enum complaint complaint = suspect_complaint(isolation, link);
-    for (const struct suspect *end = isolation->hosts[host].suspects; end;
-         end = end->next_of_host) {
+    for (const struct suspect *end = isolation->hosts[host].suspects; end; end = end->sibling) {
         bool likely =
             is_failing(link) ? end->state == SUSPECT_CONFIRMED : end->state != SUSPECT_CLEARED;
         if (end->peer < 0 && likely && suspect_complaint(isolation, end) == complaint)
@@ -452,13 +450,13 @@ static enum fitness fitness_of(const struct isolation *isolation, int host, int 
 
 /* The best partner that is free; -1: none. The search begins where the last one ended, so that all
  * good hosts are partners in turn. */
-static int partner_find(struct isolation *isolation, const bool *present, int suspect)
+static int partner_find(struct isolation *isolation, int suspect)
 {
     enum fitness best = FITNESS_NONE;
     int partner = -1, hosts = isolation->fleet->config.hosts;
     for (int i = 0; i < hosts && best < FITNESS_FRESH; i++) {
         int host = isolation->order[(isolation->at + i) % hosts];
-        if (host == suspect || isolation->hosts[host].busy || !present[host])
+        if (host == suspect || isolation->hosts[host].busy || !isolation->present[host])
             continue;
         enum fitness fitness = fitness_of(isolation, host, suspect);
         if (fitness > best) {
@@ -470,18 +468,12 @@ static int partner_find(struct isolation *isolation, const bool *present, int su
     return partner;
 }
 
-/* The pairs of a round. */
-struct choice_of_pairs {
-    struct host_pair *pairs;
-    int count;
-};
-
-static void pair_take(struct isolation *isolation, struct choice_of_pairs *choice, int a, int b)
+static void pair_take(struct isolation *isolation, int a, int b)
 {
     isolation->hosts[a].busy = isolation->hosts[b].busy = true;
     isolation->hosts[a].asked++;
     mark_met(isolation, a, b);
-    choice->pairs[choice->count++] = (struct host_pair){.a = a, .b = b};
+    isolation->pairs[isolation->pair_count++] = (struct host_pair){.a = a, .b = b};
 }
 
 /* Takes both switches of a link for this round; false: another link has one of them. */
@@ -496,28 +488,27 @@ static bool switches_take(struct isolation *isolation, const struct suspect *lin
     return isolation->hosts[a].crossed = isolation->hosts[b].crossed = true;
 }
 
-static void choose_links(struct isolation *isolation, const bool *present,
-                         struct choice_of_pairs *choice)
+static void choose_links(struct isolation *isolation)
 {
     const struct isolated_host *hosts = isolation->hosts;
+    const bool *present = isolation->present;
     for (const struct suspect *s = isolation->suspects; s; s = s->next)
         if (s->peer >= 0 && present[s->host] && present[s->peer] && !hosts[s->host].busy &&
             !hosts[s->peer].busy && is_asked(isolation, s) && switches_take(isolation, s)) {
-            pair_take(isolation, choice, s->host, s->peer);
+            pair_take(isolation, s->host, s->peer);
             isolation->hosts[s->peer].asked++;
         }
 }
 
-static void choose_hosts(struct isolation *isolation, const bool *present,
-                         struct choice_of_pairs *choice)
+static void choose_hosts(struct isolation *isolation)
 {
     for (const struct suspect *s = isolation->suspects; s; s = s->next) {
-        if (s->peer >= 0 || !present[s->host] || isolation->hosts[s->host].busy ||
+        if (s->peer >= 0 || !isolation->present[s->host] || isolation->hosts[s->host].busy ||
             !is_asked(isolation, s))
             continue;
-        int partner = partner_find(isolation, present, s->host);
+        int partner = partner_find(isolation, s->host);
         if (partner >= 0)
-            pair_take(isolation, choice, s->host, partner);
+            pair_take(isolation, s->host, partner);
     }
 }
 
@@ -541,16 +532,18 @@ static uint64_t round_begin(struct isolation *isolation)
 int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs,
                     uint64_t *rails)
 {
-    struct choice_of_pairs choice = {.pairs = pairs};
+    isolation->present = present;
+    isolation->pairs = pairs;
+    isolation->pair_count = 0;
     *rails = round_begin(isolation);
     bool links_first = isolation->round++ % 2 == 0; /* neither waits for all of the other */
     if (links_first)
-        choose_links(isolation, present, &choice);
-    choose_hosts(isolation, present, &choice);
+        choose_links(isolation);
+    choose_hosts(isolation);
     if (!links_first)
-        choose_links(isolation, present, &choice);
-    isolation->is_done = choice.count == 0;
-    return choice.count;
+        choose_links(isolation);
+    isolation->is_done = isolation->pair_count == 0;
+    return isolation->pair_count;
 }
 
 /* ---- what these meetings bring ---- */
@@ -559,7 +552,7 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
 static int slow_readings(const struct isolation *isolation, int from, int to)
 {
     int count = 0;
-    for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->next_of_host)
+    for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->sibling)
         count += s->peer == to && !is_failing(s);
     return count;
 }
@@ -606,7 +599,7 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
 /* Is the host, or the link, suspected of failures on this rail? */
 static bool fails(const struct isolation *isolation, int host, int peer, int rail)
 {
-    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->next_of_host)
+    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling)
         if (s->peer == peer && is_failing(s) && s->state != SUSPECT_CLEARED &&
             isolation->fleet->series[s->series].rail == rail)
             return true;
@@ -622,7 +615,7 @@ static bool suspects_try(struct isolation *isolation, int host, int peer, int se
     bool failed = reading_outcome(reading) != READING_VALUE, tried = false;
     bool failing = fails(isolation, host, peer, reading->rail) ||
                    (peer >= 0 && fails(isolation, peer, host, reading->rail));
-    for (struct suspect *s = isolation->hosts[host].suspects; s; s = s->next_of_host) {
+    for (struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling) {
         bool on_rail = isolation->fleet->series[s->series].rail == reading->rail;
         if (s->peer != peer || (peer < 0 && s->state == SUSPECT_CLEARED) ||
             (failed && failing && !is_failing(s)) || !(s->series == series || (failed && on_rail)))

@@ -124,11 +124,13 @@ struct fleet {
     /* Of fleet.c alone: */
     struct arena *memory; /* of all that follows, and of the series */
     int cell_count;
-    double (*reference)[DISTANCE_KINDS]; /* [metric * rails + rail] */
-    bool *apart;                         /* likewise: each distance has a reference of its own */
-    struct bins cells;                   /* [series * hosts + host] */
-    double *level;                       /* of each cell */
-    double *scratch;                     /* as many as the cells have numbers */
+    struct fleet_class {
+        double reference[DISTANCE_KINDS];
+        bool apart;    /* each distance has a reference of its own */
+    } * classes;       /* [metric * rails + rail] */
+    struct bins cells; /* [series * hosts + host] */
+    double *level;     /* of each cell */
+    double *scratch;   /* as many as the cells have numbers */
 };
 
 /* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range
@@ -236,10 +238,12 @@ struct limits {
     const struct fleet *fleet;
     struct yardsticks yardsticks;
     int hosts;
-    struct excess_limit *cell;              /* [series * hosts + host] */
-    double *reading;                        /* [series]: the limit of a reading by the fleet */
-    double *deviation;                      /* [series]: of single readings, excess */
-    double *changed;                        /* [series]: of the fleet, since the earlier run */
+    struct excess_limit *cell; /* [series * hosts + host] */
+    struct series_limit {
+        double reading;                     /* the limit of a reading by the fleet */
+        double deviation;                   /* of single readings, excess */
+        double changed;                     /* of the fleet, since the earlier run */
+    } * series;                             /* of each */
     double factor, reading_factor;          /* spread_factor() of levels and of readings */
     double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
     double *scratch;                        /* as many as hosts, rails and readings */
@@ -408,9 +412,9 @@ struct suspect {
     int tries_most;               /* so many readings clear it, if they do not confirm it */
     int tries, hits;              /* readings since, and those beyond the limit */
     int witness_count;
-    int witnesses[WITNESSES_MOST];       /* partners with which a reading showed it */
-    int number;                          /* of suspects before it */
-    struct suspect *next, *next_of_host; /* of a link: of its sender */
+    int witnesses[WITNESSES_MOST];  /* partners with which a reading showed it */
+    int number;                     /* of suspects before it */
+    struct suspect *next, *sibling; /* of a link: of its sender */
 };
 
 /* ---- Measures suspects again until each is confirmed or cleared.
@@ -456,6 +460,9 @@ struct isolation {
     int *order; /* hosts, shuffled: which is asked to be a partner */
     int at;     /* in the order */
     int round;
+    const bool *present;     /* the hosts, and */
+    struct host_pair *pairs; /* the pairs of the round: the caller's */
+    int pair_count;
     bool is_done; /* isolation_pairs() found none; else suspects may be open that were not tried */
 };
 

@@ -149,7 +149,7 @@ static void earlier_hold(struct limits *limits, int s)
     if (count == 0)
         return;
     double change = median_of(limits->scratch, count);
-    limits->changed[s] = change;
+    limits->series[s].changed = change;
     if (change > floor)
         note_add(limits, YARDSTICK_EARLIER, s,
                  fleet_value(limits->fleet, s, series->levels.median - change + floor));
@@ -217,11 +217,11 @@ static void readings_hold(struct limits *limits, const struct reading *readings,
         for (size_t i = 0; i < count; i++)
             if (is_healthy(limits, &readings[i]) && fleet_from(limits->fleet, &readings[i]) == s)
                 limits->scratch[size++] = fleet_excess(limits->fleet, &readings[i]);
-        limits->deviation[s] = spread_of(limits->scratch, size).deviation;
-        double slack =
-            fmax(limits->reading_factor * limits->deviation[s], floor_excess(limits, series));
+        limits->series[s].deviation = spread_of(limits->scratch, size).deviation;
+        double slack = fmax(limits->reading_factor * limits->series[s].deviation,
+                            floor_excess(limits, series));
         double wider = fmax(limits->factor * series->levels.deviation, slack);
-        limits->reading[s] = series->levels.median + wider;
+        limits->series[s].reading = series->levels.median + wider;
     }
 }
 
@@ -251,15 +251,15 @@ static int compare_readings(const void *a, const void *b)
 struct excess_limit limits_reading(const struct limits *limits, const struct reading *reading)
 {
     int s = fleet_from(limits->fleet, reading);
-    struct excess_limit limit = {.excess = limits->reading[s], .yardstick = YARDSTICK_FLEET};
+    struct excess_limit limit = {.excess = limits->series[s].reading, .yardstick = YARDSTICK_FLEET};
     const struct reading *then = limits->earlier ? bsearch(reading, limits->earlier_readings,
                                                            limits->yardsticks.earlier_count,
                                                            sizeof *reading, compare_readings)
                                                  : NULL;
     if (then && reading_outcome(then) == READING_VALUE) {
-        double slack = fmax(limits->reading_factor * sqrt(2) * limits->deviation[s],
+        double slack = fmax(limits->reading_factor * sqrt(2) * limits->series[s].deviation,
                             earlier_floor(limits, then->metric));
-        limit_tighten(&limit, fleet_excess(limits->fleet, then) + limits->changed[s] + slack,
+        limit_tighten(&limit, fleet_excess(limits->fleet, then) + limits->series[s].changed + slack,
                       YARDSTICK_EARLIER);
     }
     return limit;
@@ -289,9 +289,7 @@ struct limits *limits_create(const struct fleet *fleet, const struct yardsticks 
         .yardsticks = *yardsticks,
         .hosts = fleet->config.hosts,
         .cell = arena_new(memory, series * hosts, sizeof *limits->cell),
-        .reading = arena_new(memory, series, sizeof *limits->reading),
-        .deviation = arena_new(memory, series, sizeof *limits->deviation),
-        .changed = arena_new(memory, series, sizeof *limits->changed),
+        .series = arena_new(memory, series, sizeof *limits->series),
         .scratch = arena_new(memory, count + hosts + (size_t)fleet->config.rails, sizeof(double)),
         .notes = arena_new(memory, series * NOTES_MOST, sizeof *limits->notes)};
     for (size_t c = 0; c < series * hosts; c++)

@@ -163,7 +163,7 @@ static const struct series *series_of(const struct merging *m, const struct susp
 
 static void gather_from(struct merging *m, int host, int peer, enum suspect_state state)
 {
-    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->next_of_host)
+    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->sibling)
         if (s->peer == peer && s->state == state &&
             suspect_complaint(m->isolation, s) == m->complaint)
             m->suspects[m->count++] = s;
@@ -329,8 +329,8 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
     struct reason reason = {.metric = series->metric, .yardstick = worst->limit.yardstick};
     if (worst->outcome != READING_VALUE || !isfinite(worst->excess))
         return reason;
-    double deviation =
-        worst->peer < 0 ? series->levels.deviation : m->isolation->limits->deviation[worst->series];
+    double deviation = worst->peer < 0 ? series->levels.deviation
+                                       : m->isolation->limits->series[worst->series].deviation;
     reason.value = value_of(m, worst, worst->excess);
     reason.median = value_of(m, worst, series->levels.median);
     reason.deviation = deviation * reason.median;
@@ -402,7 +402,7 @@ static void host_merge(struct merging *m)
 /* The end's suspect for a link's failure, if there is one with this state. */
 static bool end_is(const struct merging *m, int host, enum suspect_state state)
 {
-    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->next_of_host)
+    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->sibling)
         if (s->peer < 0 && s->state == state && suspect_complaint(m->isolation, s) == m->complaint)
             return true;
     return false;
@@ -439,7 +439,7 @@ static bool is_first_of_link(const struct isolation *isolation, const struct sus
 {
     for (int end = 0; end < 2; end++) {
         int from = end ? link->peer : link->host, to = end ? link->host : link->peer;
-        for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->next_of_host)
+        for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->sibling)
             if (s->peer == to && s->number < link->number)
                 return false;
     }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/numbers.h"
+
 double worse_by(bool less_is_better, double value, double than)
 {
     return less_is_better ? log(value / than) : log(than / value);
@@ -119,22 +121,23 @@ static void rotation_take(struct work *work, int rotation)
             values[h] > 0 ? worse_by(series->less_is_better, values[h], base) : NAN;
 }
 
-/* The excess of a host in the rotations in which it was measured, in their order; how many. */
-static int host_excess(const struct work *work, int host, double *excess)
+/* Of these cells those of a host in the rotations in which it was measured, in their order; how
+ * many. */
+static int host_cells(const struct drift_series *series, const double *cells, int host,
+                      double *numbers)
 {
     int count = 0;
-    for (int r = 0; r < work->series->rotations; r++) {
-        double one = *cell_of(work->excess, work->series, r, host);
-        if (!isnan(one))
-            excess[count++] = one;
-    }
+    for (int c = host; c < series->rotations * series->hosts; c += series->hosts)
+        if (series->values[c] > 0)
+            numbers[count++] = cells[c];
     return count;
 }
 
 /* Takes away what a host always has. */
 static void host_center(struct work *work, int host)
 {
-    double median = median_of(work->scratch, (size_t)host_excess(work, host, work->scratch));
+    int count = host_cells(work->series, work->excess, host, work->scratch);
+    double median = median_of(work->scratch, (size_t)count);
     for (int r = 0; r < work->series->rotations; r++)
         *cell_of(work->excess, work->series, r, host) -= median;
 }
@@ -157,7 +160,7 @@ static double rise_chance(const double *excess, int count)
     double k = count, rises = 0;
     for (int i = 0; i < count; i++)
         for (int later = i + 1; later < count; later++)
-            rises += (excess[later] > excess[i]) - (excess[later] < excess[i]);
+            rises += COMPARE(excess[later], excess[i]);
     return rises <= 0 ? 1 : erfc((rises - 1) / sqrt(k * (k - 1) * (2 * k + 5) / 18) / M_SQRT2);
 }
 
@@ -169,21 +172,10 @@ static double thirds_median(const double *values, int count, bool last, double *
     return median_of(scratch, (size_t)third);
 }
 
-static int host_values(const struct work *work, int host, double *values)
-{
-    int count = 0;
-    for (int r = 0; r < work->series->rotations; r++) {
-        double value = work->series->values[r * work->series->hosts + host];
-        if (value > 0)
-            values[count++] = value;
-    }
-    return count;
-}
-
 static void drift_find(const struct work *work, int host, struct drift *drift)
 {
     double *values = work->scratch, *scratch = values + work->series->rotations;
-    int count = drift->measured = host_excess(work, host, values);
+    int count = drift->measured = host_cells(work->series, work->excess, host, values);
     if (count < 3)
         return;
     double chance = rise_chance(values, count);
@@ -192,7 +184,7 @@ static void drift_find(const struct work *work, int host, struct drift *drift)
     drift->worse = work->series->less_is_better ? expm1(change) : -expm1(-change);
     drift->drifts =
         chance * work->series->judged < FALSE_ALARMS && change > floor_excess(work->series);
-    host_values(work, host, values);
+    host_cells(work->series, work->series->values, host, values);
     drift->first = thirds_median(values, count, false, scratch);
     drift->last = thirds_median(values, count, true, scratch);
 }
