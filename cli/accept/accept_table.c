@@ -14,10 +14,9 @@ static const char *const state_words[] = {
 
 void accept_table_begin(FILE *out, const struct acceptance *acceptance)
 {
-    char hosts[COUNTED_MOST], agents[COUNTED_MOST];
-    fprintf(out, "# cctest %s accept, %s on %s, bootstrap %s\n", CCTEST_VERSION,
-            counted(acceptance->roster->ranks, "agent", agents),
-            counted(acceptance->roster->host_count, "host", hosts), acceptance->bootstrap);
+    int agents = acceptance->roster->ranks, hosts = acceptance->roster->host_count;
+    fprintf(out, "# cctest %s accept, %d agent%s on %d host%s, bootstrap %s\n", CCTEST_VERSION,
+            agents, plural(agents), hosts, plural(hosts), acceptance->bootstrap);
     fprintf(out, "#\n# %-10s %-9s %8s  %s\n", "stage", "state", "seconds", "result");
     fflush(out);
 }

@@ -26,25 +26,26 @@ const char *const accept_stage_names[ACCEPT_STAGES + 1] = {
 static enum status start_run(struct acceptance *acceptance, struct stage_result *result)
 {
     const struct roster *roster = acceptance->roster;
-    int *hosts = stage_memory(acceptance, (size_t)roster->host_count, sizeof *hosts);
-    int count = hosts_left(acceptance, hosts);
-    char text[COUNTED_MOST], agents[COUNTED_MOST];
     struct trials trials;
+    int count = 0;
     trials_open(&trials, acceptance, STAGE_START);
-    for (int i = 0; i < count; i++)
-        for (int a = 0; a < roster->hosts[hosts[i]].count; a++)
-            trials_add(&trials, &roster->hosts[hosts[i]].agents[a], 1, WORK_NOTHING);
+    for (int h = 0; h < roster->host_count; h++) {
+        const struct fleet_host *host = &roster->hosts[h];
+        count += !host->lost;
+        for (int a = 0; a < host->count && !host->lost; a++)
+            trials_add(&trials, &host->agents[a], 1, WORK_NOTHING);
+    }
     enum status status = trials_run(&trials, START_SECONDS);
     for (int j = 0; j < trials.count && status == STATUS_OK; j++) {
-        int host = roster->agents[trials.items[j].agents[0]].host;
+        int host = trial_host(&trials, j);
         if (trial_accuses(&trials, j, host))
             stage_finds(acceptance, STAGE_START, host, HEALTH_BAD,
                         outcome_status(trials.outcomes[j].outcome), "%s: %s",
                         host_label(acceptance, host), trials.outcomes[j].why);
     }
     if (status == STATUS_OK)
-        stage_says(result, "%s on %s", counted(trials.count, "agent", agents),
-                   counted(count, "host", text));
+        stage_says(result, "%d agent%s on %d host%s", trials.count, plural(trials.count), count,
+                   plural(count));
     trials_close(&trials);
     return status;
 }
@@ -85,7 +86,6 @@ static double stage_end(const struct acceptance *acceptance, enum accept_stage s
 /* Runs a stage in its time. */
 static enum status stage_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    char jobs[COUNTED_MOST];
     struct arena *memory = acceptance->stage_memory; /* the soak's, around a rotation */
     int before = acceptance->cut;                    /* of other stages of a rotation */
     acceptance->progress = (struct stage_progress){.began = clock_seconds()};
@@ -94,8 +94,8 @@ static enum status stage_run(struct acceptance *acceptance, struct stage_result 
     acceptance->cut = 0;
     enum status status = accept_stages[result->stage].run(acceptance, result);
     if (acceptance->cut > 0)
-        stage_lacks(result, STAGE_PARTLY, "its time was over before %s had ended",
-                    counted(acceptance->cut, "job", jobs));
+        stage_lacks(result, STAGE_PARTLY, "its time was over before %d job%s had ended",
+                    acceptance->cut, plural(acceptance->cut));
     acceptance->cut += before;
     arena_free(acceptance->stage_memory);
     acceptance->stage_memory = memory;
@@ -212,15 +212,15 @@ static enum status names_check(const struct roster *roster)
 static enum status hosts_check(const struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
-    char text[COUNTED_MOST];
     TRY(names_check(roster));
     for (int h = 1; h < roster->host_count && roster->lost == 0; h++)
         if (roster->hosts[h].count != roster->hosts[0].count)
             return fail(STATUS_USAGE,
-                        "host %s has %s and host %s has %d: start as many on each host (srun "
-                        "--ntasks-per-node)",
-                        roster->hosts[0].name, counted(roster->hosts[0].count, "agent", text),
-                        roster->hosts[h].name, roster->hosts[h].count);
+                        "host %s has %d agent%s and host %s has %d: start as many on each host "
+                        "(srun --ntasks-per-node)",
+                        roster->hosts[0].name, roster->hosts[0].count,
+                        plural(roster->hosts[0].count), roster->hosts[h].name,
+                        roster->hosts[h].count);
     return STATUS_OK;
 }
 

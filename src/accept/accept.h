@@ -359,9 +359,6 @@ json_t *stage_json(const struct stage_result *result);
 double stage_left(const struct acceptance *acceptance);
 
 const char *host_label(const struct acceptance *acceptance, int host);
-/* "3 hosts", "1 host". Returns `text`. */
-#define COUNTED_MOST 40
-const char *counted(int count, const char *what, char text[COUNTED_MOST]);
 
 /* ---- references.c ---- */
 

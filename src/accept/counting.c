@@ -58,9 +58,10 @@ static void failure_note(struct acceptance *acceptance, enum accept_stage stage,
                 host_label(acceptance, host), LOOKS_MOST, trial->why);
 }
 
-static enum status counters_take(struct acceptance *acceptance, enum accept_stage stage, int host,
+static enum status counters_take(struct acceptance *acceptance, enum accept_stage stage,
                                  const struct trials *trials, int job)
 {
+    int host = trial_host(trials, job);
     const struct trial *trial = &trials->outcomes[job];
     struct device_changes now = {.count = 0}, grown = {.count = 0};
     struct device_changes *before = &acceptance->counted[host];
@@ -85,39 +86,29 @@ static enum status counters_take(struct acceptance *acceptance, enum accept_stag
     return STATUS_OK;
 }
 
-/* Asks the hosts whose counters can be read, and takes what they say. */
-static enum status hosts_look(struct acceptance *acceptance, enum accept_stage stage, int *hosts)
-{
-    struct trials trials;
-    int left = hosts_left(acceptance, hosts), count = 0;
-    trials_open(&trials, acceptance, stage);
-    trials.aside = true;
-    for (int i = 0; i < left; i++)
-        if (acceptance->uncounted[hosts[i]] < LOOKS_MOST) {
-            trials_add(&trials, acceptance->roster->hosts[hosts[i]].agents, 1, WORK_COUNTERS);
-            hosts[count++] = hosts[i];
-        }
-    double until = acceptance->until; /* the stage has ended: this has a time of its own */
-    acceptance->until = clock_seconds() + COUNTING_SECONDS;
-    enum status status = trials_run(&trials, COUNTING_SECONDS);
-    acceptance->until = until;
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = counters_take(acceptance, stage, hosts[i], &trials, i);
-    trials_close(&trials);
-    return status;
-}
-
 enum status counting_look(struct acceptance *acceptance, enum accept_stage stage)
 {
+    struct trials trials;
     size_t count = (size_t)acceptance->roster->host_count;
-    int *hosts = new_array(count, sizeof *hosts);
     if (!acceptance->counted) {
         struct arena *memory = acceptance->memory;
         acceptance->counted = arena_new(memory, count, sizeof *acceptance->counted);
         acceptance->uncounted = arena_new(memory, count, sizeof *acceptance->uncounted);
     }
-    enum status status = hosts_look(acceptance, stage, hosts);
-    free(hosts);
+    trials_open(&trials, acceptance, stage);
+    trials.aside = true;
+    for (size_t h = 0; h < count; h++) {
+        const struct fleet_host *host = &acceptance->roster->hosts[h];
+        if (!host->lost && acceptance->uncounted[h] < LOOKS_MOST)
+            trials_add(&trials, host->agents, 1, WORK_COUNTERS);
+    }
+    double until = acceptance->until; /* the stage has ended: this has a time of its own */
+    acceptance->until = clock_seconds() + COUNTING_SECONDS;
+    enum status status = trials_run(&trials, COUNTING_SECONDS);
+    acceptance->until = until;
+    for (int j = 0; j < trials.count && status == STATUS_OK; j++)
+        status = counters_take(acceptance, stage, &trials, j);
+    trials_close(&trials);
     return status;
 }
 
@@ -205,9 +196,9 @@ void resent_packets_judge(struct acceptance *acceptance)
  */
 #define INVENTORY_SECONDS 30.0
 
-static void inventory_take(struct acceptance *acceptance, int host, const struct trials *trials,
-                           int job)
+static void inventory_take(struct acceptance *acceptance, const struct trials *trials, int job)
 {
+    int host = trial_host(trials, job);
     const struct trial *trial = &trials->outcomes[job];
     struct inventory *inventory = &acceptance->inventories[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
@@ -224,17 +215,17 @@ static void inventory_take(struct acceptance *acceptance, int host, const struct
 
 static enum status inventories_take(struct acceptance *acceptance)
 {
+    const struct roster *roster = acceptance->roster;
     struct trials trials;
-    size_t room = (size_t)acceptance->roster->host_count;
-    int *hosts = stage_memory(acceptance, room, sizeof *hosts);
-    int count = hosts_left(acceptance, hosts);
-    acceptance->inventories = arena_new(acceptance->memory, room, sizeof *acceptance->inventories);
+    acceptance->inventories =
+        arena_new(acceptance->memory, (size_t)roster->host_count, sizeof *acceptance->inventories);
     trials_open(&trials, acceptance, STAGE_INVENTORY);
-    for (int i = 0; i < count; i++)
-        trials_add(&trials, acceptance->roster->hosts[hosts[i]].agents, 1, WORK_INVENTORY);
+    for (int h = 0; h < roster->host_count; h++)
+        if (!roster->hosts[h].lost)
+            trials_add(&trials, roster->hosts[h].agents, 1, WORK_INVENTORY);
     enum status status = trials_run(&trials, INVENTORY_SECONDS);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        inventory_take(acceptance, hosts[i], &trials, i);
+    for (int j = 0; j < trials.count && status == STATUS_OK; j++)
+        inventory_take(acceptance, &trials, j);
     trials_close(&trials);
     return status;
 }
@@ -255,7 +246,6 @@ enum status inventory_run(struct acceptance *acceptance, struct stage_result *re
     int count = acceptance->roster->host_count, taken = 0, graver = 0;
     struct inventory_findings findings;
     struct inventory_host *hosts = stage_memory(acceptance, (size_t)count, sizeof *hosts);
-    char text[COUNTED_MOST], differences[COUNTED_MOST], notes[COUNTED_MOST];
     TRY(inventories_take(acceptance));
     for (int h = 0; h < count; h++) {
         const struct inventory *inventory = &acceptance->inventories[h];
@@ -274,9 +264,9 @@ enum status inventory_run(struct acceptance *acceptance, struct stage_result *re
         graver += findings.items[i].severity != SEVERITY_NOTE;
         finding_report(acceptance, &findings.items[i]);
     }
-    stage_says(result, "%s: %s, and %s", counted(taken, "host", text),
-               counted(graver, "difference", differences),
-               counted(findings.count - graver, "note", notes));
+    int notes = findings.count - graver;
+    stage_says(result, "%d host%s: %d difference%s, and %d note%s", taken, plural(taken), graver,
+               plural(graver), notes, plural(notes));
     inventory_findings_free(&findings);
     return STATUS_OK;
 }

@@ -278,12 +278,6 @@ struct fleet_names fleet_names_of(const struct acceptance *acceptance)
                                 .rails = rails_have_names(rails) ? rails->names : NULL};
 }
 
-const char *counted(int count, const char *what, char text[COUNTED_MOST])
-{
-    snprintf(text, COUNTED_MOST, "%d %s%s", count, what, count == 1 ? "" : "s");
-    return text;
-}
-
 void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host,
                  enum health health, enum status status, const char *format, ...)
 {

@@ -264,7 +264,7 @@ static const char *level_lacks(const struct halving *halving, char text[LIST_MOS
 
 static enum status halving_run(struct halving *halving, const char *what, struct halves_said *said)
 {
-    char why[LIST_MOST], number[COUNTED_MOST];
+    char why[LIST_MOST];
     double share = 0;
     halving->count = hosts_good(halving->acceptance, halving->hosts);
     const char *lacks = halving->level ? level_lacks(halving, why) : NULL;
@@ -284,11 +284,10 @@ static enum status halving_run(struct halving *halving, const char *what, struct
                  halving->done, SPLITS, what);
     if (status != STATUS_OK || halving->done == 0)
         return status;
-    if (halving->level)
-        snprintf(number, sizeof number, "%d switches",
-                 switches_used(halving->level, halving->hosts, halving->count));
-    text_add(&said->text, "%s%d %s of %s: %.0f%%", said->text.used ? ", " : "", halving->done, what,
-             halving->level ? number : counted(halving->count, "host", number), 100 * share);
+    int halved = halving->level ? switches_used(halving->level, halving->hosts, halving->count)
+                                : halving->count;
+    text_add(&said->text, "%s%d %s of %d %s: %.0f%%", said->text.used ? ", " : "", halving->done,
+             what, halved, halving->level ? "switches" : "hosts", 100 * share);
     said->done += halving->done;
     return STATUS_OK;
 }

@@ -7,6 +7,7 @@
  */
 #include "accept/internal.h"
 
+#include "base/io/io.h"
 #include "base/stats/stats.h"
 
 #include <string.h>
@@ -110,13 +111,6 @@ static void look_open(struct look_run *run)
 
 /* ---- measurements ---- */
 
-/* Jobs that have ended, through one port (NULL: of the hosts as a whole), of these hosts. */
-struct host_trials {
-    struct trials trials;
-    const char *port;
-    int *hosts; /* of each job */
-};
-
 /* The worst of the lines that the column's number has in the results of a job. */
 static void column_take(struct look_column *column, const struct trials *trials, int job, int host)
 {
@@ -132,74 +126,66 @@ static void column_take(struct look_column *column, const struct trials *trials,
         if (!first || value <= 0 || !lines_are_alike(line, first) ||
             (*worst > 0 && (value < *worst) == measured->less_is_better))
             continue;
-        const char *part = json_string_value(json_object_get(line, "part"));
         *worst = value;
-        snprintf(column->cells[host].part, PART_NAME_MOST, "%s", part ? part : "");
+        snprintf(column->cells[host].part, PART_NAME_MOST, "%s", word_of(line, "part"));
     }
 }
 
-static void host_take(struct look_run *run, const struct host_trials *trials, int job)
+/* Takes the results of a job through a port (NULL: of a host as a whole). */
+static void host_take(struct look_run *run, const struct trials *trials, int job, const char *port)
 {
-    const struct trial *trial = &trials->trials.outcomes[job];
-    const char *note = json_string_value(json_object_get(trial->document, "note"));
-    int host = trials->hosts[job];
+    const char *note = word_of(trials->outcomes[job].document, "note");
+    int host = trial_host(trials, job);
     for (int c = 0; c < run->column_count; c++)
-        if (run->columns[c].port == trials->port)
-            column_take(&run->columns[c], &trials->trials, job, host);
-    if (note && note[0] && !run->note[0])
+        if (run->columns[c].port == port)
+            column_take(&run->columns[c], trials, job, host);
+    if (note[0] && !run->note[0])
         snprintf(run->note, sizeof run->note, "%s: %s", host_label(run->acceptance, host), note);
 }
 
-static void failure_find(struct look_run *run, const struct host_trials *trials, int job)
+static void failure_find(struct look_run *run, const struct trials *trials, int job,
+                         const char *port)
 {
-    const struct trial *trial = &trials->trials.outcomes[job];
+    const struct trial *trial = &trials->outcomes[job];
+    int host = trial_host(trials, job);
     run->failed++;
-    stage_finds(run->acceptance, run->stage, trials->hosts[job], HEALTH_BAD,
-                outcome_status(trial->outcome), "%s: %s%s%s: %s",
-                host_label(run->acceptance, trials->hosts[job]), trials->port ? trials->port : "",
-                trials->port ? ": " : "", run->look->fails, trial->why);
+    stage_finds(run->acceptance, run->stage, host, HEALTH_BAD, outcome_status(trial->outcome),
+                "%s: %s%s%s: %s", host_label(run->acceptance, host), port ? port : "",
+                port ? ": " : "", run->look->fails, trial->why);
 }
 
 /* Adds the jobs of those of these hosts that have the port. */
-static void jobs_add(const struct look_run *run, struct host_trials *trials, const int *hosts,
-                     int count)
+static void jobs_add(const struct look_run *run, struct trials *trials, const int *hosts, int count,
+                     const char *port)
 {
     const struct acceptance *acceptance = run->acceptance;
     char transport[PORT_TRANSPORT_MOST];
-    if (trials->port)
-        trials->trials.transport =
-            nic_port_transport(acceptance->job->transports, trials->port, transport);
+    if (port)
+        trials->transport = nic_port_transport(acceptance->job->transports, port, transport);
     for (int i = 0; i < count; i++) {
         const struct fleet_host *host = &acceptance->roster->hosts[hosts[i]];
-        if (trials->port && !nic_port_is_at(trials->port, acceptance->inventories, hosts[i]))
-            continue;
-        trials->hosts[trials->trials.count] = hosts[i];
-        trials_add(&trials->trials, host->agents,
-                   run->look->ranks == RANKS_OF_AGENTS ? host->count : 1, "%s", run->look->command);
+        if (!port || nic_port_is_at(port, acceptance->inventories, hosts[i]))
+            trials_add(trials, host->agents, run->look->ranks == RANKS_OF_AGENTS ? host->count : 1,
+                       "%s", run->look->command);
     }
-    trials->trials.transport = NULL;
+    trials->transport = NULL;
 }
 
-static void trials_take(struct look_run *run, const struct host_trials *trials)
+static bool job_accuses(const struct trials *trials, int job)
 {
-    for (int j = 0; j < trials->trials.count; j++) {
-        if (trials->trials.outcomes[j].outcome == READING_VALUE)
-            host_take(run, trials, j);
-        else if (trial_accuses(&trials->trials, j, trials->hosts[j]))
-            failure_find(run, trials, j);
-    }
+    return trial_accuses(trials, job, trial_host(trials, job));
 }
 
 /* The last job that failed, if more than half did; -1: they did not. */
-static int most_fail(const struct host_trials *trials)
+static int most_fail(const struct trials *trials)
 {
     int failed = 0, last = -1;
-    for (int j = 0; j < trials->trials.count; j++)
-        if (trial_accuses(&trials->trials, j, trials->hosts[j])) {
+    for (int j = 0; j < trials->count; j++)
+        if (job_accuses(trials, j)) {
             failed++;
             last = j;
         }
-    return 2 * failed > trials->trials.count ? last : -1;
+    return 2 * failed > trials->count ? last : -1;
 }
 
 /* `first`: the hosts are not measured again, so a port that most of them cannot use is refused. */
@@ -208,19 +194,22 @@ static enum status port_measure(struct look_run *run, int p, const int *hosts, i
 {
     enum status status = STATUS_OK;
     const char *port = run->ports[p];
-    struct host_trials trials = {
-        .port = port, .hosts = stage_memory(run->acceptance, (size_t)count, sizeof *trials.hosts)};
-    trials_open(&trials.trials, run->acceptance, run->stage);
-    jobs_add(run, &trials, hosts, count);
-    if (trials.trials.count > 0)
-        status = trials_run(&trials.trials, run->look->seconds);
+    struct trials trials;
+    trials_open(&trials, run->acceptance, run->stage);
+    jobs_add(run, &trials, hosts, count, port);
+    if (trials.count > 0)
+        status = trials_run(&trials, run->look->seconds);
     int refused = status == STATUS_OK && port && first ? most_fail(&trials) : -1;
     run->refused[p] |= refused >= 0;
     if (refused >= 0)
-        trials_refuse_port(&trials.trials, refused, port, "hosts");
-    else if (status == STATUS_OK)
-        trials_take(run, &trials);
-    trials_close(&trials.trials);
+        trials_refuse_port(&trials, refused, port, "hosts");
+    for (int j = 0; j < trials.count && refused < 0 && status == STATUS_OK; j++) {
+        if (trials.outcomes[j].outcome == READING_VALUE)
+            host_take(run, &trials, j, port);
+        else if (job_accuses(&trials, j))
+            failure_find(run, &trials, j, port);
+    }
+    trials_close(&trials);
     return status;
 }
 
@@ -433,14 +422,14 @@ static void stage_explain(const struct look_run *runs, int looks, int left, int 
                           struct stage_result *result)
 {
     const struct acceptance *acceptance = runs[0].acceptance;
-    char text[COUNTED_MOST];
     bool held = acceptance->asked->profile || acceptance->asked->baseline;
     if (count < left)
-        stage_lacks(result, STAGE_PARTLY, "%s with one agent", counted(left - count, "host", text));
+        stage_lacks(result, STAGE_PARTLY, "%d host%s with one agent", left - count,
+                    plural(left - count));
     else if (count < HOSTS_COMPARED)
-        stage_lacks(result, STAGE_PARTLY, "%s: %s",
-                    held ? "not held against each other" : "nothing to be held against",
-                    counted(count, "host", text));
+        stage_lacks(result, STAGE_PARTLY, "%s: %d host%s",
+                    held ? "not held against each other" : "nothing to be held against", count,
+                    plural(count));
     for (int i = 0; i < looks; i++) {
         if (runs[i].note[0])
             stage_lacks(result, STAGE_PARTLY, "%s", runs[i].note);
@@ -455,7 +444,7 @@ static enum status looks_take(struct look_run *runs, int looks, int *hosts,
                               struct stage_result *result)
 {
     struct acceptance *acceptance = runs[0].acceptance;
-    char medians[STAGE_TEXT_MOST] = "", text[COUNTED_MOST];
+    char medians[STAGE_TEXT_MOST] = "";
     struct text to = text_in(medians, sizeof medians);
     enum status status = STATUS_OK;
     int count = hosts_find(acceptance, runs[0].look, hosts), left = hosts_left(acceptance, hosts);
@@ -466,7 +455,7 @@ static enum status looks_take(struct look_run *runs, int looks, int *hosts,
         failed += runs[i].failed;
         slow += runs[i].slow;
     }
-    stage_says(result, "%s%s%s; %d failed, %d slow", counted(count, "host", text),
+    stage_says(result, "%d host%s%s%s; %d failed, %d slow", count, plural(count),
                medians[0] ? ", medians: " : "", medians[0] ? medians + strlen(", ") : "", failed,
                slow);
     stage_explain(runs, looks, left, count, result);

@@ -46,6 +46,9 @@ void trials_add(struct trials *trials, const int *agents, int count, const char 
 enum status trials_run(struct trials *trials, double seconds);
 void trials_close(struct trials *trials);
 
+/* The host of a job, or of its first rank. */
+int trial_host(const struct trials *trials, int job);
+
 /* Does a job say something against this host (-1: against any)? It failed, not for want of time,
  * and the host is there: a loss is a finding of its own. */
 bool trial_accuses(const struct trials *trials, int job, int host);

@@ -138,15 +138,13 @@ static void isolate_report(struct acceptance *acceptance, enum accept_stage stag
                            const struct isolation *isolation, int suspects, int rounds,
                            struct stage_result *result)
 {
-    char texts[4][COUNTED_MOST];
     struct sicknesses *sicknesses = sicknesses_find(isolation);
     sicknesses_report(acceptance, stage, sicknesses, result);
     notes_report(acceptance, stage, isolation->limits);
     if (stage == STAGE_ISOLATE)
-        stage_says(result, "%s, %s: %s, %s", counted(suspects, "suspect", texts[0]),
-                   counted(rounds, "round", texts[1]),
-                   counted(sicknesses->count, "finding", texts[2]),
-                   counted(sicknesses->passing, "disturbed measurement", texts[3]));
+        stage_says(result, "%d suspect%s, %d round%s: %d finding%s, %d disturbed measurement%s",
+                   suspects, plural(suspects), rounds, plural(rounds), sicknesses->count,
+                   plural(sicknesses->count), sicknesses->passing, plural(sicknesses->passing));
     if (stage == STAGE_ISOLATE && sicknesses->untried > 0)
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
                     sicknesses->untried);

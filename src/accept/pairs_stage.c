@@ -311,10 +311,12 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
  * Hosts meet in disjoint pairs.
  */
 #define LATE_LEAST     3 /* readings: two jobs of each pair, so with two partners at least */
+#define ROUNDS_TEXT    40
 #define QUICK_READINGS 2 /* at least, of each host and rail, with --quick */
 
 struct pairing {
     struct acceptance *acceptance;
+    struct pair_jobs jobs;
     struct rounds *plan;
     int rounds, done; /* planned, and measured on all of their rails */
     bool *present;
@@ -362,8 +364,7 @@ static uint64_t rails_of_round(const struct pairing *pairing, int round)
 
 /* The pairs of a round on its rails, one after the other, without hosts that have become late.
  * False, as *whole: the stage's time is over. */
-static enum status round_run(struct pairing *pairing, struct pair_jobs *jobs, int round,
-                             bool *whole)
+static enum status round_run(struct pairing *pairing, int round, bool *whole)
 {
     struct acceptance *acceptance = pairing->acceptance;
     uint64_t rails = rails_of_round(pairing, round);
@@ -377,25 +378,25 @@ static enum status round_run(struct pairing *pairing, struct pair_jobs *jobs, in
         late_leave_out(pairing);
         int count = rounds_pairs(pairing->plan, round, pairing->present, pairing->pairs);
         if (*whole)
-            TRY(pair_jobs_run(jobs, STAGE_PAIRS, pairing->pairs, count, UINT64_C(1) << r));
+            TRY(pair_jobs_run(&pairing->jobs, STAGE_PAIRS, pairing->pairs, count,
+                              UINT64_C(1) << r));
     }
     return STATUS_OK;
 }
 
 /* The first pairs that can be measured show which rails can be used, and how large messages are
  * to be. */
-static enum status first_try(struct pairing *pairing, struct pair_jobs *jobs, int round)
+static enum status first_try(struct pairing *pairing, int round)
 {
     if (pairing->acceptance->message_bytes > 0)
         return STATUS_OK;
     hosts_pairable(pairing->acceptance, pairing->present);
     int count = rounds_pairs(pairing->plan, round, pairing->present, pairing->pairs);
-    return count > 0 ? pair_jobs_try(jobs, pairing->pairs, count) : STATUS_OK;
+    return count > 0 ? pair_jobs_try(&pairing->jobs, pairing->pairs, count) : STATUS_OK;
 }
 
 /* As many rounds as its time allows. */
-static enum status rounds_run(struct pairing *pairing, struct pair_jobs *jobs,
-                              struct stage_result *result)
+static enum status rounds_run(struct pairing *pairing, struct stage_result *result)
 {
     struct acceptance *acceptance = pairing->acceptance;
     struct turns turns = {0};
@@ -405,9 +406,9 @@ static enum status rounds_run(struct pairing *pairing, struct pair_jobs *jobs,
         whole = turn_fits(&turns, acceptance);
         stage_round(acceptance, r + 1, pairing->rounds);
         if (whole)
-            TRY(first_try(pairing, jobs, r));
+            TRY(first_try(pairing, r));
         if (whole)
-            TRY(round_run(pairing, jobs, r, &whole));
+            TRY(round_run(pairing, r, &whole));
         pairing->done += whole;
         if (!whole)
             stage_lacks(result, STAGE_PARTLY, "%d of %d rounds fit into its time%s", r,
@@ -432,17 +433,17 @@ static bool values_exist(const struct reading *readings, size_t count)
 }
 
 /* "8 rounds", "8 rounds on 4 rails", "8 rounds, each on 2 of 8 rails". Returns `text`. */
-static const char *rounds_text(const struct pairing *pairing, char text[COUNTED_MOST])
+static const char *rounds_text(const struct pairing *pairing, char text[ROUNDS_TEXT])
 {
     int rails = pairing->acceptance->rails.count, each = rails_in_round(pairing);
+    int done = pairing->done;
     if (!rails_have_names(&pairing->acceptance->rails))
-        return counted(pairing->done, "round", text);
-    if (each < rails)
-        snprintf(text, COUNTED_MOST, "%d rounds, each on %d of %d rails", pairing->done, each,
-                 rails);
+        snprintf(text, ROUNDS_TEXT, "%d round%s", done, plural(done));
+    else if (each < rails)
+        snprintf(text, ROUNDS_TEXT, "%d rounds, each on %d of %d rails", done, each, rails);
     else
-        snprintf(text, COUNTED_MOST, "%d round%s on %d rail%s", pairing->done,
-                 pairing->done == 1 ? "" : "s", rails, rails == 1 ? "" : "s");
+        snprintf(text, ROUNDS_TEXT, "%d round%s on %d rail%s", done, plural(done), rails,
+                 plural(rails));
     return text;
 }
 
@@ -461,18 +462,17 @@ static void distances_put(const struct fleet *fleet, struct text *text)
 }
 
 /* Learns the fleet from the readings, and says its medians. */
-static void pairs_learn(const struct pairing *pairing, const struct failed_jobs *failed,
-                        struct stage_result *result)
+static void pairs_learn(const struct pairing *pairing, struct stage_result *result)
 {
     struct acceptance *acceptance = pairing->acceptance;
     const struct fleet_config config = {.hosts = acceptance->roster->host_count,
                                         .rails = acceptance->rails.count,
                                         .switches = acceptance->leaves.switches};
-    char rounds[COUNTED_MOST];
+    char rounds[ROUNDS_TEXT];
     double medians[METRICS];
     char apart[STAGE_TEXT_MOST / 2], failures[STAGE_TEXT_MOST];
     struct text text = text_in(apart, sizeof apart), why = text_in(failures, sizeof failures);
-    failed_jobs_put(failed, &why);
+    failed_jobs_put(&pairing->jobs.failed, &why);
     size_t count;
     acceptance->pairs_end = acceptance->readings.count;
     const struct reading *readings = pair_readings(acceptance, &count);
@@ -495,10 +495,8 @@ static void pairs_learn(const struct pairing *pairing, const struct failed_jobs 
 static enum status pairs_go(struct pairing *pairing, struct stage_result *result)
 {
     struct acceptance *acceptance = pairing->acceptance;
-    struct pair_jobs jobs = {.acceptance = acceptance};
     int left = hosts_pairable(acceptance, pairing->present);
     const char *remark = fleet_size_remark(left);
-    char rails[COUNTED_MOST];
     if (left < 2) {
         stage_lacks(result, STAGE_LEFT_OUT, "pairs need two hosts");
         return STATUS_OK;
@@ -508,15 +506,14 @@ static enum status pairs_go(struct pairing *pairing, struct stage_result *result
     if (!acceptance->inventories && verbs_is_present(acceptance->job->transports))
         stage_lacks(result, STAGE_PARTLY,
                     "NICs are not told apart, since the stage inventory was left out");
-    enum status status = rounds_run(pairing, &jobs, result);
+    enum status status = rounds_run(pairing, result);
     if (acceptance->rails.dropped > 0)
-        stage_lacks(result, STAGE_PARTLY, "%s could not be used: see the findings",
-                    counted(acceptance->rails.dropped, "rail", rails));
+        stage_lacks(result, STAGE_PARTLY, "%d rail%s could not be used: see the findings",
+                    acceptance->rails.dropped, plural(acceptance->rails.dropped));
     if (status == STATUS_OK) {
         resent_packets_judge(acceptance);
-        pairs_learn(pairing, &jobs.failed, result);
+        pairs_learn(pairing, result);
     }
-    failed_jobs_free(&jobs.failed);
     return status;
 }
 
@@ -526,6 +523,7 @@ enum status pairs_run(struct acceptance *acceptance, struct stage_result *result
     int rounds = acceptance->asked->all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
     struct pairing pairing = {
         .acceptance = acceptance,
+        .jobs = {.acceptance = acceptance},
         .plan = rounds_plan(hosts, rounds, acceptance->seed),
         .rounds = rounds,
         .present = stage_memory(acceptance, (size_t)hosts, sizeof *pairing.present),
@@ -538,6 +536,7 @@ enum status pairs_run(struct acceptance *acceptance, struct stage_result *result
     if (acceptance->rails.count == 0) /* those of the first time stay: some may be dropped */
         rails_find(acceptance->job, acceptance->inventories, hosts, &acceptance->rails);
     enum status status = pairs_go(&pairing, result);
+    failed_jobs_free(&pairing.jobs.failed);
     rounds_free(pairing.plan);
     return status == STATUS_OK && alone ? isolate_miss(acceptance, result) : status;
 }

@@ -198,12 +198,11 @@ enum status written_profile_put(const struct acceptance *acceptance, FILE *out)
     size_t most = (size_t)acceptance->roster->host_count;
     int *hosts = new_array(most, sizeof *hosts), count = hosts_good(acceptance, hosts);
     struct inventory_host *compared = new_array(most, sizeof *compared);
-    char text[COUNTED_MOST];
     for (int i = 0; i < count && acceptance->inventories; i++)
         compared[i] = (struct inventory_host){.name = host_label(acceptance, hosts[i]),
                                               .inventory = &acceptance->inventories[hosts[i]]};
-    fprintf(out, "# for cctest accept --profile: made of %s by cctest %s\n",
-            counted(count, "good host", text), CCTEST_VERSION);
+    fprintf(out, "# for cctest accept --profile: made of %d good host%s by cctest %s\n", count,
+            plural(count), CCTEST_VERSION);
     bool put = inventory_typical_put(compared, count, out);
     numbers_put(out, acceptance);
     free(hosts);

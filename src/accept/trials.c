@@ -289,6 +289,11 @@ double line_number(const json_t *line, const char *name)
     return json_number_value(json_object_get(line, name));
 }
 
+int trial_host(const struct trials *trials, int job)
+{
+    return trials->acceptance->roster->agents[trials->items[job].agents[0]].host;
+}
+
 bool trial_accuses(const struct trials *trials, int job, int host)
 {
     const struct trial *trial = &trials->outcomes[job];

@@ -568,10 +568,11 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
                                                      : SUSPECT_OPEN;
         return;
     }
-    double share = peer < 0 ? limits_share(isolation->limits)
-                            : limits_reading_share(isolation->limits,
-                                                   slow_readings(isolation, host, peer) +
-                                                       slow_readings(isolation, peer, host));
+    double beyond = isolation->limits->beyond;
+    if (peer >= 0)
+        beyond = isolation->limits->beyond_reading - slow_readings(isolation, host, peer) -
+                 slow_readings(isolation, peer, host);
+    double share = limits_share(isolation->limits, beyond);
     double alarms = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
     if (suspect->hits >= HITS_LEAST && alarms <= FALSE_ALARMS / suspect->tries_most)
         suspect->state = SUSPECT_CONFIRMED;

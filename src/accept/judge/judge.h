@@ -265,12 +265,11 @@ struct excess_limit limits_reading(const struct limits *limits, const struct rea
 /* Is the level of a cell beyond its limit? Not without readings. */
 bool limits_exceeds(const struct limits *limits, int series, int host);
 
-/* The shares of healthy readings that are beyond the limit of their cell, and beyond their own:
- * how often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule
- * of succession), so that none is 0. `own` of the readings beyond are those of the suspect in
- * question, and do not count. */
-double limits_share(const struct limits *limits);
-double limits_reading_share(const struct limits *limits, int own);
+/* The share of healthy readings that are beyond the limit of their cell, or beyond their own: how
+ * often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule of
+ * succession), so that none is 0. `beyond`: limits->beyond or beyond_reading, without the readings
+ * of the suspect in question. */
+double limits_share(const struct limits *limits, double beyond);
 
 /* ---- Which hosts stand out in a number that each host has of itself: its memory's bandwidth, a
  * core's speed, an allreduce inside it.

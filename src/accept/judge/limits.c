@@ -33,14 +33,9 @@ bool limits_exceeds(const struct limits *limits, int series, int host)
     return fleet_level(limits->fleet, series, host) > limits_cell(limits, series, host).excess;
 }
 
-double limits_share(const struct limits *limits)
+double limits_share(const struct limits *limits, double beyond)
 {
-    return (limits->beyond + 1) / (limits->healthy + 2);
-}
-
-double limits_reading_share(const struct limits *limits, int own)
-{
-    return (fmax(limits->beyond_reading - own, 0) + 1) / (limits->healthy + 2);
+    return (fmax(beyond, 0) + 1) / (limits->healthy + 2);
 }
 
 static double median_value(const struct limits *limits, int series)
