@@ -34,22 +34,21 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health)
     return list;
 }
 
-static enum status list_put(const struct acceptance *acceptance, enum health health, FILE *out)
+/* `path` NULL: nothing is asked for. */
+static enum status list_write(const struct acceptance *acceptance, enum health health,
+                              const char *path)
 {
+    char *line = NULL;
+    if (!path)
+        return STATUS_OK;
     char *list = accept_host_list(acceptance, health);
-    fprintf(out, "%s\n", list);
+    int length = asprintf(&line, "%s\n", list);
+    enum status status = length >= 0 ? output_put(line, (size_t)length, path)
+                                     : fail(STATUS_ERROR, "out of memory for %s", path);
     free(list);
-    return STATUS_OK;
-}
-
-static enum status good_put(const struct acceptance *acceptance, FILE *out)
-{
-    return list_put(acceptance, HEALTH_GOOD, out);
-}
-
-static enum status bad_put(const struct acceptance *acceptance, FILE *out)
-{
-    return list_put(acceptance, HEALTH_BAD, out);
+    if (length >= 0)
+        free(line);
+    return status;
 }
 
 /* ---- Slurm ---- */
@@ -226,8 +225,8 @@ enum status accept_files_write(const struct acceptance *acceptance)
         say("the profile %s is not written: no host is good", made);
         made = NULL;
     }
-    enum status good = file_write(acceptance, whole ? options->good : NULL, good_put);
-    enum status bad = file_write(acceptance, options->bad, bad_put);
+    enum status good = list_write(acceptance, HEALTH_GOOD, whole ? options->good : NULL);
+    enum status bad = list_write(acceptance, HEALTH_BAD, options->bad);
     enum status profile = file_write(acceptance, made, written_profile_put);
     enum status junit = file_write(acceptance, options->junit, junit_put);
     return status_graver(status_graver(good, bad), status_graver(profile, junit));

@@ -28,11 +28,6 @@ static struct found *found_before(struct findings *findings, const struct found 
     return NULL;
 }
 
-static bool is_slow_and_bad(const struct found *found)
-{
-    return found->health == HEALTH_BAD && found->status == STATUS_SLOW;
-}
-
 static void found_again(struct findings *findings, struct found *found)
 {
     bool is_new = found->last != findings->rotation;
@@ -54,7 +49,8 @@ void findings_add(struct findings *findings, const struct found *found)
     struct found *kept = LIST_ADD(findings->items, findings->count);
     *kept = *found;
     kept->rotation = kept->last = findings->rotation;
-    kept->once = findings->rotation > 0 && is_slow_and_bad(found);
+    kept->once =
+        findings->rotation > 0 && found->health == HEALTH_BAD && found->status == STATUS_SLOW;
     kept->health = kept->once ? HEALTH_SUSPECT : found->health;
 }
 

@@ -262,41 +262,35 @@ static const char *level_lacks(const struct halving *halving, char text[LIST_MOS
     return text;
 }
 
-static enum status halving_run(struct halving *halving, const char *what, struct halves_said *said)
+static enum status halves_go(struct acceptance *acceptance, const struct switch_level *level,
+                             const char *what, struct halves_said *said)
 {
+    struct halving halving = halving_open(acceptance, level);
     char why[LIST_MOST];
     double share = 0;
-    halving->count = hosts_good(halving->acceptance, halving->hosts);
-    const char *lacks = halving->level ? level_lacks(halving, why) : NULL;
+    halving.count = hosts_good(acceptance, halving.hosts);
+    const char *lacks = level ? level_lacks(&halving, why) : NULL;
     if (lacks) {
         text_add(&said->lacks, "%sno halves by switch: %s", said->lacks.used ? "; " : "", lacks);
         return STATUS_OK;
     }
     enum status status = STATUS_OK;
     struct turns turns = {0};
-    for (int split = 0;
-         split < SPLITS && status == STATUS_OK && turn_fits(&turns, halving->acceptance); split++)
-        status = split_run(halving);
-    if (status == STATUS_OK && halving->done > 0)
-        share = halving_judge(halving);
-    if (halving->done < SPLITS)
+    for (int split = 0; split < SPLITS && status == STATUS_OK && turn_fits(&turns, acceptance);
+         split++)
+        status = split_run(&halving);
+    if (status == STATUS_OK && halving.done > 0)
+        share = halving_judge(&halving);
+    if (halving.done < SPLITS)
         text_add(&said->lacks, "%s%d of %d %s could be measured", said->lacks.used ? "; " : "",
-                 halving->done, SPLITS, what);
-    if (status != STATUS_OK || halving->done == 0)
+                 halving.done, SPLITS, what);
+    if (status != STATUS_OK || halving.done == 0)
         return status;
-    int halved = halving->level ? switches_used(halving->level, halving->hosts, halving->count)
-                                : halving->count;
-    text_add(&said->text, "%s%d %s of %d %s: %.0f%%", said->text.used ? ", " : "", halving->done,
-             what, halved, halving->level ? "switches" : "hosts", 100 * share);
-    said->done += halving->done;
+    int halved = level ? switches_used(level, halving.hosts, halving.count) : halving.count;
+    text_add(&said->text, "%s%d %s of %d %s: %.0f%%", said->text.used ? ", " : "", halving.done,
+             what, halved, level ? "switches" : "hosts", 100 * share);
+    said->done += halving.done;
     return STATUS_OK;
-}
-
-static enum status halves_go(struct acceptance *acceptance, const struct switch_level *level,
-                             const char *what, struct halves_said *said)
-{
-    struct halving halving = halving_open(acceptance, level);
-    return halving_run(&halving, what, said);
 }
 
 /* Halves of all kinds that the run has. */

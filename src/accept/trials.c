@@ -40,12 +40,6 @@ void trials_add(struct trials *trials, const int *agents, int count, const char 
 
 /* ---- what came of a job ---- */
 
-/* The first error of a job's document; NULL: there is none. */
-static const json_t *document_error(const json_t *document)
-{
-    return json_array_get(json_object_get(document, "errors"), 0);
-}
-
 /* The last line of a worker's standard error. */
 static const char *tail_line(char *tail)
 {
@@ -127,7 +121,7 @@ static void outcome_find(const struct acceptance *acceptance, const struct fleet
         trial->outcome = READING_ERROR;
     if (trial->outcome == READING_VALUE)
         return;
-    const json_t *error = document_error(trial->document);
+    const json_t *error = json_array_get(json_object_get(trial->document, "errors"), 0);
     const char *message = json_string_value(json_object_get(error, "message"));
     bool exited = from->ends[worst].fate == WORKER_EXITED; /* and the document says why */
     if (!exited && trial->outcome > READING_ERROR && trial->outcome != READING_WRONG)

@@ -86,8 +86,8 @@ static void witness_keep(struct suspect *suspect, const struct reading *reading)
             reading->from == suspect->host ? reading->to : reading->from;
 }
 
-static void take_slow(struct isolation *isolation, int host, int peer, int series,
-                      struct excess_limit limit, double excess)
+static struct suspect *take_slow(struct isolation *isolation, int host, int peer, int series,
+                                 struct excess_limit limit, double excess)
 {
     struct suspect *suspect = suspect_take(isolation, host, peer, series, READING_VALUE);
     isolation->slow += !isfinite(suspect->limit.excess);
@@ -95,6 +95,7 @@ static void take_slow(struct isolation *isolation, int host, int peer, int serie
         suspect->limit = limit;
         suspect->excess = excess;
     }
+    return suspect;
 }
 
 /* Only a further failure confirms it. */
@@ -312,8 +313,7 @@ static void often_slow_take(struct isolation *isolation, int host, int series,
 {
     if (suspect_find(isolation, host, -1, series, false))
         return;
-    take_slow(isolation, host, -1, series, link->limit, link->excess);
-    struct suspect *suspect = suspect_find(isolation, host, -1, series, false);
+    struct suspect *suspect = take_slow(isolation, host, -1, series, link->limit, link->excess);
     suspect->patience = PATIENCE_NOW;
     suspect->tries_most = TRIES_NOW;
 }

@@ -99,18 +99,15 @@ static void value_hold(struct limits *limits, int s, enum yardstick yardstick, d
                           yardstick);
 }
 
-/* The excess that a value of the earlier run has among those of today. */
-static double earlier_excess(const struct limits *limits, int s, double value)
-{
-    const struct series *series = &limits->fleet->series[s];
-    return worse_by(is_less_better(series->metric), value, series->reference);
-}
-
+/* The excess that a host's level of the earlier run has among those of today; NAN: it had none. */
 static double earlier_level(const struct limits *limits, int s, int host)
 {
+    const struct series *series = &limits->fleet->series[s];
     double level = fleet_level(limits->earlier, s, host);
-    return isfinite(level) ? earlier_excess(limits, s, fleet_value(limits->earlier, s, level))
-                           : NAN;
+    if (!isfinite(level))
+        return NAN;
+    return worse_by(is_less_better(series->metric), fleet_value(limits->earlier, s, level),
+                    series->reference);
 }
 
 /* What a host may lose since an earlier run, excess: no less than it may differ from the fleet
