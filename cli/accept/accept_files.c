@@ -28,7 +28,7 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health)
     const char **names = new_array((size_t)hosts, sizeof *names);
     for (int h = 0; h < hosts; h++)
         if (findings_health(&acceptance->findings, h) == health && has_name(acceptance, h))
-            names[count++] = host_label(acceptance, h);
+            names[count++] = acceptance->labels[h];
     char *list = host_list_sorted(names, count);
     free(names);
     return list;
@@ -73,7 +73,7 @@ void accept_drain_print(FILE *out, const struct acceptance *acceptance, const ch
         const struct found *found = host_finding(acceptance, h);
         if (!found || !has_name(acceptance, h))
             continue;
-        const char *name = host_label(acceptance, h), *text = found->text;
+        const char *name = acceptance->labels[h], *text = found->text;
         size_t length = strlen(name);
         if (strncmp(text, name, length) == 0 && text[length] == ':')
             text += length + 2; /* Slurm names it */
@@ -139,7 +139,7 @@ static void case_put(FILE *out, const struct acceptance *acceptance,
 {
     fprintf(out, "    <testcase classname=\"cctest.accept.%s\" name=\"",
             accept_stage_names[result->stage]);
-    markup_put(out, host == FLEET ? "(all hosts)" : host_label(acceptance, host));
+    markup_put(out, host == FLEET ? "(all hosts)" : acceptance->labels[host]);
     fprintf(out, "\" time=\"%.3f\">\n", result->seconds);
     const char *skipped = case_skipped(acceptance, result, host);
     if (skipped) {
@@ -271,7 +271,7 @@ static json_t *hosts_json(const struct acceptance *acceptance)
             json_array_append_new(agents, json_integer(host->agents[a]));
         json_array_append_new(
             hosts, json_pack("{s:i, s:s, s:s, s:b, s:o, s:s?, s:o}", "host", h, "name",
-                             host_label(acceptance, h), "health",
+                             acceptance->labels[h], "health",
                              health_words[findings_health(&acceptance->findings, h)], "lost",
                              host->lost, "agents", agents, "switch", switch_of(acceptance, h),
                              "inventory", inventory_json(acceptance, h)));

@@ -29,7 +29,7 @@ static void failed_job_print(FILE *out, const struct acceptance *acceptance, con
     fputs("#   ", out);
     for (size_t i = 0; i < count && i < JOB_HOSTS_MOST; i++)
         fprintf(out, "%s%s", i > 0 ? ", " : "",
-                host_label(acceptance, (int)json_integer_value(json_array_get(hosts, i))));
+                acceptance->labels[(int)json_integer_value(json_array_get(hosts, i))]);
     if (count > JOB_HOSTS_MOST)
         fprintf(out, " and %zu more", count - JOB_HOSTS_MOST);
     fprintf(out, ": %s: %s\n", json_string_value(json_object_get(job, "outcome")),

@@ -6,7 +6,6 @@
 #include "base/host_list.h"
 #include "base/io/io.h"
 #include "base/list.h"
-#include "base/numbers.h"
 #include "base/stats/stats.h"
 #include "base/text.h"
 
@@ -95,39 +94,6 @@ static void measurements_read(const json_t *list, bool of_pairs, struct measured
     }
 }
 
-/* A value of a host as the sender, or as the receiver. */
-struct host_value {
-    int host;
-    bool receives;
-    double value;
-};
-
-static int host_value_compare(const void *a, const void *b)
-{
-    const struct host_value *x = a, *y = b;
-    return COMPARE(x->host, y->host) ?: x->receives - y->receives;
-}
-
-/* From the values of hosts, sorted. `values`: room for as many, and for a value of each host. */
-static void medians_of(struct measured_metric *metric, int hosts, const struct host_value *sorted,
-                       size_t count, double *values)
-{
-    size_t all = 0;
-    for (size_t first = 0, end; first < count; first = end) {
-        size_t of_host = 0;
-        for (end = first; end < count && host_value_compare(&sorted[end], &sorted[first]) == 0;
-             end++)
-            values[of_host++] = sorted[end].value;
-        double median = median_of(values, of_host), *kept = &metric->of_host[sorted[first].host];
-        if (isnan(*kept) || metric_is_worse(metric, median, *kept))
-            *kept = median;
-    }
-    for (int h = 0; h < hosts; h++)
-        if (!isnan(metric->of_host[h]))
-            values[all++] = metric->of_host[h];
-    metric->median = all > 0 ? median_of(values, all) : NAN;
-}
-
 /* The stage isolate measures suspects again, with partners that are good: its values would make a suspect
  * of each partner, too. */
 static bool is_of_suspect(const struct measurement *measurement)
@@ -135,26 +101,48 @@ static bool is_of_suspect(const struct measurement *measurement)
     return strcmp(measurement->stage, "isolate") == 0;
 }
 
-static void metric_summarize(struct measured_metric *metric, int hosts)
+/* Counts the values of each host, as the sender and as the receiver, and then puts them. */
+static void values_fill(struct bins *values, const struct measured_metric *metric, bool puts)
 {
-    size_t count = 0;
-    struct host_value *sorted = new_array(2 * metric->count, sizeof *sorted);
-    double *values = new_array(2 * metric->count + (size_t)hosts + 1, sizeof *values);
-    metric->of_host = new_array((size_t)hosts, sizeof *metric->of_host);
-    for (int h = 0; h < hosts; h++)
-        metric->of_host[h] = NAN;
     for (size_t i = 0; i < metric->count; i++) {
         const struct measurement *measurement = &metric->measurements[i];
-        if (isnan(measurement->value) || is_of_suspect(measurement))
-            continue;
-        sorted[count++] = (struct host_value){measurement->from, false, measurement->value};
-        if (measurement->to >= 0 && measurement->to != measurement->from)
-            sorted[count++] = (struct host_value){measurement->to, true, measurement->value};
+        const int ends[] = {measurement->from, measurement->to};
+        for (int e = 0; e < 2 && !isnan(measurement->value) && !is_of_suspect(measurement); e++) {
+            if (ends[e] < 0 || (e > 0 && ends[e] == measurement->from))
+                continue;
+            if (puts)
+                bins_put(values, 2 * ends[e] + e, measurement->value);
+            else
+                bins_count(values, 2 * ends[e] + e);
+        }
     }
-    qsort(sorted, count, sizeof *sorted, host_value_compare);
-    medians_of(metric, hosts, sorted, count, values);
-    free(sorted);
-    free(values);
+}
+
+static void metric_summarize(struct measured_metric *metric, int hosts)
+{
+    struct arena *memory = arena_create();
+    struct bins values;
+    double *known = arena_new(memory, (size_t)hosts, sizeof *known);
+    size_t count = 0;
+    bins_create(&values, memory, 2 * hosts);
+    values_fill(&values, metric, false);
+    bins_reserve(&values, memory);
+    values_fill(&values, metric, true);
+    metric->of_host = new_array((size_t)hosts, sizeof *metric->of_host);
+    for (int h = 0; h < hosts; h++) {
+        double *worst = &metric->of_host[h];
+        *worst = NAN;
+        for (int b = 2 * h; b < 2 * h + 2; b++) {
+            double median = median_of(bins_of(&values, b), bins_size(&values, b));
+            if (bins_size(&values, b) > 0 &&
+                (isnan(*worst) || metric_is_worse(metric, median, *worst)))
+                *worst = median;
+        }
+        if (!isnan(*worst))
+            known[count++] = *worst;
+    }
+    metric->median = count > 0 ? median_of(known, count) : NAN;
+    arena_free(memory);
 }
 
 /* Reads a document, leaving out what names no host of it. False: it has too many hosts. */

@@ -162,8 +162,6 @@ const char *metric_title(const struct measured_metric *metric);
 void distribution_put(FILE *out, const struct measured *measured,
                       const struct measured_metric *metric);
 
-/* ---- What an acceptance run found, each finding with the measurements that it rests on. ---- */
-
 /* ---- The pairs of hosts as a map: rows send, columns receive. ---- */
 
 /* Draws a metric of pairs. A cell has the median of what its pair measured; where there are several

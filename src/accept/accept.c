@@ -41,7 +41,7 @@ static enum status start_run(struct acceptance *acceptance, struct stage_result 
         if (trial_accuses(&trials, j, host))
             stage_finds(acceptance, STAGE_START, host, HEALTH_BAD,
                         outcome_status(trials.outcomes[j].outcome), "%s: %s",
-                        host_label(acceptance, host), trials.outcomes[j].why);
+                        acceptance->labels[host], trials.outcomes[j].why);
     }
     if (status == STATUS_OK)
         stage_says(result, "%d agent%s on %d host%s", trials.count, plural(trials.count), count,
@@ -147,12 +147,12 @@ enum status stages_run(struct acceptance *acceptance, int first, int end, json_t
         bool fits = acceptance->end - began >= accept_stages[s].least;
         status = fits ? stage_run(acceptance, result) : stage_miss(acceptance, result);
         result->seconds = clock_seconds() - began;
-        if (!rotation) {
+        if (rotation) {
+            losses_find(acceptance);
+            json_array_append_new(rotation, stage_json(result));
+        } else {
             status = stage_conclude(acceptance, result, status);
-            continue;
         }
-        losses_find(acceptance);
-        json_array_append_new(rotation, stage_json(result));
     }
     return status;
 }

@@ -169,7 +169,7 @@ struct measured_number {
     const char *name; /* in JSON: "copy by all cores" */
     enum value_unit unit;
     bool less_is_better;
-    /* Of a host by itself, which has the number of its worst part (the slowest of its GPUs): */
+    /* A host by itself has the number of its worst part (the slowest of its GPUs): */
     enum look look;
     double floor; /* a share of the fleet's median by which a healthy host may differ */
     const char *collective, *number; /* of the line, as in trials_line(), and in it */
@@ -357,8 +357,6 @@ json_t *stage_json(const struct stage_result *result);
 
 /* Seconds of the present stage's time that are left; not below 0. */
 double stage_left(const struct acceptance *acceptance);
-
-const char *host_label(const struct acceptance *acceptance, int host);
 
 /* ---- references.c ---- */
 

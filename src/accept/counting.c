@@ -32,7 +32,7 @@ static void growth_note(struct acceptance *acceptance, enum accept_stage stage, 
     struct found found = {.stage = stage, .host = host, .peer = -1};
     struct text text = text_in(found.text, sizeof found.text);
     int named = 0;
-    text_add(&text, "%s counted in stage %s: ", host_label(acceptance, host),
+    text_add(&text, "%s counted in stage %s: ", acceptance->labels[host],
              accept_stage_names[stage]);
     for (int d = 0; d < grown->count; d++) {
         char counters[200];
@@ -55,7 +55,7 @@ static void failure_note(struct acceptance *acceptance, enum accept_stage stage,
         return;
     stage_finds(acceptance, stage, host, HEALTH_SUSPECT, outcome_status(trial->outcome),
                 "%s: its counters could not be read %d times, and are not asked again: %s",
-                host_label(acceptance, host), LOOKS_MOST, trial->why);
+                acceptance->labels[host], LOOKS_MOST, trial->why);
 }
 
 static enum status counters_take(struct acceptance *acceptance, enum accept_stage stage,
@@ -74,7 +74,7 @@ static enum status counters_take(struct acceptance *acceptance, enum accept_stag
     if (!device_changes_decode(&now, &reader)) {
         device_changes_free(&now);
         return fail(STATUS_ERROR, "host %s sent counters that are invalid, or memory ran out",
-                    host_label(acceptance, host));
+                    acceptance->labels[host]);
     }
     device_changes_since(before, &now, &grown);
     if (before->count > 0)
@@ -164,7 +164,7 @@ static void lossy_find(struct acceptance *acceptance, int host, const struct rea
     stage_finds(acceptance, STAGE_PAIRS, host, HEALTH_BAD, STATUS_SLOW,
                 "%s: loses packets: with its median partner TCP sends %.0f again, the fleet's "
                 "median is %.0f (threshold %.0f)",
-                host_label(acceptance, host), reason->value - 1, reason->median - 1,
+                acceptance->labels[host], reason->value - 1, reason->median - 1,
                 reason->threshold - 1);
 }
 
@@ -209,7 +209,7 @@ static void inventory_take(struct acceptance *acceptance, const struct trials *t
     if (!failed || trial_accuses(trials, job, host))
         stage_finds(acceptance, STAGE_INVENTORY, host, HEALTH_SUSPECT,
                     failed ? outcome_status(trial->outcome) : STATUS_ERROR,
-                    "%s: its inventory could not be taken: %s", host_label(acceptance, host),
+                    "%s: its inventory could not be taken: %s", acceptance->labels[host],
                     trial->why[0] ? trial->why : "what it sent is invalid");
 }
 
@@ -250,7 +250,7 @@ enum status inventory_run(struct acceptance *acceptance, struct stage_result *re
     for (int h = 0; h < count; h++) {
         const struct inventory *inventory = &acceptance->inventories[h];
         taken += inventory->count > 0;
-        hosts[h] = (struct inventory_host){.name = host_label(acceptance, h),
+        hosts[h] = (struct inventory_host){.name = acceptance->labels[h],
                                            .inventory = inventory->count > 0 ? inventory : NULL};
     }
     if (taken == 1)

@@ -112,9 +112,9 @@ static void loss_find(struct acceptance *acceptance, int index)
                           .status = is_link ? STATUS_WRONG_DATA : STATUS_TIMEOUT,
                           .loss = true};
     struct text text = text_in(found.text, sizeof found.text);
-    text_add(&text, "%s", host_label(acceptance, index));
+    text_add(&text, "%s", acceptance->labels[index]);
     if (is_link)
-        text_add(&text, ", %s or the link between them: wrong data", host_label(acceptance, root));
+        text_add(&text, ", %s or the link between them: wrong data", acceptance->labels[root]);
     else
         text_add(&text, ": lost");
     text_add(&text, "%s%s: rank %d of the agents: %s%s", host->stage[0] ? " in stage " : "",
@@ -160,8 +160,8 @@ static void root_accuse(struct acceptance *acceptance, const char *stage, int si
                 STATUS_TIMEOUT,
                 "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
                 "it: %s, and they are not judged",
-                host_label(acceptance, root), stage[0] ? " since stage " : "", stage, silent,
-                others, stopped);
+                acceptance->labels[root], stage[0] ? " since stage " : "", stage, silent, others,
+                stopped);
 }
 
 void losses_judge(struct acceptance *acceptance)
@@ -183,14 +183,13 @@ void losses_judge(struct acceptance *acceptance)
  */
 void stage_lacks(struct stage_result *result, enum stage_state state, const char *format, ...)
 {
-    char before[sizeof result->why], why[sizeof result->why];
+    char why[sizeof result->why];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
-    memcpy(before, result->why, sizeof before);
-    struct text text = text_in(result->why, sizeof result->why);
-    text_add(&text, "%s%s%s", before, before[0] ? "; " : "", why);
+    struct text text = text_after(result->why, sizeof result->why);
+    text_add(&text, "%s%s", text.used > 0 ? "; " : "", why);
     result->state = state > result->state ? state : result->state;
 }
 
@@ -260,11 +259,6 @@ int hosts_pairable(const struct acceptance *acceptance, bool *present)
     for (int h = 0; h < acceptance->roster->host_count; h++)
         count += present[h] = !host_is_explained(acceptance, h);
     return count;
-}
-
-const char *host_label(const struct acceptance *acceptance, int host)
-{
-    return acceptance->labels[host];
 }
 
 struct fleet_names fleet_names_of(const struct acceptance *acceptance)

@@ -353,8 +353,7 @@ static void collective_judge(const struct whole *it, const char *name, double us
                 "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g GB/s) "
                 "with the latency of %d steps explains %.4g us at most: look at what many at once "
                 "share",
-                name, it->ranks, us, host_label(it->acceptance, it->slowest), it->rate, steps,
-                most);
+                name, it->ranks, us, it->acceptance->labels[it->slowest], it->rate, steps, most);
 }
 
 static void collectives_judge(struct whole *it, const struct trials *trials,

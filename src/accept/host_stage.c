@@ -49,7 +49,7 @@ struct look_cell {
     bool again;                /* the value is that of the second */
 };
 
-/* What is measured of each host: a number, or a number of a NIC port. */
+/* A number that is measured of each host, or of one of its NIC ports. */
 struct look_column {
     const struct measured_number *measured;
     const char *port; /* NULL: of the host */
@@ -140,7 +140,7 @@ static void host_take(struct look_run *run, const struct trials *trials, int job
         if (run->columns[c].port == port)
             column_take(&run->columns[c], trials, job, host);
     if (note[0] && !run->note[0])
-        snprintf(run->note, sizeof run->note, "%s: %s", host_label(run->acceptance, host), note);
+        snprintf(run->note, sizeof run->note, "%s: %s", run->acceptance->labels[host], note);
 }
 
 static void failure_find(struct look_run *run, const struct trials *trials, int job,
@@ -150,8 +150,8 @@ static void failure_find(struct look_run *run, const struct trials *trials, int 
     int host = trial_host(trials, job);
     run->failed++;
     stage_finds(run->acceptance, run->stage, host, HEALTH_BAD, outcome_status(trial->outcome),
-                "%s: %s%s%s: %s", host_label(run->acceptance, host), port ? port : "",
-                port ? ": " : "", run->look->fails, trial->why);
+                "%s: %s%s%s: %s", run->acceptance->labels[host], port ? port : "", port ? ": " : "",
+                run->look->fails, trial->why);
 }
 
 /* Adds the jobs of those of these hosts that have the port. */
@@ -268,9 +268,9 @@ static void host_accuse(struct look_run *run, int host, const struct look_column
     snprintf(found.text, sizeof found.text,
              "%s: %s%s%s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
              "measured twice",
-             host_label(run->acceptance, host), part, part[0] ? ": " : "", column->name,
-             reason->value, unit, reason->median, reason->deviation,
-             threshold_words[reason->yardstick], reason->threshold);
+             run->acceptance->labels[host], part, part[0] ? ": " : "", column->name, reason->value,
+             unit, reason->median, reason->deviation, threshold_words[reason->yardstick],
+             reason->threshold);
     findings_add(&run->acceptance->findings, &found);
 }
 
@@ -280,7 +280,7 @@ static void host_note(struct look_run *run, int host, const struct look_column *
     const struct reason *reason = &column->values[host].reason;
     stage_finds(run->acceptance, run->stage, host, HEALTH_GOOD, STATUS_OK,
                 "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
-                host_label(run->acceptance, host), column->name, reason->value,
+                run->acceptance->labels[host], column->name, reason->value,
                 value_unit_names[column->measured->unit], reason->median);
 }
 

@@ -164,8 +164,8 @@ void losses_judge(struct acceptance *acceptance);
 enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
 void counting_free(struct acceptance *acceptance);
 
-/* What a job of a pair, run with -v, sent again. A loss that few iterations meet leaves their
- * median as it was. */
+/* Packets that TCP sent again in a job of a pair that ran with -v. A loss that few iterations meet
+ * leaves their median as it was. */
 double resent_packets(const json_t *document);
 
 /* Finds the hosts that lose packets. A pair's number is the packets that both of its hosts sent

@@ -199,7 +199,7 @@ enum status written_profile_put(const struct acceptance *acceptance, FILE *out)
     int *hosts = new_array(most, sizeof *hosts), count = hosts_good(acceptance, hosts);
     struct inventory_host *compared = new_array(most, sizeof *compared);
     for (int i = 0; i < count && acceptance->inventories; i++)
-        compared[i] = (struct inventory_host){.name = host_label(acceptance, hosts[i]),
+        compared[i] = (struct inventory_host){.name = acceptance->labels[hosts[i]],
                                               .inventory = &acceptance->inventories[hosts[i]]};
     fprintf(out, "# for cctest accept --profile: made of %d good host%s by cctest %s\n", count,
             plural(count), CCTEST_VERSION);

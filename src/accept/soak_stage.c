@@ -163,7 +163,7 @@ static void drift_report(struct soak *soak, const struct soak_series *series, in
                          const struct drift *drift)
 {
     struct acceptance *acceptance = soak->acceptance;
-    const char *label = host_label(acceptance, host);
+    const char *label = acceptance->labels[host];
     soak->drifting += drift->drifts;
     soak->dipping += drift->dips_often && !drift->drifts;
     if (drift->drifts)

@@ -3,6 +3,8 @@
  */
 #include "accept/internal.h"
 
+#include "base/io/io.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -110,8 +112,7 @@ static void outcome_find(const struct acceptance *acceptance, const struct fleet
     from->result = NULL;
     if (trial->result && trial->result[0] == '{')
         trial->document = json_loadb(trial->result, trial->size, 0, NULL);
-    const char *word = json_string_value(json_object_get(trial->document, "status"));
-    bool wrong = word && strcmp(word, status_word(STATUS_WRONG_DATA)) == 0;
+    bool wrong = strcmp(word_of(trial->document, "status"), status_word(STATUS_WRONG_DATA)) == 0;
     int worst = 0;
     for (int r = 0; r < job->ranks; r++)
         if (worker_outcome(&from->ends[r]) > worker_outcome(&from->ends[worst]))
@@ -248,13 +249,12 @@ void trials_close(struct trials *trials)
 
 static bool line_has(const json_t *line, const char *name, const char *wanted)
 {
-    const char *value = json_string_value(json_object_get(line, name));
-    return !wanted || (value && strcmp(value, wanted) == 0);
+    return !wanted || strcmp(word_of(line, name), wanted) == 0;
 }
 
 bool lines_are_alike(const json_t *line, const json_t *other)
 {
-    return line_has(line, "collective", json_string_value(json_object_get(other, "collective"))) &&
+    return line_has(line, "collective", word_of(other, "collective")) &&
            json_equal(json_object_get(line, "bytes"), json_object_get(other, "bytes"));
 }
 
@@ -303,7 +303,7 @@ void trials_find_failure(const struct trials *trials, int job)
     if (trial_accuses(trials, job, host))
         stage_finds(acceptance, trials->stage, host, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
                     outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
-                    host < 0 ? "all" : host_label(acceptance, host), trial->why);
+                    host < 0 ? "all" : acceptance->labels[host], trial->why);
 }
 
 void trials_refuse_port(const struct trials *trials, int job, const char *port, const char *whose)

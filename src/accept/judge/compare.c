@@ -49,8 +49,8 @@ struct comparing {
 
 /* ---- sentences ---- */
 
-/* Begins a finding: "n17: mlx5_2 ", or "n17 " where the part is "". `subject` NULL: nothing. `fact`:
- * one that it is about; NULL: there is none. */
+/* Begins a finding: "n17: mlx5_2 ", or "n17 " where the part is "", or nothing where the subject is
+ * NULL. `fact`: one that it is about; NULL: there is none. */
 static struct text finding_begin(struct inventory_findings *findings, enum severity severity,
                                  int host, const struct inventory_fact *fact, const char *subject,
                                  const char *part)
@@ -178,7 +178,7 @@ static enum part_kind kind_counted(const struct fact_rule *rule)
     return PART_HOST;
 }
 
-/* Which parts a host has too few, or too many. `majority`: of a host of it. */
+/* Adds the parts that a host has too few, or too many. `majority`: an entry of a host of it. */
 static void parts_put(const struct comparing *comparing, const struct entry *entry,
                       const struct entry *majority, struct text *text)
 {
@@ -433,7 +433,7 @@ void inventory_compare(const struct inventory_host *hosts, int count,
     findings_sort(findings);
 }
 
-/* What the profile does not expect. `fact` NULL: the host has none. */
+/* A fact that the profile does not expect. `fact` NULL: the host has none. */
 static void unexpected_add(const struct inventory_host *host, int index,
                            const struct expected_fact *expectation,
                            const struct inventory_fact *fact, struct inventory_findings *findings)

@@ -1,5 +1,6 @@
 /*
- * exchange.c - shares of transfers, groups that stand out, and bounds of collectives.
+ * exchange.c - shares of transfers, groups that stand out, bounds of collectives; and the switches
+ * that hosts stand behind.
  */
 #include "accept/judge/judge.h"
 
@@ -157,4 +158,137 @@ double allreduce_least_us(int hosts, double bytes, double rate)
 double alltoall_least_us(int hosts, int ranks, double bytes, double rate)
 {
     return ranks * bytes * (hosts - 1) / hosts / (rate * 1e3);
+}
+
+/*
+ * Switches.
+ */
+void switch_level_free(struct switch_level *level)
+{
+    for (int s = 0; level->name && s < level->count; s++)
+        free(level->name[s]);
+    free(level->name);
+    free(level->switches);
+    *level = (struct switch_level){0};
+}
+
+/* Counts the hosts of each switch, of these hosts or (NULL) of all: the caller's to free. */
+static int *sizes_find(const struct switch_level *level, const int *hosts, int count)
+{
+    int *sizes = new_array((size_t)level->count, sizeof *sizes);
+    for (int i = 0; i < count; i++) {
+        int number = level->switches[hosts ? hosts[i] : i];
+        if (number >= 0)
+            sizes[number]++;
+    }
+    return sizes;
+}
+
+int switches_used(const struct switch_level *level, const int *hosts, int count)
+{
+    int *sizes = sizes_find(level, hosts, count), used = 0;
+    for (int s = 0; s < level->count; s++)
+        used += sizes[s] > 0;
+    free(sizes);
+    return used;
+}
+
+/* ---- pairs ---- */
+
+struct dealt_switch {
+    int number, hosts, place; /* place: at random */
+};
+
+/* The largest first. */
+static int dealt_compare(const void *a, const void *b)
+{
+    const struct dealt_switch *x = a, *y = b;
+    return COMPARE(y->hosts, x->hosts) ?: COMPARE(x->place, y->place);
+}
+
+struct dealing {
+    const struct switch_level *level;
+    const int *hosts;
+    int count;
+    int *sizes;                    /* of each switch */
+    int *order;                    /* room for all switches, and for all hosts */
+    struct dealt_switch *switches; /* in the order in which they are dealt */
+    bool *side;                    /* of each switch */
+    int *sides[2];                 /* the hosts of each */
+};
+
+static void sides_fill(struct dealing *dealing, uint64_t *random, int filled[2])
+{
+    random_shuffle(dealing->order, dealing->level->count, random);
+    for (int s = 0; s < dealing->level->count; s++)
+        dealing->switches[s] = (struct dealt_switch){
+            .number = s, .hosts = dealing->sizes[s], .place = dealing->order[s]};
+    qsort(dealing->switches, (size_t)dealing->level->count, sizeof *dealing->switches,
+          dealt_compare);
+    int total[2] = {0, 0};
+    for (int s = 0; s < dealing->level->count; s++) {
+        bool side = total[1] < total[0];
+        dealing->side[dealing->switches[s].number] = side;
+        total[side] += dealing->switches[s].hosts;
+    }
+    random_shuffle(dealing->order, dealing->count, random);
+    for (int i = 0; i < dealing->count; i++) {
+        int host = dealing->hosts[dealing->order[i]], leaf = dealing->level->switches[host];
+        if (leaf >= 0)
+            dealing->sides[dealing->side[leaf]][filled[dealing->side[leaf]]++] = host;
+    }
+}
+
+int switches_pairs(const struct switch_level *level, const int *hosts, int count, uint64_t *random,
+                   struct host_pair *pairs)
+{
+    size_t switches = (size_t)level->count + 1, room = (size_t)count + 1;
+    struct arena *memory = arena_create();
+    int *sizes = sizes_find(level, hosts, count), filled[2] = {0, 0}, made = 0;
+    struct dealing dealing = {
+        .level = level,
+        .hosts = hosts,
+        .count = count,
+        .sizes = sizes,
+        .order = arena_new(memory, switches > room ? switches : room, sizeof *dealing.order),
+        .switches = arena_new(memory, switches, sizeof *dealing.switches),
+        .side = arena_new(memory, switches, sizeof *dealing.side),
+        .sides = {arena_new(memory, room, sizeof(int)), arena_new(memory, room, sizeof(int))}};
+    sides_fill(&dealing, random, filled);
+    for (; made < filled[0] && made < filled[1]; made++)
+        pairs[made] = (struct host_pair){.a = dealing.sides[0][made], .b = dealing.sides[1][made]};
+    arena_free(memory);
+    free(sizes);
+    return made;
+}
+
+/* ---- sick hosts ---- */
+
+/* C(part, picked) / C(whole, picked): the probability that all that are picked are of the part. */
+static double picked_from(int part, int whole, int picked)
+{
+    double chance = 1;
+    for (int i = 0; i < picked; i++)
+        chance *= part > i ? (double)(part - i) / (whole - i) : 0;
+    return chance;
+}
+
+int switches_common(const struct switch_level *level, int hosts, const bool *sick)
+{
+    int common = -1, picked = 0, known = 0;
+    for (int h = 0; h < hosts; h++) {
+        known += level->switches[h] >= 0;
+        if (!sick[h])
+            continue;
+        if (level->switches[h] < 0 || (picked > 0 && level->switches[h] != common))
+            return -1;
+        common = level->switches[h];
+        picked++;
+    }
+    int *sizes = sizes_find(level, NULL, hosts);
+    double chance = 0;
+    for (int s = 0; s < level->count; s++)
+        chance += picked_from(sizes[s], known, picked);
+    free(sizes);
+    return chance <= CHANCE_MOST ? common : -1;
 }

@@ -1,6 +1,6 @@
 /*
- * isolation.c - suspects, from the readings of pairs; and which hosts meet again, until each suspect
- * is confirmed or cleared.
+ * isolation.c - suspects, from the readings of pairs; and the hosts that meet again, until each
+ * suspect is confirmed or cleared.
  */
 #include "accept/judge/judge.h"
 
@@ -355,7 +355,7 @@ static void often_slow_suspect(struct isolation *isolation, const struct reading
     free(readings_of);
 }
 
-/* ---- which hosts meet again ---- */
+/* ---- partners ---- */
 
 static void mark_met(struct isolation *isolation, int a, int b)
 {
@@ -546,7 +546,7 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
     return isolation->pair_count;
 }
 
-/* ---- what these meetings bring ---- */
+/* ---- evidence ---- */
 
 /* Suspected readings of one host with another. */
 static int slow_readings(const struct isolation *isolation, int from, int to)

@@ -117,20 +117,23 @@ enum distance {
     DISTANCE_KINDS
 };
 
+/* A metric on a rail. */
+struct fleet_class {
+    double reference[DISTANCE_KINDS];
+    bool apart; /* each distance has a reference of its own */
+};
+
 struct fleet {
     struct fleet_config config;
     int series_count;
     struct series *series;
-    /* Of fleet.c alone: */
+    /* For fleet.c alone: */
     struct arena *memory; /* of all that follows, and of the series */
     int cell_count;
-    struct fleet_class {
-        double reference[DISTANCE_KINDS];
-        bool apart;    /* each distance has a reference of its own */
-    } * classes;       /* [metric * rails + rail] */
-    struct bins cells; /* [series * hosts + host] */
-    double *level;     /* of each cell */
-    double *scratch;   /* as many as the cells have numbers */
+    struct fleet_class *classes; /* [metric * rails + rail] */
+    struct bins cells;           /* [series * hosts + host] */
+    double *level;               /* of each cell */
+    double *scratch;             /* as many as the cells have numbers */
 };
 
 /* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range
@@ -233,17 +236,19 @@ struct excess_limit {
 /* Takes another limit, if it is stricter. */
 void limit_tighten(struct excess_limit *limit, double excess, enum yardstick yardstick);
 
+struct series_limit {
+    double reading;   /* the limit of a reading by the fleet */
+    double deviation; /* of single readings, excess */
+    double changed;   /* of the fleet, since the earlier run */
+};
+
 struct limits {
     struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
     struct yardsticks yardsticks;
     int hosts;
-    struct excess_limit *cell; /* [series * hosts + host] */
-    struct series_limit {
-        double reading;                     /* the limit of a reading by the fleet */
-        double deviation;                   /* of single readings, excess */
-        double changed;                     /* of the fleet, since the earlier run */
-    } * series;                             /* of each */
+    struct excess_limit *cell;              /* [series * hosts + host] */
+    struct series_limit *series;            /* of each */
     double factor, reading_factor;          /* spread_factor() of levels and of readings */
     double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
     double *scratch;                        /* as many as hosts, rails and readings */
@@ -537,8 +542,8 @@ struct sicknesses {
 struct sicknesses *sicknesses_find(const struct isolation *isolation);
 void sicknesses_free(struct sicknesses *sicknesses); /* NULL is allowed */
 
-/* Of the hosts of its place. Slowness that was not tried again is noise as likely as not, and no
- * failure is. */
+/* The health of the hosts of its place. Slowness that was not tried again is noise as likely as
+ * not, and no failure is. */
 enum health sickness_health(const struct sickness *sickness);
 
 /* ---- Sentences ---- */

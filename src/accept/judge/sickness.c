@@ -1,5 +1,5 @@
 /*
- * sickness.c - from suspects to places: hosts, NICs, links and switches.
+ * sickness.c - from suspects to places: hosts, NICs and links; and sentences about them.
  */
 #include "accept/judge/judge.h"
 
@@ -8,142 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/*
- * Faults of switches, by the layout of the network.
- */
-void switch_level_free(struct switch_level *level)
-{
-    for (int s = 0; level->name && s < level->count; s++)
-        free(level->name[s]);
-    free(level->name);
-    free(level->switches);
-    *level = (struct switch_level){0};
-}
+#define WITNESSES_NAMED 3
 
-/* Counts the hosts of each switch, of these hosts or (NULL) of all: the caller's to free. */
-static int *sizes_find(const struct switch_level *level, const int *hosts, int count)
-{
-    int *sizes = new_array((size_t)level->count, sizeof *sizes);
-    for (int i = 0; i < count; i++) {
-        int number = level->switches[hosts ? hosts[i] : i];
-        if (number >= 0)
-            sizes[number]++;
-    }
-    return sizes;
-}
-
-int switches_used(const struct switch_level *level, const int *hosts, int count)
-{
-    int *sizes = sizes_find(level, hosts, count), used = 0;
-    for (int s = 0; s < level->count; s++)
-        used += sizes[s] > 0;
-    free(sizes);
-    return used;
-}
-
-/* ---- pairs ---- */
-
-struct dealt_switch {
-    int number, hosts, place; /* place: at random */
-};
-
-/* The largest first. */
-static int dealt_compare(const void *a, const void *b)
-{
-    const struct dealt_switch *x = a, *y = b;
-    return COMPARE(y->hosts, x->hosts) ?: COMPARE(x->place, y->place);
-}
-
-struct dealing {
-    const struct switch_level *level;
-    const int *hosts;
-    int count;
-    int *sizes;                    /* of each switch */
-    int *order;                    /* room for all switches, and for all hosts */
-    struct dealt_switch *switches; /* in the order in which they are dealt */
-    bool *side;                    /* of each switch */
-    int *sides[2];                 /* the hosts of each */
-};
-
-static void sides_fill(struct dealing *dealing, uint64_t *random, int filled[2])
-{
-    random_shuffle(dealing->order, dealing->level->count, random);
-    for (int s = 0; s < dealing->level->count; s++)
-        dealing->switches[s] = (struct dealt_switch){
-            .number = s, .hosts = dealing->sizes[s], .place = dealing->order[s]};
-    qsort(dealing->switches, (size_t)dealing->level->count, sizeof *dealing->switches,
-          dealt_compare);
-    int total[2] = {0, 0};
-    for (int s = 0; s < dealing->level->count; s++) {
-        bool side = total[1] < total[0];
-        dealing->side[dealing->switches[s].number] = side;
-        total[side] += dealing->switches[s].hosts;
-    }
-    random_shuffle(dealing->order, dealing->count, random);
-    for (int i = 0; i < dealing->count; i++) {
-        int host = dealing->hosts[dealing->order[i]], leaf = dealing->level->switches[host];
-        if (leaf >= 0)
-            dealing->sides[dealing->side[leaf]][filled[dealing->side[leaf]]++] = host;
-    }
-}
-
-int switches_pairs(const struct switch_level *level, const int *hosts, int count, uint64_t *random,
-                   struct host_pair *pairs)
-{
-    size_t switches = (size_t)level->count + 1, room = (size_t)count + 1;
-    struct arena *memory = arena_create();
-    int *sizes = sizes_find(level, hosts, count), filled[2] = {0, 0}, made = 0;
-    struct dealing dealing = {
-        .level = level,
-        .hosts = hosts,
-        .count = count,
-        .sizes = sizes,
-        .order = arena_new(memory, switches > room ? switches : room, sizeof *dealing.order),
-        .switches = arena_new(memory, switches, sizeof *dealing.switches),
-        .side = arena_new(memory, switches, sizeof *dealing.side),
-        .sides = {arena_new(memory, room, sizeof(int)), arena_new(memory, room, sizeof(int))}};
-    sides_fill(&dealing, random, filled);
-    for (; made < filled[0] && made < filled[1]; made++)
-        pairs[made] = (struct host_pair){.a = dealing.sides[0][made], .b = dealing.sides[1][made]};
-    arena_free(memory);
-    free(sizes);
-    return made;
-}
-
-/* ---- sick hosts ---- */
-
-/* C(part, picked) / C(whole, picked): the probability that all that are picked are of the part. */
-static double picked_from(int part, int whole, int picked)
-{
-    double chance = 1;
-    for (int i = 0; i < picked; i++)
-        chance *= part > i ? (double)(part - i) / (whole - i) : 0;
-    return chance;
-}
-
-int switches_common(const struct switch_level *level, int hosts, const bool *sick)
-{
-    int common = -1, picked = 0, known = 0;
-    for (int h = 0; h < hosts; h++) {
-        known += level->switches[h] >= 0;
-        if (!sick[h])
-            continue;
-        if (level->switches[h] < 0 || (picked > 0 && level->switches[h] != common))
-            return -1;
-        common = level->switches[h];
-        picked++;
-    }
-    int *sizes = sizes_find(level, NULL, hosts);
-    double chance = 0;
-    for (int s = 0; s < level->count; s++)
-        chance += picked_from(sizes[s], known, picked);
-    free(sizes);
-    return chance <= CHANCE_MOST ? common : -1;
-}
-
-/*
- * From suspects to places.
- */
 /* Suspects that become one sickness, or one for each rail. */
 struct merging {
     const struct fleet *fleet;
@@ -338,7 +204,7 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
     return reason;
 }
 
-/* Of a link in one direction alone, its sender is named first. */
+/* The sender of a link in one direction alone is named first. */
 static void sickness_add(struct merging *m, enum sickness_place place, uint64_t rails,
                          bool all_rails)
 {
@@ -465,8 +331,10 @@ static void merge_all(struct merging *m)
 static int compare_sicknesses(const void *a, const void *b)
 {
     const struct sickness *left = a, *right = b;
-    return COMPARE(right->kind, left->kind) ?: COMPARE(right->worst->outcome, left->worst->outcome) ?:
-           COMPARE(left->host, right->host) ?: COMPARE(left->rail, right->rail);
+    return COMPARE(right->kind, left->kind) ?:
+           COMPARE(right->worst->outcome, left->worst->outcome) ?:
+           COMPARE(left->host, right->host) ?:
+           COMPARE(left->rail, right->rail);
 }
 
 struct sicknesses *sicknesses_find(const struct isolation *isolation)
@@ -499,4 +367,205 @@ enum health sickness_health(const struct sickness *sickness)
     return passes                                                 ? HEALTH_GOOD
            : sickness->place == PLACE_HOST && sickness->confirmed ? HEALTH_BAD
                                                                   : HEALTH_SUSPECT;
+}
+
+/* ---- sentences ---- */
+
+const char *metric_unit(enum metric metric)
+{
+    return metric == METRIC_LATENCY ? "us" : "GB/s";
+}
+
+static void put_rail(int rail, const struct fleet_names *names, struct text *text)
+{
+    if (names->rails)
+        text_add(text, "%s", names->rails[rail]);
+    else
+        text_add(text, "rail %d", rail);
+}
+
+/* Does the sentence about a host begin with what it does? */
+static bool is_deed(const struct sickness *s)
+{
+    return s->kind == SICKNESS_FAILURE ? s->worst->outcome == READING_WRONG
+                                       : s->kind != SICKNESS_LATENCY;
+}
+
+/* "n17: ", "n17: mlx5_2 ", "n17: mlx5_2: ", "link n3-n9 on mlx5_2: " */
+static void put_place(const struct sickness *s, const struct fleet_names *names, struct text *text)
+{
+    bool of_host = s->place == PLACE_HOST;
+    if (of_host)
+        text_add(text, "%s", names->hosts[s->host]);
+    else if (s->place == PLACE_LINK)
+        text_add(text, "link %s-%s", names->hosts[s->host], names->hosts[s->peer]);
+    else
+        text_add(text, "%s, %s or the link between them", names->hosts[s->host],
+                 names->hosts[s->peer]);
+    if (s->rail >= 0) {
+        text_add(text, of_host ? ": " : " on ");
+        put_rail(s->rail, names, text);
+    }
+    text_add(text, s->rail >= 0 && of_host && is_deed(s) ? " " : ": ");
+}
+
+const char *const threshold_words[YARDSTICKS] = {
+    [YARDSTICK_FLEET] = "threshold",
+    [YARDSTICK_RATE] = "threshold by the link's rate",
+    [YARDSTICK_EARLIER] = "threshold by the earlier run",
+    [YARDSTICK_PROFILE] = "threshold by the profile",
+    [YARDSTICK_FAILURE] = "threshold",
+    [YARDSTICK_RAILS] = "threshold by the other rails",
+};
+
+static void put_reason(const struct reason *reason, struct text *text)
+{
+    text_add(text, "%.3g %s, the fleet's median is %.3g (spread %.2g, ", reason->value,
+             metric_unit(reason->metric), reason->median, reason->deviation);
+    text_add(text, "%s %.3g)", threshold_words[reason->yardstick], reason->threshold);
+}
+
+static const char *const host_deeds[] = {[DIRECTION_SEND] = "sends",
+                                         [DIRECTION_RECEIVE] = "receives",
+                                         [DIRECTION_ANY] = "sends and receives"};
+
+static void put_slow(const struct sickness *s, const struct fleet_names *names, struct text *text)
+{
+    static const char *const meanwhile[] = {[DIRECTION_SEND] = " while it receives",
+                                            [DIRECTION_RECEIVE] = " while it sends",
+                                            [DIRECTION_ANY] = " at once"};
+    bool is_both = s->reason.metric == METRIC_BOTH;
+    const char *both = is_both ? meanwhile[s->direction] : "";
+    if (s->place == PLACE_HOST)
+        text_add(text, "%s%s at ", host_deeds[s->direction], both);
+    else if (s->direction == DIRECTION_SEND)
+        text_add(text, "%s sends to %s%s at ", names->hosts[s->host], names->hosts[s->peer], both);
+    else
+        text_add(text, "each sends to the other%s at ", is_both ? " at the same time" : "");
+    put_reason(&s->reason, text);
+}
+
+static void put_failure(const struct sickness *s, const struct fleet_names *names,
+                        struct text *text)
+{
+    enum reading_outcome outcome = s->worst->outcome;
+    if (outcome == READING_LOST)
+        text_add(text, "a worker was lost");
+    else if (outcome == READING_LATE)
+        text_add(text, "a measurement did not end in its time");
+    else if (outcome == READING_ERROR)
+        text_add(text, "a measurement failed");
+    else if (s->place == PLACE_HOST)
+        text_add(text, "%s wrong data", host_deeds[s->direction]);
+    else if (s->direction == DIRECTION_SEND)
+        text_add(text, "%s receives wrong data from %s", names->hosts[s->peer],
+                 names->hosts[s->host]);
+    else
+        text_add(text, "wrong data");
+}
+
+static bool is_named_before(const struct suspect *suspect, int witness)
+{
+    for (int w = 0; w < witness; w++)
+        if (suspect->witnesses[w] == suspect->witnesses[witness])
+            return true;
+    return false;
+}
+
+/* "n02", "n02 and n31", "n02, n31, n40 and others". */
+static void put_witnesses(const struct suspect *suspect, const struct fleet_names *names,
+                          struct text *text)
+{
+    int partners = 0, named = 0;
+    for (int w = 0; w < suspect->witness_count; w++)
+        partners += !is_named_before(suspect, w);
+    int most = partners <= WITNESSES_NAMED + 1 ? partners : WITNESSES_NAMED;
+    for (int w = 0; w < suspect->witness_count && named < most; w++) {
+        if (is_named_before(suspect, w))
+            continue;
+        const char *before = named == 0 ? "" : named == partners - 1 ? " and " : ", ";
+        text_add(text, "%s%s", before, names->hosts[suspect->witnesses[w]]);
+        named++;
+    }
+    if (partners > named)
+        text_add(text, " and others");
+}
+
+static void put_evidence(const struct sickness *s, const struct fleet_names *names,
+                         struct text *text)
+{
+    const struct suspect *worst = s->worst;
+    if (s->confirmed && s->place == PLACE_HOST && worst->witness_count > 0) {
+        text_add(text, ": confirmed with ");
+        put_witnesses(worst, names, text);
+    } else if (s->confirmed || worst->tries > 0)
+        text_add(text, ": %s in %d of %d measurements", s->confirmed ? "confirmed" : "seen again",
+                 worst->hits, worst->tries);
+    else
+        text_add(text, s->ended_early ? ": not tried again"
+                                      : ": not confirmed, since no good partner is there");
+}
+
+void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
+                  struct text *text)
+{
+    put_place(sickness, names, text);
+    if (sickness->kind == SICKNESS_FAILURE)
+        put_failure(sickness, names, text);
+    else if (sickness->kind == SICKNESS_LATENCY) {
+        text_add(text, "latency ");
+        put_reason(&sickness->reason, text);
+    } else
+        put_slow(sickness, names, text);
+    put_evidence(sickness, names, text);
+}
+
+void series_name_put(const struct fleet *fleet, int series, const struct fleet_names *names,
+                     struct text *text)
+{
+    static const char *const what[] = {[METRIC_LATENCY] = "latency",
+                                       [METRIC_ALONE] = "bandwidth one way",
+                                       [METRIC_BOTH] = "bandwidth in both directions at once"};
+    const struct series *rest = &fleet->series[series];
+    text_add(text, "%s", what[rest->metric]);
+    if (fleet->config.rails > 1) {
+        text_add(text, " of ");
+        put_rail(rest->rail, names, text);
+    }
+    if (rest->metric != METRIC_LATENCY)
+        text_add(text, " (%s)", rest->direction == DIRECTION_SEND ? "sent" : "received");
+}
+
+void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
+                    const struct fleet_names *names, struct text *text)
+{
+    const struct series *series = &fleet->series[note->series];
+    static const char *const asked[YARDSTICKS] = {
+        [YARDSTICK_RATE] = "70% of the link's rate",
+        [YARDSTICK_EARLIER] = "what the earlier run had, less what a run may lose,",
+        [YARDSTICK_PROFILE] = "what the profile asks",
+        [YARDSTICK_RAILS] = "what the other rails have, worse by 15%,",
+    };
+    const char *unit = metric_unit(series->metric);
+    text_add(text, "all hosts: the median of their ");
+    series_name_put(fleet, note->series, names, text);
+    text_add(text, " is %.3g %s; %s is %.3g %s", note->value, unit,
+             asked[note->yardstick] ? asked[note->yardstick] : "the threshold", note->threshold,
+             unit);
+}
+
+const char *fleet_size_remark(int hosts)
+{
+    switch (hosts) {
+    case 1:
+        return "one host: stages between hosts are left out";
+    case 2:
+        return "2 hosts: only a link's rate, a profile or an earlier run can show that they are "
+               "slow, "
+               "and neither host can be told from the other or from the link between them";
+    case 3:
+        return "3 hosts: one sick host or link can be told from the others, two cannot";
+    default:
+        return NULL;
+    }
 }

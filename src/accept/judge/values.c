@@ -121,8 +121,7 @@ static void rotation_take(struct work *work, int rotation)
             values[h] > 0 ? worse_by(series->less_is_better, values[h], base) : NAN;
 }
 
-/* Of these cells those of a host in the rotations in which it was measured, in their order; how
- * many. */
+/* The cells of a host in the rotations in which it was measured, in their order; how many. */
 static int host_cells(const struct drift_series *series, const double *cells, int host,
                       double *numbers)
 {
