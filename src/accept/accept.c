@@ -38,7 +38,7 @@ static enum status start_run(struct acceptance *acceptance, struct stage_result 
     enum status status = trials_run(&trials, START_SECONDS);
     for (int j = 0; j < trials.count && status == STATUS_OK; j++) {
         int host = trial_host(&trials, j);
-        if (trial_accuses(&trials, j, host))
+        if (trial_accuses(&trials, j))
             stage_finds(acceptance, STAGE_START, host, HEALTH_BAD,
                         outcome_status(trials.outcomes[j].outcome), "%s: %s",
                         acceptance->labels[host], trials.outcomes[j].why);

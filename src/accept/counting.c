@@ -67,7 +67,7 @@ static enum status counters_take(struct acceptance *acceptance, enum accept_stag
     struct device_changes *before = &acceptance->counted[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
     if (trial->outcome != READING_VALUE) {
-        if (trial_accuses(trials, job, host))
+        if (trial_accuses(trials, job))
             failure_note(acceptance, stage, host, trial);
         return STATUS_OK;
     }
@@ -206,7 +206,7 @@ static void inventory_take(struct acceptance *acceptance, const struct trials *t
     if (!failed && inventory_decode(inventory, &reader))
         return;
     inventory_free(inventory);
-    if (!failed || trial_accuses(trials, job, host))
+    if (!failed || trial_accuses(trials, job))
         stage_finds(acceptance, STAGE_INVENTORY, host, HEALTH_SUSPECT,
                     failed ? outcome_status(trial->outcome) : STATUS_ERROR,
                     "%s: its inventory could not be taken: %s", acceptance->labels[host],

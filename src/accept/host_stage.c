@@ -61,7 +61,6 @@ struct look_column {
 /* One look at all hosts. */
 struct look_run {
     struct acceptance *acceptance;
-    enum accept_stage stage;
     const struct host_look *look;
     int hosts;                     /* of the fleet */
     int judged;                    /* numbers in the whole stage */
@@ -71,7 +70,7 @@ struct look_run {
     struct look_column columns[COLUMNS_MOST];
     int column_count;
     double *earlier; /* by host, of one column */
-    /* What came of it. */
+    /* The results: */
     int failed, slow;
     char note[STAGE_TEXT_MOST / 2]; /* why parts of a host cannot be measured; "" */
 };
@@ -149,7 +148,7 @@ static void failure_find(struct look_run *run, const struct trials *trials, int 
     const struct trial *trial = &trials->outcomes[job];
     int host = trial_host(trials, job);
     run->failed++;
-    stage_finds(run->acceptance, run->stage, host, HEALTH_BAD, outcome_status(trial->outcome),
+    stage_finds(run->acceptance, run->look->stage, host, HEALTH_BAD, outcome_status(trial->outcome),
                 "%s: %s%s%s: %s", run->acceptance->labels[host], port ? port : "", port ? ": " : "",
                 run->look->fails, trial->why);
 }
@@ -171,17 +170,12 @@ static void jobs_add(const struct look_run *run, struct trials *trials, const in
     trials->transport = NULL;
 }
 
-static bool job_accuses(const struct trials *trials, int job)
-{
-    return trial_accuses(trials, job, trial_host(trials, job));
-}
-
 /* The last job that failed, if more than half did; -1: they did not. */
 static int most_fail(const struct trials *trials)
 {
     int failed = 0, last = -1;
     for (int j = 0; j < trials->count; j++)
-        if (job_accuses(trials, j)) {
+        if (trial_accuses(trials, j)) {
             failed++;
             last = j;
         }
@@ -195,7 +189,7 @@ static enum status port_measure(struct look_run *run, int p, const int *hosts, i
     enum status status = STATUS_OK;
     const char *port = run->ports[p];
     struct trials trials;
-    trials_open(&trials, run->acceptance, run->stage);
+    trials_open(&trials, run->acceptance, run->look->stage);
     jobs_add(run, &trials, hosts, count, port);
     if (trials.count > 0)
         status = trials_run(&trials, run->look->seconds);
@@ -206,7 +200,7 @@ static enum status port_measure(struct look_run *run, int p, const int *hosts, i
     for (int j = 0; j < trials.count && refused < 0 && status == STATUS_OK; j++) {
         if (trials.outcomes[j].outcome == READING_VALUE)
             host_take(run, &trials, j, port);
-        else if (job_accuses(&trials, j))
+        else if (trial_accuses(&trials, j))
             failure_find(run, &trials, j, port);
     }
     trials_close(&trials);
@@ -229,7 +223,7 @@ static void hosts_judge(struct look_run *run)
     for (int c = 0; c < run->column_count; c++) {
         const struct look_column *column = &run->columns[c];
         const struct measured_number *measured = column->measured;
-        bool known = baseline_values(&acceptance->baseline, accept_stage_names[run->stage],
+        bool known = baseline_values(&acceptance->baseline, accept_stage_names[run->look->stage],
                                      column->name, run->earlier, run->hosts);
         const struct value_rule rule = {
             .less_is_better = measured->less_is_better,
@@ -256,7 +250,7 @@ static void host_accuse(struct look_run *run, int host, const struct look_column
     const struct reason *reason = &column->values[host].reason;
     const char *part = column->cells[host].part;
     const char *unit = value_unit_names[column->measured->unit];
-    struct found found = {.stage = run->stage,
+    struct found found = {.stage = run->look->stage,
                           .health = HEALTH_BAD,
                           .host = host,
                           .peer = -1,
@@ -278,7 +272,7 @@ static void host_accuse(struct look_run *run, int host, const struct look_column
 static void host_note(struct look_run *run, int host, const struct look_column *column)
 {
     const struct reason *reason = &column->values[host].reason;
-    stage_finds(run->acceptance, run->stage, host, HEALTH_GOOD, STATUS_OK,
+    stage_finds(run->acceptance, run->look->stage, host, HEALTH_GOOD, STATUS_OK,
                 "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
                 run->acceptance->labels[host], column->name, reason->value,
                 value_unit_names[column->measured->unit], reason->median);
@@ -367,7 +361,7 @@ static double column_keep(const struct look_run *run, const struct look_column *
                              .to = -1,
                              .metric = METRIC_OWN,
                              .value = column->values[h].value,
-                             .stage = (int)run->stage,
+                             .stage = (int)run->look->stage,
                              .number = number,
                              .part = part};
     }
@@ -473,7 +467,6 @@ enum status metrics_run(struct acceptance *acceptance, struct stage_result *resu
             continue;
         struct look_run *run = &runs[count++];
         *run = (struct look_run){.acceptance = acceptance,
-                                 .stage = result->stage,
                                  .look = &host_looks[i],
                                  .hosts = acceptance->roster->host_count};
         look_open(run);

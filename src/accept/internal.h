@@ -49,9 +49,9 @@ void trials_close(struct trials *trials);
 /* The host of a job, or of its first rank. */
 int trial_host(const struct trials *trials, int job);
 
-/* Does a job say something against this host (-1: against any)? It failed, not for want of time,
- * and the host is there: a loss is a finding of its own. */
-bool trial_accuses(const struct trials *trials, int job, int host);
+/* Does a job say something against its hosts? It failed, not for want of time, and they are there:
+ * a loss is a finding of its own. */
+bool trial_accuses(const struct trials *trials, int job);
 
 /* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
 void trials_find_failure(const struct trials *trials, int job);

@@ -148,11 +148,10 @@ static enum status rail_run(struct pair_jobs *jobs, struct trials *trials, int r
     return trials_run(trials, round_seconds(acceptance));
 }
 
-/* Did the pair's job fail, and does that say something against it? */
-static bool job_failed(struct pair_jobs *jobs, const struct host_pair *pair,
-                       const struct trials *trials, int job)
+/* Did a job fail, and does that say something against its pair? */
+static bool job_failed(struct pair_jobs *jobs, const struct trials *trials, int job)
 {
-    if (!trial_accuses(trials, job, pair->a) || !trial_accuses(trials, job, pair->b))
+    if (!trial_accuses(trials, job))
         return false;
     failed_jobs_add(&jobs->failed, trials->outcomes[job].why);
     return true;
@@ -174,7 +173,7 @@ static enum status rail_try(struct pair_jobs *jobs, int rail, const struct host_
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (trials.outcomes[i].outcome == READING_VALUE) {
             rates[(*known)++] = line_number(trials_line(&trials, i, NULL, NULL, 1), "busbw_GBps");
-        } else if (job_failed(jobs, &pairs[i], &trials, i)) {
+        } else if (job_failed(jobs, &trials, i)) {
             failed++;
             worst = i;
         }
@@ -246,7 +245,7 @@ static void half_take(struct pair_jobs *jobs, const struct trials *trials, int j
     struct acceptance *acceptance = jobs->acceptance;
     const struct trial *trial = &trials->outcomes[job];
     bool failed = trial->outcome != READING_VALUE;
-    if (failed && !job_failed(jobs, pair, trials, job))
+    if (failed && !job_failed(jobs, trials, job))
         return;
     double resent = failed || trials->stage != STAGE_PAIRS ? 0 : resent_packets(trial->document);
     for (size_t i = 0; i < JOB_READINGS; i++) {

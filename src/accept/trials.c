@@ -288,19 +288,24 @@ int trial_host(const struct trials *trials, int job)
     return trials->acceptance->roster->agents[trials->items[job].agents[0]].host;
 }
 
-bool trial_accuses(const struct trials *trials, int job, int host)
+bool trial_accuses(const struct trials *trials, int job)
 {
+    const struct roster *roster = trials->acceptance->roster;
+    const struct fleet_job *item = &trials->items[job];
     const struct trial *trial = &trials->outcomes[job];
-    return trial->outcome != READING_VALUE && !trial->cut &&
-           (host < 0 || !trials->acceptance->roster->hosts[host].lost);
+    bool accuses = trial->outcome != READING_VALUE && !trial->cut;
+    for (int r = 0; r < item->ranks; r++)
+        accuses &= !roster->hosts[roster->agents[item->agents[r]].host].lost;
+    return accuses;
 }
 
 void trials_find_failure(const struct trials *trials, int job)
 {
     struct acceptance *acceptance = trials->acceptance;
+    const struct roster *roster = acceptance->roster;
     const struct trial *trial = &trials->outcomes[job];
-    int host = trial->culprit >= 0 ? acceptance->roster->agents[trial->culprit].host : -1;
-    if (trial_accuses(trials, job, host))
+    int host = trial->culprit >= 0 ? roster->agents[trial->culprit].host : -1;
+    if (!trial->cut && (host < 0 || !roster->hosts[host].lost))
         stage_finds(acceptance, trials->stage, host, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
                     outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
                     host < 0 ? "all" : acceptance->labels[host], trial->why);

@@ -416,9 +416,10 @@ struct suspect {
     int tries_most;               /* so many readings clear it, if they do not confirm it */
     int tries, hits;              /* readings since, and those beyond the limit */
     int witness_count;
-    int witnesses[WITNESSES_MOST];  /* partners with which a reading showed it */
-    int number;                     /* of suspects before it */
-    struct suspect *next, *sibling; /* of a link: of its sender */
+    int witnesses[WITNESSES_MOST]; /* partners with which a reading showed it */
+    int number;                    /* of suspects before it */
+    struct suspect *next;          /* in the order in which they were found */
+    struct suspect *sibling;       /* the host's next one; of a link: its sender's */
 };
 
 /* ---- Measures suspects again until each is confirmed or cleared.
@@ -486,6 +487,7 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
 /* Takes the readings of a round. A failure of a pair that is no suspect makes new suspects. */
 void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
 
+/* The complaint that a suspect is merged by. */
 enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect);
 
 /* ---- Faults: suspects, each pinned to the least place that explains it, and the health of hosts.
