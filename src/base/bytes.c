@@ -3,6 +3,7 @@
  */
 #include "base/bytes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,4 +115,91 @@ void read_text(struct reader *reader, char *text, size_t size)
     for (size_t i = 0; i < length; i++)
         text[i] = bytes[i] < ' ' || bytes[i] == 127 ? '?' : (char)bytes[i];
     text[length] = '\0';
+}
+
+/*
+ * One description of a record for both directions.
+ */
+void code_require(struct codec codec, bool holds)
+{
+    if (codec.in)
+        codec.in->bad |= !holds;
+}
+
+void code_u32(struct codec codec, uint32_t *value, uint32_t least, uint32_t most)
+{
+    if (codec.out) {
+        bytes_put_u32(codec.out, *value);
+        return;
+    }
+    *value = read_u32(codec.in);
+    if (*value >= least && *value <= most)
+        return;
+    codec.in->bad = true;
+    *value = least;
+}
+
+void code_u64(struct codec codec, uint64_t *value)
+{
+    if (codec.out)
+        bytes_put_u64(codec.out, *value);
+    else
+        *value = read_u64(codec.in);
+}
+
+void code_i64(struct codec codec, int64_t *value)
+{
+    uint64_t bits = codec.out ? (uint64_t)*value : 0;
+    code_u64(codec, &bits);
+    *value = (int64_t)bits;
+}
+
+void code_int(struct codec codec, int *value, int least, int most)
+{
+    uint32_t bits = codec.out ? (uint32_t)*value : 0;
+    code_u32(codec, &bits, 0, UINT32_MAX);
+    *value = (int)bits;
+    if (codec.out || (*value >= least && *value <= most))
+        return;
+    codec.in->bad = true;
+    *value = least;
+}
+
+void code_flag(struct codec codec, bool *value)
+{
+    uint32_t bit = codec.out && *value;
+    code_u32(codec, &bit, 0, 1);
+    *value = bit;
+}
+
+void code_real(struct codec codec, double *value)
+{
+    uint64_t bits = 0;
+    if (codec.out)
+        memcpy(&bits, value, sizeof bits);
+    code_u64(codec, &bits);
+    memcpy(value, &bits, sizeof bits);
+    if (codec.out || (isfinite(*value) && *value >= 0))
+        return;
+    codec.in->bad = true;
+    *value = 0;
+}
+
+void code_text(struct codec codec, char *text, size_t size)
+{
+    if (codec.out)
+        bytes_put_text(codec.out, text);
+    else
+        read_text(codec.in, text, size);
+}
+
+void code_bytes(struct codec codec, void *data, size_t size)
+{
+    if (codec.out) {
+        bytes_put(codec.out, data, size);
+        return;
+    }
+    const unsigned char *bytes = read_bytes(codec.in, size);
+    if (bytes)
+        memcpy(data, bytes, size);
 }

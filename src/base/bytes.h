@@ -39,4 +39,39 @@ uint64_t read_u64(struct reader *reader);
 /* A text that must fit `size` bytes with its 0; control characters become '?'. */
 void read_text(struct reader *reader, char *text, size_t size);
 
+/* ---- One description of a record for both directions.
+ *
+ * A function that names the members of a record once, each with its range, encodes it or decodes it
+ * by where the codec points (as the filters of xdr(3) do). While it decodes, a number out of its range
+ * makes the reader bad, and reads as the least one.
+ * ---- */
+
+struct codec {
+    struct bytes *out; /* encodes; NULL: decodes */
+    struct reader *in;
+};
+
+static inline struct codec codec_to(struct bytes *bytes)
+{
+    return (struct codec){.out = bytes};
+}
+
+static inline struct codec codec_from(struct reader *reader)
+{
+    return (struct codec){.in = reader};
+}
+
+/* Also of enums. */
+void code_u32(struct codec codec, uint32_t *value, uint32_t least, uint32_t most);
+void code_u64(struct codec codec, uint64_t *value);
+void code_i64(struct codec codec, int64_t *value);
+void code_int(struct codec codec, int *value, int least, int most);
+void code_flag(struct codec codec, bool *value);
+/* As IEEE 754 has it: finite, and not negative. */
+void code_real(struct codec codec, double *value);
+void code_text(struct codec codec, char *text, size_t size); /* as read_text() */
+void code_bytes(struct codec codec, void *data, size_t size);
+/* A condition that decoded members must meet together. */
+void code_require(struct codec codec, bool holds);
+
 #endif

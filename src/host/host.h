@@ -299,9 +299,8 @@ int host_place_shared(const struct host_place *a, const struct host_place *b);
 /* Negative, 0 or positive: an order in which the places of each part stand together. */
 int host_place_compare(const struct host_place *a, const struct host_place *b);
 
-void host_place_encode(const struct host_place *place, struct bytes *share);
 /* Any number may stand in a place, so none is invalid. */
-void host_place_decode(struct host_place *place, struct reader *reader);
+void host_place_code(struct codec codec, struct host_place *place);
 
 /* ---- Which device's driver a thread asks, and since when. A driver that hangs does not
  * return: another thread, which waits with a limit (base/timed_call.h), then names the device.

@@ -268,14 +268,8 @@ int host_place_compare(const struct host_place *a, const struct host_place *b)
     return 0;
 }
 
-void host_place_encode(const struct host_place *place, struct bytes *share)
+void host_place_code(struct codec codec, struct host_place *place)
 {
     for (int l = 0; l < PLACE_LEVELS; l++)
-        bytes_put_u32(share, place->at[l]);
-}
-
-void host_place_decode(struct host_place *place, struct reader *reader)
-{
-    for (int l = 0; l < PLACE_LEVELS; l++)
-        place->at[l] = read_u32(reader);
+        code_u32(codec, &place->at[l], 0, UINT32_MAX);
 }

@@ -156,23 +156,13 @@ void staging_area_close(struct staging_area *area)
  * much would then be seen only when the machine's memory is all but gone, after minutes of filling
  * it.
  */
-void memory_request_encode(const struct memory_request *request, struct bytes *share)
+void memory_request_code(struct codec codec, struct memory_request *request)
 {
-    bytes_put_u64(share, request->bytes);
-    bytes_put_u64(share, request->spare);
+    code_u64(codec, &request->bytes);
+    code_u64(codec, &request->spare);
     for (int i = 0; i < MEMORY_POOLS; i++) {
-        bytes_put_u64(share, request->pools[i].which);
-        bytes_put_u64(share, request->pools[i].left);
-    }
-}
-
-void memory_request_decode(struct memory_request *request, struct reader *reader)
-{
-    request->bytes = read_u64(reader);
-    request->spare = read_u64(reader);
-    for (int i = 0; i < MEMORY_POOLS; i++) {
-        request->pools[i].which = read_u64(reader);
-        request->pools[i].left = read_u64(reader);
+        code_u64(codec, &request->pools[i].which);
+        code_u64(codec, &request->pools[i].left);
     }
 }
 

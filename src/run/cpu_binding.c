@@ -142,51 +142,30 @@ static void binding_caches(hwloc_topology_t topology, struct cpu_binding *bindin
 }
 
 /* A bit for each CPU, up to the last that is set. */
-void cpu_set_encode(const cpu_set_t *cpus, struct bytes *share)
+void cpu_set_code(struct codec codec, cpu_set_t *cpus)
 {
     unsigned char bits[CPU_SETSIZE / 8] = {0};
-    size_t size = 0;
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, cpus))
-            continue;
-        bits[cpu / 8] |= (unsigned char)(1u << cpu % 8);
-        size = cpu / 8 + 1;
-    }
-    bytes_put_u32(share, (uint32_t)size);
-    bytes_put(share, bits, size);
-}
-
-bool cpu_set_decode(cpu_set_t *cpus, struct reader *reader)
-{
-    size_t size = read_u32(reader);
-    const unsigned char *bits = read_bytes(reader, size);
+    uint32_t size = 0;
+    for (size_t cpu = 0; codec.out && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, cpus)) {
+            bits[cpu / 8] |= (unsigned char)(1u << cpu % 8);
+            size = (uint32_t)cpu / 8 + 1;
+        }
+    code_u32(codec, &size, 0, sizeof bits);
+    code_bytes(codec, bits, size);
     CPU_ZERO(cpus);
-    if (!bits || size > CPU_SETSIZE / 8)
-        return false;
-    for (size_t cpu = 0; cpu < 8 * size; cpu++)
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (bits[cpu / 8] >> cpu % 8 & 1)
             CPU_SET(cpu, cpus);
-    return true;
 }
 
-void cpu_binding_encode(const struct cpu_binding *binding, struct bytes *share)
+void cpu_binding_code(struct codec codec, struct cpu_binding *binding)
 {
-    bytes_put_u64(share, binding->cache_bytes);
-    bytes_put_u32(share, (uint32_t)binding->core);
-    bytes_put_u32(share, (uint32_t)binding->sharing);
-    bytes_put_u32(share, (uint32_t)binding->threads);
-    bytes_put_u32(share, (uint32_t)binding->cache);
-}
-
-bool cpu_binding_decode(struct cpu_binding *binding, struct reader *reader)
-{
-    binding->cache_bytes = read_u64(reader);
-    binding->core = (int)read_u32(reader);
-    binding->sharing = (int)read_u32(reader);
-    binding->threads = (int)read_u32(reader);
-    binding->cache = (int)read_u32(reader);
-    return binding->core >= -1 && binding->sharing >= 0 && binding->threads >= 0 &&
-           binding->cache >= -1;
+    code_u64(codec, &binding->cache_bytes);
+    code_int(codec, &binding->core, -1, INT32_MAX);
+    code_int(codec, &binding->sharing, 0, INT32_MAX);
+    code_int(codec, &binding->threads, 0, INT32_MAX);
+    code_int(codec, &binding->cache, -1, INT32_MAX);
 }
 
 void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,

@@ -406,18 +406,16 @@ int channel_count_device(const struct job *job, size_t bytes, int most);
 
 /* Where a rank runs on its host. */
 struct cpu_binding {
-    size_t cache_bytes; /* of all third-level caches that it can reach; 0: unknown */
+    uint64_t cache_bytes; /* of all third-level caches that it can reach; 0: unknown */
     int core;           /* that it is bound to, counted in the topology's order; -1: not bound */
     int sharing;        /* ranks that are bound to that core, this one among them */
     int threads;        /* hardware threads of the core that these ranks may use */
     int cache;          /* which cache, counted likewise; -1: several, or unknown */
 };
-void cpu_binding_encode(const struct cpu_binding *binding, struct bytes *share);
-bool cpu_binding_decode(struct cpu_binding *binding, struct reader *reader); /* false: invalid */
+void cpu_binding_code(struct codec codec, struct cpu_binding *binding);
 
 /* The CPUs that a rank may use. */
-void cpu_set_encode(const cpu_set_t *cpus, struct bytes *share);
-bool cpu_set_decode(cpu_set_t *cpus, struct reader *reader); /* false: invalid */
+void cpu_set_code(struct codec codec, cpu_set_t *cpus);
 
 /* Finds where the calling thread runs. `binds`: first assigns the host's cores to its ranks, and
  * binds the thread to the core of this rank; where that is not possible nothing changes. `masks`:
@@ -457,8 +455,7 @@ struct memory_request {
  * `memory`: its engine counts, too. */
 struct memory_request memory_request_make(const struct memory_kind *memory, size_t bytes,
                                           size_t spare, const struct memory_pool *pools);
-void memory_request_encode(const struct memory_request *request, struct bytes *share);
-void memory_request_decode(struct memory_request *request, struct reader *reader);
+void memory_request_code(struct codec codec, struct memory_request *request);
 
 /* `requests`: of the `count` ranks of this host. `pools`: this rank's, seen before any rank of the
  * host allocated. STATUS_ERROR where the ranks of a pool together ask for more than the least that
@@ -571,8 +568,7 @@ struct barrier_offer {
     int32_t pid;     /* process that made it */
     int fd;          /* its descriptor there; -1: it made none */
 };
-void barrier_offer_encode(const struct barrier_offer *offer, struct bytes *share);
-bool barrier_offer_decode(struct barrier_offer *offer, struct reader *reader); /* false: invalid */
+void barrier_offer_code(struct codec codec, struct barrier_offer *offer);
 
 struct start_barrier {
     struct node_barrier node_barrier;

@@ -104,19 +104,11 @@ int node_barrier_awaited(const struct node_barrier *node_barrier)
  */
 #define LINE 128 /* the barrier's first byte in the memory: behind the cookie */
 
-void barrier_offer_encode(const struct barrier_offer *offer, struct bytes *share)
+void barrier_offer_code(struct codec codec, struct barrier_offer *offer)
 {
-    bytes_put_u64(share, offer->cookie);
-    bytes_put_u32(share, (uint32_t)offer->pid);
-    bytes_put_u32(share, (uint32_t)offer->fd);
-}
-
-bool barrier_offer_decode(struct barrier_offer *offer, struct reader *reader)
-{
-    offer->cookie = read_u64(reader);
-    offer->pid = (int32_t)read_u32(reader);
-    offer->fd = (int)read_u32(reader);
-    return offer->fd >= -1 && offer->pid >= 0;
+    code_u64(codec, &offer->cookie);
+    code_int(codec, &offer->pid, 0, INT32_MAX);
+    code_int(codec, &offer->fd, -1, INT32_MAX);
 }
 
 static void *node_barrier_map(int fd, size_t bytes)

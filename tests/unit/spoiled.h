@@ -72,9 +72,10 @@ static inline void bench_say(struct bench *bench)
     struct text text = text_in(bench->sentence, sizeof bench->sentence);
     struct bytes bytes = {0};
     struct finding finding;
-    finding_encode(&bench->finding, &bytes);
+    finding_code(codec_to(&bytes), context.ranks, &bench->finding);
     struct reader reader = {.at = bytes.data, .left = bytes.size};
-    assert_true(finding_decode(&reader, context.ranks, &finding));
+    finding_code(codec_from(&reader), context.ranks, &finding);
+    assert_false(reader.bad);
     assert_int_equal(reader.left, 0);
     struct finding_group group = finding_group_of_rank(&finding, &bench->rank);
     if (finding.kind != FINDING_NONE)
@@ -95,8 +96,8 @@ static inline void bench_check_in_card(struct bench *bench)
     assert_int_equal(check_result(&in_card, &bench->pattern, bench->rank, region.base, &finding),
                      STATUS_OK);
     struct bytes there = {0}, here = {0}; /* without padding */
-    finding_encode(&finding, &there);
-    finding_encode(&bench->finding, &here);
+    finding_code(codec_to(&there), bench->pattern.problem.ranks, &finding);
+    finding_code(codec_to(&here), bench->pattern.problem.ranks, &bench->finding);
     assert_int_equal(there.size, here.size);
     assert_memory_equal(there.data, here.data, here.size);
     bytes_free(&there);

@@ -91,10 +91,10 @@ static bool offer_decode(void *argument, int rank, struct reader *reader)
 {
     struct life *life = argument;
     struct barrier_offer offer;
-    bool good = barrier_offer_decode(&offer, reader);
+    barrier_offer_code(codec_from(reader), &offer);
     if (rank == life->runner.node.ranks[0])
         life->offer = offer;
-    return good;
+    return true;
 }
 
 static bool shares_decode(void *argument, int rank, struct reader *reader)
@@ -121,7 +121,7 @@ static bool life_join(struct life *life)
     if (has_trouble(scenario, runner->rank, POOR))
         require(life, setrlimit(RLIMIT_NOFILE, &full) == 0);
     start_barrier_open(&runner->start_barrier, &runner->node);
-    barrier_offer_encode(&runner->start_barrier.offer, &share);
+    barrier_offer_code(codec_to(&share), &runner->start_barrier.offer);
     require(life, exchange_decode(runner->control, EXCHANGE_ALLGATHER, &share, "offer",
                                   offer_decode, life) == STATUS_OK);
     start_barrier_join(&runner->start_barrier, &runner->node, &life->offer);

@@ -271,28 +271,17 @@ const struct memory_kind *memory_find(const char *name)
 #define CHOICES_MOST 64
 #define ENTRY_MOST   32
 
-void memory_device_encode(const struct memory_device *device, struct bytes *share)
+void memory_device_code(struct codec codec, struct memory_device *device)
 {
-    bytes_put_u32(share, (uint32_t)(device->number + 1));
+    if (codec.in)
+        *device = (struct memory_device){0};
+    code_int(codec, &device->number, -1, INT32_MAX);
     if (device->number < 0)
         return;
-    bytes_put_text(share, device->bus);
-    bytes_put_text(share, device->uuid);
-    bytes_put_text(share, device->name);
-    bytes_put_text(share, device->domain);
-}
-
-bool memory_device_decode(struct memory_device *device, struct reader *reader)
-{
-    uint32_t number = read_u32(reader);
-    *device = (struct memory_device){.number = (int)(number & INT_MAX) - 1};
-    if (device->number < 0)
-        return number == 0;
-    read_text(reader, device->bus, sizeof device->bus);
-    read_text(reader, device->uuid, sizeof device->uuid);
-    read_text(reader, device->name, sizeof device->name);
-    read_text(reader, device->domain, sizeof device->domain);
-    return number <= INT_MAX && !reader->bad;
+    code_text(codec, device->bus, sizeof device->bus);
+    code_text(codec, device->uuid, sizeof device->uuid);
+    code_text(codec, device->name, sizeof device->name);
+    code_text(codec, device->domain, sizeof device->domain);
 }
 
 const char *memory_device_text(const struct memory_device *device, char text[MEMORY_DEVICE_TEXT])

@@ -122,8 +122,7 @@ struct memory_device {
                         can reach its memory; "": it is in none, or not known */
 };
 
-void memory_device_encode(const struct memory_device *device, struct bytes *share);
-bool memory_device_decode(struct memory_device *device, struct reader *reader); /* false: invalid */
+void memory_device_code(struct codec codec, struct memory_device *device);
 
 /* "GPU 0 (0000:3b:00.0)". Returns `text`. */
 const char *memory_device_text(const struct memory_device *device, char text[MEMORY_DEVICE_TEXT]);

@@ -45,60 +45,42 @@ void fallbacks_add(struct fallbacks *fallbacks, const struct fallback *more)
     }
 }
 
-static void fallback_encode(const struct fallback *fallback, struct bytes *share)
+static void fallback_code(struct codec codec, int ranks, struct fallback *fallback)
 {
-    bytes_put_u32(share, fallback->cause);
-    bytes_put_text(share, fallback->preferred);
-    bytes_put_text(share, fallback->taken);
-    bytes_put_text(share, fallback->reason);
-    bytes_put_u64(share, fallback->pairs);
-    bytes_put_u32(share, (uint32_t)fallback->low);
-    bytes_put_u32(share, (uint32_t)fallback->high);
-    bytes_put_u32(share, (uint32_t)fallback->rank);
-    bytes_put_u32(share, fallback->others);
+    code_u32(codec, &fallback->cause, 0, FALLBACK_CAUSES - 1);
+    code_text(codec, fallback->preferred, sizeof fallback->preferred);
+    code_text(codec, fallback->taken, sizeof fallback->taken);
+    code_text(codec, fallback->reason, sizeof fallback->reason);
+    code_u64(codec, &fallback->pairs);
+    code_require(codec, fallback->pairs > 0 && fallback->pairs < UINT32_MAX);
+    code_int(codec, &fallback->low, 0, ranks - 1);
+    code_int(codec, &fallback->high, fallback->low + 1, ranks - 1);
+    code_int(codec, &fallback->rank, fallback->low, fallback->high);
+    code_require(codec, fallback->rank == fallback->low || fallback->rank == fallback->high);
+    code_flag(codec, &fallback->others);
 }
 
 void fallbacks_encode(const struct fallbacks *fallbacks, struct bytes *share)
 {
     bool further = fallbacks->further.pairs > 0;
     bytes_put_u32(share, (uint32_t)(fallbacks->count + further));
-    for (int i = 0; i < fallbacks->count; i++)
-        fallback_encode(&fallbacks->list[i], share);
-    if (further)
-        fallback_encode(&fallbacks->further, share);
-}
-
-static bool fallback_decode(struct fallback *fallback, int ranks, struct reader *reader)
-{
-    *fallback = (struct fallback){0};
-    uint32_t cause = read_u32(reader);
-    read_text(reader, fallback->preferred, sizeof fallback->preferred);
-    read_text(reader, fallback->taken, sizeof fallback->taken);
-    read_text(reader, fallback->reason, sizeof fallback->reason);
-    fallback->cause = (enum fallback_cause)(cause % FALLBACK_CAUSES);
-    fallback->pairs = read_u64(reader);
-    fallback->low = (int)read_u32(reader);
-    fallback->high = (int)read_u32(reader);
-    fallback->rank = (int)read_u32(reader);
-    uint32_t others = read_u32(reader);
-    fallback->others = others != 0;
-    return !reader->bad && cause < FALLBACK_CAUSES && others <= 1 && fallback->pairs > 0 &&
-           fallback->pairs < UINT32_MAX && fallback->low >= 0 && fallback->low < fallback->high &&
-           fallback->high < ranks &&
-           (fallback->rank == fallback->low || fallback->rank == fallback->high);
+    for (int i = 0; i < fallbacks->count + further; i++) {
+        struct fallback sent = i < fallbacks->count ? fallbacks->list[i] : fallbacks->further;
+        fallback_code(codec_to(share), 0, &sent);
+    }
 }
 
 bool fallbacks_decode(struct fallbacks *fallbacks, int ranks, struct reader *reader)
 {
     struct fallback fallback;
     uint32_t count = read_u32(reader);
-    bool good = !reader->bad && count <= FALLBACKS_MOST + 1;
-    for (uint32_t i = 0; good && i < count; i++) {
-        good = fallback_decode(&fallback, ranks, reader);
-        if (good)
+    reader->bad |= count > FALLBACKS_MOST + 1;
+    for (uint32_t i = 0; i < count && !reader->bad; i++) {
+        fallback_code(codec_from(reader), ranks, &fallback);
+        if (!reader->bad)
             fallbacks_add(fallbacks, &fallback);
     }
-    return good;
+    return !reader->bad;
 }
 
 const char *fallback_text(const struct fallback *fallback, const struct member *members,

@@ -216,9 +216,9 @@ int finding_elements(const struct finding *finding);
 /* Are its unexplained elements corrupted one by one, rather than by a fault that is not known? */
 bool finding_is_corruption(const struct finding *finding);
 
-void finding_encode(const struct finding *finding, struct bytes *bytes);
-/* False if it is no finding of a job of so many ranks; then `finding` is not to be used. */
-bool finding_decode(struct reader *reader, int ranks, struct finding *finding);
+/* Encodes or decodes it. The reader is bad if it is no finding of a job of so many ranks; then
+ * `finding` is not to be used. */
+void finding_code(struct codec codec, int ranks, struct finding *finding);
 
 /* Compares `rank`'s destination, which lies in this memory. finding->kind is FINDING_NONE when all
  * is right, or when the job has ended meanwhile. The hop of the finding is the caller's to add. */

@@ -108,38 +108,27 @@ static void connectivity_note(struct connectivity *connectivity, const struct me
     free(on_node);
 }
 
+static void class_code(struct codec codec, int ranks, struct link_class *class)
+{
+    code_text(codec, class->transport, sizeof class->transport);
+    code_text(codec, class->words, sizeof class->words);
+    code_int(codec, &class->count, 0, ranks - 1);
+    code_u64(codec, &class->least_ns);
+    code_u64(codec, &class->most_ns);
+    code_int(codec, &class->from, 0, ranks - 1);
+    code_int(codec, &class->to, 0, ranks - 1);
+}
+
 /* A rank's share of the exchange: rejected connections, then its classes of links, then why links
  * are not of a preferred class. */
-static void connectivity_share_encode(const struct connectivity *own,
-                                      const struct fallbacks *fallbacks, struct bytes *share)
+static void connectivity_share_encode(struct connectivity *own, const struct fallbacks *fallbacks,
+                                      struct bytes *share)
 {
     bytes_put_u64(share, own->rejected);
     bytes_put_u32(share, (uint32_t)own->class_count);
-    for (int i = 0; i < own->class_count; i++) {
-        const struct link_class *class = &own->classes[i];
-        bytes_put_text(share, class->transport);
-        bytes_put_text(share, class->words);
-        bytes_put_u32(share, (uint32_t) class->count);
-        bytes_put_u64(share, class->least_ns);
-        bytes_put_u64(share, class->most_ns);
-        bytes_put_u32(share, (uint32_t) class->from);
-        bytes_put_u32(share, (uint32_t) class->to);
-    }
+    for (int i = 0; i < own->class_count; i++)
+        class_code(codec_to(share), 0, &own->classes[i]);
     fallbacks_encode(fallbacks, share);
-}
-
-static bool class_decode(struct link_class *class, int ranks, struct reader *reader)
-{
-    *class = (struct link_class){0};
-    read_text(reader, class->transport, sizeof class->transport);
-    read_text(reader, class->words, sizeof class->words);
-    class->count = (int)read_u32(reader);
-    class->least_ns = read_u64(reader);
-    class->most_ns = read_u64(reader);
-    class->from = (int)read_u32(reader);
-    class->to = (int)read_u32(reader);
-    return !reader->bad && class->count >= 0 && class->count < ranks && class->from >= 0 &&
-           class->from < ranks && class->to >= 0 && class->to < ranks;
 }
 
 /* Adds the share of a rank to the sums. */
@@ -149,13 +138,13 @@ static bool connectivity_share_decode(void *argument, int rank, struct reader *r
     struct link_class class;
     connectivity->rejected += read_u64(reader);
     uint32_t count = read_u32(reader);
-    bool good = count <= LINK_CLASSES_MOST + 1;
-    for (uint32_t i = 0; good && i < count; i++) {
-        good = class_decode(&class, connectivity->ranks, reader);
-        if (good)
+    reader->bad |= count > LINK_CLASSES_MOST + 1;
+    for (uint32_t i = 0; i < count && !reader->bad; i++) {
+        class_code(codec_from(reader), connectivity->ranks, &class);
+        if (!reader->bad)
             connectivity_add(connectivity, &class);
     }
-    return good && fallbacks_decode(&connectivity->fallbacks, connectivity->ranks, reader) &&
+    return fallbacks_decode(&connectivity->fallbacks, connectivity->ranks, reader) &&
            device_table_decode(&connectivity->devices, rank, reader);
 }
 

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "collective/schedule/schedule.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,162 +217,106 @@ enum status rank_result_check_copy(const struct rank_result *rank_result, const 
  */
 #define TRANSPORT_NAME_MOST 16
 
-/* Encoding. */
-
-static void put_double(struct bytes *bytes, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bytes_put_u64(bytes, bits);
-}
-
-static void traffic_encode(const struct traffic *traffic, struct bytes *bytes)
+static void traffic_code(struct codec codec, struct traffic *traffic)
 {
     for (int path = 0; path < PATHS; path++) {
-        bytes_put_u64(bytes, traffic->received[path]);
-        bytes_put_u64(bytes, traffic->sent[path]);
+        code_u64(codec, &traffic->received[path]);
+        code_u64(codec, &traffic->sent[path]);
     }
-    bytes_put_u64(bytes, traffic->copied_sending);
-    bytes_put_u64(bytes, traffic->copied_receiving);
+    code_u64(codec, &traffic->copied_sending);
+    code_u64(codec, &traffic->copied_receiving);
 }
 
-static void peer_encode(const struct peer_stats *peer, struct bytes *bytes)
+static void use_code(struct codec codec, struct transport_use *use)
 {
-    bytes_put_u32(bytes, (uint32_t)peer->peer);
-    bytes_put_u32(bytes, peer->counted);
-    bytes_put_u64(bytes, peer->sent);
-    bytes_put_u64(bytes, peer->received);
-    bytes_put_u64(bytes, peer->starved);
-    bytes_put_u64(bytes, peer->busy);
-    bytes_put_u64(bytes, peer->resent);
+    char name[TRANSPORT_NAME_MOST];
+    if (codec.out)
+        snprintf(name, sizeof name, "%s", use->transport->name);
+    code_text(codec, name, sizeof name);
+    use->transport = transport_find(name);
+    code_require(codec, use->transport != NULL);
+    code_flag(codec, &use->used);
+    traffic_code(codec, &use->traffic);
 }
 
-static void steps_encode(struct step_times *steps, const struct tick *tick, struct bytes *bytes)
+static void peer_code(struct codec codec, int ranks, struct peer_stats *peer)
 {
-    int count = step_times_count(steps);
-    bytes_put_u32(bytes, (uint32_t)count);
-    for (int i = 0; i < count; i++)
-        put_double(bytes, step_times_median(steps, i, tick));
+    code_int(codec, &peer->peer, 0, ranks - 1);
+    code_flag(codec, &peer->counted);
+    code_u64(codec, &peer->sent);
+    code_u64(codec, &peer->received);
+    code_u64(codec, &peer->starved);
+    code_u64(codec, &peer->busy);
+    code_u64(codec, &peer->resent);
+}
+
+/* What devices have counted comes behind. */
+static void summary_code(struct codec codec, int ranks, int group_ranks,
+                         struct rank_summary *summary)
+{
+    code_u64(codec, &summary->wrong);
+    code_u64(codec, &summary->late);
+    for (int a = 0; a < ACTIVITIES; a++)
+        code_real(codec, &summary->shares[a]);
+    finding_code(codec, group_ranks, &summary->finding);
+    code_require(codec, (summary->wrong > 0) == (summary->finding.kind != FINDING_NONE));
+    code_flag(codec, &summary->stages);
+    code_flag(codec, &summary->direct);
+    code_int(codec, &summary->transports, 0, TRANSPORTS_MOST);
+    for (int i = 0; i < summary->transports; i++)
+        use_code(codec, &summary->transport[i]);
+    code_int(codec, &summary->peers, 0, LINK_STATS_MOST);
+    if (codec.in)
+        summary->peer = new_array((size_t)summary->peers, sizeof *summary->peer);
+    for (int i = 0; i < summary->peers; i++)
+        peer_code(codec, ranks, &summary->peer[i]);
+    code_real(codec, &summary->duration);
+    code_int(codec, &summary->steps, 0, CLOCK_STEPS_MOST);
+    if (codec.in)
+        summary->step = new_array((size_t)summary->steps, sizeof *summary->step);
+    for (int i = 0; i < summary->steps; i++)
+        code_real(codec, &summary->step[i]);
 }
 
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
                          const struct tick *tick, struct bytes *bytes)
 {
     size_t iterations = (size_t)rank_result->iterations;
-    int peers = link_stats_sort(rank_result->links);
-    times_sort(rank_result->late, iterations, tick);
-    bytes_put_u64(bytes, rank_result->wrong);
-    bytes_put_u64(bytes, iterations ? rank_result->late[iterations / 2] : 0);
-    for (int a = 0; a < ACTIVITIES; a++)
-        put_double(bytes, rank_result->shares[a]);
-    finding_encode(&rank_result->finding, bytes);
-    bytes_put_u32(bytes, rank_result->stages);
-    bytes_put_u32(bytes, rank_result->direct);
-    bytes_put_u32(bytes, (uint32_t)rank_result->transports);
-    for (int i = 0; i < rank_result->transports; i++) {
-        bytes_put_text(bytes, rank_result->transport[i]);
-        bytes_put_u32(bytes, rank_result->used[i]);
-        traffic_encode(&rank_result->traffic[i], bytes);
-    }
-    bytes_put_u32(bytes, (uint32_t)peers);
-    for (int i = 0; i < peers; i++)
-        peer_encode(&rank_result->links->peers[i], bytes);
+    struct link_stats *links = rank_result->links;
     bool asked = job->profile || job->watches;
-    put_double(bytes, asked ? statistics_of(rank_result->samples, iterations, tick).p50 : 0);
-    steps_encode(rank_result->steps, tick, bytes);
+    times_sort(rank_result->late, iterations, tick);
+    struct rank_summary summary = {
+        .wrong = rank_result->wrong,
+        .late = iterations ? rank_result->late[iterations / 2] : 0,
+        .finding = rank_result->finding,
+        .stages = rank_result->stages,
+        .direct = rank_result->direct,
+        .transports = rank_result->transports,
+        .peers = link_stats_sort(links),
+        .peer = links ? links->peers : NULL,
+        .duration = asked ? statistics_of(rank_result->samples, iterations, tick).p50 : 0,
+        .steps = step_times_count(rank_result->steps)};
+    memcpy(summary.shares, rank_result->shares, sizeof summary.shares);
+    for (int i = 0; i < summary.transports; i++)
+        summary.transport[i] =
+            (struct transport_use){.transport = transport_find(rank_result->transport[i]),
+                                   .used = rank_result->used[i],
+                                   .traffic = rank_result->traffic[i]};
+    summary.step = new_array((size_t)summary.steps, sizeof *summary.step);
+    for (int i = 0; i < summary.steps; i++)
+        summary.step[i] = step_times_median(rank_result->steps, i, tick);
+    summary_code(codec_to(bytes), 0, 0, &summary);
     device_changes_encode(&rank_result->changes, job->watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
                           bytes);
-}
-
-/* Decoding. */
-
-static double read_double(struct reader *reader)
-{
-    uint64_t bits = read_u64(reader);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    if (isfinite(value) && value >= 0)
-        return value;
-    reader->bad = true;
-    return 0;
-}
-
-static void traffic_decode(struct reader *reader, struct traffic *traffic)
-{
-    for (int path = 0; path < PATHS; path++) {
-        traffic->received[path] = read_u64(reader);
-        traffic->sent[path] = read_u64(reader);
-    }
-    traffic->copied_sending = read_u64(reader);
-    traffic->copied_receiving = read_u64(reader);
-}
-
-static void transports_decode(struct reader *reader, struct rank_summary *summary)
-{
-    uint32_t count = read_u32(reader);
-    reader->bad |= count > TRANSPORTS_MOST;
-    for (uint32_t i = 0; i < count && !reader->bad; i++) {
-        struct transport_use *use = &summary->transport[summary->transports++];
-        char name[TRANSPORT_NAME_MOST];
-        read_text(reader, name, sizeof name);
-        use->transport = transport_find(name);
-        use->used = read_u32(reader) != 0;
-        traffic_decode(reader, &use->traffic);
-        reader->bad |= use->transport == NULL;
-    }
-}
-
-static void peers_decode(struct reader *reader, int ranks, struct rank_summary *summary)
-{
-    uint32_t peers = read_u32(reader);
-    reader->bad |= peers > LINK_STATS_MOST;
-    if (reader->bad || peers == 0)
-        return;
-    summary->peer = new_array(peers, sizeof *summary->peer);
-    for (uint32_t i = 0; i < peers && !reader->bad; i++) {
-        struct peer_stats *peer = &summary->peer[summary->peers++];
-        peer->peer = (int32_t)read_u32(reader);
-        peer->counted = read_u32(reader) != 0;
-        peer->sent = read_u64(reader);
-        peer->received = read_u64(reader);
-        peer->starved = read_u64(reader);
-        peer->busy = read_u64(reader);
-        peer->resent = read_u64(reader);
-        reader->bad |= peer->peer < 0 || peer->peer >= ranks;
-    }
-}
-
-static void steps_decode(struct reader *reader, struct rank_summary *summary)
-{
-    uint32_t steps = read_u32(reader);
-    reader->bad |= steps > CLOCK_STEPS_MOST;
-    if (reader->bad || steps == 0)
-        return;
-    summary->step = new_array(steps, sizeof *summary->step);
-    for (uint32_t i = 0; i < steps && !reader->bad; i++)
-        summary->step[summary->steps++] = read_double(reader);
+    free(summary.step);
 }
 
 static bool summary_decode(void *argument, int rank, struct reader *reader)
 {
     struct rank_summaries *summaries = argument;
-    int ranks = summaries->count;
     struct rank_summary *summary = &summaries->items[rank];
-    summary->wrong = read_u64(reader);
-    summary->late = read_u64(reader);
-    for (int a = 0; a < ACTIVITIES; a++)
-        summary->shares[a] = read_double(reader);
-    if (!finding_decode(reader, summaries->group_ranks, &summary->finding))
-        return false;
-    summary->stages = read_u32(reader) != 0;
-    summary->direct = read_u32(reader) != 0;
-    transports_decode(reader, summary);
-    peers_decode(reader, ranks, summary);
-    summary->duration = read_double(reader);
-    steps_decode(reader, summary);
-    if (!device_changes_decode(&summary->changes, reader))
-        return false;
-    return (summary->wrong > 0) == (summary->finding.kind != FINDING_NONE);
+    summary_code(codec_from(reader), summaries->count, summaries->group_ranks, summary);
+    return device_changes_decode(&summary->changes, reader);
 }
 
 enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,

@@ -135,8 +135,7 @@ struct rank_place rank_place_of_cpus(const char *sysfs, const cpu_set_t *masks, 
  * gpu_nvlinked()), its PCIe switch, its port of the host bridge, the host bridge, the NUMA node. */
 struct rank_place rank_place_of_gpu(const char *sysfs, const char *bus, uint32_t nvlinked);
 
-void rank_place_encode(const struct rank_place *place, struct bytes *share);
-bool rank_place_decode(struct rank_place *place, struct reader *reader); /* false: invalid */
+void rank_place_code(struct codec codec, struct rank_place *place);
 
 /* Of a ring: how much is left on the way between two ranks. */
 uint32_t rank_places_distance(const struct rank_place *a, const struct rank_place *b,

@@ -52,7 +52,7 @@ static bool ring_requests_decode(void *argument, int rank, struct reader *reader
 {
     struct ring_requests *host = argument;
     struct memory_request request;
-    memory_request_decode(&request, reader);
+    memory_request_code(codec_from(reader), &request);
     if (host->count < host->node->count && host->node->ranks[host->count] == rank)
         host->requests[host->count++] = request;
     return true;
@@ -68,9 +68,9 @@ static enum status session_check_rings(struct session *session, int channels)
     struct ring_requests host = {.node = node};
     host.requests = new_array((size_t)node->count, sizeof *host.requests);
     memory->look(pools); /* no rank allocates before all have looked */
-    const struct memory_request request =
+    struct memory_request request =
         memory_request_make(memory, staging_area_bytes(channels), 0, pools);
-    memory_request_encode(&request, &share);
+    memory_request_code(codec_to(&share), &request);
     enum status status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "ring",
                                          ring_requests_decode, &host);
     if (status == STATUS_OK)

@@ -35,10 +35,10 @@ static bool cpus_decode(void *argument, int rank, struct reader *reader)
     struct rank_places *all = argument;
     const struct node_ranks *node = &all->session->runner.node;
     cpu_set_t cpus;
-    bool good = cpu_set_decode(&cpus, reader);
-    if (good && all->count < node->count && node->ranks[all->count] == rank)
+    cpu_set_code(codec_from(reader), &cpus);
+    if (all->count < node->count && node->ranks[all->count] == rank)
         all->cpus[all->count++] = cpus;
-    return good;
+    return true;
 }
 
 static enum status place_among_cpus(struct rank_places *all, struct rank_place *mine)
@@ -49,7 +49,7 @@ static enum status place_among_cpus(struct rank_places *all, struct rank_place *
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
         CPU_ZERO(&cpus);
-    cpu_set_encode(&cpus, &share);
+    cpu_set_code(codec_to(&share), &cpus);
     enum status status =
         exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "CPU", cpus_decode, all);
     if (status == STATUS_OK)
@@ -102,7 +102,8 @@ static enum status place_of_gpu(struct session *session, struct rank_place *mine
 
 static bool answer_decode(void *argument, int rank, struct reader *reader)
 {
-    return rank_place_decode(&((struct rank_places *)argument)->places[rank], reader);
+    rank_place_code(codec_from(reader), &((struct rank_places *)argument)->places[rank]);
+    return true;
 }
 
 static enum status places_exchange(struct rank_places *all)
@@ -114,7 +115,7 @@ static enum status places_exchange(struct rank_places *all)
         session->job.memory->settle ? place_of_gpu(session, &mine) : place_among_cpus(all, &mine);
     if (status != STATUS_OK)
         return status;
-    rank_place_encode(&mine, &share);
+    rank_place_code(codec_to(&share), &mine);
     return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place on the ring",
                            answer_decode, all);
 }
@@ -236,17 +237,10 @@ struct rank_place rank_place_of_gpu(const char *sysfs, const char *bus, uint32_t
     return rank;
 }
 
-void rank_place_encode(const struct rank_place *place, struct bytes *share)
+void rank_place_code(struct codec codec, struct rank_place *place)
 {
-    host_place_encode(&place->place, share);
-    bytes_put_u32(share, place->nic);
-}
-
-bool rank_place_decode(struct rank_place *place, struct reader *reader)
-{
-    host_place_decode(&place->place, reader);
-    place->nic = read_u32(reader);
-    return place->nic <= PLACE_LEVELS;
+    host_place_code(codec, &place->place);
+    code_u32(codec, &place->nic, 0, PLACE_LEVELS);
 }
 
 uint32_t rank_places_distance(const struct rank_place *a, const struct rank_place *b,

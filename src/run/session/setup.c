@@ -155,24 +155,13 @@ struct rank_needs {
     bool samples; /* and all samples */
 };
 
-static void rank_needs_encode(const struct rank_needs *needs, struct bytes *share)
+static void rank_needs_code(struct codec codec, struct rank_needs *needs)
 {
-    cpu_set_encode(&needs->cpus, share);
-    memory_request_encode(&needs->memory, share);
-    barrier_offer_encode(&needs->barrier, share);
-    bytes_put_u32(share, needs->watches);
-    bytes_put_u32(share, needs->samples);
-}
-
-static bool rank_needs_decode(struct rank_needs *needs, struct reader *reader)
-{
-    bool good = cpu_set_decode(&needs->cpus, reader);
-    memory_request_decode(&needs->memory, reader);
-    good &= barrier_offer_decode(&needs->barrier, reader);
-    uint32_t watches = read_u32(reader), samples = read_u32(reader);
-    needs->watches = watches != 0;
-    needs->samples = samples != 0;
-    return good && watches <= 1 && samples <= 1;
+    cpu_set_code(codec, &needs->cpus);
+    memory_request_code(codec, &needs->memory);
+    barrier_offer_code(codec, &needs->barrier);
+    code_flag(codec, &needs->watches);
+    code_flag(codec, &needs->samples);
 }
 
 /* The needs of this host's ranks, in their order. */
@@ -190,8 +179,7 @@ static bool host_needs_decode(void *argument, int rank, struct reader *reader)
     struct host_needs *host = argument;
     const struct node_ranks *node = &host->session->runner.node;
     struct rank_needs needs;
-    if (!rank_needs_decode(&needs, reader))
-        return false;
+    rank_needs_code(codec_from(reader), &needs);
     if (rank == 0) {
         host->session->job.watches = needs.watches;
         host->session->job.gathers_samples = needs.samples;
@@ -261,7 +249,7 @@ static enum status session_exchange_needs(struct session *session, struct host_n
                                .samples = job->gathers_samples};
     if (sched_getaffinity(0, sizeof needs.cpus, &needs.cpus) != 0)
         CPU_ZERO(&needs.cpus);
-    rank_needs_encode(&needs, &share);
+    rank_needs_code(codec_to(&share), &needs);
     TRY(exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "set-up", host_needs_decode,
                         host));
     session_bind(session, host->cpus);
@@ -282,17 +270,16 @@ static bool places_decode(void *argument, int rank, struct reader *reader)
     const struct runner *runner = &places->session->runner;
     struct cpu_binding binding;
     struct memory_device device;
-    bool good = cpu_binding_decode(&binding, reader);
-    good &= memory_device_decode(&device, reader);
-    uint32_t shares = read_u32(reader);
-    places->shares[rank] = shares == 1;
+    cpu_binding_code(codec_from(reader), &binding);
+    memory_device_code(codec_from(reader), &device);
+    code_flag(codec_from(reader), &places->shares[rank]);
     if (places->session->devices)
         places->session->devices[rank] = device;
     if (rank != runner->rank)
         places->session->bindings[rank] = binding;
     else
         places->shares[rank] = runner->start_barrier.shared != NULL;
-    return good && shares <= 1;
+    return true;
 }
 
 /* `bound`: it is known where each rank is bound. */
@@ -313,8 +300,8 @@ static enum status session_exchange_places(struct session *session, bool *shares
 {
     struct bytes share = {0};
     struct places places = {.session = session, .shares = shares};
-    cpu_binding_encode(&session->bindings[session->runner.rank], &share);
-    memory_device_encode(&session->device, &share);
+    cpu_binding_code(codec_to(&share), &session->bindings[session->runner.rank]);
+    memory_device_code(codec_to(&share), &session->device);
     bytes_put_u32(&share, session->runner.start_barrier.shared != NULL);
     return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place", places_decode,
                            &places);

@@ -67,16 +67,18 @@ static void test_cpus(void **state)
         CPU_ZERO(&cpus);
         CPU_SET(last[i], &cpus);
         CPU_SET(last[i] / 2, &cpus);
-        cpu_set_encode(&cpus, &share);
+        cpu_set_code(codec_to(&share), &cpus);
         struct reader reader = {.at = share.data, .left = share.size};
-        assert_true(cpu_set_decode(&read, &reader) && reader.left == 0);
+        cpu_set_code(codec_from(&reader), &read);
+        assert_true(!reader.bad && reader.left == 0);
         assert_true(CPU_EQUAL(&cpus, &read));
         bytes_free(&share);
     }
     unsigned char large[CPU_SETSIZE / 8 + 5] = {CPU_SETSIZE / 8 + 1};
     struct reader reader = {.at = large, .left = sizeof large};
     cpu_set_t read;
-    assert_false(cpu_set_decode(&read, &reader));
+    cpu_set_code(codec_from(&reader), &read);
+    assert_true(reader.bad);
 }
 
 static void test_bindings(void **state)
@@ -88,9 +90,10 @@ static void test_bindings(void **state)
         struct cpu_binding read;
         struct bytes share = {0};
         binding.cache -= 7 * i; /* the second is below -1 */
-        cpu_binding_encode(&binding, &share);
+        cpu_binding_code(codec_to(&share), &binding);
         struct reader reader = {.at = share.data, .left = share.size};
-        assert_int_equal(cpu_binding_decode(&read, &reader), i == 0);
+        cpu_binding_code(codec_from(&reader), &read);
+        assert_int_equal(reader.bad, i == 1);
         assert_int_equal(reader.left, 0);
         if (i == 0)
             assert_true(read.core == -1 && read.cache == 5 && read.cache_bytes == 1 << 20 &&
@@ -107,9 +110,10 @@ static void test_offers(void **state)
         struct barrier_offer read;
         struct bytes share = {0};
         offer.fd -= i;
-        barrier_offer_encode(&offer, &share);
+        barrier_offer_code(codec_to(&share), &offer);
         struct reader reader = {.at = share.data, .left = share.size};
-        assert_int_equal(barrier_offer_decode(&read, &reader), i == 0);
+        barrier_offer_code(codec_from(&reader), &read);
+        assert_int_equal(reader.bad, i == 1);
         if (i == 0)
             assert_true(read.cookie == offer.cookie && read.pid == 42 && read.fd == -1);
         bytes_free(&share);
