@@ -8,61 +8,52 @@
 
 #define SECONDS_MOST 1e7
 
-static void put_addresses(struct bytes *bytes, const struct address_list *list)
+static void addresses_code(struct codec codec, struct address_list *list)
 {
-    unsigned char blob[ADDRESSES_BLOB_MOST];
-    size_t size = addresses_encode(list, blob);
-    bytes_put_u32(bytes, (uint32_t)size);
-    bytes_put(bytes, blob, size);
-}
-
-static bool read_addresses(struct reader *reader, struct address_list *list)
-{
-    uint32_t size = read_u32(reader);
-    const unsigned char *blob = size <= ADDRESSES_BLOB_MOST ? read_bytes(reader, size) : NULL;
-    return blob && addresses_decode(blob, size, list);
+    unsigned char blob[ADDRESSES_BLOB_MOST] = {0};
+    uint32_t size = codec.out ? (uint32_t)addresses_encode(list, blob) : 0;
+    code_u32(codec, &size, 0, sizeof blob);
+    code_bytes(codec, blob, size);
+    if (codec.in)
+        code_require(codec, addresses_decode(blob, size, list));
 }
 
 /* Times travel in whole microseconds. */
-static void put_seconds(struct bytes *bytes, double seconds)
+static void seconds_code(struct codec codec, double *seconds)
 {
-    bytes_put_u64(bytes, (uint64_t)llround(fmin(fmax(seconds, 0), SECONDS_MOST) * 1e6));
+    uint64_t microseconds = (uint64_t)llround(fmin(fmax(*seconds, 0), SECONDS_MOST) * 1e6);
+    code_u64(codec, &microseconds);
+    *seconds = (double)microseconds * 1e-6;
+    code_require(codec, *seconds <= SECONDS_MOST);
 }
 
-static bool read_seconds(struct reader *reader, double *seconds)
+static void order_code(struct codec codec, struct order *order)
 {
-    *seconds = (double)read_u64(reader) * 1e-6;
-    return *seconds <= SECONDS_MOST;
+    code_int(codec, &order->agent, INT32_MIN, INT32_MAX);
+    code_text(codec, order->stage, sizeof order->stage);
+    code_u32(codec, &order->number, 0, UINT32_MAX);
+    code_u32(codec, &order->job, 0, UINT32_MAX);
+    code_int(codec, &order->rank, 0, JOB_RANKS_MOST - 1);
+    code_int(codec, &order->ranks, order->rank + 1, JOB_RANKS_MOST);
+    code_text(codec, order->root_host, sizeof order->root_host);
+    addresses_code(codec, &order->root);
+    code_require(codec, order->root.count > 0);
+    seconds_code(codec, &order->seconds);
+    code_text(codec, order->command, sizeof order->command);
 }
 
 void order_encode(const struct order *order, struct bytes *bytes)
 {
-    bytes_put_u32(bytes, (uint32_t)order->agent);
-    bytes_put_text(bytes, order->stage);
-    bytes_put_u32(bytes, order->number);
-    bytes_put_u32(bytes, order->job);
-    bytes_put_u32(bytes, (uint32_t)order->rank);
-    bytes_put_u32(bytes, (uint32_t)order->ranks);
-    bytes_put_text(bytes, order->root_host);
-    put_addresses(bytes, &order->root);
-    put_seconds(bytes, order->seconds);
-    bytes_put_text(bytes, order->command);
+    struct order sent = *order;
+    order_code(codec_to(bytes), &sent);
 }
 
 bool order_decode(const void *data, size_t size, struct order *order)
 {
     struct reader reader = {.at = data, .left = size};
-    *order = (struct order){.agent = (int)read_u32(&reader)};
-    read_text(&reader, order->stage, sizeof order->stage);
-    order->number = read_u32(&reader);
-    order->job = read_u32(&reader);
-    order->rank = (int)read_u32(&reader);
-    order->ranks = (int)read_u32(&reader);
-    read_text(&reader, order->root_host, sizeof order->root_host);
-    bool good = read_addresses(&reader, &order->root) && read_seconds(&reader, &order->seconds);
-    read_text(&reader, order->command, sizeof order->command);
-    return good && !reader.bad && reader.left == 0 && order->rank >= 0 &&
-           order->rank < order->ranks && order->ranks <= JOB_RANKS_MOST && order->root.count > 0;
+    *order = (struct order){0};
+    order_code(codec_from(&reader), order);
+    return !reader.bad && reader.left == 0;
 }
 
 void cancel_encode(int agent, uint32_t number, struct bytes *bytes)
@@ -86,40 +77,44 @@ int message_agent(const void *data, size_t size)
     return reader.bad ? -1 : agent;
 }
 
-/* As read_text(), but its lines stay. */
-static bool read_tail(struct reader *reader, char tail[TAIL_MOST])
+/* As code_text(), but its lines stay. It is zeroed. */
+static void tail_code(struct codec codec, char tail[TAIL_MOST])
 {
-    uint32_t size = read_u32(reader);
-    const unsigned char *bytes = size < TAIL_MOST ? read_bytes(reader, size) : NULL;
-    for (uint32_t i = 0; i < size && bytes; i++)
-        tail[i] = (char)(bytes[i] == '\n' || (bytes[i] >= ' ' && bytes[i] != 127) ? bytes[i] : '?');
-    return bytes || size == 0;
+    uint32_t size = (uint32_t)strlen(tail);
+    code_u32(codec, &size, 0, TAIL_MOST - 1);
+    code_bytes(codec, tail, size);
+    for (uint32_t i = 0; codec.in && i < size; i++)
+        if (tail[i] != '\n' && ((unsigned char)tail[i] < ' ' || tail[i] == 127))
+            tail[i] = '?';
+}
+
+/* Without the result. */
+static void report_message_code(struct codec codec, struct report_message *report)
+{
+    uint32_t state = (unsigned char)report->end.state;
+    code_u32(codec, &report->number, 0, UINT32_MAX);
+    code_u32(codec, &report->job, 0, UINT32_MAX);
+    code_u32(codec, &report->end.fate, WORKER_EXITED, WORKER_UNBORN);
+    code_int(codec, &report->end.code, INT32_MIN, INT32_MAX);
+    code_u32(codec, &state, 0, 127);
+    report->end.state = (char)state;
+    seconds_code(codec, &report->end.seconds);
+    tail_code(codec, report->end.tail);
 }
 
 void report_message_encode(const struct report_message *report, struct bytes *bytes)
 {
-    bytes_put_u32(bytes, report->number);
-    bytes_put_u32(bytes, report->job);
-    bytes_put_u32(bytes, report->end.fate);
-    bytes_put_u32(bytes, (uint32_t)report->end.code);
-    bytes_put_u32(bytes, (uint32_t)(unsigned char)report->end.state);
-    put_seconds(bytes, report->end.seconds);
-    bytes_put_text(bytes, report->end.tail);
+    struct report_message sent = *report;
+    report_message_code(codec_to(bytes), &sent);
     bytes_put(bytes, report->result, report->size);
 }
 
 bool report_message_decode(const void *data, size_t size, struct report_message *report)
 {
     struct reader reader = {.at = data, .left = size};
-    *report = (struct report_message){.number = read_u32(&reader), .job = read_u32(&reader)};
-    uint32_t fate = read_u32(&reader);
-    report->end.code = (int)read_u32(&reader);
-    uint32_t state = read_u32(&reader);
-    bool good = read_seconds(&reader, &report->end.seconds);
-    good &= read_tail(&reader, report->end.tail);
-    report->end.fate = (enum worker_fate)fate;
-    report->end.state = (char)state;
+    *report = (struct report_message){0};
+    report_message_code(codec_from(&reader), report);
     report->result = reader.at;
     report->size = reader.left;
-    return good && !reader.bad && fate < WORKER_FATES && fate != WORKER_LOST && state < 128;
+    return !reader.bad;
 }

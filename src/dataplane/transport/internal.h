@@ -18,12 +18,11 @@ struct transport_offer {
         OFFER_REFUSED, /* that of open(), or of unavailable() though devices are present() */
         OFFERS
     } kind;
-    size_t size; /* of a reason: without a 0 */
+    uint32_t size; /* of a reason: without a 0 */
     char data[OFFER_MOST];
 };
 
-void offer_encode(const struct transport_offer *offer, struct bytes *share);
-bool offer_decode(struct transport_offer *offer, struct reader *reader); /* false: invalid */
+void offer_code(struct codec codec, struct transport_offer *offer);
 
 /* Of each rank, for each of `count` transports. An address may be long, and there are many ranks:
  * those of peers are kept, each in as many bytes as it has, and the others are only counted. */

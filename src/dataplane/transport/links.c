@@ -136,7 +136,7 @@ void links_encode_offers(const struct links *links, struct bytes *share)
     bytes_put_u32(share, links->wishes);
     bytes_put_u32(share, (uint32_t)links->count);
     for (int i = 0; i < links->count; i++)
-        offer_encode(&links->offers.mine[i], share);
+        offer_code(codec_to(share), &links->offers.mine[i]);
 }
 
 /* The offers of a rank that allows another number of transports are read, and not used. */
@@ -148,10 +148,10 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
     if (good && (int)lanes > links->lanes)
         links->lanes = (int)lanes;
     links->wishes |= wishes;
-    for (uint32_t i = 0; good && i < count; i++) {
+    for (uint32_t i = 0; good && i < count && !reader->bad; i++) {
         struct transport_offer offer;
-        good = offer_decode(&offer, reader);
-        if (good && count == (uint32_t)links->count)
+        offer_code(codec_from(reader), &offer);
+        if (!reader->bad && count == (uint32_t)links->count)
             offers_take(&links->offers, rank, (int)i, &offer, links->wanted[rank]);
     }
     return good;

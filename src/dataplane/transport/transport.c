@@ -222,23 +222,11 @@ bool choice_allows_nic(const struct transport_choice *choice, const char *nic)
 /*
  * The offer of a rank for one of its transports: its address, or why it cannot be used.
  */
-void offer_encode(const struct transport_offer *offer, struct bytes *share)
+void offer_code(struct codec codec, struct transport_offer *offer)
 {
-    bytes_put_u32(share, offer->kind);
-    bytes_put_u32(share, (uint32_t)offer->size);
-    bytes_put(share, offer->data, offer->size);
-}
-
-bool offer_decode(struct transport_offer *offer, struct reader *reader)
-{
-    uint32_t kind = read_u32(reader), size = read_u32(reader);
-    const unsigned char *data = read_bytes(reader, size);
-    if (!data || size > sizeof offer->data || kind == OFFER_NONE || kind >= OFFERS)
-        return false;
-    offer->kind = kind;
-    offer->size = size;
-    memcpy(offer->data, data, size);
-    return true;
+    code_u32(codec, &offer->kind, OFFER_ADDRESS, OFFERS - 1);
+    code_u32(codec, &offer->size, 0, sizeof offer->data);
+    code_bytes(codec, offer->data, offer->size);
 }
 
 void offers_open(struct offers *offers, int rank, int ranks, int count)
