@@ -88,8 +88,7 @@ void markup_put(FILE *out, const char *text);
 
 struct output_queue;
 
-/* The thread starts with the first text. A process may fork before that: each then has a queue.
- * NULL: out of memory. */
+/* The thread starts with the first text. A process may fork before that: each then has a queue. */
 struct output_queue *output_queue_create(void);
 /* Drops what waits, and closes the descriptor. NULL is allowed. */
 void output_queue_destroy(struct output_queue *queue);
@@ -103,7 +102,7 @@ int output_queue_close(struct output_queue *queue);
 
 /* Queues text. Where no thread can be started, writes it. False with errno: the queue has failed. */
 bool output_queue_put(struct output_queue *queue, const char *bytes, size_t length);
-/* A buffered stream of which fflush() puts the text into the queue. NULL: out of memory. */
+/* A buffered stream of which fflush() puts the text into the queue. */
 FILE *output_queue_stream(struct output_queue *queue);
 /* Bytes that wait to be written. */
 size_t output_queue_bytes(struct output_queue *queue);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/signals.h"
 
 #define PIECE           ((size_t)16 << 10) /* bytes of one write */
@@ -47,10 +48,8 @@ struct output_queue {
 
 struct output_queue *output_queue_create(void)
 {
-    struct output_queue *queue = calloc(1, sizeof *queue);
+    struct output_queue *queue = new_array(1, sizeof *queue);
     pthread_condattr_t attributes;
-    if (!queue)
-        return NULL;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&queue->lock, NULL);
@@ -232,7 +231,10 @@ static ssize_t stream_take(void *cookie, const char *text, size_t length)
 
 FILE *output_queue_stream(struct output_queue *queue)
 {
-    return fopencookie(queue, "w", (cookie_io_functions_t){.write = stream_take});
+    FILE *stream = fopencookie(queue, "w", (cookie_io_functions_t){.write = stream_take});
+    if (!stream)
+        memory_end();
+    return stream;
 }
 
 size_t output_queue_bytes(struct output_queue *queue)

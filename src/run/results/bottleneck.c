@@ -115,21 +115,20 @@ static bool suspects_confirm(const struct bottleneck_case *given, bool one_node,
 static bool node_is_comparable(const struct bottleneck_case *given, int node, bool sends)
 {
     uint64_t mine = 0, most = 0;
-    uint64_t *bytes = calloc((size_t)given->ranks, sizeof *bytes); /* of each node */
-    for (int i = 0; bytes && i < given->link_count; i++) {
+    uint64_t *bytes = new_array((size_t)given->ranks, sizeof *bytes); /* of each node */
+    for (int i = 0; i < given->link_count; i++) {
         const struct bottleneck_link *link = &given->links[i];
         if (link_counts(given, link, false))
             bytes[given->node[sends ? link->from : link->to]] += link->bytes;
     }
-    for (int n = 0; bytes && n < given->ranks; n++) {
+    for (int n = 0; n < given->ranks; n++) {
         if (n == node)
             mine = bytes[n];
         else if (bytes[n] > most)
             most = bytes[n];
     }
-    bool known = bytes != NULL;
     free(bytes);
-    return known && mine <= most + most / 2;
+    return mine <= most + most / 2;
 }
 
 static bool step_is_fair(const struct bottleneck_case *given, enum bottleneck_kind kind, int node)
@@ -156,7 +155,7 @@ static bool find_links(const struct bottleneck_case *given, struct bottleneck *b
     uint64_t own = worst ? link_own(worst) : 0;
     if (given->ranks < 3 || own < LEAST || own < given->time / SHARE)
         return false;
-    double *rates = malloc((size_t)given->link_count * sizeof *rates);
+    double *rates = new_array((size_t)given->link_count, sizeof *rates);
     const int from = given->node[worst->from], to = given->node[worst->to];
     const struct {
         enum bottleneck_kind kind;
@@ -164,7 +163,7 @@ static bool find_links(const struct bottleneck_case *given, struct bottleneck *b
     } steps[] = {{BOTTLENECK_LINK, -1}, {BOTTLENECK_PAIR, -1},   {BOTTLENECK_FROM, from},
                  {BOTTLENECK_TO, to},   {BOTTLENECK_HOST, from}, {BOTTLENECK_HOST, to}};
     bool found = false;
-    for (int i = 0; rates && !found && i < (one_node ? 1 : 6); i++) {
+    for (int i = 0; !found && i < (one_node ? 1 : 6); i++) {
         bottleneck->kind = steps[i].kind;
         bottleneck->node = steps[i].node;
         found = step_is_fair(given, bottleneck->kind, bottleneck->node) &&

@@ -68,10 +68,7 @@ static struct hop_answer fault_hops(const struct group_line *line,
     struct problem problem = line->whole->mine->problem; /* of the group of rank 0 */
     const struct candidate *candidate = &job->candidates[line->whole->mine->choice];
     const struct inputs inputs = job_inputs(job, candidate, &line->ranks, finding->iteration);
-    struct hop_answer answer = {.count = 0};
-    enum hop_witness *witnesses = calloc((size_t)problem.ranks, sizeof *witnesses);
-    if (!witnesses)
-        return answer;
+    enum hop_witness *witnesses = new_array((size_t)problem.ranks, sizeof *witnesses);
     problem.root = finding->root;
     problem.shape = line->ranks.nodes;
     problem.members = NULL;
@@ -79,14 +76,15 @@ static struct hop_answer fault_hops(const struct group_line *line,
         witnesses[r] = summary_of(line, r)->wrong == 0 ? WITNESS_RIGHT : WITNESS_NONE;
     for (int i = 0; i < group->count; i++)
         witnesses[group->ranks[i]] = WITNESS_WRONG;
-    answer = hop_search(&(struct hop_question){.choice = &candidate->choice,
-                                               .problem = &problem,
-                                               .channels = line->whole->mine->channels,
-                                               .inputs = &inputs,
-                                               .finding = finding,
-                                               .fault = fault,
-                                               .witnesses = witnesses,
-                                               .tick = line->whole->tick});
+    const struct hop_answer answer =
+        hop_search(&(struct hop_question){.choice = &candidate->choice,
+                                          .problem = &problem,
+                                          .channels = line->whole->mine->channels,
+                                          .inputs = &inputs,
+                                          .finding = finding,
+                                          .fault = fault,
+                                          .witnesses = witnesses,
+                                          .tick = line->whole->tick});
     free(witnesses);
     return answer;
 }

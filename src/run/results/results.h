@@ -73,7 +73,7 @@ struct bottleneck {
     uint64_t late, next; /* ns: of the late rank, and the most of any other */
 };
 
-/* Nothing is allocated or kept. Where memory is short, the kind is BOTTLENECK_NONE. */
+/* Nothing is kept. */
 void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
 
 /* ---- Rank 0's table of the devices that the ranks use: which, on which host, by which
