@@ -65,16 +65,16 @@ enum status page_write(json_t *const *documents, const char *const *names, int c
 struct timed_lines {
     struct timed_line *lines;
     size_t count, left_out; /* results of which lines were made, and of which none could be */
-    struct line_texts *texts;
+    struct arena *texts;
 };
 
 /* Could the document have results? */
 bool document_has_results(const json_t *document);
 
 /* Adds the results of a document that have a time and no wrong data. `beside`: is part of what lines
- * must have in common, such as "on n1"; "": nothing. STATUS_ERROR: out of memory. The caller frees the
- * lines with timed_lines_free(), also after an error; zeroed lines are empty. */
-enum status timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside);
+ * must have in common, such as "on n1"; "": nothing. The caller frees the lines with
+ * timed_lines_free(); zeroed lines are empty. */
+void timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside);
 void timed_lines_free(struct timed_lines *lines);
 
 #endif

@@ -6,9 +6,9 @@
  */
 #include "cli/report/internal.h"
 
+#include "base/arena.h"
 #include "base/io/io.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "dataplane/memory/datatype.h"
@@ -79,7 +79,7 @@ static void interval_read(const json_t *result, struct timed_line *line)
     line->high = high > line->time ? high : line->time;
 }
 
-/* False: it has no place in a comparison. The texts are set once all lines are there. */
+/* False: it has no place in a comparison. */
 static bool line_read(const json_t *document, const json_t *result, const char *beside,
                       struct timed_line *line, struct line_texts *texts)
 {
@@ -96,6 +96,9 @@ static bool line_read(const json_t *document, const json_t *result, const char *
     snprintf(texts->op, sizeof texts->op, "%s", word_of(result, "op"));
     text_tame(texts->op);
     *line = (struct timed_line){.collective = collective,
+                                .algorithm = texts->algorithm,
+                                .setting = texts->setting,
+                                .op = texts->op,
                                 .ranks = (int)ranks,
                                 .bytes = (size_t)bytes,
                                 .element = datatype->size,
@@ -104,44 +107,27 @@ static bool line_read(const json_t *document, const json_t *result, const char *
     return true;
 }
 
-static bool timed_lines_reserve(struct timed_lines *lines, size_t more)
+void timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside)
 {
-    size_t room = lines->count + more + 1;
-    struct timed_line *larger = realloc(lines->lines, room * sizeof *larger);
-    if (larger)
-        lines->lines = larger;
-    struct line_texts *texts = larger ? realloc(lines->texts, room * sizeof *texts) : NULL;
-    if (!texts)
-        return false;
-    lines->texts = texts;
-    return true;
-}
-
-enum status timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside)
-{
-    const json_t *results = json_object_get(document, "results"), *result;
+    const json_t *result;
     size_t index;
-    if (!timed_lines_reserve(lines, json_array_size(results)))
-        return fail(STATUS_ERROR, "out of memory for %zu results", json_array_size(results));
-    json_array_foreach(results, index, result)
+    if (!lines->texts)
+        lines->texts = arena_create();
+    json_array_foreach(json_object_get(document, "results"), index, result)
     {
-        bool read = line_read(document, result, beside, &lines->lines[lines->count],
-                              &lines->texts[lines->count]);
-        lines->count += read;
-        lines->left_out += !read;
+        struct timed_line line;
+        struct line_texts *texts = arena_new(lines->texts, 1, sizeof *texts);
+        if (line_read(document, result, beside, &line, texts))
+            *LIST_ADD(lines->lines, lines->count) = line;
+        else
+            lines->left_out++;
     }
-    for (size_t i = 0; i < lines->count; i++) { /* they may have moved */
-        lines->lines[i].algorithm = lines->texts[i].algorithm;
-        lines->lines[i].setting = lines->texts[i].setting;
-        lines->lines[i].op = lines->texts[i].op;
-    }
-    return STATUS_OK;
 }
 
 void timed_lines_free(struct timed_lines *lines)
 {
     free(lines->lines);
-    free(lines->texts);
+    arena_free(lines->texts);
     *lines = (struct timed_lines){0};
 }
 
