@@ -360,41 +360,6 @@ enum status predict_command(const struct command_line *line, struct request *req
     return status;
 }
 
-/*
- * Prints what a model says of a line: beside what was measured,
- *
- *     #wrong   predicted  measured/
- *                     us  predicted
- *          0       33.02       1.08
- *     #   step 3 (of 0 to 5) differs most: it took 12.30 us, predicted 4.10
- *
- * or, of a line that only a model knows, how many ranks were simulated for it:
- *
- *     #wrong   simulated
- *                  ranks
- *          -           1
- */
-void prediction_titles_print(FILE *out, const struct job *job, int row)
-{
-    int gap = row ? 6 : 0;
-    if (job->compares)
-        fprintf(out, "%*s %11s %10s", gap, "", row ? "us" : "predicted",
-                row ? "predicted" : "measured/");
-    else if (job->model)
-        fprintf(out, "%*s %11s", gap, "", row ? "ranks" : "simulated");
-}
-
-void prediction_columns_print(FILE *out, const struct job *job, const struct result *result)
-{
-    double measured = result->timing.time_us.p50;
-    if (result->is_predicted)
-        fprintf(out, " %11d", result->simulated_ranks);
-    else if (job->compares && result->predicted_us > 0 && result_is_timed(result))
-        fprintf(out, " %11.2f %10.2f", result->predicted_us, measured / result->predicted_us);
-    else if (job->compares)
-        fprintf(out, " %11s %10s", "-", "-");
-}
-
 void prediction_steps_print(FILE *out, const struct result *result)
 {
     double measured = 0, predicted = 0, parted = 0; /* so far, us */

@@ -29,12 +29,6 @@ json_t *topology_json(const struct topology *topology);
 /* `title`: what makes the load. `all`: all links and steps, not the first few. */
 void load_print(FILE *out, const struct link_load *load, const char *title, bool all);
 
-/* ---- Prints what a model says of a line: beside what was measured, or alone. ---- */
-
-/* The titles of its columns (row 0 or 1), and a line's. Nothing without --model. */
-void prediction_titles_print(FILE *out, const struct job *job, int row);
-void prediction_columns_print(FILE *out, const struct job *job, const struct result *result);
-
 /* Below a line: in which of several steps measured and predicted times part most. Nothing if the steps
  * are not known. */
 void prediction_steps_print(FILE *out, const struct result *result);

@@ -9,23 +9,64 @@
 
 #include "cli/run/run.h"
 
+/* ---- fields.c ---- */
+
+/* The columns of the table, from left to right. Behind the size stand those that name what a line runs. */
+enum column_place {
+    PLACE_SIZE,
+    PLACE_TIME,
+    PLACE_SPLIT,
+    PLACE_CHECK,
+    PLACE_SAMPLING,
+    PLACE_MODEL,
+    COLUMN_PLACES
+};
+
+/* A value of a line, and how CSV and the table show it. */
+struct line_field {
+    json_t *value;
+    const char *word;         /* if it is one; NULL where `value` is null: there is none */
+    const char *csv;          /* the name of its column there; NULL: it has none */
+    const char *title, *unit; /* of its column in the table: the rows of the head; NULL: likewise */
+    enum column_place place;
+    int csv_decimals, decimals, width;
+    bool is_known; /* the table shows it */
+};
+
+#define FIELDS_MOST     64
+#define FIELD_TEXT_MOST 400 /* of a number: the largest has 309 digits */
+
+/* A line of the table. */
+struct line_fields {
+    json_t *line; /* what JSON has of it, without what only rank 0's samples tell */
+    struct line_field items[FIELDS_MOST]; /* as CSV orders them */
+    int count;
+};
+
+/* Free with fields_close(). */
+void fields_open(struct line_fields *fields, const struct job *job, const struct result *result);
+void fields_close(struct line_fields *fields);
+
+/* How long a line, or one of its groups, took. `fields` NULL: for JSON alone. */
+void timing_put(struct line_fields *fields, json_t *line, const struct timing *timing,
+                bool is_timed);
+
+/* NULL: there is none. */
+const char *field_text(const struct line_field *field, int decimals, char text[FIELD_TEXT_MOST]);
+
 /* ---- Prints a run as comma-separated values. ---- */
 
-/* NULL: out of memory, which is recorded. The caller frees it with csv_close(). */
-struct report *csv_open(const char *path, struct output_queue *queue);
-/* The same for raw samples, one line each, in place of results. */
-struct report *csv_open_samples(const char *path, struct output_queue *queue);
+/* A line for each result; `samples`: for each raw sample. The caller frees it with csv_close(). */
+struct report *csv_open(const char *path, struct output_queue *queue, bool samples);
 void csv_close(struct report *report);
 
 /* Before there are ranks, in the process that owns the report: opens the file. So a path that
  * cannot be written is found at once. */
 enum status csv_announce(struct report *report);
 
-/* ---- json.c ---- */
-
 /* ---- Prints a run as a table for people. ---- */
 
-/* NULL: out of memory, which is recorded. The caller frees it with table_close(). */
+/* The caller frees it with table_close(). */
 struct report *table_open(struct output_queue *queue, struct outcome *outcome);
 void table_close(struct report *report);
 
@@ -79,13 +120,6 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
 
 /* Prints nothing if no profile was asked for. */
 void profile_print(FILE *out, const struct job *job, const struct result *result);
-
-/* ---- Prints how sure the time of a line is. ---- */
-
-/* Columns of -n auto: iterations, the interval of the median, and why the line ended. Without it
- * they print nothing. `row`: 0 or 1 of the titles. */
-void sampling_titles_print(FILE *out, const struct job *job, int row);
-void sampling_columns_print(FILE *out, const struct job *job, const struct result *result);
 
 /* Sentences below a line whose samples are not of one kind: two modes, a trend. */
 void samples_remark(FILE *out, const struct result *result);

@@ -8,13 +8,13 @@
 #include "cli/run/internal.h"
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "cli/predict/predict.h"
 #include "collective/formats/formats.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,70 +23,7 @@
 #include <unistd.h>
 
 /*
- * The times of a line in JSON, and how sure they are.
- */
-/* A number, or null where there is none. */
-static json_t *number_json(double number)
-{
-    return isnan(number) ? json_null() : json_real(number);
-}
-
-static json_t *statistics_json(const struct statistics *times)
-{
-    return json_pack("{s:f, s:f, s:f, s:f, s:o, s:f}", "min", times->min, "p50", times->p50, "mean",
-                     times->mean, "p90", times->p90, "p99", number_json(times->p99), "max",
-                     times->max);
-}
-
-static json_t *interval_json(const struct median_interval *interval)
-{
-    if (interval->coverage == 0)
-        return json_null();
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b}", "low_us", interval->low, "high_us",
-                     interval->high, "level", MEDIAN_LEVEL, "coverage", interval->coverage,
-                     "margin", median_interval_margin(interval), "reached",
-                     median_interval_is_narrow(interval));
-}
-
-static json_t *modes_json(const struct modes *modes)
-{
-    if (modes->median[0] == 0)
-        return json_null();
-    json_t *both = json_array();
-    for (int i = 0; i < 2; i++)
-        json_array_append_new(
-            both, json_pack("{s:f, s:f}", "median_us", modes->median[i], "share", modes->share[i]));
-    return both;
-}
-
-static json_t *trend_json(const struct trend *trend)
-{
-    return trend->change == 0 ? json_null()
-                              : json_pack("{s:f, s:f}", "change", trend->change, "z", trend->z);
-}
-
-/* Puts the keys time_us, device_time_us, median_interval, modes, trend, algbw_GBps, busbw_GBps and
- * slowest into a result, or into that of a group. */
-static void timing_put(json_t *line, const struct timing *timing)
-{
-    const struct slowest_rank *slowest = &timing->slowest;
-    json_object_set_new(line, "time_us", statistics_json(&timing->time_us));
-    json_object_set_new(line, "device_time_us",
-                        timing->device_us.max > 0 ? statistics_json(&timing->device_us)
-                                                  : json_null());
-    json_object_set_new(line, "median_interval", interval_json(&timing->p50_interval));
-    json_object_set_new(line, "modes", modes_json(&timing->modes));
-    json_object_set_new(line, "trend", trend_json(&timing->trend));
-    json_object_set_new(line, "algbw_GBps", json_real(timing->algbw));
-    json_object_set_new(line, "busbw_GBps", json_real(timing->busbw));
-    json_object_set_new(line, "slowest",
-                        slowest->rank < 0 ? json_null()
-                                          : json_pack("{s:i, s:I}", "rank", slowest->rank,
-                                                      "iterations", (json_int_t)slowest->times));
-}
-
-/*
- * The groups of a split job in JSON, and the times of each.
+ * The groups of a split job in JSON.
  */
 /* The document's "groups": the name and the ranks of each; null: the job is not split. */
 static json_t *groups_json(const struct job *job, const struct participants *participants)
@@ -114,7 +51,7 @@ static void groups_put(json_t *line, const struct result *result)
     json_t *groups = json_array();
     for (int g = 0; g < result->group_count; g++) {
         json_t *group = json_object();
-        timing_put(group, &result->groups[g].timing);
+        timing_put(NULL, group, &result->groups[g].timing, true);
         json_object_set_new(group, "wrong", json_integer((json_int_t)result->groups[g].wrong));
         json_array_append_new(groups, group);
     }
@@ -136,14 +73,12 @@ static json_t *fallback_json(const struct fallback *fallback, const struct membe
     };
     char text[FALLBACK_TEXT_MOST];
     bool told = fallback->reason[0] != '\0';
-    json_t *object =
-        json_pack("{s:I, s:[i, i], s:s}", "pairs", (json_int_t)fallback->pairs, "example",
-                  fallback->low, fallback->high, "text", fallback_text(fallback, members, text));
-    json_object_set_new(object, "cause", told ? json_string(causes[fallback->cause]) : json_null());
-    json_object_set_new(object, "preferred", told ? json_string(fallback->preferred) : json_null());
-    json_object_set_new(object, "taken", told ? json_string(fallback->taken) : json_null());
-    json_object_set_new(object, "reason", told ? json_string(fallback->reason) : json_null());
-    return object;
+    return json_pack("{s:I, s:[i, i], s:s, s:s?, s:s?, s:s?, s:s?}", "pairs",
+                     (json_int_t)fallback->pairs, "example", fallback->low, fallback->high, "text",
+                     fallback_text(fallback, members, text), "cause",
+                     told ? causes[fallback->cause] : NULL, "preferred",
+                     told ? fallback->preferred : NULL, "taken", told ? fallback->taken : NULL,
+                     "reason", told ? fallback->reason : NULL);
 }
 
 /* One object for each reason. */
@@ -311,59 +246,6 @@ static void json_connected(struct report *report, const struct job *job,
     json_store(json);
 }
 
-static json_t *traffic_paths(const uint64_t bytes[PATHS])
-{
-    json_t *paths = json_object();
-    for (int p = 0; p < PATHS; p++)
-        json_object_set_new(paths, path_names[p], json_integer((json_int_t)bytes[p]));
-    return paths;
-}
-
-/* Bytes received each way over all transports, and the details of each transport. */
-static void result_traffic(json_t *line, const struct result *result)
-{
-    uint64_t total[PATHS] = {0};
-    json_t *details = json_object();
-    for (int t = 0; t < TRANSPORTS_MOST && result->transport_names[t]; t++) {
-        const struct traffic *traffic = &result->by_transport[t];
-        for (int p = 0; p < PATHS; p++)
-            total[p] += traffic->received[p];
-        json_object_set_new(details, result->transport_names[t],
-                            json_pack("{s:o, s:o, s:I, s:I}", "sent", traffic_paths(traffic->sent),
-                                      "received", traffic_paths(traffic->received),
-                                      "copied_sending", (json_int_t)traffic->copied_sending,
-                                      "copied_receiving", (json_int_t)traffic->copied_receiving));
-    }
-    json_object_set_new(line, "bytes_by_path", traffic_paths(total));
-    json_object_set_new(line, "traffic", details);
-}
-
-static json_t *result_identity(const struct job *job, const struct result *result)
-{
-    const struct candidate *candidate = &job->candidates[result->choice];
-    const struct choice *choice = &candidate->choice;
-    json_t *line = json_object();
-    json_object_set_new(line, "collective", json_string(candidate->collective->name));
-    json_object_set_new(line, "algorithm", json_string(choice->algorithm->name));
-    json_object_set_new(line, "vendor", json_boolean(choice->algorithm->vendor != NULL));
-    json_object_set_new(line, "algorithm_options", choice_json(choice));
-    json_object_set_new(line, "auto", candidate->why[0] ? json_string(candidate->why) : json_null());
-    json_object_set_new(line, "transport", json_string(result->transport));
-    json_object_set_new(line, "memory", json_string(job->memory->name));
-    json_object_set_new(line, "copy", json_string(copy_names[job->copy]));
-    json_object_set_new(line, "datatype", json_string(candidate->datatype->name));
-    json_object_set_new(
-        line, "op", candidate->reduction ? json_string(candidate->reduction->name) : json_null());
-    json_object_set_new(line, "counts",
-                        candidate->collective->counted ? json_string(job->counts_text)
-                                                       : json_null());
-    json_object_set_new(line, "root",
-                        !candidate->collective->rooted ? json_null()
-                        : result->root == ROOT_ALL     ? json_string("all")
-                                                       : json_integer(result->root));
-    return line;
-}
-
 static json_t *result_profile(const struct result *result)
 {
     json_t *ranks = json_array();
@@ -453,7 +335,7 @@ static json_t *result_samples(const struct job *job, const struct result *result
     for (int r = 0; result->samples && r < result->ranks; r++) {
         const struct rank_sample *sample = &result->samples[r];
         json_t *rows = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
-                               sample->time_us);
+                                 sample->time_us);
         if (job->bootstrap.verbosity >= 1)
             json_object_set_new(rows, "peers", sample_peers(sample, most));
         json_array_append_new(samples, rows);
@@ -461,47 +343,12 @@ static json_t *result_samples(const struct job *job, const struct result *result
     return samples;
 }
 
-/* When each step ends, as measured and as predicted. */
-static json_t *steps_json(const struct result *result)
-{
-    json_t *steps = json_array();
-    for (int s = 0; s < result->steps; s++)
-        json_array_append_new(steps, json_pack("{s:f, s:f}", "measured_us",
-                                               result->step_end[s].measured_us, "predicted_us",
-                                               result->step_end[s].predicted_us));
-    return steps;
-}
-
 static void json_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct json_report *json = json_report_of(report);
-    json_t *line = result_identity(job, result);
-    json_t *rest =
-        json_pack("{s:I, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)result->ranks,
-                  "bytes", (json_int_t)result->bytes, "count", (json_int_t)result->count,
-                  "in_place", job->in_place, "executor", result->on_device ? "device" : "host",
-                  "iterations", (json_int_t)result->iterations, "checked",
-                  (json_int_t)result->checked, "wrong", (json_int_t)result->wrong, "start",
-                  job->start == START_BARRIER ? "barrier" : "back-to-back");
-    json_object_update(line, rest);
-    json_decref(rest);
-    json_object_set_new(line, "channels",
-                        result->channels ? json_integer(result->channels) : json_null());
-    json_object_set_new(line, "engine", json_string(result->engine));
-    json_object_set_new(line, "why_host",
-                        result->why_host[0] ? json_string(result->why_host) : json_null());
-    result_traffic(line, result);
-    json_object_set_new(line, "round_trip",
-                        json_boolean(job->candidates[result->choice].choice.algorithm->round_trip));
-    timing_put(line, &result->timing);
-    json_object_set_new(line, "predicted", json_boolean(result->is_predicted));
-    json_object_set_new(line, "predicted_us",
-                        result->predicted_us > 0 ? json_real(result->predicted_us) : json_null());
-    if (result->predicted_us > 0 && result->steps > 0)
-        json_object_set_new(line, "step_ends", steps_json(result));
-    json_object_set_new(line, "simulated_ranks",
-                        result->is_predicted ? json_integer(result->simulated_ranks) : json_null());
-    json_object_set_new(line, "ended", json_string(sampling_end_names[result->end]));
+    struct line_fields fields;
+    fields_open(&fields, job, result);
+    json_t *line = fields.line;
     if (job->split.kind != SPLIT_NONE)
         groups_put(line, result);
     bool late = result->late_rank >= 0;
@@ -514,7 +361,8 @@ static void json_result(struct report *report, const struct job *job, const stru
     if (result->profile)
         json_object_set_new(line, "profile", result_profile(result));
     readings_put(line, &result->devices);
-    json_array_append_new(json_object_get(json->document, "results"), line);
+    json_array_append(json_object_get(json->document, "results"), line);
+    fields_close(&fields);
     json_keep(json);
 }
 
@@ -603,12 +451,12 @@ enum status json_open_stream(struct report *report)
     return status;
 }
 
-/* All keys of a run, before it has begun. NULL: out of memory. */
+/* All keys of a run, before it has begun. */
 static json_t *document_begin(void)
 {
     json_t *document = json_document();
     if (!document)
-        return NULL;
+        memory_end();
     json_object_set_new(document, "status", json_string("running"));
     json_object_set_new(document, "options", json_object());
     json_object_set_new(document, "vendor", json_null());
@@ -654,11 +502,9 @@ void json_refuse(const char *path, enum status status)
     json_t *document = document_begin();
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
-    if (document) {
-        error_add(document, &error);
-        json_object_set_new(document, "status", json_string(status_word(status)));
-        json_put(document, path);
-    }
+    error_add(document, &error);
+    json_object_set_new(document, "status", json_string(status_word(status)));
+    json_put(document, path);
     log_attach(speaker);
     json_decref(document);
     if (fd >= 0)
@@ -668,14 +514,7 @@ void json_refuse(const char *path, enum status status)
 struct report *json_open(const char *path, const struct request *request,
                          struct output_queue *queue, struct outcome *outcome)
 {
-    struct json_report *json = calloc(1, sizeof *json);
-    json_t *document = document_begin();
-    if (!json || !document) {
-        free(json);
-        json_decref(document);
-        fail(STATUS_ERROR, "not enough memory for the JSON report: free some");
-        return NULL;
-    }
+    struct json_report *json = new_array(1, sizeof *json);
     json->report = (struct report){
         .begin = json_begin, .connected = json_connected, .result = json_result, .end = json_end};
     json->path = path;
@@ -683,7 +522,7 @@ struct report *json_open(const char *path, const struct request *request,
     json->queue = queue;
     json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
     json->outcome = outcome;
-    json->document = document;
+    json->document = document_begin();
     return &json->report;
 }
 

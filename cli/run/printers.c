@@ -322,23 +322,21 @@ static enum status json_begin(struct printers *printers)
 }
 
 /* Makes the printers that are asked for. */
-static enum status printers_make(struct printers *printers, const struct request *request,
-                                 enum printed printed)
+static void printers_make(struct printers *printers, const struct request *request,
+                          enum printed printed)
 {
     const struct output_files *files = &request->files;
     struct report **each = printers->each;
     struct output_queue *const *queues = printers->queues;
-    struct outcome *outcome = printers->outcome;
-    bool made = printed != PRINT_TABLE ||
-                (each[PRINTER_TABLE] = table_open(queues[PRINTER_TABLE], outcome));
-    made = made && (!files->csv || (each[PRINTER_CSV] = csv_open(files->csv, queues[PRINTER_CSV])));
-    made = made &&
-           (!files->samples ||
-            (each[PRINTER_SAMPLES] = csv_open_samples(files->samples, queues[PRINTER_SAMPLES])));
-    made = made &&
-           (!files->json ||
-            (each[PRINTER_JSON] = json_open(files->json, request, queues[PRINTER_JSON], outcome)));
-    return made ? STATUS_OK : STATUS_ERROR;
+    if (printed == PRINT_TABLE)
+        each[PRINTER_TABLE] = table_open(queues[PRINTER_TABLE], printers->outcome);
+    if (files->csv)
+        each[PRINTER_CSV] = csv_open(files->csv, queues[PRINTER_CSV], false);
+    if (files->samples)
+        each[PRINTER_SAMPLES] = csv_open(files->samples, queues[PRINTER_SAMPLES], true);
+    if (files->json)
+        each[PRINTER_JSON] =
+            json_open(files->json, request, queues[PRINTER_JSON], printers->outcome);
 }
 
 static enum status printers_announce(struct printers *printers)
@@ -380,18 +378,17 @@ enum status printers_open(struct printers *printers, const struct request *reque
                                         [PRINTER_CSV] = output_is_standard(files->csv),
                                         [PRINTER_SAMPLES] = output_is_standard(files->samples),
                                         [PRINTER_JSON] = output_is_standard(files->json)}};
-    bool whole = true;
     for (enum printer i = 0; i < PRINTERS; i++)
-        whole &= (printers->queues[i] = output_queue_create()) != NULL;
+        printers->queues[i] = output_queue_create();
     void *shared = mmap(NULL, sizeof *printers->outcome, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    printers->outcome = shared == MAP_FAILED ? NULL : shared;
-    if (!printers->outcome || !whole)
+    if (shared == MAP_FAILED)
         return fail(STATUS_ERROR, "not enough memory for the report: free some");
+    printers->outcome = shared;
     output_queue_open(printers->queues[PRINTER_TABLE], aside ? STDERR_FILENO : STDOUT_FILENO);
     running_open(&printers->running, printers->queues[PRINTER_TABLE], printers->outcome);
-    enum status status = printers_make(printers, request, printed);
-    return status == STATUS_OK && announces ? printers_announce(printers) : status;
+    printers_make(printers, request, printed);
+    return announces ? printers_announce(printers) : STATUS_OK;
 }
 
 void printers_close(struct printers *printers)

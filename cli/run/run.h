@@ -17,7 +17,7 @@
 
 /* ---- Prints a run as a JSON document. ---- */
 
-/* NULL: out of memory, which is recorded. The caller frees it with json_close(). */
+/* The caller frees it with json_close(). */
 struct report *json_open(const char *path, const struct request *request,
                          struct output_queue *queue, struct outcome *outcome);
 void json_close(struct report *report);

@@ -8,12 +8,11 @@
 #include "cli/run/internal.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/list.h"
 #include "base/parse.h"
 #include "cli/predict/predict.h"
 #include "cli/tune/tune.h"
@@ -36,9 +35,9 @@ struct table {
     bool colour;
     struct columns columns;
     struct held *held; /* that compete, of one size */
-    int held_count, held_most;
+    int held_count;
     struct ranked *cells;
-    size_t cell_count, cells_most;
+    size_t cell_count;
     uint64_t received[PATHS];
     char executor[GROUP_REASON_MOST + 64];                  /* the last note about it */
     char fallbacks[FALLBACKS_MOST + 1][FALLBACK_TEXT_MOST]; /* sentences for the foot */
@@ -61,24 +60,46 @@ static const char *paint(const struct table *table, const char *code)
 
 /* The head. */
 
+enum table_row { ROW_TITLES, ROW_UNITS, ROW_LINE };
+
+/* A row of the head, or a line, up to the last number; `texts`: of the columns that name what it runs.
+ * The head does not end in blanks. */
+static void print_row(const struct table *table, const struct line_fields *fields,
+                      enum table_row row, const char *const texts[COLUMNS])
+{
+    int gap = 0;
+    for (enum column_place place = 0; place < COLUMN_PLACES; place++) {
+        for (const struct line_field *at = fields->items; at < fields->items + fields->count;
+             at++) {
+            char text[FIELD_TEXT_MOST];
+            if (!at->title || at->place != place)
+                continue;
+            const char *value = at->is_known ? field_text(at, at->decimals, text) : NULL;
+            const char *word = row == ROW_TITLES  ? at->title
+                               : row == ROW_UNITS ? at->unit
+                                                  : (value ? value : "-");
+            bool red = row == ROW_LINE && place == PLACE_CHECK && json_integer_value(at->value) > 0;
+            gap++;
+            if (*word)
+                fprintf(table->out, "%*s%s%*s%s", gap, "", red ? paint(table, RED) : "", at->width,
+                        word, red ? paint(table, PLAIN) : "");
+            gap = *word ? 0 : gap + at->width;
+        }
+        if (place == PLACE_SIZE)
+            columns_print(table->out, &table->columns, texts);
+    }
+}
+
 static void print_columns(const struct table *table, const struct job *job)
 {
-    static const char *const titles[2][9] = {
-        {"size", "count", "p50", "p99", "algbw", "busbw", "median", "fastest", "#wrong"},
-        {"bytes", "elements", "us", "us", "GB/s", "GB/s", "us", "us", ""},
-    };
-    for (int row = 0; row < 2; row++) {
-        const char *const *title = titles[row];
-        fprintf(table->out, "# %10s %11s", title[0], title[1]);
-        columns_print(table->out, &table->columns, row ? NULL : column_titles);
-        fprintf(table->out, " %11s %11s %9s %9s", title[2], title[3], title[4], title[5]);
-        if (job->split.kind != SPLIT_NONE)
-            fprintf(table->out, " %11s %11s", title[6], title[7]);
-        fprintf(table->out, "%s%s", row ? "" : "   ", title[8]);
-        sampling_titles_print(table->out, job, row);
-        prediction_titles_print(table->out, job, row);
-        fprintf(table->out, "%s\n", job->split.kind != SPLIT_NONE && !row ? "    slowest" : "");
-    }
+    struct line_fields fields;
+    fields_open(&fields, job, &(struct result){.choice = 0});
+    fputc('#', table->out);
+    print_row(table, &fields, ROW_TITLES, column_titles);
+    fputs(job->split.kind != SPLIT_NONE ? "    slowest\n#" : "\n#", table->out);
+    print_row(table, &fields, ROW_UNITS, NULL);
+    fputc('\n', table->out);
+    fields_close(&fields);
 }
 
 static void table_begin(struct report *report, const struct job *job,
@@ -153,22 +174,6 @@ static void table_connected(struct report *report, const struct job *job,
 
 /* The lines. */
 
-static void print_bandwidth(FILE *out, double bandwidth)
-{
-    if (bandwidth > 0)
-        fprintf(out, " %9.3f", bandwidth);
-    else
-        fprintf(out, " %9s", "-");
-}
-
-static void print_time(FILE *out, const struct result *result, double microseconds)
-{
-    if (result_is_timed(result) && !isnan(microseconds))
-        fprintf(out, " %11.2f", microseconds);
-    else
-        fprintf(out, " %11s", "-");
-}
-
 /* With -v: the way that the bytes of this line went. */
 static void print_traffic(const struct table *table, const struct result *result)
 {
@@ -188,32 +193,14 @@ static void print_line(const struct table *table, const struct job *job,
                        const struct result *result, bool best)
 {
     FILE *out = table->out;
-    if (best)
-        fputs(paint(table, BOLD), out);
-    const struct candidate *candidate = &job->candidates[result->choice];
+    struct line_fields fields;
     const char *texts[COLUMNS];
-    if (candidate->collective->sized)
-        fprintf(out, "  %10zu %11zu", result->bytes, result->count);
-    else
-        fprintf(out, "  %10s %11s", "-", "-");
-    column_texts(candidate, texts);
-    columns_print(out, &table->columns, texts);
-    print_time(out, result, result->timing.time_us.p50);
-    print_time(out, result, result->timing.time_us.p99);
-    print_bandwidth(out, result->timing.algbw);
-    print_bandwidth(out, result->timing.busbw);
     bool split = result->slowest_name[0];
-    if (split) {
-        print_time(out, result, result->median_us);
-        print_time(out, result, result->fastest_us);
-    }
-    if (result->checked == 0)
-        fprintf(out, " %8s", "-");
-    else
-        fprintf(out, " %s%8zu%s", result->wrong ? paint(table, RED) : "", result->wrong,
-                result->wrong ? paint(table, PLAIN) : "");
-    sampling_columns_print(out, job, result);
-    prediction_columns_print(out, job, result);
+    fields_open(&fields, job, result);
+    column_texts(&job->candidates[result->choice], texts);
+    fprintf(out, "%s ", best ? paint(table, BOLD) : "");
+    print_row(table, &fields, ROW_LINE, texts);
+    fields_close(&fields);
     if (split)
         fprintf(out, "%s %s%s\n", best ? " *" : "  ", result->slowest_name,
                 best ? paint(table, PLAIN) : "");
@@ -278,17 +265,9 @@ static void release_held(struct table *table, const struct job *job)
 
 static void remember_cell(struct table *table, const struct result *result)
 {
-    if (table->cell_count == table->cells_most) {
-        size_t most = table->cells_most ? 2 * table->cells_most : 64;
-        struct ranked *cells = realloc(table->cells, most * sizeof *cells);
-        if (!cells)
-            return; /* the ranking will lack it; the line itself is printed */
-        table->cells = cells;
-        table->cells_most = most;
-    }
     const struct timing *timing = &result->timing;
     bool known = timing->p50_interval.coverage > 0;
-    table->cells[table->cell_count++] = (struct ranked){
+    *LIST_ADD(table->cells, table->cell_count) = (struct ranked){
         .choice = result->choice,
         .asked = result->asked,
         .bytes = result->bytes,
@@ -299,20 +278,6 @@ static void remember_cell(struct table *table, const struct result *result)
         .high = known ? timing->p50_interval.high : timing->time_us.max,
         .wrong = result->wrong > 0,
     };
-}
-
-/* False: there is no memory to hold one more. */
-static bool held_grow(struct table *table)
-{
-    if (table->held_count < table->held_most)
-        return true;
-    int most = table->held_most ? 2 * table->held_most : 8;
-    struct held *held = realloc(table->held, (size_t)most * sizeof *held);
-    if (!held)
-        return false;
-    table->held = held;
-    table->held_most = most;
-    return true;
 }
 
 /* How many lines compete with this one, itself among them. */
@@ -373,12 +338,7 @@ static void table_result(struct report *report, const struct job *job, const str
     remember_cell(table, result);
     if (result->load)
         load_keep(table, job, result);
-    if (!held_grow(table)) { /* they are printed without a star */
-        release_held(table, job);
-        print_line(table, job, result, false);
-        return;
-    }
-    struct held *held = &table->held[table->held_count++];
+    struct held *held = LIST_ADD(table->held, table->held_count);
     held->congested =
         job->bootstrap.verbosity >= 1 ? readings_text(&result->devices, COUNTER_CONGESTED) : NULL;
     held->result = *result;
@@ -439,19 +399,13 @@ void table_conclude(struct report *report, enum status status)
 
 struct report *table_open(struct output_queue *queue, struct outcome *outcome)
 {
-    struct table *table = calloc(1, sizeof *table);
-    if (table)
-        table->out = output_queue_stream(queue);
-    if (!table || !table->out) {
-        free(table);
-        fail(STATUS_ERROR, "not enough memory for the table: free some");
-        return NULL;
-    }
+    struct table *table = new_array(1, sizeof *table);
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
     table->report = (struct report){.begin = table_begin,
                                     .connected = table_connected,
                                     .result = table_result,
                                     .end = table_end};
+    table->out = output_queue_stream(queue);
     table->outcome = outcome;
     table->colour = isatty(output_queue_fd(queue)) && (!no_colour || !*no_colour) && terminal &&
                     strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();

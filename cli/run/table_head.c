@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "collective/formats/formats.h"
@@ -45,8 +46,8 @@ static enum bound binding_bound(const struct cpu_binding *binding)
 static void print_bindings(FILE *out, const struct participants *participants)
 {
     int ranks = participants->bindings ? participants->ranks : 0;
-    bool *listed = calloc((size_t)ranks + 1, sizeof *listed);
-    for (int bound = 0; listed && ranks > 0 && bound < BOUNDS; bound++) {
+    bool *listed = new_array((size_t)ranks, sizeof *listed);
+    for (int bound = 0; ranks > 0 && bound < BOUNDS; bound++) {
         int count = 0;
         char list[RANK_LIST_MOST];
         for (int r = 0; r < ranks; r++)
@@ -181,15 +182,15 @@ static void print_ring(FILE *out, const struct participants *participants)
 {
     const int *place = participants->split->ring_place;
     int ranks = participants->ranks;
-    int *order = place ? malloc((size_t)ranks * sizeof *order) : NULL;
-    for (int r = 0; order && r < ranks; r++)
+    if (!place)
+        return;
+    int *order = new_array((size_t)ranks, sizeof *order);
+    for (int r = 0; r < ranks; r++)
         order[place[r]] = r;
-    if (order)
-        fputs("# rings with order=auto pass ranks", out);
-    for (int i = 0; order && i < ranks && i < RING_SHOWN; i++)
+    fputs("# rings with order=auto pass ranks", out);
+    for (int i = 0; i < ranks && i < RING_SHOWN; i++)
         fprintf(out, " %d", order[i]);
-    if (order)
-        fputs(ranks > RING_SHOWN ? " ...\n" : "\n", out);
+    fputs(ranks > RING_SHOWN ? " ...\n" : "\n", out);
     free(order);
 }
 

@@ -3,7 +3,7 @@
  */
 #include "cli/run/internal.h"
 
-#include "base/log.h"
+#include "base/list.h"
 #include "base/parse.h"
 #include "base/text.h"
 
@@ -51,27 +51,6 @@ void columns_print(FILE *out, const struct columns *columns, const char *const t
     for (int column = 0; column < COLUMNS; column++)
         if (columns->widths[column])
             fprintf(out, "  %-*s", columns->widths[column], texts ? texts[column] : "");
-}
-
-/*
- * Prints how sure the time of a line is.
- *
- *     #wrong     iters    +-%    ended
- *          0       192    1.8 interval
- */
-void sampling_titles_print(FILE *out, const struct job *job, int row)
-{
-    if (job->iterations_auto)
-        fprintf(out, "%*s %9s %6s %8s", row ? 6 : 0, "", row ? "" : "iters", row ? "of p50" : "+-%",
-                row ? "by" : "ended");
-}
-
-void sampling_columns_print(FILE *out, const struct job *job, const struct result *result)
-{
-    if (job->iterations_auto)
-        fprintf(out, " %9ld %6.1f %8s", result->iterations,
-                median_interval_margin(&result->timing.p50_interval) * 100,
-                sampling_end_names[result->end]);
 }
 
 void samples_remark(FILE *out, const struct result *result)
@@ -147,12 +126,8 @@ static int compare_values(const void *a, const void *b)
 static void print_spread(FILE *out, int indent, const struct result *result)
 {
     static const char *const rows[] = {"least", "median", "most", "least at", "most at"};
-    struct rank_value *sorted = malloc((size_t)result->ranks * sizeof *sorted);
+    struct rank_value *sorted = new_array((size_t)result->ranks, sizeof *sorted);
     struct rank_value picked[COLUMNS][3];
-    if (!sorted) {
-        say("not enough memory to sum up the profile of %d ranks", result->ranks);
-        return;
-    }
     for (int column = 0; column < COLUMNS; column++) {
         for (int r = 0; r < result->ranks; r++)
             sorted[r] = (struct rank_value){r, column_value(&result->profile[r], column)};
@@ -248,10 +223,10 @@ static void group_print(FILE *out, const struct participants *participants, cons
 static void rest_print(FILE *out, const struct participants *participants, const int *order,
                        int begin)
 {
-    bool *shares = calloc((size_t)participants->ranks, sizeof *shares);
+    bool *shares = new_array((size_t)participants->ranks, sizeof *shares);
     int gpus = 0, shared = 0;
     char list[RANK_LIST_MOST];
-    for (int at = begin, end; shares && at < participants->ranks; at = end, gpus++) {
+    for (int at = begin, end; at < participants->ranks; at = end, gpus++) {
         end = group_end(participants, order, at);
         for (int i = at; i < end; i++)
             shares[order[i]] = end - at > 1;
@@ -268,9 +243,9 @@ static void rest_print(FILE *out, const struct participants *participants, const
 void gpus_print(FILE *out, const struct participants *participants, bool all)
 {
     int ranks = participants->ranks, shown = 0;
-    int *order = participants->devices ? calloc((size_t)ranks, sizeof *order) : NULL;
-    if (!order)
+    if (!participants->devices)
         return;
+    int *order = new_array((size_t)ranks, sizeof *order);
     for (int r = 0; r < ranks; r++)
         order[r] = r;
     qsort_r(order, (size_t)ranks, sizeof *order, places_compare, (void *)(uintptr_t)participants);
@@ -304,21 +279,19 @@ void differences_print(FILE *out, const struct connectivity *connectivity)
         fprintf(out, "# %d more differences between devices: see --json\n", count - SENTENCES_MOST);
 }
 
-/* The ranks that use the NIC of a row. False: out of memory. */
-static bool use_print(FILE *out, const struct connectivity *connectivity, int row)
+/* The ranks that use the NIC of a row. */
+static void use_print(FILE *out, const struct connectivity *connectivity, int row)
 {
     const struct device_table *table = &connectivity->devices;
     const struct device_row *nic = &table->rows[row];
-    bool *uses = calloc((size_t)connectivity->ranks, sizeof *uses);
+    bool *uses = new_array((size_t)connectivity->ranks, sizeof *uses);
     char words[LINE_MOST];
-    for (int i = 0; uses && i < table->use_count; i++)
+    for (int i = 0; i < table->use_count; i++)
         if (table->uses[i].row == row)
             uses[table->uses[i].rank] = true;
-    if (uses)
-        fprintf(out, "# NIC %s of host %s: %s\n", nic->device->name, table->members[nic->rank].host,
-                rank_list_text(uses, connectivity->ranks, words, sizeof words));
+    fprintf(out, "# NIC %s of host %s: %s\n", nic->device->name, table->members[nic->rank].host,
+            rank_list_text(uses, connectivity->ranks, words, sizeof words));
     free(uses);
-    return uses != NULL;
 }
 
 void uses_print(FILE *out, const struct connectivity *connectivity)
@@ -326,9 +299,8 @@ void uses_print(FILE *out, const struct connectivity *connectivity)
     const struct device_table *table = &connectivity->devices;
     int nics = 0;
     for (int row = 0; row < table->row_count; row++)
-        if (strcmp(table->rows[row].device->kind, "port") == 0 && ++nics <= NICS_MOST &&
-            !use_print(out, connectivity, row))
-            return;
+        if (strcmp(table->rows[row].device->kind, "port") == 0 && ++nics <= NICS_MOST)
+            use_print(out, connectivity, row);
     if (nics > NICS_MOST)
         fprintf(out, "# %d more NICs: see --json\n", nics - NICS_MOST);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/parse.h"
 
 #define SIZES_IN_A_BLOCK 6
@@ -204,11 +205,9 @@ static void collective_print(struct ranking *ranking)
     bool several = false;
     for (size_t i = 0; i < ranking->count; i = contest_end(ranking, i))
         several |= contest_end(ranking, i) > i + 1;
-    ranking->rows = calloc(ranking->count, sizeof *ranking->rows);
-    if (!several || !ranking->rows) {
-        free(ranking->rows); /* without memory there is no ranking */
+    if (!several)
         return;
-    }
+    ranking->rows = new_array(ranking->count, sizeof *ranking->rows);
     rows_find(ranking);
     rows_sort(ranking);
     fprintf(ranking->out,
