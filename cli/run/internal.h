@@ -73,55 +73,20 @@ void table_close(struct report *report);
 /* The last line: how the job ended. */
 void table_conclude(struct report *report, enum status status);
 
-/* ---- The columns of the table that name what a line runs. Each is shown where it is
- * not the same for all lines.
- * ---- */
+/* ---- table_head.c ---- */
 
+/* The columns of the table that name what a line runs. Each is shown where it is not the same for all
+ * lines. */
 enum work_column { COLUMN_COLLECTIVE, COLUMN_DATATYPE, COLUMN_OPERATOR, COLUMN_ALGORITHM, COLUMNS };
-extern const char *const column_titles[COLUMNS];
 
 struct columns {
     int widths[COLUMNS]; /* characters; 0: not shown */
 };
 
-void columns_find(const struct job *job, struct columns *columns);
-
 /* The texts in the columns of a candidate's lines. "-": its collective has none. */
 void column_texts(const struct candidate *candidate, const char *texts[COLUMNS]);
 
-/* `texts` NULL: blanks. */
-void columns_print(FILE *out, const struct columns *columns, const char *const texts[COLUMNS]);
-
-/* ---- table_notes.c ---- */
-
-/* In the head: the devices that differ from the others. */
-void differences_print(FILE *out, const struct connectivity *connectivity);
-
-/* With -v, in the head: the ranks that use each NIC. */
-void uses_print(FILE *out, const struct connectivity *connectivity);
-/* The same as a text, to be freed; NULL: it is empty, or memory ran out. */
-char *readings_text(const struct device_readings *readings, enum counter_class class);
-
-/* In the footer: the devices that have counted what healthy ones do not. */
-void sick_print(FILE *out, const struct device_readings *sick);
-
-/* ---- Which ranks use which GPU, in front of the table. ---- */
-
-/* A line for each GPU that has a rank's memory: for a few of many, unless `all`. Prints nothing
- * where the host has it. */
-void gpus_print(FILE *out, const struct participants *participants, bool all);
-
-/* ---- table_head.c ---- */
-
 void head_print(FILE *out, const struct job *job, const struct participants *participants,
                 const struct columns *columns);
-
-/* ---- Prints the ranks' time by activity, below a line of the table. ---- */
-
-/* Prints nothing if no profile was asked for. */
-void profile_print(FILE *out, const struct job *job, const struct result *result);
-
-/* Sentences below a line whose samples are not of one kind: two modes, a trend. */
-void samples_remark(FILE *out, const struct result *result);
 
 #endif

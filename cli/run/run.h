@@ -39,27 +39,8 @@ bool json_is_replaceable(struct report *report);
  * status that the document has: a graver one where results are lost. */
 enum status json_conclude(struct report *report, enum status status, const struct job_error *error);
 
-/* ---- json_devices.c ---- */
-
-/* At the beginning: adds the keys of the functions below, with empty lists. */
-void devices_begin(json_t *document);
-
-/* Adds "nics" and "gpus" to a rank, empty until devices_put(). */
-void devices_begin_rank(json_t *rank);
-
-/* Adds "nics" and "gpus", with the facts that are compared, "nic_differences" and
- * "gpu_differences", and for each of the document's "ranks" the names of its NICs and GPUs. */
-void devices_put(json_t *document, const struct connectivity *connectivity);
-
-/* Adds "nics" and "gpus" to a line: what each has counted, by class. */
-void readings_put(json_t *line, const struct device_readings *readings);
-
 /* The counters of a class: {"local_ack_timeout_err": 3}. */
 json_t *counters_object(const struct counter_list *list, enum counter_class class);
-
-/* Adds "nic_faults" and "gpu_faults", what devices have counted in the job and healthy ones do not,
- * and "nics_unfinished" and "gpus_unfinished". */
-void devices_end(json_t *document, const struct job_end *end);
 
 /* ---- One line on a terminal that says what runs now, below the table: for lines of the
  * table that take long. It vanishes when something else is printed.

@@ -13,11 +13,267 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/numbers.h"
 #include "base/parse.h"
+#include "base/text.h"
 #include "cli/predict/predict.h"
 #include "cli/tune/tune.h"
 #include "controlplane/bootstrap/bootstrap.h"
 
+/*
+ * The columns of the table that name what a line runs.
+ */
+static const char *const column_titles[COLUMNS] = {"collective", "type", "op", "algorithm"};
+
+static void columns_find(const struct job *job, struct columns *columns)
+{
+    const char *first[COLUMNS] = {NULL}, *texts[COLUMNS];
+    bool varies[COLUMNS] = {[COLUMN_ALGORITHM] = job_contest_end(job, 0) > 1};
+    int most[COLUMNS];
+    for (int column = 0; column < COLUMNS; column++)
+        most[column] = (int)strlen(column_titles[column]);
+    for (int i = 0; i < job->candidate_count; i++) {
+        column_texts(&job->candidates[i], texts);
+        for (int column = 0; column < COLUMNS; column++) {
+            int length = (int)strlen(texts[column]);
+            most[column] = length > most[column] ? length : most[column];
+            if (strcmp(texts[column], "-") == 0)
+                continue;
+            varies[column] |= first[column] && strcmp(texts[column], first[column]) != 0;
+            first[column] = texts[column];
+        }
+    }
+    for (int column = 0; column < COLUMNS; column++)
+        columns->widths[column] = varies[column] ? most[column] : 0;
+}
+
+/* `texts` NULL: blanks. */
+static void columns_print(FILE *out, const struct columns *columns,
+                          const char *const texts[COLUMNS])
+{
+    for (int column = 0; column < COLUMNS; column++)
+        if (columns->widths[column])
+            fprintf(out, "  %-*s", columns->widths[column], texts ? texts[column] : "");
+}
+
+/*
+ * Prints the ranks' time by activity, below a line of the table.
+ *
+ *     #   profile of ring, 64K:  rank    copy  reduce    peer  credit   other          us
+ *     #                             0   31.2%   22.9%   41.0%    0.0%    4.9%       28.11
+ *
+ * One row a rank. Of many ranks: the spread, and the ranks at its ends.
+ */
+#define RANKS_SHOWN     16 /* more than these are summed up */
+#define PROFILE_COLUMNS (ACTIVITIES + 1)
+
+static const struct {
+    const char *title;
+    enum activity activity;
+} activities[ACTIVITIES] = {
+    {"copy", PROFILE_COPY},     {"reduce", PROFILE_REDUCE},     {"peer", PROFILE_PEER},
+    {"credit", PROFILE_CREDIT}, {"other", PROFILE_BOOKKEEPING},
+};
+
+/* A number of a column: a share, or in the last one the microseconds. */
+static double column_value(const struct rank_profile *profile, int column)
+{
+    return column < ACTIVITIES ? profile->share[activities[column].activity] : profile->time_us;
+}
+
+static void print_value(FILE *out, int column, double value)
+{
+    if (column < ACTIVITIES)
+        fprintf(out, "  %5.1f%%", value * 100);
+    else
+        fprintf(out, " %11.2f", value);
+}
+
+static void print_titles(FILE *out)
+{
+    for (int column = 0; column < ACTIVITIES; column++)
+        fprintf(out, "  %6s", activities[column].title);
+    fprintf(out, " %11s\n", "us");
+}
+
+/* A rank and its number in one column. */
+struct rank_value {
+    int rank;
+    double value;
+};
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct rank_value *x = a, *y = b;
+    return COMPARE(x->value, y->value) ?: x->rank - y->rank;
+}
+
+static void print_spread(FILE *out, int indent, const struct result *result)
+{
+    static const char *const rows[] = {"least", "median", "most", "least at", "most at"};
+    struct rank_value *sorted = new_array((size_t)result->ranks, sizeof *sorted);
+    struct rank_value picked[PROFILE_COLUMNS][3];
+    for (int column = 0; column < PROFILE_COLUMNS; column++) {
+        for (int r = 0; r < result->ranks; r++)
+            sorted[r] = (struct rank_value){r, column_value(&result->profile[r], column)};
+        qsort(sorted, (size_t)result->ranks, sizeof *sorted, compare_values);
+        picked[column][0] = sorted[0];
+        picked[column][1] = sorted[(result->ranks - 1) / 2];
+        picked[column][2] = sorted[result->ranks - 1];
+    }
+    free(sorted);
+    for (int row = 0; row < 5; row++) {
+        fprintf(out, "# %*s", indent, rows[row]);
+        for (int column = 0; column < PROFILE_COLUMNS; column++) {
+            if (row < 3)
+                print_value(out, column, picked[column][row].value);
+            else
+                fprintf(out, column < ACTIVITIES ? "  %6d" : " %11d",
+                        picked[column][row == 3 ? 0 : 2].rank);
+        }
+        fputc('\n', out);
+    }
+}
+
+/* Prints nothing if no profile was asked for. */
+static void profile_print(FILE *out, const struct job *job, const struct result *result)
+{
+    if (!result->profile)
+        return;
+    const struct candidate *candidate = &job->candidates[result->choice];
+    char size[SIZE_TEXT_MOST] = "", title[CANDIDATE_TITLE_MOST];
+    bool sized = candidate->collective->sized, many = result->ranks > RANKS_SHOWN;
+    candidate_title(job, candidate, title);
+    int indent =
+        fprintf(out, "#   profile of %s%s%s:", job_is_one_contest(job) ? candidate->text : title,
+                sized ? ", " : "", sized ? size_format(result->bytes, size) : "");
+    indent += fprintf(out, "  %s", many ? "ranks" : "rank") - 2;
+    print_titles(out);
+    if (many) {
+        print_spread(out, indent, result);
+        return;
+    }
+    for (int r = 0; r < result->ranks; r++) {
+        fprintf(out, "# %*d", indent, r);
+        for (int column = 0; column < PROFILE_COLUMNS; column++)
+            print_value(out, column, column_value(&result->profile[r], column));
+        fputc('\n', out);
+    }
+}
+
+/* Sentences below a line whose samples are not of one kind: two modes, a trend. */
+static void samples_remark(FILE *out, const struct result *result)
+{
+    const struct modes *modes = &result->timing.modes;
+    if (modes->median[0] > 0)
+        fprintf(out,
+                "#   two modes: %.0f%% of the iterations around %.2f us, %.0f%% around %.2f us\n",
+                modes->share[0] * 100, modes->median[0], modes->share[1] * 100, modes->median[1]);
+    if (result->timing.trend.change != 0)
+        fprintf(out,
+                "#   trend: the median of the last third is %.0f%% %s than that of the first\n",
+                (result->timing.trend.change < 0 ? -result->timing.trend.change
+                                                 : result->timing.trend.change) *
+                    100,
+                result->timing.trend.change < 0 ? "shorter" : "longer");
+}
+
+/*
+ * The NICs and GPUs that the ranks use, in the table.
+ */
+#define SENTENCES_MOST 16 /* in the head; more are counted */
+#define SICK_MOST      32 /* devices in the footer; likewise */
+#define NICS_MOST      64 /* whose ranks are told */
+#define LINE_MOST      1024
+
+/* In the head: the devices that differ from the others. */
+static void differences_print(FILE *out, const struct connectivity *connectivity)
+{
+    int count = 0;
+    const struct difference *difference = connectivity->differences;
+    for (; difference && difference->text; difference++)
+        if (++count <= SENTENCES_MOST)
+            fprintf(out, "# %s\n", difference->text);
+    if (count > SENTENCES_MOST)
+        fprintf(out, "# %d more differences between devices: see --json\n", count - SENTENCES_MOST);
+}
+
+/* The ranks that use the NIC of a row. */
+static void use_print(FILE *out, const struct connectivity *connectivity, int row)
+{
+    const struct device_table *table = &connectivity->devices;
+    const struct device_row *nic = &table->rows[row];
+    bool *uses = new_array((size_t)connectivity->ranks, sizeof *uses);
+    char words[LINE_MOST];
+    for (int i = 0; i < table->use_count; i++)
+        if (table->uses[i].row == row)
+            uses[table->uses[i].rank] = true;
+    fprintf(out, "# NIC %s of host %s: %s\n", nic->device->name, table->members[nic->rank].host,
+            rank_list_text(uses, connectivity->ranks, words, sizeof words));
+    free(uses);
+}
+
+/* With -v, in the head: the ranks that use each NIC. */
+static void uses_print(FILE *out, const struct connectivity *connectivity)
+{
+    const struct device_table *table = &connectivity->devices;
+    int nics = 0;
+    for (int row = 0; row < table->row_count; row++)
+        if (strcmp(table->rows[row].device->kind, "port") == 0 && ++nics <= NICS_MOST)
+            use_print(out, connectivity, row);
+    if (nics > NICS_MOST)
+        fprintf(out, "# %d more NICs: see --json\n", nics - NICS_MOST);
+}
+
+/* Below a line: the counters of a class, one device a line. Prints nothing where there are none. */
+static void readings_print(FILE *out, const struct device_readings *readings,
+                           enum counter_class class)
+{
+    char words[LINE_MOST];
+    for (int i = 0; i < readings->count; i++) {
+        const struct device_reading *reading = &readings->items[i];
+        if (counters_of_class(&reading->counters, class) > 0)
+            fprintf(out, "#   %s %s of host %s: %s\n", reading->device->kind, reading->device->name,
+                    reading->host, counters_text(&reading->counters, class, words, sizeof words));
+    }
+}
+
+/* The same as a text, to be freed; NULL: it is empty, or memory ran out. */
+static char *readings_text(const struct device_readings *readings, enum counter_class class)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return NULL;
+    readings_print(stream, readings, class);
+    if (fclose(stream) == 0 && size > 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* In the footer: the devices that have counted what healthy ones do not. */
+static void sick_print(FILE *out, const struct device_readings *sick)
+{
+    char words[LINE_MOST], identity[LINE_MOST];
+    if (sick->count > 0)
+        fputs("#\n", out);
+    for (int i = 0; i < sick->count && i < SICK_MOST; i++) {
+        const struct device_reading *reading = &sick->items[i];
+        device_identity(reading->device, identity, sizeof identity);
+        fprintf(out, "# %s %s of host %s%s%s%s counted %s\n", reading->device->kind,
+                reading->device->name, reading->host, identity[0] ? " (" : "", identity,
+                identity[0] ? ")" : "",
+                counters_text(&reading->counters, COUNTER_SICK, words, sizeof words));
+    }
+    if (sick->count > SICK_MOST)
+        fprintf(out, "# %d more devices counted errors: see --json\n", sick->count - SICK_MOST);
+}
+
+/*
+ * Prints a run as a table, as results come in.
+ */
 /* A line that waits for those that it is compared with. */
 struct held {
     struct result result;
