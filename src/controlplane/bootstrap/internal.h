@@ -15,8 +15,8 @@ enum status bootstrap_run_managed(const struct bootstrap_options *options,
                                   struct process_manager *manager, rank_main *main, void *argument);
 
 /* The text that rank 0 broadcasts through the manager: its host, its addresses, and a nonce for
- * secret_mix(). False: out of memory; or the text is invalid. */
-bool meeting_encode(const struct membership *root, const unsigned char nonce[SECRET_BYTES],
+ * secret_mix(). False: the text is invalid. */
+void meeting_encode(const struct membership *root, const unsigned char nonce[SECRET_BYTES],
                     char text[MANAGER_TEXT_MOST]);
 bool meeting_decode(const char *text, struct membership *membership,
                     unsigned char nonce[SECRET_BYTES]);
@@ -40,7 +40,7 @@ void secret_mix(const unsigned char nonce[SECRET_BYTES], struct membership *memb
 struct supervisor;
 
 /* The caller blocks SIGINT and SIGTERM before. `outlives`: a rank that is lost is no reason to end
- * the others, and rank 0's status is that of all. NULL: out of memory or descriptors. */
+ * the others, and rank 0's status is that of all. NULL: no descriptor is left. */
 struct supervisor *supervisor_create(int ranks, bool outlives);
 /* As fork(); the kernel kills the child when its supervisor dies. */
 int supervisor_fork(struct supervisor *supervisor, int rank);

@@ -114,7 +114,7 @@ static enum status run_processes(const struct bootstrap_options *options,
 {
     struct supervisor *supervisor = supervisor_create(membership->ranks, options->outlives);
     if (!supervisor)
-        return fail(STATUS_ERROR, "out of memory for %d ranks", membership->ranks);
+        return fail(STATUS_ERROR, "no descriptor is left for signals");
     membership->own_process = true;
     membership->supervisor = getpid();
     fflush(NULL); /* or every child would write what is still in stdio's buffers */
@@ -144,11 +144,9 @@ enum status bootstrap_run_local(const struct bootstrap_options *options, rank_ma
                                     .has_secret = true,
                                     .started_here = true,
                                     .bootstrap = "local"};
-    enum status status = interface_check(options->interface); /* once, not by every rank */
-    if (status != STATUS_OK)
-        return status;
+    TRY(interface_check(options->interface)); /* once, not by every rank */
     randombytes_buf(membership.secret, sizeof membership.secret);
-    status = addresses_listen(NULL, true, &membership.listeners, &membership.root_home);
+    enum status status = addresses_listen(NULL, true, &membership.listeners, &membership.root_home);
     if (status == STATUS_OK) {
         /* From here on the supervisor or rank 0 reads the signals, so none is lost. */
         sigset_t set;

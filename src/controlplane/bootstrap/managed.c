@@ -25,7 +25,7 @@
 _Static_assert(MANAGER_TEXT_MOST > (4 + HOST_NAME_BYTES + SECRET_BYTES + ADDRESSES_BLOB_MOST) * 2,
                "rank 0's text fits");
 
-bool meeting_encode(const struct membership *root, const unsigned char nonce[SECRET_BYTES],
+void meeting_encode(const struct membership *root, const unsigned char nonce[SECRET_BYTES],
                     char text[MANAGER_TEXT_MOST])
 {
     struct bytes bytes = {0};
@@ -33,13 +33,9 @@ bool meeting_encode(const struct membership *root, const unsigned char nonce[SEC
     bytes_put_text(&bytes, root->root_host);
     bytes_put(&bytes, nonce, SECRET_BYTES);
     bytes_put(&bytes, home, addresses_encode(&root->root_home, home));
-    bool whole = true;
-    if (whole)
-        sodium_bin2hex(text, MANAGER_TEXT_MOST, bytes.data, bytes.size);
-    if (bytes.data)
-        sodium_memzero(bytes.data, bytes.size);
+    sodium_bin2hex(text, MANAGER_TEXT_MOST, bytes.data, bytes.size);
+    sodium_memzero(bytes.data, bytes.size);
     bytes_free(&bytes);
-    return whole;
 }
 
 bool meeting_decode(const char *text, struct membership *membership,
@@ -66,13 +62,11 @@ static enum status root_prepare(const struct bootstrap_options *options,
                                 char text[MANAGER_TEXT_MOST])
 {
     host_name(membership->root_host, HOST_NAME_BYTES);
-    enum status status =
-        addresses_listen(options->interface, false, &membership->listeners, &membership->root_home);
-    if (status != STATUS_OK)
-        return status;
+    TRY(addresses_listen(options->interface, false, &membership->listeners,
+                         &membership->root_home));
     randombytes_buf(nonce, SECRET_BYTES);
-    return meeting_encode(membership, nonce, text) ? STATUS_OK
-                                                   : fail(STATUS_ERROR, "out of memory");
+    meeting_encode(membership, nonce, text);
+    return STATUS_OK;
 }
 
 /* If rank 0 fails here, it broadcasts an empty text: the others wait for it. */

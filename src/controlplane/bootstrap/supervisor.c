@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/signals.h"
 
@@ -61,20 +62,16 @@ struct supervisor {
 
 struct supervisor *supervisor_create(int ranks, bool outlives)
 {
-    struct supervisor *supervisor = calloc(1, sizeof *supervisor);
-    struct child *children = calloc((size_t)ranks, sizeof *children);
     sigset_t set;
     signal(SIGCHLD, SIG_DFL); /* else, where the caller ignores it, the kernel reaps the ranks */
     signals_ending(&set);
     sigaddset(&set, SIGCHLD);
-    int signals = supervisor && children ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
-    if (signals < 0) {
-        free(supervisor);
-        free(children);
+    int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0)
         return NULL;
-    }
-    *supervisor = (struct supervisor){
-        .ranks = ranks, .outlives = outlives, .signals = signals, .children = children};
+    struct supervisor *supervisor = new_array(1, sizeof *supervisor);
+    *supervisor = (struct supervisor){.ranks = ranks, .outlives = outlives, .signals = signals};
+    supervisor->children = new_array((size_t)ranks, sizeof *supervisor->children);
     pthread_sigmask(SIG_BLOCK, &set, &supervisor->old);
     return supervisor;
 }

@@ -28,7 +28,7 @@ struct wait_graph {
     int ordered;                /* so many */
 };
 
-/* Frees with graph_free(). Sets situation to NULL if memory ran out. */
+/* Frees with graph_free(). */
 void graph_open(struct wait_graph *graph, const struct situation *situation);
 void graph_free(struct wait_graph *graph);
 
@@ -40,7 +40,7 @@ bool standing_is_ahead(const struct standing *standing);
 
 /* ---- Which rank or link is the root of the wait-for graph, in words. ---- */
 
-/* Is a rank silent? Both are false for a graph without memory. */
+/* Is a rank silent? */
 bool graph_has_silent(const struct wait_graph *graph);
 
 /* Does a rank that waits for none keep others waiting? */

@@ -434,12 +434,12 @@ static void word_ranks(const struct wait_graph *graph, int root, struct verdict 
 
 bool graph_has_silent(const struct wait_graph *graph)
 {
-    return graph->situation && most_awaited(graph, begins_silence) != NO_RANK;
+    return most_awaited(graph, begins_silence) != NO_RANK;
 }
 
 bool graph_has_busy(const struct wait_graph *graph)
 {
-    int rank = graph->situation ? most_awaited(graph, is_busy) : NO_RANK;
+    int rank = most_awaited(graph, is_busy);
     return rank != NO_RANK && graph->waiters[rank] > 0;
 }
 

@@ -72,9 +72,8 @@ static bool any_is_reason(const struct situation *s)
 static bool cause_follows(const struct wait_graph *graph, const struct cause *cause)
 {
     int awaited = cause_awaited(cause);
-    return graph->situation && awaited != NO_RANK && awaited != cause->rank &&
-           !graph->cyclic[cause->rank] && graph->cause[awaited] &&
-           cause_awaited(graph->cause[awaited]) != NO_RANK;
+    return awaited != NO_RANK && awaited != cause->rank && !graph->cyclic[cause->rank] &&
+           graph->cause[awaited] && cause_awaited(graph->cause[awaited]) != NO_RANK;
 }
 
 #define ORDER_LAST 3 /* a consequence, which does not count for the status */
@@ -160,7 +159,7 @@ static void put_alike(const struct situation *s, const struct cause *cause, stru
 static int most_accused(const struct wait_graph *graph)
 {
     int found = NO_RANK;
-    for (int rank = 0; graph->situation && rank < graph->situation->ranks; rank++) {
+    for (int rank = 0; rank < graph->situation->ranks; rank++) {
         if (graph->cause[rank] || graph->accused[rank] < ACCUSERS_LEAST)
             continue;
         if (found == NO_RANK || graph->accused[rank] > graph->accused[found])

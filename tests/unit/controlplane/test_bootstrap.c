@@ -73,7 +73,7 @@ static void test_meeting_travels(void **state)
     unsigned char nonce[SECRET_BYTES], heard[SECRET_BYTES];
     memset(nonce, 's', SECRET_BYTES);
     char text[MANAGER_TEXT_MOST];
-    assert_true(meeting_encode(&root, nonce, text));
+    meeting_encode(&root, nonce, text);
     assert_null(strstr(text, "676976656e")); /* "given" */
     struct membership rank = {.rank = 1};
     assert_true(meeting_decode(text, &rank, heard));
@@ -89,7 +89,7 @@ static void test_meeting_travels(void **state)
             assert_in_range(none.root_home.count, 1, ADDRESSES_MOST - 1);
     }
     root.root_home.count = 0; /* no rank could connect */
-    assert_true(meeting_encode(&root, nonce, text));
+    meeting_encode(&root, nonce, text);
     assert_false(meeting_decode(text, &rank, heard));
     assert_false(meeting_decode("no number", &rank, heard));
     assert_false(meeting_decode("", &rank, heard));
