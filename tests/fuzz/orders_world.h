@@ -145,14 +145,14 @@ static void line_hear(struct line *line)
 /* ---- in place of the rank acceptor and the connector ---- */
 
 /* There are no listeners, so no connection comes by itself. */
-void rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
-                        rank_acceptor_admit *admit, void *argument)
+void rank_acceptor_open(struct rank_acceptor *rank_acceptor, const struct join_request *request,
+                        double now)
 {
-    *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
-    rank_acceptor->acceptor.listeners = &control->helper.listeners;
+    (void)request;
+    (void)now;
     rank_acceptor->acceptor.spare = -1;
     world.rank_acceptor = rank_acceptor;
-    world.side = argument;
+    world.side = rank_acceptor->argument;
 }
 
 void rank_acceptor_close(struct rank_acceptor *rank_acceptor)

@@ -21,8 +21,6 @@
 #include "controlplane/control/control.h"
 #include "controlplane/control/internal.h"
 
-#define PENDING_MOST (RANK_ACCEPTOR_POLLS - ADDRESSES_MOST) /* that a rank acceptor holds */
-
 /* In shared memory, for ranks that are processes. */
 struct job_of_ranks {
     int ranks, fan_out, victim;

@@ -20,8 +20,6 @@
 #include "base/log.h"
 #include "base/signals.h"
 
-#define PENDING_SECONDS   3.0
-#define PENDING_MOST      128
 #define LOOK_SECONDS      0.1 /* between two looks at a worker whose time is over */
 #define HEARTBEAT_SECONDS 1.0
 #define STALL_SECONDS     0.5 /* a turn that takes longer than its wait and this was stalled */
@@ -32,20 +30,6 @@
 
 /* ---- connections ---- */
 
-static const char *agent_admit(void *argument, int fd, const struct handshake *handshake)
-{
-    struct agent *agent = argument;
-    struct wire wire = {0};
-    struct join_request request;
-    size_t size;
-    const void *hello = handshake_hello(handshake, &size);
-    if (!join_request_decode(hello, size, &request))
-        return "sent an invalid join request";
-    wire_connect(&wire, fd, handshake_keys(handshake));
-    agent->ops->admit(agent, &wire, &request);
-    return NULL;
-}
-
 const char *agent_link_end(enum link_end end)
 {
     static const char *const clauses[] = {[LINK_BROKE] =
@@ -53,30 +37,6 @@ const char *agent_link_end(enum link_end end)
                                           [LINK_INVALID] = "it sent an invalid message",
                                           [LINK_FORGED] = "its data " FORGED};
     return clauses[end];
-}
-
-void agent_take(struct connector *call, struct wire *wire)
-{
-    wire_connect(wire, call->fd, &call->keys);
-    connector_taken(call);
-}
-
-static void agent_accepts(struct agent *agent)
-{
-    agent->acceptor = (struct acceptor){
-        .listeners = &agent->listeners,
-        .secret = agent->membership->secret,
-        .purpose = FLEET_PURPOSE,
-        .seconds = PENDING_SECONDS,
-        .most = PENDING_MOST,
-        .spare =
-            agent->listeners.count > 0 ? fcntl(agent->listeners.fd[0], F_DUPFD_CLOEXEC, 0) : -1,
-        .admit = agent_admit,
-        .argument = agent,
-        .rejected = &agent->rejected,
-    };
-    agent->acceptor.hello_size = join_request_encode(&agent->request, agent->acceptor.hello);
-    acceptor_open(&agent->acceptor, agent->now);
 }
 
 static enum status agent_listen(struct agent *agent)
@@ -133,7 +93,13 @@ enum status agent_open(struct agent *agent, const struct agent_ops *ops,
                             .config = config,
                             .heartbeat = HEARTBEAT_SECONDS,
                             .now = clock_seconds(),
-                            .acceptor = {.spare = -1},
+                            .rank_acceptor = {.acceptor = {.listeners = &agent->listeners,
+                                                           .secret = membership->secret,
+                                                           .purpose = FLEET_PURPOSE,
+                                                           .spare = -1,
+                                                           .rejected = &agent->rejected},
+                                              .admit = ops->admit,
+                                              .argument = agent},
                             .worker = {.result = -1, .error = -1}};
     agent->silence =
         fmin(fmax(config->bootstrap->timeout / SILENCE_SHARE, SILENCE_LEAST), SILENCE_MOST);
@@ -144,26 +110,18 @@ enum status agent_open(struct agent *agent, const struct agent_ops *ops,
                              ? fail(STATUS_ERROR, "no descriptor is left for signals")
                              : agent_listen(agent);
     if (status == STATUS_OK)
-        agent_accepts(agent);
+        rank_acceptor_open(&agent->rank_acceptor, &agent->request, agent->now);
     else
         agent_close(agent);
     return status;
 }
 
-/* In a worker: closes what it has no part in. */
-struct departure {
-    struct agent *agent;
-    bool accepts; /* it is rank 0 of its job */
-};
-
-static void agent_leave(void *argument)
+/* In a worker: closes what it has no part in. `accepts`: it is rank 0 of its job. */
+static void agent_leave(struct agent *agent, bool accepts)
 {
-    struct departure *departure = argument;
-    struct agent *agent = departure->agent;
-    if (!departure->accepts)
+    if (!accepts)
         listeners_close(&agent->work);
-    acceptor_close(&agent->acceptor);
-    listeners_close(&agent->listeners);
+    rank_acceptor_close(&agent->rank_acceptor);
     child_links_close(&agent->below);
     close(agent->signals);
     if (agent->ops->leave)
@@ -173,25 +131,12 @@ static void agent_leave(void *argument)
 void agent_close(struct agent *agent)
 {
     worker_abandon(&agent->worker);
-    acceptor_close(&agent->acceptor);
-    listeners_close(&agent->listeners);
+    rank_acceptor_close(&agent->rank_acceptor);
     listeners_close(&agent->work);
     child_links_close(&agent->below);
     if (agent->signals >= 0)
         close(agent->signals);
     agent->signals = -1;
-    free(agent->polls);
-    agent->polls = NULL;
-}
-
-static void agent_reserve(struct agent *agent)
-{
-    int need = OWN_POLLS + ADDRESSES_MOST + PENDING_MOST + agent->below.count;
-    if (need <= agent->polls_room)
-        return;
-    free(agent->polls);
-    agent->polls = new_array(2 * (size_t)need, sizeof *agent->polls);
-    agent->polls_room = 2 * need;
 }
 
 static void agent_serve_worker(struct agent *agent)
@@ -225,25 +170,22 @@ static void agent_look_at_clock(struct agent *agent, double seconds)
 
 void agent_turn(struct agent *agent, double seconds)
 {
-    agent_reserve(agent);
-    struct pollfd *worker = agent->polls + 1, *uplink = worker + WORKER_POLLS;
-    struct pollfd *accepts = uplink + AGENT_UPLINK_POLLS;
-    agent->polls[0] = (struct pollfd){.fd = agent->signals, .events = POLLIN};
+    struct pollfd own[OWN_POLLS] = {{.fd = agent->signals, .events = POLLIN}};
+    struct pollfd *worker = own + 1, *uplink = worker + WORKER_POLLS;
     worker_watch(&agent->worker, worker);
     for (int i = 0; i < AGENT_UPLINK_POLLS; i++)
         uplink[i].fd = -1;
     if (agent->ops->watch)
         agent->ops->watch(agent, uplink);
     child_links_flush(&agent->below);
-    struct pollfd *below = accepts + acceptor_watch(&agent->acceptor, accepts, agent->now);
-    child_links_watch(&agent->below, below);
     double due = fmax(worker_due(&agent->worker) - agent->now, LOOK_SECONDS);
     int milliseconds = (int)ceil(fmin(fmin(seconds, due), 1e3) * 1e3);
-    poll(agent->polls, (nfds_t)(below - agent->polls + agent->below.watched), milliseconds);
+    child_links_poll(&agent->below, &agent->rank_acceptor.acceptor, own, OWN_POLLS, milliseconds,
+                     agent->now);
     agent_look_at_clock(agent, milliseconds * 1e-3);
     signals_serve(agent);
-    child_links_serve(&agent->below, below, agent->now, &agent->ops->below, agent);
-    acceptor_serve(&agent->acceptor, accepts, agent->now);
+    child_links_serve(&agent->below, agent->now, &agent->ops->below, agent);
+    acceptor_serve(&agent->rank_acceptor.acceptor, agent->below.pending, agent->now);
     if (agent->ops->serve)
         agent->ops->serve(agent, uplink);
     agent_serve_worker(agent);
@@ -287,9 +229,10 @@ void agent_obey(struct agent *agent, const struct order *order)
         backlog_drain(&agent->work);
         membership.listeners = agent->work;
     }
-    struct departure departure = {.agent = agent, .accepts = order->rank == 0};
-    worker_start(&agent->worker, order, &membership, agent->config, agent_leave, &departure,
-                 agent->now);
+    if (worker_fork(&agent->worker, order, agent->now)) {
+        agent_leave(agent, order->rank == 0);
+        worker_live(&agent->worker, order, &membership, agent->config);
+    }
     sodium_memzero(&membership, sizeof membership);
 }
 

@@ -119,12 +119,12 @@ struct worker {
 #define WORKER_RESULT_MOST                                                                         \
     ((size_t)32 << 20) /* bytes; what is more is lost, and the worker fails */
 
-/* Forks a worker for an order. In the child, `leave` closes what only the agent needs; the child
- * keeps membership->listeners. `membership`: of the worker. If it cannot be started, it has ended
- * with WORKER_UNBORN. */
-void worker_start(struct worker *worker, const struct order *order,
-                  const struct membership *membership, const struct agent_config *config,
-                  void (*leave)(void *argument), void *argument, double now);
+/* Forks a worker for an order; true: this is the child, in which worker->result and worker->error
+ * are the write ends. If it cannot be started, it has ended with WORKER_UNBORN. */
+bool worker_fork(struct worker *worker, const struct order *order, double now);
+/* In the child: the rest of its life. `membership`: the worker's. */
+_Noreturn void worker_live(const struct worker *worker, const struct order *order,
+                           const struct membership *membership, const struct agent_config *config);
 /* Fills WORKER_POLLS entries. */
 void worker_watch(const struct worker *worker, struct pollfd *set);
 /* After poll(), and at least ten times a second: reads, reaps, and ends a worker whose time is over.
@@ -153,9 +153,9 @@ struct agent;
 
 /* What rank 0 and the other agents do differently. */
 struct agent_ops {
-    /* A process that knows the secret has connected: takes its wire. */
-    void (*admit)(struct agent *agent, struct wire *wire, const struct join_request *request);
-    struct child_link_ops below; /* frames and losses of connections; their argument is the agent */
+    /* The argument of these is the agent. */
+    rank_acceptor_admit *admit;
+    struct child_link_ops below; /* frames and losses of connections */
     /* The worker has ended: its REPORT. */
     void (*reported)(struct agent *agent, const struct bytes *report);
     /* The connection towards rank 0; NULL at rank 0. watch() fills AGENT_UPLINK_POLLS entries. */
@@ -173,12 +173,10 @@ struct agent {
     struct listeners listeners;  /* for other agents; `request` has their addresses */
     struct listeners work;       /* for the ranks of a job whose rank 0 is its worker, */
     struct address_list work_home;
-    struct acceptor acceptor;
+    struct rank_acceptor rank_acceptor;
     _Atomic uint64_t rejected;
     struct child_links below;
     struct worker worker;
-    struct pollfd *polls;
-    int polls_room;
     int signals;      /* a signalfd */
     int signal;       /* that came, and ends the run; 0: none */
     double silence;   /* seconds without a word after which an agent counts as lost */
@@ -205,9 +203,6 @@ void agent_cancel(struct agent *agent, uint32_t number);
 
 /* Why an agent is lost whose connection ended so: a clause whose subject is the agent. */
 const char *agent_link_end(enum link_end end);
-
-/* Takes the socket of a connector that is done. */
-void agent_take(struct connector *call, struct wire *wire);
 
 /* ---- roster.c ---- */
 

@@ -1,7 +1,7 @@
 /*
  * coordinator.c - rank 0's view of a fleet: hosts with their agents, and the jobs that run on them.
  */
-#include "controlplane/agents/internal.h"
+#include "controlplane/agents/agents.h"
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -9,14 +9,28 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /*
- * Rank 0's heartbeats while it does not turn.
+ * Rank 0's heartbeats while it does not turn: it judges, or waits for a disk or a terminal.
+ *
+ * A thread that sends, and reads nothing. While it runs no other thread may touch the connections, or
+ * fork.
  */
+struct pulse {
+    struct child_links *links;
+    double seconds; /* between two heartbeats */
+    double beat; /* clock_seconds() at the last one, or the start; to be read once it has stopped */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stop;
+    bool runs, stops;
+};
+
 /* False: it is to stop. */
 static bool pulse_wait(struct pulse *pulse)
 {
@@ -222,10 +236,10 @@ static void dismiss(struct wire *wire, enum status status, const char *why)
     wire_close(wire);
 }
 
-static void coordinator_admit(struct agent *self, struct wire *wire,
-                              const struct join_request *request)
+static void coordinator_admit(void *argument, struct wire *wire, const struct join_request *request)
 {
-    struct coordinator *coordinator = coordinator_of(self);
+    struct coordinator *coordinator = argument;
+    struct agent *self = &coordinator->agent;
     struct roster *roster = &coordinator->roster;
     char why[MESSAGE_MOST];
     enum status status = roster_check(roster, request, why, sizeof why);

@@ -56,9 +56,10 @@ static void follower_end(struct follower *follower, enum status status)
 
 /* ---- upwards ---- */
 
-static void follower_send(struct follower *follower, int rank, int type, const struct bytes *bytes)
+static void follower_send(struct follower *follower, int rank, int type, const void *data,
+                          size_t size)
 {
-    if (!wire_put(&follower->up, rank, type, bytes->data, bytes->size))
+    if (!wire_put(&follower->up, rank, type, data, size))
         follower_end(follower, fail(STATUS_ERROR, "a message to rank 0 is too large"));
 }
 
@@ -84,17 +85,16 @@ static void follower_call_root(struct follower *follower)
 
 static void follower_introduce(struct follower *follower)
 {
-    struct bytes bytes = {0};
     unsigned char blob[ADDRESSES_BLOB_MOST];
-    bytes_put(&bytes, blob, addresses_encode(&follower->agent.work_home, blob));
+    size_t size = addresses_encode(&follower->agent.work_home, blob);
     follower->state = FOLLOWER_PLACED;
-    follower_send(follower, follower->agent.membership->rank, FRAME_AGENT, &bytes);
-    bytes_free(&bytes);
+    follower_send(follower, follower->agent.membership->rank, FRAME_AGENT, blob, size);
 }
 
 static void follower_connected(struct follower *follower)
 {
-    agent_take(&follower->connector, &follower->up);
+    wire_connect(&follower->up, follower->connector.fd, &follower->connector.keys);
+    connector_taken(&follower->connector);
     follower->heard = follower->agent.now;
     if (follower->state == FOLLOWER_CALLS)
         follower->state = FOLLOWER_ASKS;
@@ -239,9 +239,9 @@ static void follower_receive(struct follower *follower)
 /* ---- hooks ---- */
 
 /* An agent of this host, which rank 0 has sent here. */
-static void follower_admit(struct agent *agent, struct wire *wire,
-                           const struct join_request *request)
+static void follower_admit(void *argument, struct wire *wire, const struct join_request *request)
 {
+    struct agent *agent = argument;
     const struct child_link link = {.wire = *wire, .rank = request->rank, .heard = agent->now};
     child_links_drop(&agent->below, request->rank);
     child_links_add(&agent->below, &link);
@@ -250,14 +250,12 @@ static void follower_admit(struct agent *agent, struct wire *wire,
 static bool follower_received(void *argument, struct child_link *child, const struct frame *frame)
 {
     struct follower *follower = argument;
-    const struct bytes bytes = {.data = (unsigned char *)(uintptr_t)frame->data,
-                                .size = frame->size};
     if (frame->type == FRAME_HEARTBEAT)
         return true;
     if (frame->rank != child->rank ||
         (frame->type != FRAME_AGENT && frame->type != FRAME_REPORT && frame->type != FRAME_LOST))
         return false;
-    follower_send(follower, child->rank, frame->type, &bytes);
+    follower_send(follower, child->rank, frame->type, frame->data, frame->size);
     return true;
 }
 
@@ -267,7 +265,7 @@ static void follower_report_lost(struct follower *follower, int rank, const char
     struct bytes bytes = {0};
     bytes_put_text(&bytes, why);
     if (follower->state == FOLLOWER_PLACED)
-        follower_send(follower, rank, FRAME_LOST, &bytes);
+        follower_send(follower, rank, FRAME_LOST, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -280,7 +278,7 @@ static void follower_reported(struct agent *agent, const struct bytes *report)
 {
     struct follower *follower = follower_of(agent);
     if (follower->state == FOLLOWER_PLACED)
-        follower_send(follower, agent->membership->rank, FRAME_REPORT, report);
+        follower_send(follower, agent->membership->rank, FRAME_REPORT, report->data, report->size);
 }
 
 static void follower_watch(struct agent *agent, struct pollfd *set)
@@ -289,9 +287,7 @@ static void follower_watch(struct agent *agent, struct pollfd *set)
     set[0] = connector_watch(&follower->connector);
     if (follower->up.fd >= 0 && wire_pending(&follower->up))
         wire_flush(&follower->up); /* an error shows when it is read */
-    set[1] =
-        (struct pollfd){.fd = follower->up.fd,
-                        .events = (short)(POLLIN | (wire_pending(&follower->up) ? POLLOUT : 0))};
+    set[1] = wire_watch(&follower->up, true);
 }
 
 static void follower_serve(struct agent *agent, const struct pollfd *set)
@@ -326,13 +322,12 @@ static const struct agent_ops follower_ops = {
 
 static void follower_heartbeat(struct follower *follower)
 {
-    static const struct bytes nothing = {0};
     struct agent *agent = &follower->agent;
     if (agent->now - follower->heartbeat_at < agent->heartbeat)
         return;
     follower->heartbeat_at = agent->now;
     if (follower->state == FOLLOWER_PLACED)
-        follower_send(follower, agent->membership->rank, FRAME_HEARTBEAT, &nothing);
+        follower_send(follower, agent->membership->rank, FRAME_HEARTBEAT, NULL, 0);
     child_links_send(&agent->below, 0, FRAME_HEARTBEAT, NULL, 0);
 }
 

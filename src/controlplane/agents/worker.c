@@ -24,16 +24,15 @@
 #define PIECES_MOST    32
 #define RESULT_PIECE   ((size_t)64 << 10)
 
-/* In the child. */
-static void child_run(const struct order *order, const struct membership *membership,
-                      const struct agent_config *config, int result, int error)
+void worker_live(const struct worker *worker, const struct order *order,
+                 const struct membership *membership, const struct agent_config *config)
 {
     int none = open("/dev/null", O_RDWR);
     dup2(none, STDIN_FILENO);
     dup2(none, STDOUT_FILENO);
-    dup2(error, STDERR_FILENO);
+    dup2(worker->error, STDERR_FILENO);
     close(none);
-    close(error);
+    close(worker->error);
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
@@ -41,7 +40,8 @@ static void child_run(const struct order *order, const struct membership *member
     struct log log;
     log_init(&log, membership->rank, 0);
     log_attach(&log);
-    enum status status = config->work(membership, order->command, result, config->work_argument);
+    enum status status =
+        config->work(membership, order->command, worker->result, config->work_argument);
     log_print_failure(&log);
     exit((int)status);
 }
@@ -53,15 +53,7 @@ static void pipe_close(int *fd)
     *fd = -1;
 }
 
-static void worker_unborn(struct worker *worker, int error)
-{
-    worker->state = WORKER_ENDED;
-    worker->end = (struct worker_end){.fate = WORKER_UNBORN, .code = error};
-}
-
-void worker_start(struct worker *worker, const struct order *order,
-                  const struct membership *membership, const struct agent_config *config,
-                  void (*leave)(void *argument), void *argument, double now)
+bool worker_fork(struct worker *worker, const struct order *order, double now)
 {
     int result[2] = {-1, -1}, error[2] = {-1, -1};
     *worker = (struct worker){.state = WORKER_RUNS,
@@ -80,25 +72,26 @@ void worker_start(struct worker *worker, const struct order *order,
         prctl(PR_SET_NAME, "cctest-worker");
         if (getppid() != parent) /* it died before prctl() took effect */
             _exit((int)STATUS_TIMEOUT);
-        close(result[0]);
-        close(error[0]);
-        leave(argument);
-        child_run(order, membership, config, result[1], error[1]);
+    } else if (pid < 0) {
+        worker->state = WORKER_ENDED;
+        worker->end = (struct worker_end){.fate = WORKER_UNBORN, .code = errno};
     }
-    if (pid < 0)
-        worker_unborn(worker, errno);
-    pipe_close(&result[1]);
-    pipe_close(&error[1]);
+    int kept = pid == 0; /* the child writes, its agent reads */
+    pipe_close(&result[!kept]);
+    pipe_close(&error[!kept]);
     if (pid < 0) {
-        pipe_close(&result[0]);
-        pipe_close(&error[0]);
-        return;
+        pipe_close(&result[kept]);
+        pipe_close(&error[kept]);
+        return false;
     }
     worker->pid = pid;
-    worker->result = result[0];
-    worker->error = error[0];
-    fcntl(worker->result, F_SETFL, O_NONBLOCK);
-    fcntl(worker->error, F_SETFL, O_NONBLOCK);
+    worker->result = result[kept];
+    worker->error = error[kept];
+    if (pid > 0) {
+        fcntl(worker->result, F_SETFL, O_NONBLOCK);
+        fcntl(worker->error, F_SETFL, O_NONBLOCK);
+    }
+    return pid == 0;
 }
 
 void worker_watch(const struct worker *worker, struct pollfd *set)

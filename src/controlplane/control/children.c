@@ -4,6 +4,7 @@
 #include "controlplane/control/control.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/list.h"
 #include "base/log.h"
@@ -15,20 +16,41 @@ struct child_link *child_links_add(struct child_links *children, const struct ch
     return child;
 }
 
+struct pollfd wire_watch(const struct wire *wire, bool sends)
+{
+    return (struct pollfd){.fd = wire->fd,
+                           .events = (short)(POLLIN | (sends && wire_pending(wire) ? POLLOUT : 0))};
+}
+
 /* Closed links are removed only here: elsewhere a caller may be in the middle of the list. */
-void child_links_watch(struct child_links *children, struct pollfd *set)
+static void child_links_watch(struct child_links *children)
 {
     int kept = 0;
     for (int i = 0; i < children->count; i++)
         if (children->list[i].wire.fd >= 0)
             children->list[kept++] = children->list[i];
     children->count = kept;
-    for (int i = 0; i < children->count; i++) {
-        const struct wire *wire = &children->list[i].wire;
-        set[i] = (struct pollfd){.fd = wire->fd,
-                                 .events = (short)(POLLIN | (wire_pending(wire) ? POLLOUT : 0))};
-    }
+    for (int i = 0; i < children->count; i++)
+        children->below[i] = wire_watch(&children->list[i].wire, true);
     children->watched = children->count;
+}
+
+void child_links_poll(struct child_links *children, const struct acceptor *acceptor,
+                      struct pollfd *own, int count, int milliseconds, double now)
+{
+    int need = count + acceptor->listeners->count + acceptor->count + children->count;
+    if (need > children->room) {
+        free(children->polls);
+        children->polls = new_array(2 * (size_t)need, sizeof *children->polls);
+        children->room = 2 * need;
+    }
+    memcpy(children->polls, own, (size_t)count * sizeof *own);
+    children->pending = children->polls + count;
+    children->below = children->pending + acceptor_watch(acceptor, children->pending, now);
+    child_links_watch(children);
+    poll(children->polls, (nfds_t)(children->below - children->polls + children->watched),
+         milliseconds);
+    memcpy(own, children->polls, (size_t)count * sizeof *own);
 }
 
 void child_link_send(struct child_link *child, int rank, int type, const void *data, size_t size)
@@ -82,12 +104,12 @@ static void child_serve(struct child_link *child, double now, const struct child
     wire_close(&child->wire);
 }
 
-void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
-                       const struct child_link_ops *ops, void *argument)
+void child_links_serve(struct child_links *children, double now, const struct child_link_ops *ops,
+                       void *argument)
 {
     for (int i = 0; i < children->watched; i++) {
         struct child_link *child = &children->list[i];
-        if (child->wire.fd >= 0 && (child->broken || (set[i].revents & ~POLLOUT)))
+        if (child->wire.fd >= 0 && (child->broken || (children->below[i].revents & ~POLLOUT)))
             child_serve(child, now, ops, argument);
     }
 }
@@ -129,5 +151,6 @@ void child_links_close(struct child_links *children)
     for (int i = 0; i < children->count; i++)
         wire_close(&children->list[i].wire);
     free(children->list);
+    free(children->polls);
     *children = (struct child_links){0};
 }

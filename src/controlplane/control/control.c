@@ -107,13 +107,7 @@ static struct control *control_create(const struct membership *membership,
     atomic_store(&control->progress.operation, -1);
     atomic_store(&control->progress.peer, -1);
     atomic_store(&control->progress.phase, PHASE_JOIN);
-    if (sodium_init() >= 0)
-        return control;
-    free(control->options);
-    free(control->members);
-    free(control->lost);
-    free(control);
-    return NULL;
+    return control;
 }
 
 /* Rank 0 itself failed without a verdict. */
@@ -133,11 +127,9 @@ enum status control_join(const struct membership *membership, const struct contr
      * reason and not be there, so the deadline is short. */
     enum status fit = interface_check(membership->interface);
     struct control *control = control_create(membership, config);
-    if (control && fit != STATUS_OK)
+    if (fit != STATUS_OK)
         control->config.timeout = fmin(config->timeout, UNFIT_SECONDS);
-    enum status status = control
-                             ? control_prepare(control)
-                             : fail(STATUS_ERROR, "libsodium found no source of random numbers");
+    enum status status = control_prepare(control);
     if (status == STATUS_OK)
         status = helper_start(control);
     if (status == STATUS_OK) {
@@ -159,7 +151,7 @@ enum status control_join(const struct membership *membership, const struct contr
         return STATUS_OK;
     }
     log_print_failure(log_current()); /* rank 0 stays for a while, for ranks that join later */
-    if (membership->rank > 0 || !control) {
+    if (membership->rank > 0) {
         control_close(control);
         return status;
     }

@@ -114,7 +114,8 @@ struct control;
  * the last that did. Errors: said in one sentence by the rank that finds it (port taken, host
  * unknown, no process there, a wrong secret, another version, options that differ, rank taken
  * twice, ranks missing: which). At rank 0 *control is there even so, for control_errors(),
- * control_rejected() and control_close() only; else it is NULL (as when memory ran out). */
+ * control_rejected() and control_close() only; else it is NULL. bootstrap_run() has initialised
+ * libsodium. */
 enum status control_join(const struct membership *membership, const struct control_config *config,
                          struct control **control);
 
@@ -292,15 +293,22 @@ struct child_link {
 
 struct child_links {
     struct child_link *list;
-    int count, room;
-    int watched; /* the first of them, whose sockets are in the set of the last watch */
+    int count;
+    /* Of the last child_links_poll(): */
+    struct pollfd *polls, *pending, *below; /* all sockets; the acceptor's; those of the ranks, */
+    int watched;                            /* the first so many of `list` */
+    int room;                               /* of `polls` */
 };
 
 /* Takes the wire that is in `like`. The link stays at
- * its place until the next watch. */
+ * its place until the next child_links_poll(). */
 struct child_link *child_links_add(struct child_links *children, const struct child_link *like);
-/* What poll() is to wait for, at most `count` of them; afterwards they are `watched`. */
-void child_links_watch(struct child_links *children, struct pollfd *set);
+/* poll() for the caller's `own` sockets, for those of `acceptor`, which acceptor_serve() finds at
+ * `pending`, and for those of the ranks. */
+void child_links_poll(struct child_links *children, const struct acceptor *acceptor,
+                      struct pollfd *own, int count, int milliseconds, double now);
+/* What poll() is to wait for at this wire; `sends`: also until what was put can leave. */
+struct pollfd wire_watch(const struct wire *wire, bool sends);
 /* To one, or to all of them, in the name of `rank`. */
 void child_link_send(struct child_link *child, int rank, int type, const void *data, size_t size);
 void child_links_send(struct child_links *children, int rank, int type, const void *data,
@@ -320,9 +328,9 @@ struct child_link_ops {
     /* Nothing more can be read. It is closed after this. */
     void (*lost)(void *argument, struct child_link *child, enum link_end end);
 };
-/* Reads the frames of the children that were watched, after poll(). */
-void child_links_serve(struct child_links *children, const struct pollfd *set, double now,
-                       const struct child_link_ops *ops, void *argument);
+/* Reads the frames of the children, after child_links_poll(). */
+void child_links_serve(struct child_links *children, double now, const struct child_link_ops *ops,
+                       void *argument);
 /* The connection of `rank`; NULL: there is none. */
 struct child_link *child_links_find(const struct child_links *children, int rank);
 /* Closes the connection of `rank`, if there is one. */
@@ -398,6 +406,25 @@ bool join_request_same(const struct join_request *a, const struct join_request *
 /* Does `pending` fit rank 0, which is `root`? If not: a sentence for both, and the status. */
 enum status join_request_check(const struct join_request *root, const struct join_request *pending,
                                char *refusal, size_t size);
+
+/* ---- rank_acceptor.c ---- */
+
+#define RANKS_PENDING_MOST 128 /* connections that a rank acceptor authenticates at a time */
+
+typedef void rank_acceptor_admit(void *argument, struct wire *wire,
+                                 const struct join_request *request);
+struct rank_acceptor {
+    /* Set by the owner before rank_acceptor_open(); of the acceptor its listeners, secret, purpose
+     * and `rejected`: */
+    struct acceptor acceptor;
+    rank_acceptor_admit *admit; /* takes the wire of a process that knows the secret */
+    void *argument;
+};
+/* `request`: the owner's own, for its hello. */
+void rank_acceptor_open(struct rank_acceptor *rank_acceptor, const struct join_request *request,
+                        double now);
+/* Closes the listeners and drops all pending connections. Allowed more than once. */
+void rank_acceptor_close(struct rank_acceptor *rank_acceptor);
 
 /* ---- The content of the control plane's frames: encoded and decoded.
  *

@@ -175,17 +175,23 @@ static inline bool job_begun(const struct control *control)
 }
 
 /* For the helper. */
-void control_count_sockets(struct control *control, int children, int pending);
 void control_advance_clock(struct control *control);
-void control_read_events(struct control *control); /* empties `wake` and `signals` */
+/* Fills the first two of `own`, for `wake` and `signals`, waits with child_links_poll(), and reads
+ * these two. */
+#define CONTROL_POLLS 2
+void control_poll(struct control *control, struct child_links *children,
+                  const struct acceptor *acceptor, struct pollfd *own, int count,
+                  int milliseconds);
+/* Accepts ranks at the control's listeners. */
+void control_accept(struct control *control, struct rank_acceptor *rank_acceptor,
+                    rank_acceptor_admit *admit, void *argument);
 struct queued_frame *control_take_outbox(struct control *control); /* the caller frees them */
 /* The result of an exchange; one that the main thread does not wait for is dropped. */
 void control_deliver(struct control *control, const struct share *result);
-/* JOINING becomes RUNNING, and the main thread goes on. */
-void control_set_joined(struct control *control);
+/* The job goes on from one state to the next, unless it is in another; the main thread sees it. */
+void control_advance(struct control *control, enum job_state from, enum job_state to);
 /* Rank 0: what a rank adds after the job has failed. The first of each rank counts. */
 void control_keep_postmortem(struct control *control, int rank, const void *data, size_t size);
-void control_set_late(struct control *control); /* RUNNING becomes LATE */
 /* The rank has died, or the connection to it broke; does nothing once the job has ended. */
 void control_set_lost(struct control *control, int rank);
 /* The job has ended with this status. The first call counts. */
@@ -296,21 +302,6 @@ bool parcels_take(struct parcels *parcels, struct parcel *parcel);
 /* The bytes from parcels->next.data on were copied to `to`, where they are read from now on. */
 void parcels_rebase(struct parcels *parcels, const unsigned char *to);
 
-/* ---- rank_acceptor.c ---- */
-
-typedef void rank_acceptor_admit(void *argument, struct wire *wire,
-                                 const struct join_request *request);
-struct rank_acceptor {
-    struct acceptor acceptor;   /* at the control's listeners */
-    rank_acceptor_admit *admit; /* takes the wire of a process that knows the secret */
-    void *argument;
-};
-#define RANK_ACCEPTOR_POLLS 144 /* that its acceptor_watch() takes at most */
-void rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
-                        rank_acceptor_admit *admit, void *argument);
-/* Closes the listeners and drops all pending connections. Allowed more than once; it was open. */
-void rank_acceptor_close(struct rank_acceptor *rank_acceptor);
-
 /* ---- The helper thread of every rank but 0. ---- */
 
 /* Its whole life: returns when the rank may close. */
@@ -365,7 +356,6 @@ struct relay {
     struct control *control;
     struct child_links children;
     struct rank_acceptor rank_acceptor;
-    struct pollfd *polls;
     int *behind;          /* by rank: the child through which its last share came; 0: none did */
     struct maxima maxima; /* of ranks behind this one, and of itself; they wait for the others */
     double maxima_since;  /* when the first of them came */
@@ -478,8 +468,6 @@ struct root {
     struct peer *peers;
     struct child_links children;
     struct rank_acceptor rank_acceptor;
-    struct pollfd *polls;
-    int polls_room;
     int *order;           /* ranks in the order in which they called: */
     int ordered, parents; /* how many, and the first that may have a free place */
     int joined;           /* ranks that have joined, or that know why they cannot */

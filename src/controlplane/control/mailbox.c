@@ -66,7 +66,8 @@ void control_advance_clock(struct control *control)
     control->helper.last_clock = clock;
 }
 
-void control_read_events(struct control *control)
+/* Empties `wake` and `signals`. */
+static void control_read_events(struct control *control)
 {
     eventfd_t count;
     eventfd_read(control->wake, &count);
@@ -81,12 +82,39 @@ void control_read_events(struct control *control)
     control_advance_clock(control);
 }
 
-void control_count_sockets(struct control *control, int children, int pending)
+static void control_count_sockets(struct control *control, int children, int pending)
 {
     if (children > atomic_load(&control->helper.child_links_most))
         atomic_store(&control->helper.child_links_most, children);
     if (children + pending > atomic_load(&control->helper.sockets_most))
         atomic_store(&control->helper.sockets_most, children + pending);
+}
+
+void control_poll(struct control *control, struct child_links *children,
+                  const struct acceptor *acceptor, struct pollfd *own, int count, int milliseconds)
+{
+    own[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
+    own[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
+    child_links_poll(children, acceptor, own, count, milliseconds, control->helper.now);
+    control_count_sockets(control, children->watched, acceptor->count);
+    control_read_events(control);
+}
+
+void control_accept(struct control *control, struct rank_acceptor *rank_acceptor,
+                    rank_acceptor_admit *admit, void *argument)
+{
+    struct join_request request;
+    join_request_fill(&request, &control->membership, control->options);
+    request.home = control->helper.home;
+    *rank_acceptor = (struct rank_acceptor){
+        .acceptor = {.listeners = &control->helper.listeners,
+                     .secret = control->membership.secret,
+                     .purpose = CONTROL_PURPOSE,
+                     .rejected = &control->rejected},
+        .admit = admit,
+        .argument = argument,
+    };
+    rank_acceptor_open(rank_acceptor, &request, control->helper.now);
 }
 
 struct queued_frame *control_take_outbox(struct control *control)
@@ -137,21 +165,13 @@ void control_deliver(struct control *control, const struct share *result)
         free(queued);
 }
 
-void control_set_joined(struct control *control)
+void control_advance(struct control *control, enum job_state from, enum job_state to)
 {
     pthread_mutex_lock(&control->mailbox.lock);
-    if (atomic_load(&control->state) == JOB_JOINING) {
-        atomic_store(&control->state, JOB_RUNNING);
+    if (atomic_load(&control->state) == from) {
+        atomic_store(&control->state, to);
         pthread_cond_broadcast(&control->mailbox.changed);
     }
-    pthread_mutex_unlock(&control->mailbox.lock);
-}
-
-void control_set_late(struct control *control)
-{
-    pthread_mutex_lock(&control->mailbox.lock);
-    if (atomic_load(&control->state) == JOB_RUNNING)
-        atomic_store(&control->state, JOB_LATE);
     pthread_mutex_unlock(&control->mailbox.lock);
 }
 

@@ -1,7 +1,7 @@
 /*
  * rank_acceptor.c - accepts the connections of ranks, and decodes their join requests. A fuzz target replaces it.
  */
-#include "controlplane/control/internal.h"
+#include "controlplane/control/control.h"
 
 #include <fcntl.h>
 
@@ -22,28 +22,18 @@ static const char *rank_acceptor_admit_pending(void *argument, int fd,
     return NULL;
 }
 
-void rank_acceptor_open(struct rank_acceptor *rank_acceptor, struct control *control,
-                        rank_acceptor_admit *admit, void *argument)
+void rank_acceptor_open(struct rank_acceptor *rank_acceptor, const struct join_request *request,
+                        double now)
 {
-    struct listeners *listeners = &control->helper.listeners;
-    struct join_request request;
-    join_request_fill(&request, &control->membership, control->options);
-    request.home = control->helper.home;
-    *rank_acceptor = (struct rank_acceptor){.admit = admit, .argument = argument};
-    rank_acceptor->acceptor = (struct acceptor){
-        .listeners = listeners,
-        .secret = control->membership.secret,
-        .purpose = CONTROL_PURPOSE,
-        .seconds = PENDING_SECONDS,
-        .most = RANK_ACCEPTOR_POLLS - ADDRESSES_MOST,
-        .spare = listeners->count > 0 ? fcntl(listeners->fd[0], F_DUPFD_CLOEXEC, 0) : -1,
-        .admit = rank_acceptor_admit_pending,
-        .argument = rank_acceptor,
-        .rejected = &control->rejected,
-    };
-    rank_acceptor->acceptor.hello_size =
-        join_request_encode(&request, rank_acceptor->acceptor.hello);
-    acceptor_open(&rank_acceptor->acceptor, control->helper.now);
+    struct acceptor *acceptor = &rank_acceptor->acceptor;
+    const struct listeners *listeners = acceptor->listeners;
+    acceptor->seconds = PENDING_SECONDS;
+    acceptor->most = RANKS_PENDING_MOST;
+    acceptor->spare = listeners->count > 0 ? fcntl(listeners->fd[0], F_DUPFD_CLOEXEC, 0) : -1;
+    acceptor->admit = rank_acceptor_admit_pending;
+    acceptor->argument = rank_acceptor;
+    acceptor->hello_size = join_request_encode(request, acceptor->hello);
+    acceptor_open(acceptor, now);
 }
 
 void rank_acceptor_close(struct rank_acceptor *rank_acceptor)

@@ -18,7 +18,7 @@
 
 #define REPORTED_SECONDS  0.5 /* for rank 0 to report a failed job before this rank ends */
 #define INTERRUPT_SECONDS 0.7 /* for rank 0's verdict after a signal */
-#define OWN_POLLS         5   /* wake, signals, up, direct, connector */
+#define OWN_POLLS         (CONTROL_POLLS + 3) /* up, direct, connector */
 
 /* ---- upwards ---- */
 
@@ -32,7 +32,7 @@ static void relay_send_failure(struct relay *relay, int rank, const struct failu
 {
     struct bytes bytes = {0};
     failure_encode(failure, &bytes);
-relay_send(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
+    relay_send(relay, rank, FRAME_FAILED, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -48,7 +48,7 @@ static void relay_heartbeat(struct relay *relay, bool at_once)
         return;
     struct bytes bytes = {0};
     snapshot_encode(&snapshot, &bytes);
-relay_send_own(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
+    relay_send_own(relay, FRAME_HEARTBEAT, bytes.data, bytes.size);
     bytes_free(&bytes);
     relay->sent = snapshot;
     relay->heartbeat_at = control->helper.now;
@@ -63,7 +63,7 @@ static bool relay_welcome(struct relay *relay, const struct frame *frame)
         return !relay_is_direct(relay); /* the parent and rank 0 may both send it */
     if (!members_decode(frame->data, frame->size, control->membership.ranks, control->members))
         return false;
-    control_set_joined(control);
+    control_advance(control, JOB_JOINING, JOB_RUNNING);
     relay_heartbeat(relay, true);
     return true;
 }
@@ -155,7 +155,7 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
         relay_verdict(relay, &notice);
         return true;
     case FRAME_LATE:
-        control_set_late(relay->control);
+        control_advance(relay->control, JOB_RUNNING, JOB_LATE);
         return frame->rank == 0;
     case FRAME_ISOLATED:
         if (frame->rank == 0 || !notice_decode(frame->data, frame->size, &notice))
@@ -387,35 +387,24 @@ static void relay_flush(struct relay *relay)
     child_links_flush(&relay->children);
 }
 
-static struct pollfd wire_watch(const struct wire *wire, bool sends)
-{
-    return (struct pollfd){.fd = wire->fd,
-                           .events = (short)(POLLIN | (sends && wire_pending(wire) ? POLLOUT : 0))};
-}
-
 static void relay_listen(struct relay *relay)
 {
     struct control *control = relay->control;
-    struct pollfd *set = relay->polls, *pending = set + OWN_POLLS;
+    struct acceptor *acceptor = &relay->rank_acceptor.acceptor;
+    struct pollfd own[OWN_POLLS], *set = own + CONTROL_POLLS;
     control_advance_clock(control);
-    set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
-    set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
-    set[2] = wire_watch(&relay->up, relay_is_placed(relay));
-    set[3] = wire_watch(&relay->direct, true);
-    set[4] = connector_watch(&relay->connector);
-    struct pollfd *below =
-        pending + acceptor_watch(&relay->rank_acceptor.acceptor, pending, control->helper.now);
-    child_links_watch(&relay->children, below);
-    control_count_sockets(control, relay->children.count, relay->rank_acceptor.acceptor.count);
-    poll(set, (nfds_t)(below - set + relay->children.count), (int)(control->look * 1000) + 1);
-    control_read_events(control);
-    if (set[2].revents & ~POLLOUT)
+    set[0] = wire_watch(&relay->up, relay_is_placed(relay));
+    set[1] = wire_watch(&relay->direct, true);
+    set[2] = connector_watch(&relay->connector);
+    control_poll(control, &relay->children, acceptor, own, OWN_POLLS,
+                 (int)(control->look * 1000) + 1);
+    if (set[0].revents & ~POLLOUT)
         relay_read_up(relay);
-    if (set[3].revents & ~POLLOUT)
+    if (set[1].revents & ~POLLOUT)
         relay_read_direct(relay);
-    relay_tend_uplink(relay, set[4].revents);
-    acceptor_serve(&relay->rank_acceptor.acceptor, pending, control->helper.now);
-    child_links_serve(&relay->children, below, control->helper.now, &relay_link_ops, relay);
+    relay_tend_uplink(relay, set[2].revents);
+    acceptor_serve(acceptor, relay->children.pending, control->helper.now);
+    child_links_serve(&relay->children, control->helper.now, &relay_link_ops, relay);
 }
 
 /* May it close? Its children must know how the job ended, and rank 0 that they do. Launchers end a
@@ -439,10 +428,8 @@ static bool relay_may_close(struct relay *relay)
 void relay_run(struct control *control)
 {
     struct relay relay = {.control = control, .up.fd = -1, .direct.fd = -1};
-    relay.polls = new_array(OWN_POLLS + RANK_ACCEPTOR_POLLS + (size_t)control->config.fan_out,
-                            sizeof *relay.polls);
     relay.behind = new_array((size_t)control->membership.ranks, sizeof *relay.behind);
-    rank_acceptor_open(&relay.rank_acceptor, control, relay_admit, &relay);
+    control_accept(control, &relay.rank_acceptor, relay_admit, &relay);
     control_advance_clock(control);
     maxima_open(&relay.maxima, control->membership.ranks);
     relay_begin(&relay);
@@ -458,7 +445,6 @@ void relay_run(struct control *control)
     child_links_close(&relay.children);
     bytes_free(&relay.failure);
     rank_acceptor_close(&relay.rank_acceptor);
-    free(relay.polls);
     free(relay.behind);
     maxima_close(&relay.maxima);
 }

@@ -80,9 +80,9 @@ static bool root_expects_orphans(const struct root *root)
     return false;
 }
 
-/* Closes the listeners once no rank may turn to rank 0 any more. Allowed more than once. */
-/* A script may run one job after the other in the same place: a rank that knows the verdict may be
- * back for the next one before rank 0 is gone. */
+/* Closes the listeners once no rank may turn to rank 0 any more. A script may run one job after the
+ * other in the same place: a rank that knows the verdict may be back for the next one before rank 0
+ * is gone. Allowed more than once. */
 static void root_tend_rank_acceptor(struct root *root)
 {
     if (root->end_type == FRAME_VERDICT && !root_expects_orphans(root))
@@ -355,7 +355,7 @@ static void root_declare_late(struct root *root, double stalled)
     root->late = true;
     root->stalled = stalled;
     root->verdict_at = control->helper.now + GRACE_SECONDS;
-    control_set_late(control);
+    control_advance(control, JOB_RUNNING, JOB_LATE);
     root_send_all(root, FRAME_LATE, NULL, 0);
 }
 
@@ -391,39 +391,18 @@ static void root_heartbeat(struct root *root)
     root_send_all(root, FRAME_HEARTBEAT, NULL, 0);
 }
 
-/* Room for all sockets. */
-static void root_make_room(struct root *root)
-{
-    int room = 2 + RANK_ACCEPTOR_POLLS + root->children.count;
-    if (root->polls_room >= room)
-        return;
-    free(root->polls);
-    root->polls = new_array(2 * (size_t)room, sizeof *root->polls);
-    root->polls_room = 2 * room;
-}
-
 /* Waits for events, and serves all connections. */
 static void root_poll(struct root *root)
 {
     struct control *control = root->control;
-    root_make_room(root);
-    struct pollfd *set = root->polls;
-    set[0] = (struct pollfd){.fd = control->wake, .events = POLLIN};
-    set[1] = (struct pollfd){.fd = control->signals, .events = POLLIN};
-    int pending = acceptor_watch(&root->rank_acceptor.acceptor, set + 2, control->helper.now);
-    child_links_watch(&root->children, set + 2 + pending);
-    control_count_sockets(control, root->children.count, root->rank_acceptor.acceptor.count);
+    struct acceptor *acceptor = &root->rank_acceptor.acceptor;
+    struct pollfd own[CONTROL_POLLS];
     double wait = root->verdict_at > 0 ? root->verdict_at - control->helper.now : control->look;
     wait = wait > control->look ? control->look : wait;
-    bool ended = job_ended(control);
-    poll(set, (nfds_t)(2 + pending + root->children.count),
-         ended      ? 20
-         : wait > 0 ? (int)(wait * 1000) + 1
-                    : 0);
-    control_read_events(control);
-    acceptor_serve(&root->rank_acceptor.acceptor, set + 2, control->helper.now);
-    child_links_serve(&root->children, set + 2 + pending, control->helper.now, &root_link_ops,
-                      root);
+    int milliseconds = job_ended(control) ? 20 : wait > 0 ? (int)(wait * 1000) + 1 : 0;
+    control_poll(control, &root->children, acceptor, own, CONTROL_POLLS, milliseconds);
+    acceptor_serve(acceptor, root->children.pending, control->helper.now);
+    child_links_serve(&root->children, control->helper.now, &root_link_ops, root);
 }
 
 static void root_tend(struct root *root)
@@ -492,7 +471,7 @@ static struct root *root_create(struct control *control)
     root->standings = new_array(ranks, sizeof *root->standings);
     root->causes = new_array(ranks, sizeof *root->causes);
     root->order = new_array(ranks, sizeof *root->order);
-    rank_acceptor_open(&root->rank_acceptor, control, root_admit, root);
+    control_accept(control, &root->rank_acceptor, root_admit, root);
     maxima_open(&root->maxima, root->ranks);
     for (size_t rank = 0; rank < ranks; rank++)
         progress_read(&control->progress, &root->peers[rank].standing.snapshot); /* as all begin */
@@ -510,7 +489,6 @@ static void root_destroy(struct root *root)
     free(root->standings);
     free(root->causes);
     free(root->order);
-    free(root->polls);
     free(root);
 }
 

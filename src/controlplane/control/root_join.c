@@ -121,7 +121,7 @@ static void root_welcome(struct root *root)
     members_fill(root);
     root_introduce(root, NULL);
     root->progressed = root->control->helper.now;
-    control_set_joined(root->control);
+    control_advance(root->control, JOB_JOINING, JOB_RUNNING);
 }
 
 /* Why the process with this request cannot join; STATUS_OK: it can. */

@@ -21,7 +21,7 @@ static void check_shape(const struct job_of_ranks *job)
     int connections = 0;
     for (int rank = 0; rank < job->ranks; rank++) {
         assert_in_range(job->outcome[rank].child_links_most, 0, job->fan_out);
-        assert_in_range(job->outcome[rank].sockets_most, 0, job->fan_out + PENDING_MOST);
+        assert_in_range(job->outcome[rank].sockets_most, 0, job->fan_out + RANKS_PENDING_MOST);
         connections += job->outcome[rank].child_links_most;
     }
     assert_int_equal(job->ranks - 1, connections);
