@@ -43,10 +43,7 @@ static enum status agent_listen(struct agent *agent)
 {
     const struct membership *membership = agent->membership;
     bool here = membership->started_here; /* all agents are: no other host is to connect */
-    enum status status =
-        addresses_listen(membership->interface, here, &agent->work, &agent->work_home);
-    if (status != STATUS_OK)
-        return status;
+    TRY(addresses_listen(membership->interface, here, &agent->work, &agent->work_home));
     return membership->rank == 0 ? root_address_listen(membership, &agent->listeners)
                                  : addresses_listen(membership->interface, here, &agent->listeners,
                                                     &agent->request.home);

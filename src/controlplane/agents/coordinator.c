@@ -230,10 +230,8 @@ static void dismiss(struct wire *wire, enum status status, const char *why)
     struct bytes bytes = {0};
     snprintf(notice.text, sizeof notice.text, "%s", why);
     notice_encode(&notice, &bytes);
-    if (wire_put(wire, 0, FRAME_VERDICT, bytes.data, bytes.size))
-        wire_flush(wire);
+    wire_dismiss(wire, FRAME_VERDICT, &bytes);
     bytes_free(&bytes);
-    wire_close(wire);
 }
 
 static void coordinator_admit(void *argument, struct wire *wire, const struct join_request *request)
@@ -256,17 +254,13 @@ static void coordinator_admit(void *argument, struct wire *wire, const struct jo
         redirect.home = roster->agents[redirect.parent].request.home;
     redirect_encode(&redirect, &bytes);
     child_links_drop(&self->below, request->rank);
-    bool sent = wire_put(&link.wire, 0, FRAME_REDIRECT, bytes.data, bytes.size);
-    bytes_free(&bytes);
-    if (redirect.parent && sent) {
-        wire_flush(&link.wire);
-        wire_close(&link.wire);
-        return;
-    }
-    if (sent)
+    if (redirect.parent) {
+        wire_dismiss(wire, FRAME_REDIRECT, &bytes);
+    } else {
+        wire_put(&link.wire, 0, FRAME_REDIRECT, bytes.data, bytes.size);
         child_links_add(&self->below, &link);
-    else
-        wire_close(&link.wire);
+    }
+    bytes_free(&bytes);
 }
 
 /* ---- frames ---- */

@@ -56,13 +56,6 @@ static void follower_end(struct follower *follower, enum status status)
 
 /* ---- upwards ---- */
 
-static void follower_send(struct follower *follower, int rank, int type, const void *data,
-                          size_t size)
-{
-    if (!wire_put(&follower->up, rank, type, data, size))
-        follower_end(follower, fail(STATUS_ERROR, "a message to rank 0 is too large"));
-}
-
 static void follower_call(struct follower *follower, int rank, const struct address *routes,
                           int count)
 {
@@ -88,7 +81,7 @@ static void follower_introduce(struct follower *follower)
     unsigned char blob[ADDRESSES_BLOB_MOST];
     size_t size = addresses_encode(&follower->agent.work_home, blob);
     follower->state = FOLLOWER_PLACED;
-    follower_send(follower, follower->agent.membership->rank, FRAME_AGENT, blob, size);
+    wire_put(&follower->up, follower->agent.membership->rank, FRAME_AGENT, blob, size);
 }
 
 static void follower_connected(struct follower *follower)
@@ -255,7 +248,7 @@ static bool follower_received(void *argument, struct child_link *child, const st
     if (frame->rank != child->rank ||
         (frame->type != FRAME_AGENT && frame->type != FRAME_REPORT && frame->type != FRAME_LOST))
         return false;
-    follower_send(follower, child->rank, frame->type, frame->data, frame->size);
+    wire_put(&follower->up, child->rank, frame->type, frame->data, frame->size);
     return true;
 }
 
@@ -265,7 +258,7 @@ static void follower_report_lost(struct follower *follower, int rank, const char
     struct bytes bytes = {0};
     bytes_put_text(&bytes, why);
     if (follower->state == FOLLOWER_PLACED)
-        follower_send(follower, rank, FRAME_LOST, bytes.data, bytes.size);
+        wire_put(&follower->up, rank, FRAME_LOST, bytes.data, bytes.size);
     bytes_free(&bytes);
 }
 
@@ -278,7 +271,7 @@ static void follower_reported(struct agent *agent, const struct bytes *report)
 {
     struct follower *follower = follower_of(agent);
     if (follower->state == FOLLOWER_PLACED)
-        follower_send(follower, agent->membership->rank, FRAME_REPORT, report->data, report->size);
+        wire_put(&follower->up, agent->membership->rank, FRAME_REPORT, report->data, report->size);
 }
 
 static void follower_watch(struct agent *agent, struct pollfd *set)
@@ -327,7 +320,7 @@ static void follower_heartbeat(struct follower *follower)
         return;
     follower->heartbeat_at = agent->now;
     if (follower->state == FOLLOWER_PLACED)
-        follower_send(follower, agent->membership->rank, FRAME_HEARTBEAT, NULL, 0);
+        wire_put(&follower->up, agent->membership->rank, FRAME_HEARTBEAT, NULL, 0);
     child_links_send(&agent->below, 0, FRAME_HEARTBEAT, NULL, 0);
 }
 

@@ -257,7 +257,7 @@ struct wire {
 /* From now on it goes over this socket, with the keys that the handshake there gave; what was put
  * before, and was not under way elsewhere, goes first. Takes the socket. */
 void wire_connect(struct wire *wire, int fd, const struct aead_keys *keys);
-/* Queues a frame; false: it is larger than FRAME_MOST, or memory ran out. */
+/* Queues a frame; false: it is larger than FRAME_MOST. Only what rank 0 gathers can be. */
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
 /* Is there anything that has not been sent? */
 bool wire_pending(const struct wire *wire);
@@ -268,6 +268,8 @@ bool wire_flush(struct wire *wire);
 bool wire_fill(struct wire *wire);
 /* The next frame, valid until the next call. */
 enum frame_state wire_take(struct wire *wire, struct frame *frame);
+/* Sends a frame to a process that does not stay, and closes the connection. */
+void wire_dismiss(struct wire *wire, int type, const struct bytes *bytes);
 void wire_close(struct wire *wire); /* socket and memory; fd -1 is allowed */
 
 /* ---- The ranks that are connected to this one, each with the ranks behind it.
@@ -476,9 +478,8 @@ bool share_decode(const void *data, size_t size, struct share *share); /* points
 void delivery_encode(int to, const struct share *result, struct bytes *bytes);
 bool delivery_decode(const void *data, size_t size, int ranks, int *to, struct share *result);
 
-/* A RESULT's data: `count` shares, written one after the other behind blobs_encode_count(). What
- * was decoded is freed with blobs_free(), also after false (it may be memory that lacks). */
-void blobs_encode_count(int count, struct bytes *bytes);
+/* A RESULT's data: `count` shares, written one after the other behind their number (a u32). What was
+ * decoded is freed with blobs_free(), also after false. */
 void blobs_encode_next(const void *data, size_t size, struct bytes *bytes);
 bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs);
 

@@ -26,10 +26,8 @@ enum status exchange_maximum(struct control *control, words_lay *lay, const void
 {
     size_t done = 0, piece = 0, most = count < CONTROL_WORDS_MOST ? count : CONTROL_WORDS_MOST;
     bool holds_all = control_rank(control) == 0;
-    uint64_t *own = holds_all ? NULL : malloc((most + 1) * sizeof *own);
+    uint64_t *own = holds_all ? NULL : new_array(most, sizeof *own);
     enum status status;
-    if (!holds_all && !own)
-        return fail(STATUS_ERROR, "out of memory for %zu words of the %s data", most, what);
     do {
         uint64_t *part = holds_all ? words + done : own;
         piece = count - done < most ? count - done : most;

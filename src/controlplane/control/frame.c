@@ -143,6 +143,13 @@ enum frame_state wire_take(struct wire *wire, struct frame *frame)
     return known ? FRAME_WHOLE : FRAME_BAD;
 }
 
+void wire_dismiss(struct wire *wire, int type, const struct bytes *bytes)
+{
+    wire_put(wire, 0, type, bytes->data, bytes->size);
+    wire_flush(wire);
+    wire_close(wire);
+}
+
 void wire_close(struct wire *wire)
 {
     if (wire->fd >= 0)

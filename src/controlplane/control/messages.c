@@ -162,11 +162,6 @@ bool delivery_decode(const void *data, size_t size, int ranks, int *to, struct s
     return !reader.bad && *to > 0 && *to < ranks && share_decode(reader.at, reader.left, result);
 }
 
-void blobs_encode_count(int count, struct bytes *bytes)
-{
-    bytes_put_u32(bytes, (uint32_t)count);
-}
-
 void blobs_encode_next(const void *data, size_t size, struct bytes *bytes)
 {
     bytes_put_u32(bytes, (uint32_t)size);

@@ -480,7 +480,7 @@ static struct root *root_create(struct control *control)
 
 static void root_destroy(struct root *root)
 {
-    for (int rank = 0; root->peers && rank < root->ranks; rank++)
+    for (int rank = 0; rank < root->ranks; rank++)
         free(root->peers[rank].share);
     maxima_close(&root->maxima);
     child_links_close(&root->children);

@@ -32,7 +32,7 @@ static void share_drop(struct peer *peer)
 /* Moves all shares one behind the other, each with its size. */
 static void shares_join(struct root *root, struct bytes *bytes)
 {
-    blobs_encode_count(root->ranks, bytes);
+    bytes_put_u32(bytes, (uint32_t)root->ranks);
     for (int rank = 0; rank < root->ranks; rank++) {
         struct peer *peer = &root->peers[rank];
         blobs_encode_next(peer->share, peer->share_size, bytes);
@@ -120,7 +120,7 @@ static void send_delivery(struct root *root, int rank, const struct bytes *parce
 {
     const struct peer *self = &root->peers[0];
     struct bytes result = {0}, bytes = {0};
-    blobs_encode_count(1, &result);
+    bytes_put_u32(&result, 1);
     blobs_encode_next(parcels->data, parcels->size, &result);
     struct share share = {self->share_kind, self->share_number, result.data, result.size};
     delivery_encode(rank, &share, &bytes);

@@ -13,20 +13,12 @@
 
 #define STRAYED_MOST 3 /* ranks whose parents are named in a message */
 
-/* Sends one frame to a process that does not stay, and closes its connection. */
-static void pending_dismiss(struct wire *wire, int type, const struct bytes *bytes)
-{
-    if (wire_put(wire, 0, type, bytes->data, bytes->size))
-        wire_flush(wire);
-    wire_close(wire);
-}
-
-/* ... with the reason why it cannot join. */
+/* Tells a process why it cannot join. */
 static void pending_refuse(struct wire *wire, int type, const struct notice *notice)
 {
     struct bytes bytes = {0};
     notice_encode(notice, &bytes);
-    pending_dismiss(wire, type, &bytes);
+    wire_dismiss(wire, type, &bytes);
     bytes_free(&bytes);
 }
 
@@ -219,13 +211,13 @@ static void pending_place(struct root *root, struct wire *wire, const struct joi
     peer->heard = root->control->helper.now;
     peer->gone = 0;
     if (peer->parent > 0) {
-        pending_dismiss(wire, FRAME_REDIRECT, &bytes);
+        wire_dismiss(wire, FRAME_REDIRECT, &bytes);
     } else {
         const struct child_link new = {
             .wire = *wire, .rank = rank, .heard = root->control->helper.now};
         struct child_link *child = child_links_add(&root->children, &new);
-        if (!wire_put(&child->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size) ||
-            (job_begun(root->control) && !root_introduce(root, child)))
+        wire_put(&child->wire, 0, FRAME_REDIRECT, bytes.data, bytes.size);
+        if (job_begun(root->control) && !root_introduce(root, child))
             root_fail(root, STATUS_ERROR,
                       "the list of all ranks is longer than the control plane carries");
     }

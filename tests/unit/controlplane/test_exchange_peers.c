@@ -247,7 +247,7 @@ static struct wire lead_by_hand(struct job_of_ranks *job)
 static void deliver_by_hand(struct wire *wire, int to, const char *parcels, size_t size)
 {
     struct bytes result = {0}, bytes = {0};
-    blobs_encode_count(1, &result);
+    bytes_put_u32(&result, 1);
     blobs_encode_next(parcels, size, &result);
     const struct share share = {EXCHANGE_PEERS, 0, result.data, result.size};
     delivery_encode(to, &share, &bytes);
