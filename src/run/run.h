@@ -580,7 +580,7 @@ struct start_barrier {
     struct region region;      /* the schedule's three bytes, each in a place of its own, in host
                                   memory, wherever the job's buffers lie */
     struct memory memory;      /* of the region */
-    struct executor *executor; /* the schedule, when there are links */
+    struct execution *execution; /* the schedule, when there are links */
     int node_barriers;
     int *node_barrier_of; /* by world rank: which node barrier, numbered by first ranks */
 };

@@ -281,9 +281,9 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released)
 {
     progress_set_iteration(runner, ITERATION_STARTING);
     enum status status = runner_meet_node(runner);
-    if (runner->start_barrier.executor && status == STATUS_OK) {
+    if (runner->start_barrier.execution && status == STATUS_OK) {
         start_traffic_count(runner, -1);
-        status = runner_run(runner, executor_execution(runner->start_barrier.executor));
+        status = runner_run(runner, runner->start_barrier.execution);
         start_traffic_count(runner, +1);
     }
     if (runner->start_barrier.node_barriers > 1 && status == STATUS_OK)

@@ -257,12 +257,12 @@ enum status start_barrier_link(struct start_barrier *barrier, const struct execu
         config.buffer[b] = bytes + 8 * b;
     config.element = 1;
     config.reduce = reduce_kernel(datatype_find("uint8"), reduction_find("bor"));
-    return executor_create(&config, &barrier->executor);
+    return executor_create(&config, &barrier->execution);
 }
 
 void start_barrier_close(struct start_barrier *barrier)
 {
-    executor_destroy(barrier->executor);
+    execution_destroy(barrier->execution);
     schedule_free(barrier->schedule);
     if (barrier->region.kind)
         barrier->region.kind->release(&barrier->region);

@@ -174,7 +174,6 @@ static enum status test_case_open_host(struct runner *runner, struct test_case *
     const struct candidate *candidate = test_case->candidate;
     const struct memory_kind *memory = runner->job->memory;
     struct executor_config config = runner_executor_config(runner);
-    struct executor *executor;
     config.schedule = schedule;
     config.spare = spare;
     config.element = candidate->datatype->size;
@@ -186,9 +185,7 @@ static enum status test_case_open_host(struct runner *runner, struct test_case *
     config.clock = test_case->clock.steps > 0 ? &test_case->clock : NULL;
     for (int b = 0; b < BUFFERS; b++)
         config.buffer[b] = buffers_place(set, schedule, config.element, (enum buffer)b);
-    TRY(executor_create(&config, &executor));
-    *execution = executor_execution(executor);
-    return STATUS_OK;
+    return executor_create(&config, execution);
 }
 
 /* The schedules of the peers tell a device where their messages lie. */

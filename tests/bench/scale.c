@@ -146,14 +146,14 @@ static void measure_executor(const struct schedule *schedule, struct links *link
         .memory = {.kind = memory_kinds[0]},
         .links = links,
     };
-    struct executor *executor;
+    struct execution *executor;
     size_t before = bytes_in_use();
     uint64_t begun = clock_ns();
     if (executor_create(&config, &executor) != STATUS_OK)
         die("plan");
     cost->executor_ms = (double)(clock_ns() - begun) * 1e-6;
     cost->executor_bytes = bytes_in_use() - before;
-    executor_destroy(executor);
+    execution_destroy(executor);
 }
 
 /* The worst of a few ranks, for each number separately. */

@@ -253,6 +253,38 @@ enum status links_check(struct links *links)
     return STATUS_OK;
 }
 
+/* The hooks of an executor. */
+
+static inline enum status executor_start(struct execution *executor)
+{
+    return executor->hooks->start(executor);
+}
+
+static inline enum status executor_progress(struct execution *executor, bool *moved, bool *complete)
+{
+    return executor->hooks->progress(executor, moved, complete);
+}
+
+static inline enum status executor_check(const struct execution *executor)
+{
+    return executor->hooks->check(executor);
+}
+
+static inline void executor_position(const struct execution *executor, struct position *position)
+{
+    executor->hooks->position(executor, position);
+}
+
+static inline void executor_inject(struct execution *executor, enum fault_kind fault, int nth)
+{
+    executor->hooks->inject(executor, fault, nth);
+}
+
+static inline bool executor_inject_pending(const struct execution *executor)
+{
+    return executor->hooks->inject_pending(executor);
+}
+
 /* A world of ranks that run one collective. */
 
 struct world {
@@ -262,7 +294,7 @@ struct world {
     uint64_t random;
     struct links *links;
     struct schedule *schedule[RANKS_MOST];
-    struct executor *executor[RANKS_MOST];
+    struct execution *executor[RANKS_MOST];
     struct memory kind[RANKS_MOST]; /* of its memory */
     char *memory[RANKS_MOST][BUFFERS];
     char *spare[RANKS_MOST];
@@ -372,7 +404,7 @@ static inline void world_open(struct world *world, const struct choice *choice,
 static inline void world_close(struct world *world)
 {
     for (int r = 0; r < world->ranks; r++) {
-        executor_destroy(world->executor[r]);
+        execution_destroy(world->executor[r]);
         schedule_free(world->schedule[r]);
         memory_close(&world->kind[r]);
         for (int b = 0; b <= BUFFERS; b++)

@@ -42,12 +42,12 @@ static struct flat_plan *executor_plan(const struct device_executor *executor)
 
 /* Making. */
 
-/* Where this rank's device finds the buffers of each peer. NULL: out of memory. */
+/* Where this rank's device finds the buffers of each peer; the caller frees them. */
 static char *(*peer_buffers(const struct device_executor_config *config))[BUFFERS]
 {
     int ranks = config->group->config.ranks;
-    char *(*buffers)[BUFFERS] = calloc((size_t)ranks, sizeof *buffers);
-    for (int r = 0; buffers && r < ranks; r++) {
+    char *(*buffers)[BUFFERS] = new_array((size_t)ranks, sizeof *buffers);
+    for (int r = 0; r < ranks; r++) {
         const struct schedule *peer = config->peers[r];
         char *base[BUFFERS];
         if (!peer)
@@ -64,8 +64,6 @@ static enum status executor_plan_create(const struct device_executor_config *con
 {
     const struct device_group *group = config->group;
     char *(*buffers)[BUFFERS] = peer_buffers(config);
-    if (!buffers)
-        return fail(STATUS_ERROR, "out of memory for the buffers of %d ranks", group->config.ranks);
     size_t asked = group->config.chunk;
     bool chooses = asked == 0 || asked == GRAIN_AUTO;
     size_t chunk = asked < config->datatype->size ? config->datatype->size : asked;
@@ -277,25 +275,18 @@ enum status device_executor_create(const struct device_executor_config *config,
         .inject_pending = device_executor_inject_pending,
         .destroy = device_executor_destroy,
     };
-    struct device_executor *executor = new_array(1, sizeof *executor);
-    *execution = NULL;
-    executor->execution.hooks = &hooks;
-    executor->group = config->group;
-    executor->profile = config->profile;
-    executor->schedule = config->schedule;
     struct flat_plan *plan = NULL;
-    enum status status = executor_plan_create(config, &plan);
-    if (status == STATUS_OK)
-        executor->plan = device_group_add(config->group, plan);
-    if (executor->plan)
-        executor->traffic = plan_traffic(plan);
-    if (status == STATUS_OK && !executor->plan) {
-        free(plan);
-        status = fail(STATUS_ERROR, "out of memory for an executor");
-    }
-    if (status == STATUS_OK)
-        *execution = &executor->execution;
-    else
-        free(executor);
-    return status;
+    *execution = NULL;
+    TRY(executor_plan_create(config, &plan));
+    struct device_executor *executor = new_array(1, sizeof *executor);
+    *executor = (struct device_executor){
+        .execution = {&hooks},
+        .group = config->group,
+        .schedule = config->schedule,
+        .plan = device_group_add(config->group, plan),
+        .traffic = plan_traffic(plan),
+        .profile = config->profile,
+    };
+    *execution = &executor->execution;
+    return STATUS_OK;
 }

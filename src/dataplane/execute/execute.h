@@ -395,8 +395,6 @@ static inline void step_clock_note(struct step_clock *clock, int step)
  * things in between.
  * ---- */
 
-struct executor;
-
 struct executor_config {
     const struct schedule *schedule; /* must outlive the executor */
     char *buffer[BUFFERS];           /* addresses of source, destination, scratch */
@@ -414,19 +412,8 @@ struct executor_config {
     struct step_clock *clock; /* likewise; it has the steps of the schedule */
 };
 
-/* The channels that the schedule uses must be connected. */
-enum status executor_create(const struct executor_config *config, struct executor **executor);
-void executor_destroy(struct executor *executor); /* NULL is allowed */
-
-/* The executor as what is run: its hooks are the functions below. */
-struct execution *executor_execution(struct executor *executor);
-
-/* As in struct execution_hooks; check() fails if a peer that the run waits for is gone. */
-enum status executor_start(struct executor *executor);
-enum status executor_progress(struct executor *executor, bool *moved, bool *complete);
-enum status executor_check(const struct executor *executor);
-void executor_position(const struct executor *executor, struct position *position);
-void executor_inject(struct executor *executor, enum fault_kind fault, int nth);
-bool executor_inject_pending(const struct executor *executor);
+/* The channels that the schedule uses must be connected. check() fails if a peer that the run waits
+ * for is gone. */
+enum status executor_create(const struct executor_config *config, struct execution **execution);
 
 #endif

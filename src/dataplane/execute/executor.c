@@ -121,6 +121,11 @@ struct executor {
     bool is_eager;       /* this run uses it: no fault is injected */
 };
 
+static struct executor *executor_of(const struct execution *execution)
+{
+    return (struct executor *)(uintptr_t)execution;
+}
+
 /* The byte form of a message. */
 static struct layout layout_make(const struct executor_config *config, struct message message,
                                  struct piece **room)
@@ -268,59 +273,6 @@ static enum status executor_make_eager(struct executor *executor)
     return STATUS_OK;
 }
 
-enum status executor_create(const struct executor_config *config, struct executor **made)
-{
-    const struct schedule *schedule = config->schedule;
-    size_t pieces = 0;
-    for (size_t i = 0; i < schedule->count; i++)
-        pieces += schedule->operations[i].to.count + schedule->operations[i].from.count +
-                  schedule->operations[i].with.count;
-
-    struct executor *executor = calloc(1, sizeof *executor);
-    *made = executor;
-    if (!executor)
-        return fail(STATUS_ERROR, "out of memory for an executor");
-    executor->config = *config;
-    executor->count = schedule->count;
-    executor->tasks = calloc(executor->count + 1, sizeof *executor->tasks);
-    executor->visible = calloc(executor->count + 1, sizeof *executor->visible);
-    executor->epoch_left = calloc(schedule->epoch_count + 1, sizeof *executor->epoch_left);
-    executor->pieces = malloc((pieces + 1) * sizeof *executor->pieces);
-    enum status status = STATUS_OK;
-    if (!executor->tasks || !executor->visible || !executor->epoch_left || !executor->pieces)
-        status =
-            fail(STATUS_ERROR, "out of memory for an executor of %zu operations", executor->count);
-    struct piece *room = executor->pieces;
-    for (size_t i = 0; i < executor->count && status == STATUS_OK; i++)
-        status = task_make(executor, &executor->tasks[i], &schedule->operations[i], &room);
-    executor->completed = executor->earliest = executor->count;
-    if (status == STATUS_OK)
-        status = executor_stage(executor);
-    if (status == STATUS_OK) {
-        executor_mark_nontemporal(executor);
-        executor_set_grains(executor);
-        status = executor_make_eager(executor);
-    }
-    if (status != STATUS_OK) {
-        executor_destroy(executor);
-        *made = NULL;
-    }
-    return status;
-}
-
-void executor_destroy(struct executor *executor)
-{
-    if (!executor)
-        return;
-    eager_destroy(executor->eager);
-    free(executor->tasks);
-    free(executor->visible);
-    free(executor->epoch_left);
-    free(executor->pieces);
-    free(executor->staged);
-    free(executor);
-}
-
 /* Finds how far a task may go now, and which task it must watch to go further. */
 static void task_limit(struct executor *executor, struct task *task)
 {
@@ -355,8 +307,9 @@ static void epoch_open(struct executor *executor, int epoch)
         task_post(executor, &executor->tasks[open->members[i]]);
 }
 
-enum status executor_start(struct executor *executor)
+static enum status executor_start(struct execution *execution)
 {
+    struct executor *executor = executor_of(execution);
     const struct schedule *schedule = executor->config.schedule;
     executor->is_eager = executor->eager && executor->fault.kind == FAULT_NONE;
     if (executor->is_eager) {
@@ -447,8 +400,9 @@ static enum status executor_progress_streaming(struct executor *executor, bool *
     return status;
 }
 
-enum status executor_progress(struct executor *executor, bool *moved, bool *complete)
+static enum status executor_progress(struct execution *execution, bool *moved, bool *complete)
 {
+    struct executor *executor = executor_of(execution);
     enum status status = executor->is_eager
                              ? eager_progress(executor->eager, moved, complete)
                              : executor_progress_streaming(executor, moved, complete);
@@ -456,15 +410,17 @@ enum status executor_progress(struct executor *executor, bool *moved, bool *comp
     return status;
 }
 
-enum status executor_check(const struct executor *executor)
+static enum status executor_check(const struct execution *execution)
 {
+    const struct executor *executor = executor_of(execution);
     if (executor->is_eager)
         eager_await(executor->eager);
     return links_check(executor->config.links);
 }
 
-void executor_position(const struct executor *executor, struct position *position)
+static void executor_position(const struct execution *execution, struct position *position)
 {
+    const struct executor *executor = executor_of(execution);
     *position = (struct position){.operation = -1, .peer = -1};
     int earliest = executor->is_eager                      ? eager_position(executor->eager)
                    : executor->earliest == executor->count ? -1
@@ -483,69 +439,74 @@ void executor_position(const struct executor *executor, struct position *positio
     };
 }
 
-void executor_inject(struct executor *executor, enum fault_kind fault, int nth)
+static void executor_inject(struct execution *execution, enum fault_kind fault, int nth)
 {
-    executor->fault = (struct fault){.kind = fault, .countdown = nth};
+    executor_of(execution)->fault = (struct fault){.kind = fault, .countdown = nth};
 }
 
-bool executor_inject_pending(const struct executor *executor)
+static bool executor_inject_pending(const struct execution *execution)
 {
-    return executor->fault.kind != FAULT_NONE;
+    return executor_of(execution)->fault.kind != FAULT_NONE;
 }
 
-/* As what is run. */
-
-static struct executor *executor_of(const struct execution *execution)
+static void executor_destroy(struct execution *execution)
 {
-    return (struct executor *)(uintptr_t)execution;
+    struct executor *executor = executor_of(execution);
+    eager_destroy(executor->eager);
+    free(executor->tasks);
+    free(executor->visible);
+    free(executor->epoch_left);
+    free(executor->pieces);
+    free(executor->staged);
+    free(executor);
 }
 
-static enum status run_start(struct execution *execution)
-{
-    return executor_start(executor_of(execution));
-}
-
-static enum status run_progress(struct execution *execution, bool *moved, bool *complete)
-{
-    return executor_progress(executor_of(execution), moved, complete);
-}
-
-static enum status run_check(const struct execution *execution)
-{
-    return executor_check(executor_of(execution));
-}
-
-static void run_position(const struct execution *execution, struct position *position)
-{
-    executor_position(executor_of(execution), position);
-}
-
-static void run_inject(struct execution *execution, enum fault_kind fault, int nth)
-{
-    executor_inject(executor_of(execution), fault, nth);
-}
-
-static bool run_inject_pending(const struct execution *execution)
-{
-    return executor_inject_pending(executor_of(execution));
-}
-
-static void run_destroy(struct execution *execution)
-{
-    executor_destroy(executor_of(execution));
-}
-
-struct execution *executor_execution(struct executor *executor)
+enum status executor_create(const struct executor_config *config, struct execution **execution)
 {
     static const struct execution_hooks hooks = {
-        .start = run_start,
-        .progress = run_progress,
-        .check = run_check,
-        .position = run_position,
-        .inject = run_inject,
-        .inject_pending = run_inject_pending,
-        .destroy = run_destroy,
+        .start = executor_start,
+        .progress = executor_progress,
+        .check = executor_check,
+        .position = executor_position,
+        .inject = executor_inject,
+        .inject_pending = executor_inject_pending,
+        .destroy = executor_destroy,
     };
+    const struct schedule *schedule = config->schedule;
+    size_t pieces = 0;
+    for (size_t i = 0; i < schedule->count; i++)
+        pieces += schedule->operations[i].to.count + schedule->operations[i].from.count +
+                  schedule->operations[i].with.count;
+
+    struct executor *executor = calloc(1, sizeof *executor);
+    *execution = NULL;
+    if (!executor)
+        return fail(STATUS_ERROR, "out of memory for an executor");
     executor->execution.hooks = &hooks;
-    return &executor->execution;
+    executor->config = *config;
+    executor->count = schedule->count;
+    executor->tasks = calloc(executor->count + 1, sizeof *executor->tasks);
+    executor->visible = calloc(executor->count + 1, sizeof *executor->visible);
+    executor->epoch_left = calloc(schedule->epoch_count + 1, sizeof *executor->epoch_left);
+    executor->pieces = malloc((pieces + 1) * sizeof *executor->pieces);
+    enum status status = STATUS_OK;
+    if (!executor->tasks || !executor->visible || !executor->epoch_left || !executor->pieces)
+        status =
+            fail(STATUS_ERROR, "out of memory for an executor of %zu operations", executor->count);
+    struct piece *room = executor->pieces;
+    for (size_t i = 0; i < executor->count && status == STATUS_OK; i++)
+        status = task_make(executor, &executor->tasks[i], &schedule->operations[i], &room);
+    executor->completed = executor->earliest = executor->count;
+    if (status == STATUS_OK)
+        status = executor_stage(executor);
+    if (status == STATUS_OK) {
+        executor_mark_nontemporal(executor);
+        executor_set_grains(executor);
+        status = executor_make_eager(executor);
+    }
+    if (status == STATUS_OK)
+        *execution = &executor->execution;
+    else
+        executor_destroy(&executor->execution);
+    return status;
 }
