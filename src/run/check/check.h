@@ -40,43 +40,6 @@ void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_
 /* One element as people read it: "1.5", "-3", "poison (0xd5d5d5d5)". */
 void pattern_format(const struct datatype *type, const void *value, char *text, size_t size);
 
-/* ---- A sample of a wrong result, against which hypotheses are tried.
- *
- * It has wrong elements, spread over all that are wrong, and elements between them, right or wrong.
- * ---- */
-
-#define SAMPLES_WRONG 256 /* wrong elements that check_result() keeps, at most */
-#define SAMPLES       512 /* of them and of elements between them */
-
-struct sample {
-    size_t at; /* destination element */
-    bool wrong;
-    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
-    size_t from; /* the element of the source(s) */
-};
-
-struct evidence {
-    const struct pattern *pattern;
-    int rank;
-    size_t size; /* bytes of an element */
-    bool reduces;
-    bool is_complete; /* false: there was not enough memory for it */
-    size_t count;
-    struct sample samples[SAMPLES]; /* ascending */
-    _Alignas(16) unsigned char expected[SAMPLES * DATATYPE_SIZE_MOST];
-    _Alignas(16) unsigned char got[SAMPLES * DATATYPE_SIZE_MOST];
-    /* Reductions: the values of every rank, in this iteration and in the one before; a row of
-     * `count` elements for each rank. */
-    char *now, *before;
-};
-
-/* Takes the samples of a destination in this memory: `wrong[0 .. count)` are wrong elements,
- * ascending. */
-enum status evidence_take(struct evidence *evidence, const struct memory *memory,
-                          const struct pattern *pattern, int rank, const char *destination,
-                          const size_t *wrong, size_t count);
-void evidence_free(struct evidence *evidence);
-
 /* ---- The sets of ranks that a hypothesis is about: the partial result of such a set may
  * travel as one message.
  * ---- */
@@ -92,16 +55,6 @@ struct rank_set {
     int first, length, modulus;
     bool inverted; /* all ranks but these */
 };
-
-/* `ranks`: of the job. */
-bool rank_set_has(const struct rank_set *set, int rank, int ranks);
-int rank_set_size(const struct rank_set *set, int ranks);
-
-/* The first rank that is in the set (`in`), or that is not. The last rank where there is none. */
-int rank_set_first(const struct rank_set *set, int ranks, bool in);
-
-/* Does `outer` have all ranks of `inner`? */
-bool rank_set_within(const struct rank_set *inner, const struct rank_set *outer, int ranks);
 
 /* ---- What may have happened to a result, and what it predicts.
  *
@@ -127,18 +80,6 @@ struct hypothesis {
     int64_t shift;
     bool before; /* HYPOTHESIS_ELSEWHERE: of the iteration before */
 };
-
-/* Do both say the same, wherever the elements come from and belong (`source`, `instead`)? */
-bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b);
-
-/* to = from, divided if the operator divides at the end; else it does nothing. `to` is `from` or
- * apart. */
-void hypothesis_finish(const struct evidence *evidence, char *to, const char *from, size_t count);
-
-/* Samples from `first` on that the hypothesis explains without contradiction, up to and
- * including the last wrong one. 0: it does not explain sample `first`, which is wrong. */
-size_t hypothesis_reach(const struct evidence *evidence, const struct hypothesis *hypothesis,
-                        size_t first);
 
 /* ---- The facts about a wrong result of one rank. Rank 0 groups the findings of all ranks
  * (check.h) and puts them into words (check.h).

@@ -4,7 +4,7 @@
  * The number of wrong elements comes first, then the explanation and its place, then the suspect.
  * An operator acts on the last, and judges by the first ones how much it is worth.
  */
-#include "run/check/check.h"
+#include "run/check/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * finding.c - findings as they travel, and their groups.
  */
-#include "run/check/check.h"
+#include "run/check/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,11 +6,50 @@
 
 #include "run/check/check.h"
 
-/* ---- Explains a wrong result from the data alone. ---- */
+/* ---- A sample of a wrong result, against which hypotheses are tried.
+ *
+ * It has wrong elements, spread over all that are wrong, and elements between them, right or wrong.
+ * ---- */
 
-/* Fills in the explanations of the finding and what they leave unexplained. `evidence` has at least
- * one wrong sample. */
-void diagnose(const struct evidence *evidence, struct finding *finding);
+#define SAMPLES_WRONG 256 /* wrong elements that check_result() keeps, at most */
+#define SAMPLES       512 /* of them and of elements between them */
+
+struct sample {
+    size_t at; /* destination element */
+    bool wrong;
+    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
+    size_t from; /* the element of the source(s) */
+};
+
+struct evidence {
+    const struct pattern *pattern;
+    int rank;
+    size_t size; /* bytes of an element */
+    bool reduces;
+    bool is_complete; /* false: there was not enough memory for it */
+    size_t count;
+    struct sample samples[SAMPLES]; /* ascending */
+    _Alignas(16) unsigned char expected[SAMPLES * DATATYPE_SIZE_MOST];
+    _Alignas(16) unsigned char got[SAMPLES * DATATYPE_SIZE_MOST];
+    /* Reductions: the values of every rank, in this iteration and in the one before; a row of
+     * `count` elements for each rank. */
+    char *now, *before;
+};
+
+/* ---- Sets of ranks, and hypotheses about them. ---- */
+
+/* `ranks`: of the job. */
+bool rank_set_has(const struct rank_set *set, int rank, int ranks);
+int rank_set_size(const struct rank_set *set, int ranks);
+
+/* The first rank that is in the set (`in`), or that is not. The last rank where there is none. */
+int rank_set_first(const struct rank_set *set, int ranks, bool in);
+
+/* Does `outer` have all ranks of `inner`? */
+bool rank_set_within(const struct rank_set *inner, const struct rank_set *outer, int ranks);
+
+/* Do both say the same, wherever the elements come from and belong (`source`, `instead`)? */
+bool hypothesis_same(const struct hypothesis *a, const struct hypothesis *b);
 
 /* ---- Tries all hypotheses on a stretch of samples. ---- */
 
