@@ -90,13 +90,13 @@ static inline void card_release(struct region *region)
 static inline enum status card_fill(const struct memory *memory, void *to, unsigned char byte,
                                     size_t bytes)
 {
-    return cpu_fill(memory, card_byte(to), byte, bytes);
+    return memory_host.fill(memory, card_byte(to), byte, bytes);
 }
 
 static inline enum status card_make(const struct memory *memory, const struct inputs *inputs,
                                     int rank, size_t first, size_t count, void *to)
 {
-    return cpu_make(memory, inputs, rank, first, count, card_byte(to));
+    return memory_host.make(memory, inputs, rank, first, count, card_byte(to));
 }
 
 static inline enum status card_compare(const struct memory *memory,
@@ -104,7 +104,7 @@ static inline enum status card_compare(const struct memory *memory,
 {
     struct comparison there = *comparison;
     there.at = card_byte(there.at);
-    return cpu_compare(memory, &there, wrong);
+    return memory_host.compare(memory, &there, wrong);
 }
 
 static inline enum status card_select(const struct memory *memory,
@@ -113,25 +113,25 @@ static inline enum status card_select(const struct memory *memory,
 {
     struct comparison there = *comparison;
     there.at = card_byte(there.at);
-    return cpu_select(memory, &there, selection);
+    return memory_host.select(memory, &there, selection);
 }
 
 static inline enum status card_scan(const struct memory *memory, const void *at, unsigned char byte,
                                     size_t bytes, struct damage *damage)
 {
-    return cpu_scan(memory, card_byte(at), byte, bytes, damage);
+    return memory_host.scan(memory, card_byte(at), byte, bytes, damage);
 }
 
 static inline enum status card_read(const struct memory *memory, const void *at, size_t bytes,
                                     void *to)
 {
-    return cpu_read(memory, card_byte(at), bytes, to);
+    return memory_host.read(memory, card_byte(at), bytes, to);
 }
 
 static inline enum status card_write(const struct memory *memory, const void *from, size_t bytes,
                                      void *at)
 {
-    return cpu_write(memory, from, bytes, card_byte(at));
+    return memory_host.write(memory, from, bytes, card_byte(at));
 }
 
 /* A local operation: its double, on the card's bytes, is the CPU engine's. */
@@ -156,7 +156,7 @@ static inline enum status card_engine_open(enum engine_use use, const struct tic
     struct card_engine *card = calloc(1, sizeof *card);
     *engine = (struct engine *)(void *)card;
     card->random = (uintptr_t)card;
-    return cpu_engine_open(use, tick, &card->cpu);
+    return memory_host.engine_open(use, tick, &card->cpu);
 }
 
 static inline struct layout card_layout(struct layout layout, struct piece **room)
@@ -190,13 +190,14 @@ static inline void card_engine_post(struct engine *engine, struct transfer *tran
         work->twin.with = card_layout(transfer->with, &room);
     card->first = work;
     transfer->issued = 0;
-    cpu_engine_post(card->cpu, &work->twin);
+    memory_host.engine_post(card->cpu, &work->twin);
 }
 
 static inline enum status card_engine_progress(struct engine *engine)
 {
     struct card_engine *card = (struct card_engine *)(void *)engine;
-    enum status status = cpu_engine_progress(card->cpu); /* what was begun in earlier calls */
+    enum status status =
+        memory_host.engine_progress(card->cpu); /* what was begun in earlier calls */
     while (moved_take(&card->moved))
         continue;
     for (struct card_work **link = &card->first; *link;) {
@@ -222,7 +223,7 @@ static inline enum status card_engine_progress(struct engine *engine)
 static inline void card_engine_close(struct engine *engine)
 {
     struct card_engine *card = (struct card_engine *)(void *)engine;
-    cpu_engine_close(card->cpu);
+    memory_host.engine_close(card->cpu);
     while (card->first) {
         struct card_work *work = card->first;
         card->first = work->next;

@@ -28,9 +28,7 @@ struct bench {
     char sentence[1024]; /* the finding in words */
 };
 
-static const struct memory in_host = {.kind = &(const struct memory_kind){.compare = cpu_compare,
-                                                                          .select = cpu_select,
-                                                                          .read = cpu_read}};
+static const struct memory in_host = {.kind = &memory_host};
 static const struct memory in_card = {.kind = &(const struct memory_kind){CARD_HOOKS}};
 
 static inline void bench_open(struct bench *bench, const char *collective, const char *type,

@@ -10,31 +10,8 @@
 #include "dataplane/memory/input_element.h"
 #include "dataplane/memory/reduce_element.h"
 
-/* ---- What stands in memory that a CPU reads and writes: the hooks of struct
- * memory_kind (memory.h) behind "Contents", whose contracts hold here.
- * ---- */
-
-enum status cpu_fill(const struct memory *memory, void *to, unsigned char byte, size_t bytes);
-enum status cpu_make(const struct memory *memory, const struct inputs *inputs, int rank,
-                     size_t first, size_t count, void *to);
-enum status cpu_compare(const struct memory *memory, const struct comparison *comparison,
-                        size_t *wrong);
-enum status cpu_select(const struct memory *memory, const struct comparison *comparison,
-                       struct selection *selection);
-enum status cpu_scan(const struct memory *memory, const void *at, unsigned char byte, size_t bytes,
-                     struct damage *damage);
-enum status cpu_read(const struct memory *memory, const void *at, size_t bytes, void *to);
-enum status cpu_write(const struct memory *memory, const void *from, size_t bytes, void *at);
-
-/* ---- The engine of memory that a CPU reads and writes: the engine_* hooks of struct
- * memory_kind (memory.h), whose contracts hold here.
- * ---- */
-
-enum status cpu_engine_open(enum engine_use use, const struct tick *tick, struct engine **engine);
-void cpu_engine_post(struct engine *engine, struct transfer *transfer);
-enum status cpu_engine_progress(struct engine *engine);
-void cpu_engine_close(struct engine *engine);
-void cpu_engine_now(const struct transfer *transfer);
+/* Its hooks are those of all memory that a CPU reads and writes. */
+extern const struct memory_kind memory_host;
 
 /* ---- input_values.c ---- */
 

@@ -226,7 +226,8 @@ static void test_late_write(void **state)
 {
     (void)state;
     struct bench bench;
-    const struct memory_kind kind = {.compare = count_all, .select = cpu_select, .read = cpu_read};
+    const struct memory_kind kind = {
+        .compare = count_all, .select = memory_host.select, .read = memory_host.read};
     const struct memory memory = {.kind = &kind};
     bench_open(&bench, "alltoall", "int16", NULL, 3, 1, 500);
     assert_int_equal(check_result(&memory, &bench.pattern, 1, bench.destination, &bench.finding),
