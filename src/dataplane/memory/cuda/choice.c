@@ -11,11 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "host/nvml/gpus.h"
 
 #define GPUS_LISTED 8 /* in a sentence */
+
+/* As CUDA's own current device: it belongs to the thread. */
+static _Thread_local struct memory_device chosen = {.number = -1};
+
+const struct memory_device *cuda_current(void)
+{
+    return &chosen;
+}
+
+void cuda_current_set(const struct memory_device *device)
+{
+    chosen = *device;
+}
 
 int cuda_devices_taken(const char *choices)
 {
@@ -118,10 +132,8 @@ static enum status device_choose(void *argument)
 enum status cuda_settle(const char *choices, int local_rank, const struct tick *tick,
                         struct memory_device *device)
 {
-    struct choosing *choosing = malloc(sizeof *choosing);
+    struct choosing *choosing = new_array(1, sizeof *choosing);
     bool abandoned;
-    if (!choosing)
-        return fail(STATUS_ERROR, "out of memory for a GPU");
     *choosing = (struct choosing){.choices = choices, .local_rank = local_rank};
     enum status status =
         cuda_wait_call(device_choose, choosing, tick, "cannot use a GPU", &abandoned);

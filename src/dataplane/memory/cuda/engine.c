@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "dataplane/memory/cuda/kernels.h"
 
@@ -200,13 +201,11 @@ static enum status queue_begin_steps(struct cuda_queue *queue)
 enum status cuda_engine_progress(struct engine *moving)
 {
     struct cuda_engine *engine = cuda_engine_of(moving);
-    enum status status = STATUS_OK;
-    for (int i = 0; i < CUDA_QUEUES && status == STATUS_OK; i++) {
-        status = queue_end_steps(&engine->queues[i]);
-        if (status == STATUS_OK)
-            status = queue_begin_steps(&engine->queues[i]);
+    for (int i = 0; i < CUDA_QUEUES; i++) {
+        TRY(queue_end_steps(&engine->queues[i]));
+        TRY(queue_begin_steps(&engine->queues[i]));
     }
-    return status;
+    return STATUS_OK;
 }
 
 bool cuda_engine_busy(const struct engine *asked)
@@ -231,18 +230,16 @@ static enum status kernel_load(const void *kernel)
 /* Loads the code of every kernel, which otherwise happens at its first launch. */
 static enum status kernels_load(void)
 {
-    enum status status = kernel_load(device_copy_kernel());
-    if (status == STATUS_OK)
-        status = kernel_load(device_scan_kernel());
-    for (int type = 0; type < DATATYPES && status == STATUS_OK; type++) {
-        const void *of_type[] = {device_make_kernel(type), device_compare_kernel(type),
-                                 device_finish_kernel(type)};
-        for (size_t i = 0; i < sizeof of_type / sizeof *of_type && status == STATUS_OK; i++)
-            status = kernel_load(of_type[i]);
-        for (int reduction = 0; reduction < REDUCTIONS && status == STATUS_OK; reduction++)
-            status = kernel_load(device_reduce_kernel(type, reduction));
+    TRY(kernel_load(device_copy_kernel()));
+    TRY(kernel_load(device_scan_kernel()));
+    for (int type = 0; type < DATATYPES; type++) {
+        TRY(kernel_load(device_make_kernel(type)));
+        TRY(kernel_load(device_compare_kernel(type)));
+        TRY(kernel_load(device_finish_kernel(type)));
+        for (int reduction = 0; reduction < REDUCTIONS; reduction++)
+            TRY(kernel_load(device_reduce_kernel(type, reduction)));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_take(size_t bytes, void **memory)
@@ -282,14 +279,10 @@ static const char pinned_use[] =
 static enum status engine_allocate(struct cuda_engine *engine)
 {
     void *memory = NULL;
-    enum status status = cuda_take(sizeof *engine->answers, &memory);
+    TRY(cuda_take(sizeof *engine->answers, &memory));
     engine->answers = memory;
-    if (status == STATUS_OK) {
-        status = cuda_take(CUDA_BITS_BYTES, &memory);
-        engine->bits = memory;
-    }
-    if (status != STATUS_OK)
-        return status;
+    TRY(cuda_take(CUDA_BITS_BYTES, &memory));
+    engine->bits = memory;
     cudaError_t error = cudaHostAlloc(&memory, sizeof *engine->answers_host, cudaHostAllocDefault);
     if (error != cudaSuccess)
         return cuda_pin_failed(error, sizeof *engine->answers_host, pinned_use);
@@ -304,10 +297,11 @@ static enum status engine_allocate(struct cuda_engine *engine)
 static enum status engine_prepare(void *preparing)
 {
     struct cuda_engine *engine = preparing;
-    enum status status = engine->use == ENGINE_CONTENTS ? engine_allocate(engine) : STATUS_OK;
-    for (int i = 0; i < CUDA_QUEUES && status == STATUS_OK; i++)
-        status = queue_open(&engine->queues[i]);
-    return status == STATUS_OK ? kernels_load() : status;
+    if (engine->use == ENGINE_CONTENTS)
+        TRY(engine_allocate(engine));
+    for (int i = 0; i < CUDA_QUEUES; i++)
+        TRY(queue_open(&engine->queues[i]));
+    return kernels_load();
 }
 
 static bool engine_works(const struct cuda_engine *engine)
@@ -357,11 +351,9 @@ void cuda_engine_forget(struct engine *forgotten)
 
 enum status cuda_engine_open(enum engine_use use, const struct tick *tick, struct engine **opened)
 {
-    struct cuda_engine *engine = calloc(1, sizeof *engine);
+    struct cuda_engine *engine = new_array(1, sizeof *engine);
     bool abandoned;
     *opened = NULL;
-    if (!engine)
-        return fail(STATUS_ERROR, "out of memory for an engine");
     engine->use = use;
     engine->device = cuda_current()->number;
     enum status status =

@@ -10,20 +10,6 @@
 #include "dataplane/memory/cuda/cuda.h"
 #include "host/host.h"
 
-/* ---- The hooks of memory.h that fill, make, compare and copy what memory of a GPU holds. ---- */
-
-enum status cuda_fill(const struct memory *memory, void *to, unsigned char byte, size_t bytes);
-enum status cuda_make(const struct memory *memory, const struct inputs *inputs, int rank,
-                      size_t first, size_t count, void *to);
-enum status cuda_compare(const struct memory *memory, const struct comparison *comparison,
-                         size_t *wrong);
-enum status cuda_select(const struct memory *memory, const struct comparison *comparison,
-                        struct selection *selection);
-enum status cuda_scan(const struct memory *memory, const void *at, unsigned char byte, size_t bytes,
-                      struct damage *damage);
-enum status cuda_read(const struct memory *memory, const void *at, size_t bytes, void *to);
-enum status cuda_write(const struct memory *memory, const void *from, size_t bytes, void *at);
-
 /* ---- The hooks of memory of a GPU that tell of the GPUs: facts of NVML and of CUDA. ---- */
 
 void cuda_devices(struct device_list *list);
@@ -169,12 +155,5 @@ int fabric_map(int device, const struct fabric_handle *handle, size_t reserved, 
 
 /* Lets another device of this process reach it. */
 int fabric_open(int device, void *base, size_t reserved);
-
-/* ---- The hooks of memory.h by which engines of other ranks reach memory of a GPU. ---- */
-
-enum status cuda_lend(const struct region *region, struct memory_handle *handle);
-enum status cuda_map(const struct memory_handle *handle, struct memory_mapping *mapping,
-                     char *reason);
-void cuda_unmap(struct memory_mapping *mapping);
 
 #endif

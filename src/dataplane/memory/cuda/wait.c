@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/timed_call.h"
 
@@ -78,10 +79,7 @@ static enum status call_end(const struct long_call *call, int end, const char *w
 enum status cuda_wait_call(enum status (*work)(void *argument), void *argument,
                            const struct tick *tick, const char *what, bool *abandoned)
 {
-    struct long_call *call = malloc(sizeof *call);
-    *abandoned = false;
-    if (!call)
-        return fail(STATUS_ERROR, "%s: out of memory", what);
+    struct long_call *call = new_array(1, sizeof *call);
     *call = (struct long_call){.work = work, .argument = argument, .device = *cuda_current()};
     int end = timed_call_ticking(call_work, call, tick, CALL_SECONDS);
     enum status status = call_end(call, end, what);
