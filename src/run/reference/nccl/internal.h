@@ -1,5 +1,7 @@
 /*
- * internal.h - for the files of run/reference/nccl/ alone.
+ * internal.h - the calls of NCCL that cctest makes, as its header nccl.h has them.
+ *
+ * NCCL keeps its binary interface from 2.x to 2.x, so no header of a certain version is needed.
  */
 #ifndef CCTEST_RUN_REFERENCE_NCCL_INTERNAL_H
 #define CCTEST_RUN_REFERENCE_NCCL_INTERNAL_H
@@ -9,10 +11,6 @@
 #include <stddef.h>
 
 #include "run/reference/nccl/refusal.h"
-
-/* ---- The calls of NCCL that cctest makes, as its header nccl.h has them. NCCL keeps its binary
- * interface from 2.x to 2.x, so no header of a certain version is needed.
- * ---- */
 
 /* As ncclGetVersion() counts, since 2.9. */
 #define NCCL_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
@@ -72,63 +70,5 @@ struct nccl_api {
     NCCL_CALLS(NCCL_FIELD)
 #undef NCCL_FIELD
 };
-
-/* ---- One collective of NCCL, as what a rank runs. ---- */
-
-/* As in reference.h. */
-enum status nccl_prepare(struct vendor_session *session, const struct vendor_call *asked,
-                         struct execution **execution);
-
-/* ---- One rank's part of a communicator of NCCL. ---- */
-
-/* A call that may take long, or for ever if another rank is lost: made by another thread. */
-struct nccl_slow_call {
-    const struct nccl_communicator *communicator;
-    int (*make)(void *argument); /* returns NCCL's result */
-    void *argument;
-    int result;
-};
-
-struct nccl_communicator {
-    struct nccl_api api;
-    int version;
-    int rank, ranks, device;
-    const struct tick *tick;
-    struct ncclComm *comm; /* NULL: there is none yet */
-    cudaStream_t stream;   /* of all collectives */
-    cudaEvent_t event;     /* behind the collective that runs */
-    struct nccl_slow_call slow;
-    bool is_abandoned; /* a thread is still in a call: it may use all that the session has */
-    struct nccl_unique_id id;
-};
-
-/* The communicator behind the name that the sessions of all vendors have. */
-static inline struct nccl_communicator *nccl_of(struct vendor_session *session)
-{
-    return (struct nccl_communicator *)(void *)session;
-}
-
-/* Records the failure of a call, in NCCL's words. `what`: "start allreduce". */
-enum status nccl_failed(const struct nccl_communicator *communicator, int result, const char *what);
-
-/* Runs make(argument) in a thread on this rank's device, and waits for it. For `seconds` it counts as
- * work, then as a wait for other ranks. The argument must stay if the communicator is abandoned.
- * NCCL_IN_PROGRESS is a success. */
-enum status nccl_call_slowly(struct nccl_communicator *communicator, int (*make)(void *argument),
-                             void *argument, const char *what, double seconds, int *result);
-
-/* As in reference.h. */
-enum status nccl_open(struct control *control, const struct vendor_task *tasks, int count,
-                      const struct tick *tick, struct vendor_session **session);
-void nccl_close(struct vendor_session *session);
-
-/* ---- Loads NCCL. ---- */
-
-/* Loads the library for good: it has threads of its own. Returns why it cannot (one clause, written
- * into `why`), or NULL. Initializes nothing of CUDA. */
-const char *nccl_load(struct nccl_api *api, int *version, char why[VENDOR_WHY_MOST]);
-
-/* "2.28.3" */
-void nccl_version_text(int version, char *text, size_t size);
 
 #endif

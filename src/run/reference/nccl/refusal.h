@@ -13,6 +13,7 @@ int nccl_operator(const struct reduction *reduction);
 /* The first version that has the type, as ncclGetVersion() counts (22400: 2.24.0). */
 int nccl_type_since(const struct datatype *datatype);
 
-const char *nccl_refuses(const struct vendor_task *task, char why[VENDOR_WHY_MOST]); /* reference.h */
+const char *nccl_refuses(const struct vendor_task *task,
+                         char why[VENDOR_WHY_MOST]); /* reference.h */
 
 #endif
