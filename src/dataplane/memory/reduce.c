@@ -1,9 +1,75 @@
 /*
- * reduce.c - which kernel combines elements of a type by an operator.
+ * reduce.c - the kernels that combine elements, and which of them a type and an operator have.
+ *
+ * The loops have neither `restrict` nor run-time overlap checks: `to` is often `a` or `b` itself
+ * (an accumulation in place), and the checks would select the slow loop in that case. No element
+ * depends on another one, which the pragma says. -O2 leaves loops of unknown length scalar; -O3
+ * (internal.h) makes them three to ten times faster.
+ *
+ * Each kernel exists twice: one binary serves every machine, so instructions beyond the baseline
+ * are selected at run time. (Resolvers of the linker run before ThreadSanitizer is ready, and crash
+ * in it.) Measured on a Zen 4: in the cache AVX2 makes sums of floats 1.7 times as fast, products
+ * and minima of integers up to 6 times; from L3 it gains 15 % in place; from memory nothing.
+ * AVX-512 is nowhere faster than AVX2, and 10 to 15 % slower where results go to memory, so it is
+ * left out.
  */
 #include "dataplane/memory/internal.h"
 
 #include <limits.h>
+
+/* What a type has. */
+struct kernels {
+    reduce_function *const *reduce[REDUCTIONS]; /* each indexed by enum kernel_set; NULL: none */
+    finish_function *const *finish;             /* indexed likewise; NULL: none */
+};
+
+#ifdef __clang__
+#define UNROLLED /* it does so by itself */
+#else
+#define UNROLLED _Pragma("GCC unroll 4")
+#endif
+
+#ifdef __x86_64__
+#define FOR_AVX2 __attribute__((target("avx2,f16c")))
+#else
+#define FOR_AVX2
+#endif
+
+/* A loop over a function of reduce_element.h. */
+#define LOOP(name, target, type, function)                                                         \
+    target static void name(void *to, const void *a, const void *b, size_t elements)               \
+    {                                                                                              \
+        type *out = to;                                                                            \
+        const type *left = a, *right = b;                                                          \
+        VECTORIZE UNROLLED for (size_t i = 0; i < elements; i++) out[i] =                          \
+            function(left[i], right[i]);                                                           \
+    }
+
+/* The kernel of each set, as a table has them. */
+#define KERNEL_TABLE(kind, function, best)                                                         \
+    static kind##_function *const function##_kernels[KERNEL_SETS] = {                              \
+        [KERNELS_BASELINE] = function##_baseline, [KERNELS_AVX2] = best};
+
+/* As reduce_element.h's lists of operators name them. */
+#define KERNEL(OPERATOR, function, type)                                                           \
+    LOOP(function##_baseline, , type, function)                                                    \
+    LOOP(function##_avx2, FOR_AVX2, type, function)                                                \
+    KERNEL_TABLE(reduce, function, function##_avx2)
+#define KERNEL_ENTRY(OPERATOR, function, type) [REDUCTION_##OPERATOR] = function##_kernels,
+
+#define FINISH_LOOP(name, target, type, divisor, function)                                         \
+    target static void name(void *to, const void *from, size_t elements, int ranks)                \
+    {                                                                                              \
+        type *out = to;                                                                            \
+        const type *in = from;                                                                     \
+        const divisor n = (divisor)ranks;                                                          \
+        VECTORIZE for (size_t i = 0; i < elements; i++) out[i] = function(in[i], n);               \
+    }
+
+#define FINISH_KERNEL(function, type, divisor)                                                     \
+    FINISH_LOOP(function##_baseline, , type, divisor, function)                                    \
+    FINISH_LOOP(function##_avx2, FOR_AVX2, type, divisor, function)                                \
+    KERNEL_TABLE(finish, function, function##_avx2)
 
 /*
  * The kernels of the types that the machine computes with: integers, float and
@@ -65,7 +131,7 @@ FLOATING(double)
 #define KERNEL_PAIRS(OPERATOR, wins, word)                                                         \
     LOOP_PAIRS(wins##_baseline, , word, wins)                                                      \
     LOOP_PAIRS(wins##_avx2, FOR_AVX2, word, wins)                                                  \
-    KERNEL_TABLE(wins)
+    KERNEL_TABLE(reduce, wins, wins##_avx2)
 
 #define PAIR(name, word)                                                                           \
     PAIR_OPERATORS(KERNEL_PAIRS, name, word)                                                       \
@@ -260,25 +326,15 @@ LOOPS_AVX2(float16)
 LOOPS_AVX2(bfloat16)
 LOOPS_BYTES_AVX2(e4m3, e4m3_product)
 LOOPS_BYTES_AVX2(e5m2, _mm256_mul_ps)
+#define SMALL_AVX2(function) function##_avx2
 #else
-#define sum_float16_avx2     sum_float16_baseline
-#define prod_float16_avx2    prod_float16_baseline
-#define finish_float16_avx2  finish_float16_baseline
-#define sum_bfloat16_avx2    sum_bfloat16_baseline
-#define prod_bfloat16_avx2   prod_bfloat16_baseline
-#define finish_bfloat16_avx2 finish_bfloat16_baseline
-#define sum_e4m3_avx2        sum_e4m3_baseline
-#define prod_e4m3_avx2       prod_e4m3_baseline
-#define finish_e4m3_avx2     finish_e4m3_baseline
-#define sum_e5m2_avx2        sum_e5m2_baseline
-#define prod_e5m2_avx2       prod_e5m2_baseline
-#define finish_e5m2_avx2     finish_e5m2_baseline
+#define SMALL_AVX2(function) function##_baseline
 #endif
 
 #define KERNELS_SMALL(format, type)                                                                \
-    KERNEL_TABLE(sum_##format)                                                                     \
-    KERNEL_TABLE(prod_##format)                                                                    \
-    FINISH_TABLE(finish_##format)                                                                  \
+    KERNEL_TABLE(reduce, sum_##format, SMALL_AVX2(sum_##format))                                   \
+    KERNEL_TABLE(reduce, prod_##format, SMALL_AVX2(prod_##format))                                 \
+    KERNEL_TABLE(finish, finish_##format, SMALL_AVX2(finish_##format))                             \
     ORDERED_OPERATORS(KERNEL, format, type)                                                        \
     static const struct kernels kernels_##format = {                                               \
         .reduce = {FLOATING_OPERATORS(KERNEL_ENTRY, format, type)},                                \
