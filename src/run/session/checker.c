@@ -54,21 +54,17 @@ enum status checker_open(struct checker *checker, struct runner *runner, const s
 {
     const struct job *job = runner->job;
     size_t less[BUFFERS];
-    enum status status = STATUS_OK;
     checker->runner = runner;
     for (int b = 0; b < BUFFERS; b++)
         less[b] = smaller(needs->bytes[b], SET_BYTES);
-    while (status == STATUS_OK && checker->set_count < checker_sets(job)) {
+    while (checker->set_count < checker_sets(job)) {
         bool first = checker->set_count == 0;
-        status =
-            buffers_allocate(job->memory, first ? needs->bytes : less, first ? needs->dropped : 0,
-                             &runner->tick, &checker->sets[checker->set_count]);
-        if (status == STATUS_OK) {
-            buffers_say(&checker->sets[checker->set_count], checker->set_count);
-            checker->set_count++;
-        }
+        struct buffers *set = &checker->sets[checker->set_count];
+        TRY(buffers_allocate(job->memory, first ? needs->bytes : less, first ? needs->dropped : 0,
+                             &runner->tick, set));
+        buffers_say(set, checker->set_count++);
     }
-    return status;
+    return STATUS_OK;
 }
 
 void checker_close(struct checker *checker)
@@ -94,16 +90,12 @@ static char *check_buffer(const struct check *check, enum buffer buffer)
 /* Fills the buffers with poison, then the source with its pattern. */
 static enum status check_fill(const struct memory *memory, int rank, struct check *check)
 {
-    enum status status = STATUS_OK;
-    for (int b = 0; b < BUFFERS && status == STATUS_OK; b++)
-        status = memory->kind->fill(memory, check->set->base[b], PATTERN_POISON, check->used[b]);
-    if (status == STATUS_OK)
-        status = buffers_guard(memory, check->set, check->used);
-    if (status == STATUS_OK)
-        status = memory->kind->make(memory, &check->pattern.inputs, rank, 0,
-                                    check->schedule->extent[BUFFER_SOURCE],
-                                    check_buffer(check, BUFFER_SOURCE));
-    return status;
+    for (int b = 0; b < BUFFERS; b++)
+        TRY(memory->kind->fill(memory, check->set->base[b], PATTERN_POISON, check->used[b]));
+    TRY(buffers_guard(memory, check->set, check->used));
+    return memory->kind->make(memory, &check->pattern.inputs, rank, 0,
+                              check->schedule->extent[BUFFER_SOURCE],
+                              check_buffer(check, BUFFER_SOURCE));
 }
 
 /* `number`: of the iteration, among those of the test case. */
@@ -138,12 +130,10 @@ static enum status source_changes(const struct memory *memory, const struct chec
         return check_source(memory, &check->pattern, rank, source, 0, end - begin, changed);
     size_t before = out > begin ? out - begin : 0, after = end > out_end ? end - out_end : 0;
     size_t behind = 0;
-    enum status status = check_source(memory, &check->pattern, rank, source, 0, before, changed);
-    if (status == STATUS_OK)
-        status = check_source(memory, &check->pattern, rank, source, end - begin - after, after,
-                              &behind);
+    TRY(check_source(memory, &check->pattern, rank, source, 0, before, changed));
+    TRY(check_source(memory, &check->pattern, rank, source, end - begin - after, after, &behind));
     *changed += behind;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check_buffers(const struct memory *memory, const struct check *check, int rank,
@@ -153,14 +143,10 @@ static enum status check_buffers(const struct memory *memory, const struct check
     struct overrun overrun;
     size_t changed;
     uint64_t iteration = check->pattern.inputs.iteration;
-    enum status status = check_result(memory, &check->pattern, rank,
-                                      check_buffer(check, BUFFER_DESTINATION), &finding);
-    if (status == STATUS_OK)
-        status = source_changes(memory, check, rank, &changed);
-    if (status == STATUS_OK)
-        status = buffers_overrun(memory, check->set, check->used, &overrun);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_result(memory, &check->pattern, rank, check_buffer(check, BUFFER_DESTINATION),
+                     &finding));
+    TRY(source_changes(memory, check, rank, &changed));
+    TRY(buffers_overrun(memory, check->set, check->used, &overrun));
     rank_result_note_finding(rank_result, &finding, check->schedule);
     rank_result_note_source(rank_result, changed, iteration);
     if (overrun.bytes > 0)
@@ -191,12 +177,12 @@ static enum status check_run(struct checker *checker, struct check *check, uint6
         execution->hooks->inject(
             execution, job->injections[injection].kind == INJECT_DROP ? FAULT_DROP : FAULT_CORRUPT,
             0);
-    enum status status = runner_iterate(checker->runner, execution, released, times);
-    if (injection >= 0 && status == STATUS_OK) {
+    TRY(runner_iterate(checker->runner, execution, released, times));
+    if (injection >= 0) {
         checker->struck[injection] = !execution->hooks->inject_pending(execution);
         execution->hooks->inject(execution, FAULT_NONE, 0);
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status checker_run(struct checker *checker, const struct test_case *test_case, long iterations,
@@ -205,23 +191,21 @@ enum status checker_run(struct checker *checker, const struct test_case *test_ca
     struct check checks[BUFFER_SETS_MOST];
     uint64_t released;
     struct iteration_times times;
-    enum status status = STATUS_OK;
-    for (long left = iterations, count; left > 0 && status == STATUS_OK; left -= count) {
+    for (long left = iterations, count; left > 0; left -= count) {
         count = left < test_case->sets ? left : test_case->sets;
-        for (int i = 0; i < count && status == STATUS_OK; i++)
-            status = check_prepare(checker, test_case, rank_result->checked++, i, &checks[i]);
-        if (status == STATUS_OK)
-            status = runner_synchronize(checker->runner, &released);
-        for (int i = 0; i < count && status == STATUS_OK; i++) {
-            status = check_run(checker, &checks[i], &released, &times);
+        for (int i = 0; i < count; i++)
+            TRY(check_prepare(checker, test_case, rank_result->checked++, i, &checks[i]));
+        TRY(runner_synchronize(checker->runner, &released));
+        for (int i = 0; i < count; i++) {
+            TRY(check_run(checker, &checks[i], &released, &times));
             if (checker->runner->job->checked == CHECKED_ALL)
                 rank_result_note_times(rank_result, &times);
         }
-        for (int i = 0; i < count && status == STATUS_OK; i++)
-            status = check_buffers(&checker->runner->memory, &checks[i],
-                                   checker->runner->group_rank, rank_result);
+        for (int i = 0; i < count; i++)
+            TRY(check_buffers(&checker->runner->memory, &checks[i], checker->runner->group_rank,
+                              rank_result));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status checker_check_injections(const struct checker *checker)

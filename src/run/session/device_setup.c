@@ -26,9 +26,6 @@ static struct device_group_config session_group_config(const struct session *ses
 {
     const struct job *job = &session->job;
     const struct runner *runner = &session->runner;
-    bool drops = false;
-    for (int r = 0; r < runner->ranks; r++)
-        drops |= job_drops(job, r);
     return (struct device_group_config){
         .memory = job->memory,
         .device = &session->device,
@@ -45,7 +42,7 @@ static struct device_group_config session_group_config(const struct session *ses
         .chunk = job->chunk,
         .slots = job->slots,
         .slot_bytes = job->slot_bytes,
-        .drops = drops,
+        .drops = injections_drop(job->injections, job->injection_count),
         .replays = job->graph,
         .tick = &runner->tick,
     };
@@ -111,10 +108,8 @@ enum status session_settle_devices(struct session *session)
         bytes_free(&share);
         return status;
     }
-    status = exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device", devices_decode,
-                             devices);
-    if (status != STATUS_OK)
-        return status;
+    TRY(exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "device", devices_decode,
+                        devices));
     device_group_settle(devices);
     return session_insist(session);
 }
@@ -138,20 +133,19 @@ static enum status trial_begin(struct session *session, struct execution *execut
 {
     struct runner *runner = &session->runner;
     uint64_t released;
-    enum status status = runner_synchronize(runner, &released);
-    if (status == STATUS_OK)
-        status = execution->hooks->start(execution);
+    TRY(runner_synchronize(runner, &released));
+    TRY(execution->hooks->start(execution));
     uint64_t until = clock_ns() + BEGIN_NS;
     bool moved, complete;
     *begun = false;
-    while (status == STATUS_OK && !*begun && clock_ns() < until) {
-        status = execution->hooks->progress(execution, &moved, &complete);
+    while (!*begun && clock_ns() < until) {
+        TRY(execution->hooks->progress(execution, &moved, &complete));
         *begun = device_executor_has_begun(execution);
         sched_yield();
-        if (status == STATUS_OK && !tick_on(&runner->tick))
-            status = STATUS_ERROR;
+        if (!tick_on(&runner->tick))
+            return STATUS_ERROR;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* No device runs anything from now on. */

@@ -108,16 +108,6 @@ enum status session_settle_devices(struct session *session);
  * same time, which CUDA does not promise. If not, the host runs this line and all that follow. */
 enum status session_try_devices(struct session *session, struct test_case *test_case);
 
-/* ---- link_setup.c ---- */
-
-/* Opens the transports, and exchanges their addresses and the names of devices. All ranks call it
- * together. Errors: links_open()'s, device_watch_open()'s. */
-enum status session_exchange_offers(struct session *session);
-
-/* Chooses a transport for each peer, and connects. All ranks call it together. Errors: a peer that
- * none reaches, rings for which there is no memory, links_connect()'s. */
-enum status session_connect(struct session *session);
-
 /* ---- Where ranks are: on the parts of their host, and how near to its NICs. How far a
  * ring goes from one rank to the next.
  * ---- */
@@ -148,36 +138,17 @@ uint32_t rank_places_distance(const struct rank_place *a, const struct rank_plac
  * may use, if CPUs read their buffers, and then the places that follow. */
 enum status session_find_ring(struct session *session);
 
-/* ---- The rings that a rank's links need, where they do not reach its buffers. ---- */
-
 /* ---- Prepares a rank to run the sweep: binds it, allocates its buffers, connects it. ---- */
 
 /* Called by all ranks together after they have joined. */
 enum status session_set_up(struct session *session);
 
+/* Aborts what a vendor's library still runs. */
+void session_close_vendor(struct session *session);
+
 /* ---- Runs all sizes and algorithms of the job: warm up, check, time, gather. ---- */
 
 /* Called by all ranks together after session_set_up(). */
 enum status session_sweep(struct session *session);
-
-/* ---- timing.c ---- */
-
-/* Runs the iterations that come before all others. */
-enum status timing_warm_up(struct session *session, const struct test_case *test_case);
-
-/* Runs the timed iterations. Under -n auto these are several batches, at the end of which the ranks
- * add their times to `slowest`, and rank 0 decides whether a further one follows. Within a batch
- * iterations run as they do under a fixed -n. After an exchange, caches are cold and cores may have
- * slept: a further batch begins with a warm-up too, and the barrier after it. */
-enum status timing_run(struct session *session, struct test_case *test_case,
-                       struct rank_result *rank_result, struct slowest *slowest);
-
-/* ---- link_setup.c ---- */
-
-/* When the links are connected. All ranks call it together. */
-enum status session_open_vendor(struct session *session);
-
-/* Aborts what the library still runs. */
-void session_close_vendor(struct session *session);
 
 #endif

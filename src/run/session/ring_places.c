@@ -50,12 +50,10 @@ static enum status place_among_cpus(struct rank_places *all, struct rank_place *
     if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
         CPU_ZERO(&cpus);
     cpu_set_code(codec_to(&share), &cpus);
-    enum status status =
-        exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "CPU", cpus_decode, all);
-    if (status == STATUS_OK)
-        *mine = rank_place_of_cpus(SYSFS, all->cpus, node->count, node->place,
-                                   session->job.bind == BIND_CORE);
-    return status;
+    TRY(exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "CPU", cpus_decode, all));
+    *mine = rank_place_of_cpus(SYSFS, all->cpus, node->count, node->place,
+                               session->job.bind == BIND_CORE);
+    return STATUS_OK;
 }
 
 struct link_question {
@@ -111,10 +109,7 @@ static enum status places_exchange(struct rank_places *all)
     struct session *session = all->session;
     struct bytes share = {0};
     struct rank_place mine;
-    enum status status =
-        session->job.memory->settle ? place_of_gpu(session, &mine) : place_among_cpus(all, &mine);
-    if (status != STATUS_OK)
-        return status;
+    TRY(session->job.memory->settle ? place_of_gpu(session, &mine) : place_among_cpus(all, &mine));
     rank_place_code(codec_to(&share), &mine);
     return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place on the ring",
                            answer_decode, all);
