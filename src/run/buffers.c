@@ -59,13 +59,11 @@ char *buffers_place(const struct buffers *buffers, const struct schedule *schedu
 enum status buffers_guard(const struct memory *memory, struct buffers *buffers,
                           const size_t used[BUFFERS])
 {
-    enum status status = STATUS_OK;
-    for (int b = 0; b < BUFFERS && status == STATUS_OK; b++) {
-        status = memory->kind->fill(memory, buffers->base[b] - CANARY, PATTERN_POISON, CANARY);
-        if (status == STATUS_OK)
-            status = memory->kind->fill(memory, buffers->base[b] + used[b], PATTERN_POISON, CANARY);
+    for (int b = 0; b < BUFFERS; b++) {
+        TRY(memory->kind->fill(memory, buffers->base[b] - CANARY, PATTERN_POISON, CANARY));
+        TRY(memory->kind->fill(memory, buffers->base[b] + used[b], PATTERN_POISON, CANARY));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status buffers_overrun(const struct memory *memory, const struct buffers *buffers,
@@ -122,14 +120,11 @@ enum status staging_area_open(const struct memory *memory, int channels, const s
     if (channels == 0)
         return STATUS_OK;
     area->kind = memory->kind;
-    enum status status =
-        memory_find("host")->allocate(staging_area_bytes(channels), tick, &area->region);
-    if (status == STATUS_OK && memory->kind->pin) {
-        status = memory->kind->pin(area->region.base, area->region.bytes);
-        area->is_pinned = status == STATUS_OK;
+    TRY(memory_find("host")->allocate(staging_area_bytes(channels), tick, &area->region));
+    if (memory->kind->pin) {
+        TRY(memory->kind->pin(area->region.base, area->region.bytes));
+        area->is_pinned = true;
     }
-    if (status != STATUS_OK)
-        return status;
     area->staging = staging_create(memory, area->region.base, ring_bytes(channels), channels);
     return area->staging ? STATUS_OK : fail(STATUS_ERROR, "out of memory for %d rings", channels);
 }
@@ -248,11 +243,10 @@ enum status memory_check_host(const struct memory_kind *memory, enum memory_use 
                               const struct memory_pool *pools,
                               const struct memory_request *requests, int count)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; i < MEMORY_POOLS && status == STATUS_OK; i++)
+    for (int i = 0; i < MEMORY_POOLS; i++)
         if (pools[i].which)
-            status = pool_check(memory, use, &pools[i], requests, count);
-    return status;
+            TRY(pool_check(memory, use, &pools[i], requests, count));
+    return STATUS_OK;
 }
 
 bool memory_has_spare(const struct memory_pool *pools, const struct memory_request *requests,

@@ -344,10 +344,10 @@ static enum status check_file(const struct job *job, const struct candidate *can
          bytes = next) {
         struct sized_problem sized;
         status = job_problem(job, candidate, bytes, group, &sized);
-        const char *refusal =
-            status == STATUS_OK ? file_plan_refuses(candidate->choice.file, &sized.problem,
-                                                    channel_count_host(job), why)
-                                : NULL;
+        const char *refusal = status == STATUS_OK
+                                  ? file_plan_refuses(candidate->choice.file, &sized.problem,
+                                                      channel_count_host(job), why)
+                                  : NULL;
         if (refusal)
             status = fail_option(STATUS_USAGE, "channels", "%s %s: %s", candidate->collective->name,
                                  candidate->text, refusal);
@@ -359,11 +359,10 @@ static enum status check_file(const struct job *job, const struct candidate *can
 
 static enum status check_files(const struct job *job, const struct rank_group *group)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++)
+    for (int i = 0; i < job->candidate_count; i++)
         if (job->candidates[i].choice.file)
-            status = check_file(job, &job->candidates[i], group);
-    return status;
+            TRY(check_file(job, &job->candidates[i], group));
+    return STATUS_OK;
 }
 
 static enum status check_root(const struct job *job, int ranks)
@@ -412,11 +411,10 @@ enum status job_add_choice(struct job *job, const struct collective *collective,
 
 enum status job_add_all(struct job *job, const struct collective *collective)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; algorithms[i] && status == STATUS_OK; i++) {
+    for (int i = 0; algorithms[i]; i++) {
         struct choice choice = choice_of(algorithms[i]);
         if (algorithm_serves(algorithms[i], collective->id) && !algorithms[i]->vendor)
-            status = job_add_choice(job, collective, &choice, algorithms[i]->name);
+            TRY(job_add_choice(job, collective, &choice, algorithms[i]->name));
     }
-    return status;
+    return STATUS_OK;
 }

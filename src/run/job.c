@@ -109,15 +109,16 @@ enum status job_check_shape(const struct job *job, int ranks, const char *whose)
 enum status job_split(const struct job *job, int ranks, const int *node, struct split *split)
 {
     *split = (struct split){0};
-    enum status status = split_groups(&job->split, ranks, node, &split->groups);
-    if (status != STATUS_OK || !split->groups)
-        return status;
-    status = job_check_shape(job, shape_size(split->groups, 0),
-                             job->split.kind == SPLIT_NONE ? "" : ", as a group of --split has");
-    if (status != STATUS_OK || (job->shape_groups == 0 && !node))
-        return status;
+    TRY(split_groups(&job->split, ranks, node, &split->groups));
+    if (!split->groups)
+        return STATUS_OK;
+    TRY(job_check_shape(job, shape_size(split->groups, 0),
+                        job->split.kind == SPLIT_NONE ? "" : ", as a group of --split has"));
+    if (job->shape_groups == 0 && !node)
+        return STATUS_OK;
     int count = split->groups->groups;
     struct shape **nodes = new_array((size_t)count, sizeof *nodes);
+    enum status status = STATUS_OK;
     for (int g = 0; g < count && status == STATUS_OK; g++) {
         const struct rank_group group = split_group(split, g);
         status = group_nodes(job, &group, node, &nodes[g]);

@@ -67,8 +67,7 @@ static enum status file_add(struct split_file *file, int first, int last)
 static enum status line_read(struct split_file *file, const char *text)
 {
     int size = 0;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK) {
+    for (;;) {
         int first, last;
         text += strspn(text, " \t\r,");
         if (*text == '\0' || *text == '#')
@@ -81,12 +80,12 @@ static enum status line_read(struct split_file *file, const char *text)
             return file_refuse(file, text, "is no range of ranks");
         if (!strchr(" \t\r,#", *end) || last < first)
             return file_refuse(file, text, last < first ? "runs backwards" : "is no rank");
-        status = file_add(file, first, last);
+        TRY(file_add(file, first, last));
         size += last - first + 1;
         text = end;
     }
-    if (status != STATUS_OK || size == 0)
-        return status;
+    if (size == 0)
+        return STATUS_OK;
     if (file->groups++ > 0 && size != file->size)
         return fail_line(STATUS_USAGE, file->path, file->line,
                          "it has %d rank%s, but earlier lines have %d: give all groups as many",
@@ -180,8 +179,7 @@ static enum status split_check(const struct split_spec *spec, int ranks)
 
 /* The group of each rank, as any number. `node`: as above, known if it decides. `group`: an array
  * with an element for each rank; the nodes are numbered below `ranks`. */
-static enum status split_number(const struct split_spec *spec, int ranks, const int *node,
-                                int *group)
+static void split_number(const struct split_spec *spec, int ranks, const int *node, int *group)
 {
     int *seen = new_array((size_t)ranks, sizeof *seen); /* ranks of each node so far */
     for (int r = 0; r < ranks; r++)
@@ -191,7 +189,6 @@ static enum status split_number(const struct split_spec *spec, int ranks, const 
                    : spec->kind == SPLIT_FILE ? spec->group[r]
                                               : 0;
     free(seen);
-    return STATUS_OK;
 }
 
 static enum status groups_check(const struct split_spec *spec, const struct shape *groups)
@@ -211,17 +208,15 @@ enum status split_groups(const struct split_spec *spec, int ranks, const int *no
                          struct shape **groups)
 {
     *groups = NULL;
-    enum status status = split_check(spec, ranks);
-    if (status != STATUS_OK || (!node && (spec->kind == SPLIT_NODE || spec->kind == SPLIT_RAIL)))
-        return status;
+    TRY(split_check(spec, ranks));
+    if (!node && (spec->kind == SPLIT_NODE || spec->kind == SPLIT_RAIL))
+        return STATUS_OK;
     int *group = new_array((size_t)ranks, sizeof *group);
-    status = split_number(spec, ranks, node, group);
-    if (status == STATUS_OK)
-        *groups = shape_create(group, ranks);
+    split_number(spec, ranks, node, group);
+    *groups = shape_create(group, ranks);
     free(group);
-    if (status == STATUS_OK && !*groups)
-        status = fail(STATUS_ERROR, "out of memory for the groups of %d ranks", ranks);
-    return status == STATUS_OK ? groups_check(spec, *groups) : status;
+    return *groups ? groups_check(spec, *groups)
+                   : fail(STATUS_ERROR, "out of memory for the groups of %d ranks", ranks);
 }
 
 void split_free(struct split *split)

@@ -109,18 +109,17 @@ static enum status test_case_build(const struct runner *runner, int channels,
                                    const struct buffers *sets, struct test_case *test_case)
 {
     int count = test_case->schedule_count;
-    enum status status = STATUS_OK;
     test_case_drop_schedules(test_case);
     test_case->channels = channels;
     test_case->schedules = new_array((size_t)count, sizeof *test_case->schedules);
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
+    for (int i = 0; i < count; i++) {
         const struct problem problem = problem_of(test_case, i);
-        status = schedule_build(&test_case->candidate->choice, &problem, runner->group_rank,
-                                channels, sets, &test_case->schedules[i]);
+        TRY(schedule_build(&test_case->candidate->choice, &problem, runner->group_rank, channels,
+                           sets, &test_case->schedules[i]));
     }
-    if (status == STATUS_OK && sets)
+    if (sets)
         test_case_fit_sets(sets, test_case->candidate->datatype->size, test_case);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status test_case_write(const struct runner *runner, const struct candidate *candidate,
@@ -192,14 +191,13 @@ static enum status test_case_open_host(struct runner *runner, struct test_case *
 static enum status peer_schedules(const struct test_case *test_case, const struct problem *problem,
                                   struct schedule **peers)
 {
-    enum status status = STATUS_OK;
-    for (int r = 0; r < problem->ranks && status == STATUS_OK; r++) {
+    for (int r = 0; r < problem->ranks; r++) {
         int peer = problem_member(problem, r);
         if (test_case->peers[peer].lanes > 0)
-            status = schedule_build(&test_case->candidate->choice, problem, r, test_case->channels,
-                                    false, &peers[peer]);
+            TRY(schedule_build(&test_case->candidate->choice, problem, r, test_case->channels,
+                               false, &peers[peer]));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status test_case_open_device(struct runner *runner, const struct candidate *candidate,
@@ -266,26 +264,24 @@ void test_case_count_peers(struct test_case *test_case, int ranks, long iteratio
 }
 
 /* Where a run is compared with a model, and shows its reasons, step by step. */
-static enum status test_case_clock(const struct job *job, struct test_case *test_case)
+static void test_case_clock(const struct job *job, struct test_case *test_case)
 {
     struct step_clock *clock = &test_case->clock;
     int steps = test_case->schedules[0]->steps;
     if (!job->compares || job->bootstrap.verbosity < 1 || test_case->schedule_count > 1 ||
         steps > CLOCK_STEPS_MOST)
-        return STATUS_OK;
+        return;
     clock->ended = new_array((size_t)steps + 1, sizeof *clock->ended);
     clock->steps = steps;
-    return STATUS_OK;
 }
 
 static enum status test_case_ready_device(struct runner *runner, const struct buffers *sets,
                                           struct test_case *test_case)
 {
-    enum status status = STATUS_OK;
     device_group_clear(&runner->devices);
-    for (int root = 0; root < test_case->schedule_count && status == STATUS_OK; root++)
-        status = test_case_open_devices(runner, sets, test_case, root);
-    return status == STATUS_OK ? device_group_load(&runner->devices) : status;
+    for (int root = 0; root < test_case->schedule_count; root++)
+        TRY(test_case_open_devices(runner, sets, test_case, root));
+    return device_group_load(&runner->devices);
 }
 
 /* Gives it the channels of what runs it. The host may yet have to run what a device was to run: the
@@ -309,21 +305,19 @@ enum status test_case_ready(struct runner *runner, const struct buffers *sets,
 {
     const struct candidate *candidate = test_case->candidate;
     int count = test_case->schedule_count;
-    enum status status = test_case_split(runner, sets, test_case);
-    if (status == STATUS_OK && test_case->engine.on_device)
+    TRY(test_case_split(runner, sets, test_case));
+    if (test_case->engine.on_device)
         return test_case_ready_device(runner, sets, test_case);
-    if (status == STATUS_OK)
-        status = test_case_clock(runner->job, test_case);
-    for (int i = 0; i < count * test_case->sets && status == STATUS_OK; i++) {
+    test_case_clock(runner->job, test_case);
+    for (int i = 0; i < count * test_case->sets; i++) {
         const struct schedule *schedule = test_case->schedules[i % count];
         const struct buffers *set = &sets[i / count];
         struct execution **execution = &test_case->executions[i];
-        status =
-            test_case->candidate->choice.algorithm->vendor
+        TRY(test_case->candidate->choice.algorithm->vendor
                 ? test_case_open_vendor(runner, candidate, schedule, set, execution)
-                : test_case_open_host(runner, test_case, schedule, set, sets[0].spare, execution);
+                : test_case_open_host(runner, test_case, schedule, set, sets[0].spare, execution));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* May the devices run it, as far as this rank knows? */

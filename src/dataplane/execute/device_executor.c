@@ -132,18 +132,17 @@ static enum status device_executor_start(struct execution *execution)
 {
     struct device_executor *executor = executor_of(execution);
     struct device_machine *machine = executor->group->machine;
-    enum status status = STATUS_OK;
     for (uint32_t b = 0; b < executor->plan->run.blocks; b++) {
         word_store(&machine->words.whereabouts[b].operation, FLAT_NONE);
         word_store(&machine->words.whereabouts[b].begun, 0);
     }
+    executor->runs = false;
     if (executor->is_stale)
-        status = executor_upload_operations(executor);
+        TRY(executor_upload_operations(executor));
     executor->is_stale = false;
-    if (status == STATUS_OK)
-        status = machine->hooks->launch(machine, &executor->plan->run);
-    executor->runs = status == STATUS_OK;
-    return status;
+    TRY(machine->hooks->launch(machine, &executor->plan->run));
+    executor->runs = true;
+    return STATUS_OK;
 }
 
 bool device_executor_has_begun(const struct execution *execution)

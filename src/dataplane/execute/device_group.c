@@ -409,16 +409,16 @@ enum status device_group_load(struct device_group *group)
         each->run = (struct machine_run){.at = bytes, .blocks = each->plan->block_count};
         bytes += (each->plan->bytes + 127) / 128 * 128;
     }
-    enum status status = hooks->reserve(group->machine, bytes, &group->room);
-    for (struct device_plan *each = group->first; each && status == STATUS_OK; each = each->next) {
+    TRY(hooks->reserve(group->machine, bytes, &group->room));
+    for (struct device_plan *each = group->first; each; each = each->next) {
         memcpy(group->room + each->run.at, each->plan, each->plan->bytes);
         free(each->plan);
         each->plan = NULL;
-        status = hooks->prepare(group->machine, &each->run);
+        TRY(hooks->prepare(group->machine, &each->run));
     }
-    if (status == STATUS_OK && bytes > 0)
-        status = hooks->upload(group->machine, 0, bytes);
-    return status == STATUS_OK ? hooks->settle(group->machine) : status;
+    if (bytes > 0)
+        TRY(hooks->upload(group->machine, 0, bytes));
+    return hooks->settle(group->machine);
 }
 
 /* Closing. */

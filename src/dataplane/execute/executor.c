@@ -48,9 +48,9 @@ static enum status corrupt_finish(const struct transfer *transfer, const struct 
     struct cursor to;
     cursor_start(&to, transfer->to);
     char *at = cursor_peek(&to, transfer->element, &run) + high;
-    enum status status = memory->kind->read(memory, at, 1, &byte);
+    TRY(memory->kind->read(memory, at, 1, &byte));
     byte ^= 4;
-    return status == STATUS_OK ? memory->kind->write(memory, &byte, 1, at) : status;
+    return memory->kind->write(memory, &byte, 1, at);
 }
 
 /* Ends a dropped contribution: to = with, as if no message had arrived. */
@@ -65,11 +65,10 @@ static enum status drop_finish(const struct transfer *original, const struct mem
                             .grain = original->length,
                             .limit = original->length,
                             .moved = &moved};
-    enum status status = STATUS_OK;
     memory->kind->engine_post(memory->engine, &copy);
-    while (status == STATUS_OK && copy.done < copy.length) /* it takes no longer than any copy */
-        status = memory->kind->engine_progress(memory->engine);
-    return status;
+    while (copy.done < copy.length) /* it takes no longer than any copy */
+        TRY(memory->kind->engine_progress(memory->engine));
+    return STATUS_OK;
 }
 
 /* When it is complete: does the damage in this memory, restores the transfer, ends the fault. */
@@ -218,8 +217,7 @@ static enum status executor_stage(struct executor *executor)
 {
     const struct executor_config *config = &executor->config;
     char reason[TRANSPORT_REASON_MOST];
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < executor->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < executor->count; i++) {
         struct task *task = &executor->tasks[i];
         if (!task->channel || link_serves(executor, task, reason))
             continue;
@@ -231,9 +229,9 @@ static enum status executor_stage(struct executor *executor)
         if (!executor->staged)
             return fail(STATUS_ERROR, "out of memory for %zu messages", executor->count);
         task->staged = &executor->staged[i];
-        status = stage_prepare(config->staging, task->channel, task->staged);
+        TRY(stage_prepare(config->staging, task->channel, task->staged));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* A task for which another one waits reports each grain, so that the other can follow. */

@@ -114,10 +114,9 @@ enum status links_open(const struct transport_choice *allowed,
     links->reasons = new_array(ranks * (size_t)links->count, sizeof *links->reasons);
     offers_open(&links->offers, links->rank, links->ranks, links->count);
     memset(links->serves, -1, ranks);
-    enum status status = STATUS_OK;
-    for (int i = 0; i < links->count && status == STATUS_OK; i++)
-        status = link_open(&links->link[i], config, allowed[i].named, &links->offers.mine[i]);
-    return status;
+    for (int i = 0; i < links->count; i++)
+        TRY(link_open(&links->link[i], config, allowed[i].named, &links->offers.mine[i]));
+    return STATUS_OK;
 }
 
 /* Offers. */
@@ -305,10 +304,9 @@ static enum status link_connect(struct links *links, int i, int wishes, int *pee
     link->used |= count > 0;
     if (link->endpoint && (count > 0 || exchanges > 0))
         return link->transport->connect(link->endpoint, peers, count, lanes);
-    enum status status = STATUS_OK;
-    for (; status == STATUS_OK && exchanges > 0; exchanges--)
-        status = links->exchange->call(links->exchange->argument, peers, 0, NULL, 0, NULL);
-    return status;
+    for (; exchanges > 0; exchanges--)
+        TRY(links->exchange->call(links->exchange->argument, peers, 0, NULL, 0, NULL));
+    return STATUS_OK;
 }
 
 /* All ranks are connected: closes what only connecting needs. */
@@ -329,15 +327,14 @@ static void links_settle(struct links *links)
 
 enum status links_choose(struct links *links, const struct member *members)
 {
-    enum status status = STATUS_OK;
-    for (int peer = 0; status == STATUS_OK && peer < links->ranks; peer++) {
+    for (int peer = 0; peer < links->ranks; peer++) {
         unsigned both = links->here[peer] & links->back[peer];
         if (both)
             links->serves[peer] = (signed char)__builtin_ctz(both);
         else if (links->wanted[peer])
-            status = links_unreachable(links, peer, members);
+            TRY(links_unreachable(links, peer, members));
     }
-    return status;
+    return STATUS_OK;
 }
 
 int links_ring_directions(const struct links *links, int peer, const struct memory_kind *kind)
@@ -385,12 +382,10 @@ enum status links_progress(struct links *links)
 
 enum status links_check(struct links *links)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; i < links->count && status == STATUS_OK; i++) {
+    for (int i = 0; i < links->count; i++)
         if (links->link[i].used && links->link[i].transport->check)
-            status = links->link[i].transport->check(links->link[i].endpoint);
-    }
-    return status;
+            TRY(links->link[i].transport->check(links->link[i].endpoint));
+    return STATUS_OK;
 }
 
 struct idle_report links_idle_report(const struct links *links)

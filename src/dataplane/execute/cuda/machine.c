@@ -165,12 +165,9 @@ static enum status room_change(void *changing)
     CUDA_TRY(cudaFreeHost(machine->room), "cannot free pinned memory");
     machine->room = NULL;
     machine->bytes = 0;
-    enum status status = cuda_take(machine->wanted, &memory);
+    TRY(cuda_take(machine->wanted, &memory));
     machine->home = memory;
-    if (status == STATUS_OK)
-        status = machine_pin(machine->wanted, plans_use, &memory);
-    if (status != STATUS_OK)
-        return status;
+    TRY(machine_pin(machine->wanted, plans_use, &memory));
     machine->room = memory;
     machine->bytes = machine->wanted;
     return STATUS_OK;
@@ -261,15 +258,13 @@ static void machine_forget(struct device_machine *base, struct machine_run *run)
 static enum status machine_launch(struct device_machine *base, const struct machine_run *run)
 {
     const struct cuda_machine *machine = machine_of(base);
-    enum status status = STATUS_OK;
     CUDA_TRY(cudaEventRecord(machine->begun, machine->stream), "cannot record an event");
     if (run->graph)
         CUDA_TRY(cudaGraphLaunch(run->graph, machine->stream), "cannot replay a launch");
     else
-        status = run_launch(machine, run);
-    if (status == STATUS_OK)
-        CUDA_TRY(cudaEventRecord(machine->ended, machine->stream), "cannot record an event");
-    return status;
+        TRY(run_launch(machine, run));
+    CUDA_TRY(cudaEventRecord(machine->ended, machine->stream), "cannot record an event");
+    return STATUS_OK;
 }
 
 static enum status machine_poll(struct device_machine *base, bool *complete, uint64_t *ns)
