@@ -20,7 +20,6 @@ struct pair {
     struct transfer transfer; /* for the bodies: one that may still be posted when they end */
     struct piece piece;
     struct peer_exchange exchange; /* over the line */
-    struct peer_witness witness;   /* the test itself: it has killed rank 1, or not */
     int line;                      /* to the other process */
     pid_t other;                   /* at rank 0: rank 1; 0: it has been killed */
 };
@@ -54,10 +53,9 @@ static inline void pair_begin(struct rank *me, struct world *world, int number)
 {
     int line = pair_of(me)->line, peer = !number;
     char blob[TRANSPORT_ADDRESS_MOST];
-    pair_of(me)->exchange = (struct peer_exchange){.call = pair_exchange, .argument = pair_of(me)};
-    pair_of(me)->witness = (struct peer_witness){.lost = pair_lost, .argument = pair_of(me)};
+    pair_of(me)->exchange =
+        (struct peer_exchange){.call = pair_exchange, .lost = pair_lost, .argument = pair_of(me)};
     world->config.exchange = &pair_of(me)->exchange;
-    world->config.witness = &pair_of(me)->witness;
     me->number = number;
     me->region.fd = -1;
     me->deadline = clock_seconds() + world_seconds();

@@ -62,7 +62,7 @@ struct world {
     const struct memory_kind *memory;
     const struct memory_kind *second; /* of a second region, as large; NULL: there is none */
     int ranks, lanes;
-    struct transport_config config; /* copy, slot_bytes, slots; exchange and witness, or NULL */
+    struct transport_config config; /* copy, slot_bytes, slots; exchange, or NULL */
     size_t grain;                   /* of the transfers */
     size_t bytes;                   /* of each rank's region */
     unsigned coreless;              /* a bit for each rank: it shares its core */

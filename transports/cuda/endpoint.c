@@ -182,8 +182,7 @@ static enum status pull_progress(struct endpoint *base)
  * knows. */
 static enum status pull_check_channel(struct pull_channel *channel)
 {
-    const struct pull_endpoint *endpoint = (const struct pull_endpoint *)channel->base.endpoint;
-    if (!witness_lost(endpoint->base.config.witness, channel->base.peer))
+    if (!peer_is_lost(channel->base.endpoint->config.exchange, channel->base.peer))
         return STATUS_OK;
     return fail_peer(REASON_PEER_LOST, channel->base.peer,
                      "rank %d (pid %ld) died or left the job, says the control plane (cuda)",

@@ -257,9 +257,8 @@ static enum status verbs_progress(struct endpoint *base)
 /* A queue pair does not notice that its peer has died before it has sent in vain for long. */
 static enum status peer_check(const struct verbs_endpoint *endpoint, int rank)
 {
-    const struct peer_witness *witness = endpoint->base.config.witness;
     const struct verbs_peer *peer = &endpoint->peers[rank];
-    if (witness && witness->lost(witness->argument, rank))
+    if (peer_is_lost(endpoint->base.config.exchange, rank))
         return fail_peer(REASON_PEER_LOST, rank,
                          "rank %d on %s died or left the job, says the control plane (verbs)", rank,
                          peer->address.host);

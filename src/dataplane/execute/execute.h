@@ -226,26 +226,11 @@ void device_group_settle(struct device_group *group);
  * records no failure. */
 enum status device_group_reach(struct device_group *group, int peer, char *reason);
 
-/* Where this rank's device finds the two halves of a lane's direction (flat_config.halves). The
- * peer is reached. `context`: the group. */
-void device_group_halves(void *context, int peer, int lane, bool sends, struct flat_half **mine,
-                         struct flat_half **theirs);
-
-/* Where it finds the buffers of a set of `peer`. */
-void device_group_buffers(const struct device_group *group, int peer, int set, char *base[BUFFERS]);
-
 /* Forgets the plans of the last line, none of which runs. */
 void device_group_clear(struct device_group *group);
 
-/* Takes over the plan; its place in the line is valid until device_group_clear(). NULL: out of
- * memory. */
-struct device_plan *device_group_add(struct device_group *group, struct flat_plan *plan);
-
 /* Copies all plans of the line to the device. No rank runs any meanwhile. */
 enum status device_group_load(struct device_group *group);
-
-/* Makes a run that does not end give up. */
-void device_group_abort(const struct device_group *group);
 
 /* ---- Injected faults, to test the tester (--inject): one incoming message is corrupted or
  * dropped.
@@ -407,8 +392,8 @@ struct executor_config {
     size_t nontemporal_least; /* buffers of so many bytes together fit into no cache */
     struct memory memory;     /* where the buffers lie */
     struct links *links;
-    struct staging *staging; /* for links that do not reach that memory; NULL: all do */
-    struct profile *profile; /* NULL: no profile */
+    struct staging *staging;  /* for links that do not reach that memory; NULL: all do */
+    struct profile *profile;  /* NULL: no profile */
     struct step_clock *clock; /* likewise; it has the steps of the schedule */
 };
 

@@ -138,26 +138,22 @@ struct transport_setting {
     const char *text; /* TEXT: as the user wrote it, never empty */
 };
 
-/* How a transport talks to its peers while it connects. Called by all ranks together, with mutual
- * peers: sends `each` bytes to each of `peers` (`mine`: count * each bytes, in their order) and
+/* How a transport talks to its peers while it connects. call() is called by all ranks together, with
+ * mutual peers: sends `each` bytes to each of `peers` (`mine`: count * each bytes, in their order) and
  * receives as many from each (`theirs`). The bytes go over the control plane, encrypted; `theirs`
  * come from ranks of this job, and are to be checked. Blocks; the job's end and its deadline end
  * it. */
 struct peer_exchange {
     enum status (*call)(void *argument, const int *peers, int count, const void *mine, size_t each,
                         void *theirs);
-    void *argument;
-};
-
-/* Whether a peer is known to be dead, for links that cannot know. Cheap. */
-struct peer_witness {
+    /* Whether a peer is known to be dead, for links that cannot know. Cheap. NULL: nothing is known. */
     bool (*lost)(void *argument, int peer);
     void *argument;
 };
 
-static inline bool witness_lost(const struct peer_witness *witness, int peer)
+static inline bool peer_is_lost(const struct peer_exchange *exchange, int peer)
 {
-    return witness && witness->lost(witness->argument, peer);
+    return exchange && exchange->lost && exchange->lost(exchange->argument, peer);
 }
 
 struct transport_config {
@@ -196,7 +192,6 @@ struct transport_config {
                                 waits inside a call; NULL: it waits as long as it takes */
     const struct peer_exchange *exchange; /* valid until close(); NULL: only for transports that do
                                              not exchange */
-    const struct peer_witness *witness;   /* valid until close(); NULL: there is none */
 };
 
 struct endpoint {

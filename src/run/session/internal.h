@@ -84,10 +84,9 @@ struct session {
     struct memory_device device, *devices; /* of this rank; by rank, once the places are known */
     bool has_core;                         /* that no other rank runs on */
     struct peer_exchange exchange;         /* its transports' */
-    struct peer_witness witness;
-    struct connectivity connectivity; /* rank 0's, once all ranks are connected */
-    struct device_watch watch;        /* of the NICs of its transports, and its GPU */
-    struct postmortem postmortem;     /* rank 0's, of a job that has failed */
+    struct connectivity connectivity;      /* rank 0's, once all ranks are connected */
+    struct device_watch watch;             /* of the NICs of its transports, and its GPU */
+    struct postmortem postmortem;          /* rank 0's, of a job that has failed */
 };
 
 /* ---- Whether the devices of the ranks run their schedules (dataplane/execute/execute.h). ---- */

@@ -485,8 +485,8 @@ static enum status session_open_links(struct session *session)
 {
     const struct job *job = &session->job;
     struct runner *runner = &session->runner;
-    session->exchange = (struct peer_exchange){.call = session_exchange_peers, .argument = session};
-    session->witness = (struct peer_witness){.lost = session_peer_lost, .argument = session};
+    session->exchange = (struct peer_exchange){
+        .call = session_exchange_peers, .lost = session_peer_lost, .argument = session};
     struct transport_config config = {
         .rank = runner->rank,
         .ranks = runner->ranks,
@@ -510,7 +510,6 @@ static enum status session_open_links(struct session *session)
         .timeout = job->bootstrap.timeout,
         .tick = &runner->tick,
         .exchange = &session->exchange,
-        .witness = &session->witness,
     };
     return links_open(job->transports, &config, &runner->links);
 }
