@@ -164,11 +164,10 @@ static enum status auto_bytes(const struct job *job, const struct candidate *aut
                               const struct rank_group *group, size_t asked, size_t *bytes)
 {
     struct sized_problem sized;
-    enum status status = job_problem(job, automatic, asked, group, &sized);
-    if (status == STATUS_OK)
-        *bytes = collective_bytes(&sized.problem, automatic->datatype->size);
+    TRY(job_problem(job, automatic, asked, group, &sized));
+    *bytes = collective_bytes(&sized.problem, automatic->datatype->size);
     counts_free(sized.counts);
-    return status;
+    return STATUS_OK;
 }
 
 /* By the measurements of --tuning, else by the rules. The text of a pick has its options. */
@@ -321,40 +320,35 @@ static enum status check_candidates(struct job *job, const struct split *split)
 /* A file may be too short for the ranks. */
 static enum status check_counts(const struct job *job, const struct rank_group *group)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; i < job->candidate_count && status == STATUS_OK; i++) {
+    for (int i = 0; i < job->candidate_count; i++) {
         const struct candidate *candidate = &job->candidates[i];
         struct sized_problem sized;
         if (!candidate->collective->counted ||
             (i > 0 && candidate->collective == candidate[-1].collective))
             continue;
-        status = job_problem(job, candidate, job->smallest, group, &sized);
+        TRY(job_problem(job, candidate, job->smallest, group, &sized));
         counts_free(sized.counts);
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Does a file of schedules serve each size? */
 static enum status check_file(const struct job *job, const struct candidate *candidate,
                               const struct rank_group *group)
 {
-    enum status status = STATUS_OK;
     char why[FILE_WHY_MOST];
-    for (size_t bytes = job_first_size(job, candidate), next = 1; status == STATUS_OK && next != 0;
-         bytes = next) {
+    for (size_t bytes = job_first_size(job, candidate), next = 1; next != 0; bytes = next) {
         struct sized_problem sized;
-        status = job_problem(job, candidate, bytes, group, &sized);
-        const char *refusal = status == STATUS_OK
-                                  ? file_plan_refuses(candidate->choice.file, &sized.problem,
-                                                      channel_count_host(job), why)
-                                  : NULL;
-        if (refusal)
-            status = fail_option(STATUS_USAGE, "channels", "%s %s: %s", candidate->collective->name,
-                                 candidate->text, refusal);
+        TRY(job_problem(job, candidate, bytes, group, &sized));
+        const char *refusal =
+            file_plan_refuses(candidate->choice.file, &sized.problem, channel_count_host(job), why);
         counts_free(sized.counts);
+        if (refusal)
+            return fail_option(STATUS_USAGE, "channels", "%s %s: %s", candidate->collective->name,
+                               candidate->text, refusal);
         next = job_next_size(job, candidate, bytes);
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check_files(const struct job *job, const struct rank_group *group)

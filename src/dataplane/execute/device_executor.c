@@ -246,7 +246,6 @@ enum status device_group_encode(struct device_group *group, const struct device_
 {
     const struct device_group_config *config = &group->config;
     const struct device_offer *own = &group->offers[config->rank];
-    enum status status = STATUS_OK;
     bytes_put_text(share, own->reason);
     bytes_put_u32(share, own->is_by_use);
     bytes_put_u64(share, host_process_identity());
@@ -254,14 +253,14 @@ enum status device_group_encode(struct device_group *group, const struct device_
     bytes_put_u32(share, group->machine ? group->machine->shares : 0);
     bytes_put_u32(share, (uint32_t)lanes_of(config));
     bytes_put_u32(share, own->reason[0] ? 0 : (uint32_t)count);
-    for (int r = 0; r <= count && !own->reason[0] && status == STATUS_OK; r++) {
+    for (int r = 0; r <= count && !own->reason[0]; r++) {
         struct memory_handle handle = {{0}};
-        status = config->memory->lend(r == 0 ? &group->wires : sets[r - 1].region, &handle);
+        TRY(config->memory->lend(r == 0 ? &group->wires : sets[r - 1].region, &handle));
         bytes_put(share, &handle, sizeof handle);
         for (int b = 0; b < BUFFERS && r > 0; b++)
             bytes_put_u64(share, (uint64_t)(sets[r - 1].base[b] - sets[r - 1].region->base));
     }
-    return status;
+    return STATUS_OK;
 }
 
 bool device_group_decode(struct device_group *group, int rank, struct reader *reader)

@@ -5,7 +5,6 @@
 #define CCTEST_DATAPLANE_EXECUTE_INTERNAL_H
 
 #include "dataplane/execute/execute.h"
-#include "dataplane/execute/execute.h"
 
 /* ---- The executor of short messages: for schedules each of whose messages fits into one cell
  * of its channel, so that it moves whole or not at all.

@@ -162,30 +162,27 @@ void memory_unplace(char *base, size_t bytes)
 }
 
 /* A memfd gets its length at once, its pages by memory_populate(). */
+static enum status region_map(struct region *region, const struct tick *tick)
+{
+    const char *kind = region->kind->name;
+    size_t bytes = region->bytes, mapped = memory_mapped(bytes);
+    int fd = region->fd;
+    if (mapped < bytes || mapped > PTRDIFF_MAX)
+        return memory_refuse(kind, bytes, "no address space is that large");
+    if (fd >= 0 && ftruncate(fd, (off_t)mapped))
+        return memory_refuse_error(kind, bytes, errno);
+    region->base = memory_place(mapped, fd, PROT_READ | PROT_WRITE);
+    return region->base ? memory_populate(kind, region->base, fd, mapped, tick)
+                        : memory_refuse_error(kind, bytes, errno);
+}
+
 static enum status memory_map(const struct memory_kind *kind, size_t bytes, int fd,
                               const struct tick *tick, struct region *region)
 {
     *region = (struct region){.kind = kind, .bytes = bytes, .fd = fd};
-    enum status status;
-    size_t mapped = memory_mapped(bytes);
-    if (mapped < bytes || mapped > PTRDIFF_MAX) {
-        status = memory_refuse(kind->name, bytes, "no address space is that large");
-        goto drop;
-    }
-    if (fd >= 0 && ftruncate(fd, (off_t)mapped)) {
-        status = memory_refuse_error(kind->name, bytes, errno);
-        goto drop;
-    }
-    region->base = memory_place(mapped, fd, PROT_READ | PROT_WRITE);
-    if (!region->base) {
-        status = memory_refuse_error(kind->name, bytes, errno);
-        goto drop;
-    }
-    status = memory_populate(kind->name, region->base, fd, mapped, tick);
-    if (status == STATUS_OK)
-        return STATUS_OK;
-drop:
-    memory_release(region);
+    enum status status = region_map(region, tick);
+    if (status != STATUS_OK)
+        memory_release(region);
     return status;
 }
 

@@ -179,8 +179,7 @@ static const char *link_attach(struct links *links, int i, int peer, char text[R
 /* Why link `i` does not reach `peer`, as attach() said: asked again, it might say another thing. */
 static const char *link_reason(const struct links *links, int i, int peer)
 {
-    const char *reason = links->reasons[(size_t)peer * (size_t)links->count + (size_t)i];
-    return reason ? reason : "out of memory for the reason";
+    return links->reasons[(size_t)peer * (size_t)links->count + (size_t)i];
 }
 
 void links_attach(struct links *links)

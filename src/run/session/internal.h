@@ -142,9 +142,6 @@ enum status session_find_ring(struct session *session);
 /* Called by all ranks together after they have joined. */
 enum status session_set_up(struct session *session);
 
-/* Aborts what a vendor's library still runs. */
-void session_close_vendor(struct session *session);
-
 /* ---- Runs all sizes and algorithms of the job: warm up, check, time, gather. ---- */
 
 /* Called by all ranks together after session_set_up(). */

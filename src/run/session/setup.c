@@ -11,13 +11,13 @@
  *    barrier's memory. Then the report begins: it names each rank's core and GPU even if the job
  *    fails in the next step. That step checks that a host has memory for all of its ranks, writes
  *    the schedule of the barrier between hosts, and allocates the buffers.
- * 3. offers: the addresses of a rank's transports. They name its buffers, so they
- *    cannot travel before. With them go the names of its devices (NICs, a GPU): one rank of a host
- *    reads a device's counters. Then each rank tries to reach its peers.
+ * 3. offers: the addresses of a rank's transports. They name its buffers, so they cannot travel
+ *    before. With them go the names of its devices (NICs, a GPU): one rank of a host reads a
+ *    device's counters. Then each rank tries to reach its peers.
  * 4. reach, with each peer that is to be connected: which transports reach it. Then it is known
  *    which links need rings: ranks whose buffers no CPU reads exchange what those take of the host's
- *    memory. Then all ranks connect; a transport may exchange parcels with its peers
- *    in it. At last, ranks whose devices may run schedules tell what these can do (device_setup.c).
+ *    memory. Then all ranks connect; a transport may exchange parcels with its peers in it. At last,
+ *    ranks whose devices may run schedules tell what these can do (device_setup.c).
  * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
  *    the report.
  */
@@ -370,9 +370,9 @@ static enum status session_place(struct session *session)
 
 /* The rings that a rank's links need, where they do not reach its buffers. Transports must know a
  * rank's memory when they open. Only when they all have, and the ranks have chosen among them, is it
- * known which links need rings. */
-
-/* Before the links open: fills in *region with the most that the rings will take, without an
+ * known which links need rings.
+ *
+ * Before the links open: fills in *region with the most that the rings will take, without an
  * address. Returns how many regions that is: 0 where a CPU reads the buffers. */
 static int session_plan_rings(struct session *session, struct region *region)
 {
@@ -657,14 +657,6 @@ static enum status session_open_vendor(struct session *session)
                                               &runner->vendor_session);
     free(tasks);
     return status;
-}
-
-void session_close_vendor(struct session *session)
-{
-    struct runner *runner = &session->runner;
-    if (runner->vendor)
-        runner->vendor->close(runner->vendor_session);
-    runner->vendor_session = NULL;
 }
 
 /* All together. */

@@ -90,8 +90,7 @@ static enum status work_begin(const struct cuda_queue *queue, struct transfer *t
 {
     const void *kernel = kernel_of(transfer);
     struct batch batch = {.work = {.ranks = transfer->ranks}};
-    enum status status = STATUS_OK;
-    for (size_t run_bytes; bytes > 0 && status == STATUS_OK; bytes -= run_bytes) {
+    for (size_t run_bytes; bytes > 0; bytes -= run_bytes) {
         const struct device_run run = run_next(transfer, bytes, &run_bytes);
         if (run.to == run.from && transfer->kind == TRANSFER_COPY)
             continue;
@@ -103,9 +102,9 @@ static enum status work_begin(const struct cuda_queue *queue, struct transfer *t
         batch.work.runs[batch.work.run_count++] = run;
         batch.longest = run_bytes > batch.longest ? run_bytes : batch.longest;
         if (batch.work.run_count == DEVICE_RUNS)
-            status = batch_launch(&batch, queue, kernel);
+            TRY(batch_launch(&batch, queue, kernel));
     }
-    return status == STATUS_OK ? batch_launch(&batch, queue, kernel) : status;
+    return batch_launch(&batch, queue, kernel);
 }
 
 #define NO_GPU (-1)
@@ -178,14 +177,13 @@ static enum status queue_end_steps(struct cuda_queue *queue)
 /* Begins a part of each transfer that may go on. */
 static enum status queue_begin_steps(struct cuda_queue *queue)
 {
-    enum status status = STATUS_OK;
-    for (struct transfer **link = &queue->first; *link && status == STATUS_OK;) {
+    for (struct transfer **link = &queue->first; *link;) {
         struct transfer *transfer = *link;
         const size_t bytes = transfer_part(transfer);
         if (queue->begun - queue->ended == CUDA_EVENTS)
             return STATUS_OK;
         if (bytes > 0)
-            status = step_begin(queue, transfer, bytes);
+            TRY(step_begin(queue, transfer, bytes));
         if (transfer->issued < transfer->length) {
             link = &transfer->next;
             continue;
@@ -195,7 +193,7 @@ static enum status queue_begin_steps(struct cuda_queue *queue)
             queue->end = link;
         transfer->next = NULL;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_engine_progress(struct engine *moving)

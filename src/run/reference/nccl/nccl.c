@@ -628,14 +628,13 @@ static enum status call_start(struct execution *execution)
 {
     struct nccl_call *call = call_of(execution);
     int result = NCCL_SUCCESS;
-    enum status status = STATUS_OK;
     if (call->is_connected)
         result = call_enqueue(call);
     else
-        status = nccl_call_slowly(call->communicator, call_enqueue, call, call->what,
-                                  CONNECT_SECONDS, &result);
+        TRY(nccl_call_slowly(call->communicator, call_enqueue, call, call->what, CONNECT_SECONDS,
+                             &result));
     call->is_connected = true;
-    return status == STATUS_OK ? call_follow(call, result) : status;
+    return call_follow(call, result);
 }
 
 static enum status call_progress(struct execution *execution, bool *moved, bool *complete)
