@@ -232,20 +232,6 @@ void device_group_clear(struct device_group *group);
 /* Copies all plans of the line to the device. No rank runs any meanwhile. */
 enum status device_group_load(struct device_group *group);
 
-/* ---- Injected faults, to test the tester (--inject): one incoming message is corrupted or
- * dropped.
- *
- * The message travels as any other, so its sender notices nothing. Operations that wait for it see
- * it only when it is complete, and by then the damage is done.
- * ---- */
-
-struct fault {
-    enum fault_kind kind;
-    int countdown;            /* incoming messages before the chosen one */
-    struct piece landing;     /* where a dropped message lands */
-    struct transfer original; /* the transfer without the fault */
-};
-
 /* ---- What a rank runs again and again: started, then polled to its end. An executor runs
  * a schedule, a vendor's library a collective of its own.
  * ---- */

@@ -19,8 +19,18 @@
 #include <string.h>
 
 /*
- * Corrupts or drops one incoming message.
+ * Injected faults, to test the tester (--inject): one incoming message is corrupted or dropped.
+ *
+ * The message travels as any other, so its sender notices nothing. Operations that wait for it see
+ * it only when it is complete, and by then the damage is done.
  */
+struct fault {
+    enum fault_kind kind;
+    int countdown;            /* incoming messages before the chosen one */
+    struct piece landing;     /* where a dropped message lands */
+    struct transfer original; /* the transfer without the fault */
+};
+
 /* Is the next operation, of this kind, the chosen message? Called for each, in program order. */
 static bool fault_strikes(struct fault *fault, enum operation_kind kind)
 {
