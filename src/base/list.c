@@ -29,13 +29,22 @@ char *new_text(const char *text)
     return memcpy(new_array(size, 1), text, size);
 }
 
+bool list_reserve(void *items, size_t count, size_t size)
+{
+    void *array;
+    if ((count & (count - 1)) != 0)
+        return true;
+    memcpy(&array, items, sizeof array);
+    array = reallocarray(array, count ? 2 * count : 1, size);
+    if (array)
+        memcpy(items, &array, sizeof array);
+    return array != NULL;
+}
+
 void *list_extend(void *items, size_t count, size_t size)
 {
-    if ((count & (count - 1)) == 0) {
-        items = reallocarray(items, count ? 2 * count : 1, size);
-        if (!items)
-            memory_end();
-    }
+    if (!list_reserve(&items, count, size))
+        memory_end();
     memset((char *)items + count * size, 0, size);
     return items;
 }

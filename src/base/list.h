@@ -7,11 +7,12 @@
  *
  * The rule: memory whose size the user chooses does not come from here. Buffers of messages,
  * counts, samples, schedules, proofs, the simulator's tables, and files of the user come from
- * malloc(), and their owner refuses in a sentence that says what to make smaller.
+ * malloc() or list_reserve(), and their owner refuses in a sentence that says what to make smaller.
  */
 #ifndef CCTEST_BASE_LIST_H
 #define CCTEST_BASE_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed; the caller frees it with free(). Not NULL, also for a count of 0. */
@@ -30,5 +31,10 @@ void *list_extend(void *items, size_t count, size_t size);
 /* Appends a zeroed item to an array that began as NULL, and returns its address. Items may move. */
 #define LIST_ADD(items, count)                                                                     \
     ((items) = list_extend((items), (size_t)(count), sizeof *(items)), &(items)[(count)++])
+
+/* The same for memory whose size the user chooses: gives an array that began as NULL room for one
+ * more item, which is not zeroed. `items`: where the pointer to it stands. False: there is no memory,
+ * and the array is as before. */
+bool list_reserve(void *items, size_t count, size_t size);
 
 #endif

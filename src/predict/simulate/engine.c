@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 /*
  * When the start barrier of a run releases the ranks of several hosts.
  */
@@ -81,22 +83,19 @@ static void wire_begin(struct sim_engine *engine, uint32_t number)
         engine->failed = true;
 }
 
-static bool pieces_grow(struct sim_engine *engine)
+/* A piece that none uses; NONE: memory ran out. */
+static uint32_t piece_take(struct sim_engine *engine)
 {
-    uint32_t room = engine->piece_room ? 2 * engine->piece_room : 256;
-    struct sim_piece *pieces = realloc(engine->pieces, room * sizeof *pieces);
-    if (!pieces)
-        return false;
-    for (uint32_t i = engine->piece_room; i < room; i++)
-        pieces[i].next = i + 1 < room ? i + 1 : NONE;
-    engine->free_piece = engine->piece_room;
-    engine->pieces = pieces;
-    engine->piece_room = room;
-    return true;
+    uint32_t piece = engine->free_piece;
+    if (piece != NONE)
+        engine->free_piece = engine->pieces[piece].next;
+    else if (list_reserve(&engine->pieces, engine->piece_count, sizeof *engine->pieces))
+        piece = engine->piece_count++;
+    return piece;
 }
 
-/* A piece leaves the sender: its bytes will arrive at the receiver (EVENT_ARRIVED). */
-/* `begins`: these are the first bytes of a message, which take the gap, too. */
+/* A piece leaves the sender: its bytes will arrive at the receiver (EVENT_ARRIVED). `begins`: these
+ * are the first bytes of a message, which take the gap, too. */
 static void wire_send(struct sim_engine *engine, uint32_t number, size_t bytes,
                       const struct path_cost *cost, bool begins)
 {
@@ -105,12 +104,11 @@ static void wire_send(struct sim_engine *engine, uint32_t number, size_t bytes,
         wire_deliver(engine, number, bytes, cost->latency);
         return;
     }
-    if (engine->free_piece == NONE && !pieces_grow(engine)) {
+    uint32_t piece = piece_take(engine);
+    if (piece == NONE) {
         engine->failed = true;
         return;
     }
-    uint32_t piece = engine->free_piece;
-    engine->free_piece = engine->pieces[piece].next;
     engine->pieces[piece] =
         (struct sim_piece){.bytes = bytes,
                            .load = (double)bytes + (begins ? cost->gap / cost->wire : 0),

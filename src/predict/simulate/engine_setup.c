@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "host/host.h"
 
@@ -105,14 +106,9 @@ static enum status channel_create(struct sim_engine *engine, uint32_t sender, ui
                     "such ranks, allow another transport with -x, or say with --shape or --topology which ranks "
                     "share a host",
                     sender, receiver, distance_names[distance]);
-    if (engine->channel_count == engine->channel_room) {
-        uint32_t room = engine->channel_room ? 2 * engine->channel_room : 64;
-        struct sim_channel *channels = realloc(engine->channels, room * sizeof *channels);
-        if (!channels)
-            return fail(STATUS_ERROR, "out of memory for %u channels: use fewer ranks", room);
-        engine->channels = channels;
-        engine->channel_room = room;
-    }
+    if (!list_reserve(&engine->channels, engine->channel_count, sizeof *engine->channels))
+        return fail(STATUS_ERROR, "out of memory for %u channels: use fewer ranks",
+                    2 * engine->channel_count);
     struct sim_channel *channel = &engine->channels[engine->channel_count++];
     *channel = (struct sim_channel){.link = link,
                                     .sender = sender,

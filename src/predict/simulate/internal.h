@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "predict/simulate/simulate.h"
-#include "predict/simulate/simulate.h"
 
 /* ---- What is to happen in a simulation, by time; of one time, in the order of its making. ---- */
 
@@ -147,11 +146,11 @@ struct sim_engine {
     size_t *visible; /* of each operation: what others know of `done`, whole grains */
     uint32_t *epoch_left;
     struct sim_channel *channels;
-    uint32_t channel_count, channel_room;
+    uint32_t channel_count;
     struct sim_core *cores;
     uint32_t core_count;
     struct sim_piece *pieces;
-    uint32_t piece_room, free_piece;
+    uint32_t piece_count, free_piece;
     struct events events;
     struct flows *flows;
     uint32_t *routes; /* resources: as engine_setup.c numbers them */

@@ -1,13 +1,11 @@
 /*
- * clos.c - fat trees. Links are numbered: from each host up, down to each host; from each edge switch
- * up, down to it; likewise between aggregation and core.
+ * clos.c - fat trees.
  */
 #include "predict/topology/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/log.h"
+#include "base/list.h"
 
 static const char *const routings[] = {"hash", "dmodk", NULL};
 enum routing { ROUTING_HASH, ROUTING_DMODK };
@@ -21,17 +19,8 @@ struct clos {
     enum routing routing;
 };
 
-/* The first numbers of the links between levels. */
-static uint32_t edge_first(const struct topology *t)
-{
-    return 2 * (uint32_t)t->hosts;
-}
-
-static uint32_t core_first(const struct topology *t)
-{
-    const struct clos *clos = t->shape;
-    return edge_first(t) + 2 * (uint32_t)clos->edges * (uint32_t)clos->up;
-}
+/* The links above hosts, above edge switches and above aggregation switches. */
+enum clos_class { CLASS_HOST, CLASS_EDGE, CLASS_CORE };
 
 /* ---- making one ---- */
 
@@ -60,9 +49,7 @@ static void words_write(struct topology *t, int radix)
 
 static enum status clos_make(struct topology *t, const struct spec *spec, int levels, int radix)
 {
-    struct clos *clos = t->shape = calloc(1, sizeof *clos);
-    if (!clos)
-        return fail(STATUS_ERROR, "out of memory for a topology");
+    struct clos *clos = t->shape = new_array(1, sizeof *clos);
     clos->levels = levels;
     clos->routing = (enum routing)spec_value(spec, "routing");
     if (!ports_divide(spec, radix, clos))
@@ -86,9 +73,12 @@ static enum status clos_make(struct topology *t, const struct spec *spec, int le
     clos->pods = (clos->edges + clos->pod_edges - 1) / clos->pod_edges;
     t->route_most = 6;
     words_write(t, radix);
-    return links_set(t, spec,
-                     2.0 * (t->hosts + (double)clos->edges * clos->up +
-                            (double)clos->pods * clos->up * clos->aggregation_up));
+    uint64_t up = (uint64_t)clos->up;
+    links_add(t, (uint64_t)t->hosts, 2, t->rate, 0);
+    links_add(t, (uint64_t)clos->edges * up, 2, t->rate, t->latency_us);
+    links_add(t, (uint64_t)clos->pods * up * (uint64_t)clos->aggregation_up, 2, t->rate,
+              t->latency_us);
+    return STATUS_OK;
 }
 
 static enum status fat_tree_make(struct topology *t, struct spec *spec)
@@ -124,80 +114,42 @@ static void clos_route(const struct topology *t, int from_end, int to_end,
     uint32_t up = (uint32_t)clos->up, climbs = (uint32_t)clos->aggregation_up;
     uint64_t pick = clos->routing == ROUTING_DMODK ? (uint64_t)to : pair_hash(from, to);
     uint32_t above = (uint32_t)(pick % up);
-    uint32_t edge_links = (uint32_t)clos->edges * up;
-    route_add(route, (uint32_t)from);
+    route_add(route, link_up(t, CLASS_HOST, (uint32_t)from));
     if (edge != other) {
         int pod = edge / clos->pod_edges, other_pod = other / clos->pod_edges;
-        route_add(route, edge_first(t) + (uint32_t)edge * up + above);
+        route_add(route, link_up(t, CLASS_EDGE, (uint32_t)edge * up + above));
         if (clos->levels == 3 && pod != other_pod) {
             uint32_t core = (uint32_t)(pick / up % climbs);
-            uint32_t core_links = (uint32_t)clos->pods * up * climbs;
-            route_add(route, core_first(t) + ((uint32_t)pod * up + above) * climbs + core);
-            route_add(route, core_first(t) + core_links +
-                                 ((uint32_t)other_pod * up + above) * climbs + core);
+            uint32_t leaving = ((uint32_t)pod * up + above) * climbs + core;
+            uint32_t entering = ((uint32_t)other_pod * up + above) * climbs + core;
+            route_add(route, link_up(t, CLASS_CORE, leaving));
+            route_add(route, link_down(t, CLASS_CORE, entering));
         }
-        route_add(route, edge_first(t) + edge_links + (uint32_t)other * up + above);
+        route_add(route, link_down(t, CLASS_EDGE, (uint32_t)other * up + above));
     }
-    route_add(route, (uint32_t)t->hosts + (uint32_t)to);
-}
-
-static double clos_capacity(const struct topology *t, uint32_t link)
-{
-    (void)link;
-    return t->rate;
-}
-
-static double clos_latency(const struct topology *t, uint32_t link)
-{
-    return link < edge_first(t) ? 0 : t->latency_us;
+    route_add(route, link_down(t, CLASS_HOST, (uint32_t)to));
 }
 
 /* ---- names ---- */
 
-static void arrow_add(struct text *name, bool up, const char *below, const char *above)
-{
-    text_add(name, "%s -> %s", up ? below : above, up ? above : below);
-}
-
-static void core_link_name(const struct clos *clos, uint32_t link, struct text *name)
-{
-    uint32_t up = (uint32_t)clos->up, climbs = (uint32_t)clos->aggregation_up;
-    uint32_t each = (uint32_t)clos->pods * up * climbs, at = link % each;
-    char below[40], above[40];
-    struct text a = text_in(below, sizeof below), b = text_in(above, sizeof above);
-    text_add(&a, "aggregation %u.%u", at / climbs / up, at / climbs % up);
-    text_add(&b, "core %u.%u", at / climbs % up, at % climbs);
-    arrow_add(name, link < each, below, above);
-}
-
-static void edge_link_name(const struct clos *clos, uint32_t link, struct text *name)
-{
-    uint32_t up = (uint32_t)clos->up, each = (uint32_t)clos->edges * up, at = link % each;
-    char below[40], above[40];
-    struct text a = text_in(below, sizeof below), b = text_in(above, sizeof above);
-    text_add(&a, "%s %u", clos->levels == 2 ? "leaf" : "edge", at / up);
-    if (clos->levels == 2)
-        text_add(&b, "spine %u", at % up);
-    else
-        text_add(&b, "aggregation %u.%u", at / up / (uint32_t)clos->pod_edges, at % up);
-    arrow_add(name, link < each, below, above);
-}
-
-static void clos_name_link(const struct topology *t, uint32_t link, struct text *name)
+static void clos_name_link(const struct topology *t, int class, uint32_t at, struct text *below,
+                           struct text *above)
 {
     const struct clos *clos = t->shape;
-    uint32_t hosts = (uint32_t)t->hosts;
-    char below[40], above[40];
-    if (link >= core_first(t)) {
-        core_link_name(clos, link - core_first(t), name);
-    } else if (link >= edge_first(t)) {
-        edge_link_name(clos, link - edge_first(t), name);
+    const char *edge = clos->levels == 2 ? "leaf" : "edge";
+    uint32_t up = (uint32_t)clos->up, climbs = (uint32_t)clos->aggregation_up;
+    if (class == CLASS_HOST) {
+        text_add(below, "host %u", at);
+        text_add(above, "%s %u", edge, at / (uint32_t)clos->down);
+    } else if (class == CLASS_EDGE) {
+        text_add(below, "%s %u", edge, at / up);
+        if (clos->levels == 2)
+            text_add(above, "spine %u", at % up);
+        else
+            text_add(above, "aggregation %u.%u", at / up / (uint32_t)clos->pod_edges, at % up);
     } else {
-        struct text a = text_in(below, sizeof below), b = text_in(above, sizeof above);
-        text_add(&a, "host %u", link % hosts);
-        text_add(&b, "%s %u", clos->levels == 2 ? "leaf" : "edge",
-                 link % hosts / (uint32_t)clos->down);
-        arrow_add(name, link < hosts, below, above);
+        text_add(below, "aggregation %u.%u", at / climbs / up, at / climbs % up);
+        text_add(above, "core %u.%u", at / climbs % up, at % climbs);
     }
 }
 
@@ -214,9 +166,7 @@ static void clos_name_link(const struct topology *t, uint32_t link, struct text 
         .help = "of several ways: hash (of the pair, as ECMP), dmodk (as InfiniBand's ftree)"      \
     }
 
-#define CLOS_HOOKS                                                                                 \
-    .route = clos_route, .capacity = clos_capacity, .latency = clos_latency,                       \
-    .name_link = clos_name_link
+#define CLOS_HOOKS .route = clos_route, .name_link = clos_name_link
 
 const struct topology_family family_fat_tree = {
     .name = "fat-tree",

@@ -1,12 +1,9 @@
 /*
- * dragonfly.c - dragonflies. Links are numbered: from each host up, down to each host; in each group
- * from each switch to each other; from each group to each other.
+ * dragonfly.c - dragonflies.
  */
 #include "predict/topology/internal.h"
 
-#include <stdlib.h>
-
-#include "base/log.h"
+#include "base/list.h"
 
 static const char *const routings[] = {"minimal", "valiant", NULL};
 
@@ -16,26 +13,15 @@ struct dragonfly {
     int switch_hosts; /* p */
     int groups;
     bool valiant;
-    double global; /* rate of a link between groups */
 };
 
-static uint32_t local_first(const struct topology *t)
-{
-    return 2 * (uint32_t)t->hosts;
-}
-
-static uint32_t global_first(const struct topology *t)
-{
-    const struct dragonfly *fly = t->shape;
-    return local_first(t) +
-           (uint32_t)fly->groups * (uint32_t)fly->switches * (uint32_t)(fly->switches - 1);
-}
+/* The links of hosts; from each switch to each other one of its group; from each group to each
+ * other one. The last two lead one way. */
+enum dragonfly_class { CLASS_HOST, CLASS_LOCAL, CLASS_GLOBAL };
 
 static enum status dragonfly_make(struct topology *t, struct spec *spec)
 {
-    struct dragonfly *fly = t->shape = calloc(1, sizeof *fly);
-    if (!fly)
-        return fail(STATUS_ERROR, "out of memory for a topology");
+    struct dragonfly *fly = t->shape = new_array(1, sizeof *fly);
     if (!spec_given(spec, "a") || !spec_given(spec, "h") || !spec_given(spec, "p"))
         return spec_refuse(spec, "give a=, h= and p=: switches of a group, and links to other "
                                  "groups and hosts of a switch");
@@ -45,7 +31,6 @@ static enum status dragonfly_make(struct topology *t, struct spec *spec)
     int most = fly->switches * fly->up + 1;
     fly->groups = spec_value(spec, "groups") > 0 ? (int)spec_value(spec, "groups") : most;
     fly->valiant = spec_value(spec, "routing") > 0;
-    fly->global = spec_given(spec, "global") ? spec_value(spec, "global") : t->rate;
     if (fly->groups > most)
         return spec_refuse(spec,
                            "a*h links of a group reach %d groups in all: give groups= of at "
@@ -59,9 +44,12 @@ static enum status dragonfly_make(struct topology *t, struct spec *spec)
     struct text words = text_in(t->words, sizeof t->words);
     text_add(&words, "dragonfly of %d groups of %d switches with %d hosts each: %d hosts",
              fly->groups, fly->switches, fly->switch_hosts, t->hosts);
-    return links_set(t, spec,
-                     2 * hosts + (double)fly->groups * fly->switches * (fly->switches - 1) +
-                         (double)fly->groups * (fly->groups - 1));
+    uint64_t groups = (uint64_t)fly->groups, switches = (uint64_t)fly->switches;
+    links_add(t, (uint64_t)t->hosts, 2, t->rate, 0);
+    links_add(t, groups * switches * (switches - 1), 1, t->rate, t->latency_us);
+    links_add(t, groups * (groups - 1), 1,
+              spec_given(spec, "global") ? spec_value(spec, "global") : t->rate, t->latency_us);
+    return STATUS_OK;
 }
 
 /* ---- ways ---- */
@@ -70,10 +58,9 @@ static void local_add(const struct topology *t, int group, int from, int to,
                       struct topology_way *route)
 {
     const struct dragonfly *fly = t->shape;
+    int first = (group * fly->switches + from) * (fly->switches - 1);
     if (from != to)
-        route_add(route, local_first(t) +
-                             (uint32_t)((group * fly->switches + from) * (fly->switches - 1)) +
-                             (uint32_t)(to < from ? to : to - 1));
+        route_add(route, link_up(t, CLASS_LOCAL, (uint32_t)(first + (to < from ? to : to - 1))));
 }
 
 /* Which of a group's links leads to another group. */
@@ -89,8 +76,7 @@ static int group_cross(const struct topology *t, int group, int at, int other,
     const struct dragonfly *fly = t->shape;
     int link = global_link(fly, group, other);
     local_add(t, group, at, link / fly->up, route);
-    route_add(route,
-              global_first(t) + (uint32_t)group * (uint32_t)(fly->groups - 1) + (uint32_t)link);
+    route_add(route, link_up(t, CLASS_GLOBAL, (uint32_t)(group * (fly->groups - 1) + link)));
     return global_link(fly, other, group) / fly->up;
 }
 
@@ -113,7 +99,7 @@ static void dragonfly_route(const struct topology *t, int from_end, int to_end,
     int at = from / fly->switch_hosts, last = to / fly->switch_hosts;
     int group = at / fly->switches, target = last / fly->switches;
     at %= fly->switches;
-    route_add(route, (uint32_t)from);
+    route_add(route, link_up(t, CLASS_HOST, (uint32_t)from));
     if (group != target && fly->valiant && fly->groups > 2) {
         int third = third_group(fly, group, target, pair_hash(from, to));
         at = group_cross(t, group, at, third, route);
@@ -122,42 +108,28 @@ static void dragonfly_route(const struct topology *t, int from_end, int to_end,
     if (group != target)
         at = group_cross(t, group, at, target, route);
     local_add(t, target, at, last % fly->switches, route);
-    route_add(route, (uint32_t)t->hosts + (uint32_t)to);
+    route_add(route, link_down(t, CLASS_HOST, (uint32_t)to));
 }
 
-static double dragonfly_capacity(const struct topology *t, uint32_t link)
-{
-    return link >= global_first(t) ? ((const struct dragonfly *)t->shape)->global : t->rate;
-}
-
-static double dragonfly_latency(const struct topology *t, uint32_t link)
-{
-    return link < local_first(t) ? 0 : t->latency_us;
-}
-
-static void dragonfly_name_link(const struct topology *t, uint32_t link, struct text *name)
+static void dragonfly_name_link(const struct topology *t, int class, uint32_t number,
+                                struct text *below, struct text *above)
 {
     const struct dragonfly *fly = t->shape;
-    int hosts = t->hosts, others = fly->switches - 1;
-    if (link >= global_first(t)) {
-        int at = (int)(link - global_first(t)), group = at / (fly->groups - 1);
-        int along = at % (fly->groups - 1);
-        int other = (group + along + 1) % fly->groups;
-        text_add(name, "group %d switch %d -> group %d switch %d", group, along / fly->up, other,
-                 global_link(fly, other, group) / fly->up);
-    } else if (link >= local_first(t)) {
-        int at = (int)(link - local_first(t)), from = at / others % fly->switches, to = at % others;
-        int group = at / others / fly->switches;
-        text_add(name, "group %d switch %d -> group %d switch %d", group, from, group,
-                 to + (to >= from));
+    int at = (int)number, others = fly->switches - 1, to_others = fly->groups - 1;
+    if (class == CLASS_HOST) {
+        int place = at / fly->switch_hosts;
+        text_add(below, "host %d", at);
+        text_add(above, "group %d switch %d", place / fly->switches, place % fly->switches);
+    } else if (class == CLASS_LOCAL) {
+        int group = at / others / fly->switches, from = at / others % fly->switches;
+        int to = at % others;
+        text_add(below, "group %d switch %d", group, from);
+        text_add(above, "group %d switch %d", group, to + (to >= from));
     } else {
-        int host = (int)link % hosts, at = host / fly->switch_hosts;
-        bool up = (int)link < hosts;
-        if (up)
-            text_add(name, "host %d -> ", host);
-        text_add(name, "group %d switch %d", at / fly->switches, at % fly->switches);
-        if (!up)
-            text_add(name, " -> host %d", host);
+        int group = at / to_others, along = at % to_others;
+        int other = (group + along + 1) % fly->groups;
+        text_add(below, "group %d switch %d", group, along / fly->up);
+        text_add(above, "group %d switch %d", other, global_link(fly, other, group) / fly->up);
     }
 }
 
@@ -179,7 +151,5 @@ const struct topology_family family_dragonfly = {
               .help = "minimal, or valiant: through a third group"}},
     .make = dragonfly_make,
     .route = dragonfly_route,
-    .capacity = dragonfly_capacity,
-    .latency = dragonfly_latency,
     .name_link = dragonfly_name_link,
 };

@@ -1,22 +1,20 @@
 /*
- * grid.c - tori, meshes and rings. Links are numbered dimension by dimension: all that go up, then
- * all that go down, by their lower host. A link up leads from coordinate c to c + 1.
+ * grid.c - tori, meshes and rings. Each dimension is a class of links, numbered by their lower
+ * host. A link up leads from coordinate c to c + 1.
  */
 #include "predict/topology/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/list.h"
 
-#define DIMENSIONS_MOST 6
+#define DIMENSIONS_MOST LINK_CLASSES_MOST
 
 struct host_grid {
     int dimensions;
     int size[DIMENSIONS_MOST];
-    int stride[DIMENSIONS_MOST];     /* in host numbers */
-    uint32_t first[DIMENSIONS_MOST]; /* the dimension's links up, */
-    uint32_t each[DIMENSIONS_MOST];  /* how many, and how many go down */
+    int stride[DIMENSIONS_MOST]; /* in host numbers */
     bool closed;
 };
 
@@ -63,28 +61,21 @@ static void links_number(struct topology *t)
     for (int d = 0; d < grid->dimensions; d++) {
         int size = grid->size[d], rows = t->hosts / size;
         int steps = grid->closed && size > 1 ? size : size - 1;
-        grid->first[d] = t->links;
-        grid->each[d] = (uint32_t)rows * (uint32_t)steps;
-        t->links += 2 * grid->each[d];
+        links_add(t, (uint64_t)rows * (uint64_t)steps, 2, t->rate, t->latency_us);
         t->route_most += (size_t)(grid->closed ? size / 2 : size - 1);
     }
 }
 
 static enum status grid_make(struct topology *t, const struct spec *spec, bool closed)
 {
-    struct host_grid *grid = t->shape = calloc(1, sizeof *grid);
-    if (!grid)
-        return fail(STATUS_ERROR, "out of memory for a topology");
+    struct host_grid *grid = t->shape = new_array(1, sizeof *grid);
     grid->closed = closed;
-    enum status status = sizes_read(spec, grid);
-    if (status == STATUS_OK)
-        status = hosts_count(t, spec);
-    if (status != STATUS_OK)
-        return status;
+    TRY(sizes_read(spec, grid));
+    TRY(hosts_count(t, spec));
     links_number(t);
     struct text words = text_in(t->words, sizeof t->words);
     text_add(&words, "%s of %s: %d hosts, %u links", t->family->name, spec->shape, t->hosts,
-             t->links);
+             topology_links(t));
     return STATUS_OK;
 }
 
@@ -107,16 +98,15 @@ static enum status ring_make(struct topology *t, struct spec *spec)
 
 /* ---- ways ---- */
 
-/* The link between a host and the next one up, in one direction. A mesh has none at its last host, so
+/* The number of the links between a host and the next one up. A mesh has none at its last host, so
  * its numbers leave that out. */
-static uint32_t link_of(const struct host_grid *grid, int d, int lower, bool up)
+static uint32_t link_number(const struct host_grid *grid, int d, int lower)
 {
     int size = grid->size[d], stride = grid->stride[d];
     int row = lower / (stride * size), at = lower / stride % size,
         steps = grid->closed ? size : size - 1;
-    uint32_t number = ((uint32_t)row * (uint32_t)steps + (uint32_t)at) * (uint32_t)stride +
-                      (uint32_t)(lower % stride);
-    return grid->first[d] + (up ? 0 : grid->each[d]) + number;
+    return ((uint32_t)row * (uint32_t)steps + (uint32_t)at) * (uint32_t)stride +
+           (uint32_t)(lower % stride);
 }
 
 /* Hops from one coordinate to another; negative: downwards. */
@@ -142,23 +132,12 @@ static void grid_route(const struct topology *t, int from, int to, struct topolo
         for (; hops != 0; hops -= hops > 0 ? 1 : -1) {
             int next = (at + (hops > 0 ? 1 : size - 1)) % size;
             int moved = host + (next - at) * stride;
-            route_add(route, link_of(grid, d, hops > 0 ? host : moved, hops > 0));
+            route_add(route, hops > 0 ? link_up(t, d, link_number(grid, d, host))
+                                      : link_down(t, d, link_number(grid, d, moved)));
             host = moved;
             at = next;
         }
     }
-}
-
-static double grid_capacity(const struct topology *t, uint32_t link)
-{
-    (void)link;
-    return t->rate;
-}
-
-static double grid_latency(const struct topology *t, uint32_t link)
-{
-    (void)link;
-    return t->latency_us;
 }
 
 /* ---- names ---- */
@@ -174,22 +153,16 @@ static void host_name(const struct host_grid *grid, int host, struct text *name)
     text_add(name, ")");
 }
 
-static void grid_name_link(const struct topology *t, uint32_t link, struct text *name)
+static void grid_name_link(const struct topology *t, int d, uint32_t link, struct text *below,
+                           struct text *above)
 {
     const struct host_grid *grid = t->shape;
-    int d = grid->dimensions - 1;
-    while (link < grid->first[d])
-        d--;
-    link -= grid->first[d];
-    bool up = link < grid->each[d];
-    int number = (int)(link % grid->each[d]), size = grid->size[d], stride = grid->stride[d];
+    int number = (int)link, size = grid->size[d], stride = grid->stride[d];
     int steps = grid->closed ? size : size - 1;
     int at = number / stride % steps, row = number / stride / steps;
     int lower = (row * size + at) * stride + number % stride;
-    int upper = lower + ((at + 1) % size - at) * stride;
-    host_name(grid, up ? lower : upper, name);
-    text_add(name, " -> ");
-    host_name(grid, up ? upper : lower, name);
+    host_name(grid, lower, below);
+    host_name(grid, lower + ((at + 1) % size - at) * stride, above);
 }
 
 static void grid_name_end(const struct topology *t, int end, struct text *name)
@@ -199,9 +172,7 @@ static void grid_name_end(const struct topology *t, int end, struct text *name)
         text_add(name, " rank %d", end % t->ranks);
 }
 
-#define GRID_HOOKS                                                                                 \
-    .route = grid_route, .capacity = grid_capacity, .latency = grid_latency,                       \
-    .name_link = grid_name_link, .name_end = grid_name_end
+#define GRID_HOOKS .route = grid_route, .name_link = grid_name_link, .name_end = grid_name_end
 
 const struct topology_family family_torus = {
     .name = "torus",

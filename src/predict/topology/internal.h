@@ -28,18 +28,24 @@ struct spec_key {
     const char *help;
 };
 
+struct spec_value {
+    const struct spec_key *key;
+    double number; /* the key's standard, if it is not given */
+    bool given;
+};
+
 struct spec {
     const char *text;          /* as the user wrote it */
     char name[SPEC_TEXT_MOST]; /* "torus", or a path */
     char *content;             /* of a file; a family that keeps it sets this to NULL. Else NULL */
     const char *shape;         /* "8x8x8": a part without '=' behind the name; NULL: none */
-    const struct spec_key *tables[2]; /* the family's, and those that all have */
-    double values[2][SPEC_KEYS_MOST];
-    bool given[2][SPEC_KEYS_MOST];
+    /* Of the family's keys, then of those that all have; behind them one without a key. */
+    struct spec_value values[2 * SPEC_KEYS_MOST + 1];
+    int value_count;
     char parts[SPEC_TEXT_MOST]; /* behind the name */
 };
 
-/* Of a key that stands in a table. */
+/* Of a key that the family has. */
 double spec_value(const struct spec *spec, const char *key);
 bool spec_given(const struct spec *spec, const char *key);
 
@@ -54,16 +60,43 @@ enum status spec_refuse(const struct spec *spec, const char *format, ...)
 #define ENDS_MOST  (1 << 24)
 #define LINKS_MOST (1u << 30)
 
+#define LINK_CLASSES_MOST 6
+
+/* Links of one kind, numbered one after the other: `count` that lead up and, where there are two
+ * directions, as many that lead down behind them. */
+struct link_class {
+    uint64_t first, count;
+    double capacity, latency_us;
+};
+
 struct topology {
     const struct topology_family *family;
     int hosts, ranks; /* ends on each host */
     double rate;      /* of a host's port */
     double latency_us;
-    uint32_t links;
+    struct link_class classes[LINK_CLASSES_MOST];
+    int class_count;
+    uint64_t links; /* of all classes */
     size_t route_most;
     char words[200];
     void *shape; /* the family's own */
 };
+
+/* Appends a class, whose number is that of the call. `directions`: 2, or 1: the links lead one way,
+ * which counts as up. */
+void links_add(struct topology *topology, uint64_t count, unsigned directions, double capacity,
+               double latency_us);
+
+/* The links `number` of a class. */
+static inline uint32_t link_up(const struct topology *topology, int class, uint32_t number)
+{
+    return (uint32_t)topology->classes[class].first + number;
+}
+
+static inline uint32_t link_down(const struct topology *topology, int class, uint32_t number)
+{
+    return link_up(topology, class, (uint32_t)topology->classes[class].count + number);
+}
 
 /* The links of a way, as topology_route() returns them. */
 struct topology_way {
@@ -83,28 +116,19 @@ struct topology_family {
     const char *shape; /* what stands behind the name: "8x8x8"; NULL: nothing */
     const char *help;
     struct spec_key keys[SPEC_KEYS_MOST]; /* beside topology_keys */
-    /* Fills hosts, ranks, links, route_most, words and shape; the other fields are there. What it
-     * allocated stays in `shape`, also after an error. */
+    /* Fills hosts, ranks, route_most, words and shape, and adds all links; the other fields are
+     * there. What it allocated stays in `shape`, also after an error. */
     enum status (*make)(struct topology *topology, struct spec *spec);
     void (*release)(void *shape); /* NULL: free() */
     /* Between different ends. */
     void (*route)(const struct topology *topology, int from, int to, struct topology_way *route);
-    double (*capacity)(const struct topology *topology, uint32_t link);
-    double (*latency)(const struct topology *topology, uint32_t link);
-    void (*name_link)(const struct topology *topology, uint32_t link, struct text *name);
+    /* NULL: what the link's class has. */
+    double (*capacity)(const struct topology *topology, int class, uint32_t number);
+    /* The two places that the links `number` of a class join, up and down. */
+    void (*name_link)(const struct topology *topology, int class, uint32_t number,
+                      struct text *below, struct text *above);
     void (*name_end)(const struct topology *topology, int end, struct text *name); /* or NULL */
 };
-
-/* Takes over the number of links. STATUS_USAGE if there are more than LINKS_MOST. */
-static inline enum status links_set(struct topology *topology, const struct spec *spec,
-                                    double links)
-{
-    if (links > LINKS_MOST)
-        return spec_refuse(spec, "it has %.3g links, and %u are the most: give fewer hosts", links,
-                           LINKS_MOST);
-    topology->links = (uint32_t)links;
-    return STATUS_OK;
-}
 
 /* Which of several equally short ways: the same for each message of a pair. */
 static inline uint64_t pair_hash(int from, int to)
@@ -167,27 +191,38 @@ extern const struct topology_family family_torus, family_mesh, family_ring;
 
 extern const struct topology_family family_hwloc;
 
-/* ---- Links between vertices, and the ways between them by a table: of topologies that no
- * formula describes.
+/* ---- A topology that a file describes: links between vertices, the ways between them by a table,
+ * and the vertices at which its hosts or ends sit. Its links are those of hosts, if these have ports,
+ * and the edges of the graph.
  *
- * A way is one of the least cost, the sum of its links' costs, and leads through no end. Of several next links that lie on such
- * ways and have consecutive numbers, the pair's hash takes one.
+ * A way is one of the least cost, the sum of its links' costs, and leads through no end. Of several
+ * next links that lie on such ways and have consecutive numbers, the pair's hash takes one.
  * ---- */
 
 #define GRAPH_VERTICES_MOST 8192 /* the table grows with their square */
 
 struct link_graph_edge {
     uint32_t from, to;
-    double capacity, latency_us;
+    double capacity;
     uint32_t cost;
 };
 
-/* Zeroed is an empty one. */
+/* A host, or an end. */
+struct graph_place {
+    char *name;
+    int vertex;
+    double port; /* what a host's port carries */
+};
+
 struct link_graph {
-    int vertices, vertex_room;
+    bool
+        has_ports; /* places are hosts with a port each, of any number of ends; else ends of one host */
+    struct graph_place *places;
+    int place_count;
+    int vertices;
     char **names;                  /* of vertices */
     struct link_graph_edge *edges; /* after link_graph_finish() by `from`, then `to` */
-    uint32_t edge_count, edge_room;
+    uint32_t edge_count;
     uint32_t *first; /* vertices + 1: the edges of each */
     int *column;     /* of each vertex, in the table; -1: no message ends there */
     int columns;
@@ -199,53 +234,30 @@ struct next_hop {
     uint16_t first, count; /* among the vertex's edges; count 0: no way */
 };
 
-/* The number of a new vertex; -1: out of memory. The name is copied. */
+/* An empty one, as t->shape. */
+struct link_graph *link_graph_create(struct topology *t);
+
+/* The number of a new vertex; -1: out of memory. Names are copied. */
 int link_graph_add_vertex(struct link_graph *graph, const char *name);
+/* False: out of memory. */
+bool link_graph_add_place(struct link_graph *graph, const char *name, int vertex, double port);
 /* A link in each direction; cost 1 at least. False: out of memory. */
-bool link_graph_add_edges(struct link_graph *graph, int a, int b, double capacity,
-                          double latency_us, uint32_t cost);
+bool link_graph_add_edges(struct link_graph *graph, int a, int b, double capacity, uint32_t cost);
 
-/* When all are added: finds the ways to each vertex for which `ends` is true. STATUS_USAGE, `what`
- * being the file, if a vertex of them is out of reach for another or the graph is too large. */
-enum status link_graph_finish(struct link_graph *graph, const bool *ends, const char *what);
-void link_graph_free(struct link_graph *graph);
+/* When all is added: finds the ways, and fills what family->make() has to, but for the words.
+ * STATUS_USAGE if a place is out of reach for another or the graph is too large. */
+enum status link_graph_finish(struct topology *t, const struct spec *spec);
 
-/* Adds the edges of the way, `offset` being the number of edge 0. `to` is one of `ends`. */
-void link_graph_route(const struct link_graph *graph, int from, int to, uint64_t pick,
-                      uint32_t offset, struct topology_way *route);
+void link_graph_release(void *shape);
+void link_graph_route(const struct topology *t, int from, int to, struct topology_way *route);
+double link_graph_capacity(const struct topology *t, int class, uint32_t number);
+void link_graph_name_link(const struct topology *t, int class, uint32_t number, struct text *below,
+                          struct text *above);
+void link_graph_name_end(const struct topology *t, int end, struct text *name);
 
-/* ---- A topology that a file describes: a graph, and the vertices at which its hosts or ends
- * sit. Its links are those from each host up, if hosts have ports, those down to each, and the edges
- * of the graph.
- * ---- */
-
-struct mapped {
-    struct link_graph graph;
-    bool has_ports; /* hosts with a port each, of any number of ends; else ends of one host */
-    int places;     /* hosts, or ends */
-    int *vertex;    /* of each place */
-    char **names;   /* of each place */
-    double *port;   /* what each host's port carries */
-};
-
-/* An empty one, as t->shape. NULL: out of memory. */
-struct mapped *mapped_create(struct topology *t);
-/* Adds a place. False: out of memory. */
-bool mapped_add_place(struct mapped *mapped, const char *name, int vertex, double port);
-/* When all is added: fills what family->make() has to, but for the words. */
-enum status mapped_finish(struct topology *t, const struct spec *spec);
-
-/* The hooks of a family. */
-void mapped_release(void *shape);
-void mapped_route(const struct topology *t, int from, int to, struct topology_way *route);
-double mapped_capacity(const struct topology *t, uint32_t link);
-double mapped_latency(const struct topology *t, uint32_t link);
-void mapped_name_link(const struct topology *t, uint32_t link, struct text *name);
-void mapped_name_end(const struct topology *t, int end, struct text *name);
-
-#define MAPPED_HOOKS                                                                               \
-    .release = mapped_release, .route = mapped_route, .capacity = mapped_capacity,                 \
-    .latency = mapped_latency, .name_link = mapped_name_link, .name_end = mapped_name_end
+#define LINK_GRAPH_HOOKS                                                                           \
+    .release = link_graph_release, .route = link_graph_route, .capacity = link_graph_capacity,     \
+    .name_link = link_graph_name_link, .name_end = link_graph_name_end
 
 /* ---- A node as NCCL writes it (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE): CPUs, PCI switches,
  * GPUs, NVLink. Its GPUs are the ends.

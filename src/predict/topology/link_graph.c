@@ -1,50 +1,60 @@
 /*
- * link_graph.c - links between vertices: the least cost (Dijkstra, "A note on two problems in connexion
- * with graphs", 1959), from each vertex to each that messages go to.
+ * link_graph.c - a topology that a file describes. The ways are those of the least cost (Dijkstra,
+ * "A note on two problems in connexion with graphs", 1959), from each vertex to each that messages
+ * go to.
  */
 #include "predict/topology/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
+
+/* The links of hosts to their vertices, and the edges, each of which leads one way. */
+enum graph_class { CLASS_PORT, CLASS_EDGE };
 
 /* ---- building ---- */
 
+struct link_graph *link_graph_create(struct topology *t)
+{
+    return t->shape = new_array(1, sizeof(struct link_graph));
+}
+
 int link_graph_add_vertex(struct link_graph *graph, const char *name)
 {
-    if (graph->vertices == graph->vertex_room) {
-        int room = 2 * graph->vertex_room + 64;
-        char **names = realloc(graph->names, (size_t)room * sizeof *names);
-        if (!names)
-            return -1;
-        graph->names = names;
-        graph->vertex_room = room;
+    char *copy = strdup(name);
+    if (!copy || !list_reserve(&graph->names, (size_t)graph->vertices, sizeof *graph->names)) {
+        free(copy);
+        return -1;
     }
-    graph->names[graph->vertices] = strdup(name);
-    return graph->names[graph->vertices] ? graph->vertices++ : -1;
+    graph->names[graph->vertices] = copy;
+    return graph->vertices++;
+}
+
+bool link_graph_add_place(struct link_graph *graph, const char *name, int vertex, double port)
+{
+    char *copy = strdup(name);
+    if (!copy || !list_reserve(&graph->places, (size_t)graph->place_count, sizeof *graph->places)) {
+        free(copy);
+        return false;
+    }
+    graph->places[graph->place_count++] = (struct graph_place){copy, vertex, port};
+    return true;
 }
 
 static bool edge_add(struct link_graph *graph, struct link_graph_edge edge)
 {
-    if (graph->edge_count == graph->edge_room) {
-        uint32_t room = 2 * graph->edge_room + 64;
-        struct link_graph_edge *edges = realloc(graph->edges, (size_t)room * sizeof *edges);
-        if (!edges)
-            return false;
-        graph->edges = edges;
-        graph->edge_room = room;
-    }
+    if (!list_reserve(&graph->edges, graph->edge_count, sizeof edge))
+        return false;
     graph->edges[graph->edge_count++] = edge;
     return true;
 }
 
-bool link_graph_add_edges(struct link_graph *graph, int a, int b, double capacity,
-                          double latency_us, uint32_t cost)
+bool link_graph_add_edges(struct link_graph *graph, int a, int b, double capacity, uint32_t cost)
 {
-    struct link_graph_edge edge = {(uint32_t)a, (uint32_t)b, capacity, latency_us, cost};
-    struct link_graph_edge back = {(uint32_t)b, (uint32_t)a, capacity, latency_us, cost};
-    return edge_add(graph, edge) && edge_add(graph, back);
+    return edge_add(graph, (struct link_graph_edge){(uint32_t)a, (uint32_t)b, capacity, cost}) &&
+           edge_add(graph, (struct link_graph_edge){(uint32_t)b, (uint32_t)a, capacity, cost});
 }
 
 static int edges_compare(const void *a, const void *b)
@@ -169,11 +179,11 @@ static size_t way_length(const struct link_graph *graph, int from, int to)
 
 /* Equally cheap ways may have different lengths; no way has more links than its cost, nor than there
  * are vertices. */
-static enum status ways_check(struct link_graph *graph, const bool *ends, const uint32_t *cost,
-                              int target, const char *what)
+static enum status ways_check(struct link_graph *graph, const uint32_t *cost, int target,
+                              const char *what)
 {
     for (int v = 0; v < graph->vertices; v++) {
-        if (!ends[v] || v == target)
+        if (graph->column[v] < 0 || v == target)
             continue;
         if (way_length(graph, v, target) == 0)
             return fail(STATUS_USAGE,
@@ -186,7 +196,7 @@ static enum status ways_check(struct link_graph *graph, const bool *ends, const 
     return STATUS_OK;
 }
 
-static enum status ways_find(struct link_graph *graph, const bool *ends, const char *what)
+static enum status ways_find(struct link_graph *graph, const char *what)
 {
     size_t vertices = (size_t)graph->vertices;
     uint32_t *cost = malloc((vertices + 1) * sizeof *cost);
@@ -196,51 +206,120 @@ static enum status ways_find(struct link_graph *graph, const bool *ends, const c
                              ? STATUS_OK
                              : fail(STATUS_ERROR, "out of memory for the ways of %.200s", what);
     for (int v = 0; v < graph->vertices && status == STATUS_OK; v++)
-        if (ends[v]) {
+        if (graph->column[v] >= 0) {
             costs_find(graph, v, cost, &heap);
             column_fill(graph, v, cost);
-            status = ways_check(graph, ends, cost, v, what);
+            status = ways_check(graph, cost, v, what);
         }
     free(cost);
     free(heap.keys);
     return status;
 }
 
-enum status link_graph_finish(struct link_graph *graph, const bool *ends, const char *what)
+/* A column for each vertex that has places. */
+static enum status columns_find(struct link_graph *graph, const char *what)
 {
     if (graph->vertices > GRAPH_VERTICES_MOST)
         return fail(STATUS_USAGE, "%.200s has %d switches or parts of a node, and %d are the most",
                     what, graph->vertices, GRAPH_VERTICES_MOST);
-    graph->column = calloc((size_t)graph->vertices + 1, sizeof *graph->column);
+    graph->column = malloc(((size_t)graph->vertices + 1) * sizeof *graph->column);
     if (!graph->column)
         return fail(STATUS_ERROR, "out of memory for the topology of %.200s", what);
     for (int v = 0; v < graph->vertices; v++)
-        graph->column[v] = ends[v] ? graph->columns++ : -1;
-    TRY(edges_sort(graph, what));
-    return ways_find(graph, ends, what);
+        graph->column[v] = -1;
+    for (int p = 0; p < graph->place_count; p++) {
+        int *column = &graph->column[graph->places[p].vertex];
+        *column = *column < 0 ? graph->columns++ : *column;
+    }
+    return STATUS_OK;
 }
 
-void link_graph_free(struct link_graph *graph)
+enum status link_graph_finish(struct topology *t, const struct spec *spec)
 {
+    struct link_graph *graph = t->shape;
+    if (!graph->has_ports && spec_given(spec, "ranks"))
+        return spec_refuse(spec, "the places of a node are those of its file: leave ranks= out");
+    TRY(columns_find(graph, spec->name));
+    TRY(edges_sort(graph, spec->name));
+    TRY(ways_find(graph, spec->name));
+    *(graph->has_ports ? &t->hosts : &t->ranks) = graph->place_count;
+    t->route_most = graph->longest + 3;
+    links_add(t, graph->has_ports ? (uint64_t)graph->place_count : 0, 2, 0, 0);
+    links_add(t, graph->edge_count, 1, 0, t->latency_us);
+    return STATUS_OK;
+}
+
+/* ---- the hooks ---- */
+
+void link_graph_release(void *shape)
+{
+    struct link_graph *graph = shape;
     for (int v = 0; v < graph->vertices; v++)
         free(graph->names[v]);
+    for (int p = 0; p < graph->place_count; p++)
+        free(graph->places[p].name);
     free(graph->names);
+    free(graph->places);
     free(graph->edges);
     free(graph->first);
     free(graph->column);
     free(graph->hops);
-    *graph = (struct link_graph){0};
+    free(graph);
 }
 
-void link_graph_route(const struct link_graph *graph, int from, int to, uint64_t pick,
-                      uint32_t offset, struct topology_way *route)
+/* Between two vertices. */
+static void edges_route(const struct topology *t, int at, int to, uint64_t pick,
+                        struct topology_way *route)
 {
+    const struct link_graph *graph = t->shape;
     size_t column = (size_t)graph->column[to];
-    for (int at = from; at != to;) {
+    while (at != to) {
         struct next_hop hop = graph->hops[(size_t)at * (size_t)graph->columns + column];
         uint32_t edge = graph->first[at] + hop.first + (uint32_t)(pick % hop.count);
         pick /= hop.count;
-        route_add(route, offset + edge);
+        route_add(route, link_up(t, CLASS_EDGE, edge));
         at = (int)graph->edges[edge].to;
     }
+}
+
+void link_graph_route(const struct topology *t, int from, int to, struct topology_way *route)
+{
+    const struct link_graph *graph = t->shape;
+    if (graph->has_ports) {
+        from /= t->ranks;
+        to /= t->ranks;
+    }
+    if (from == to)
+        return;
+    if (graph->has_ports)
+        route_add(route, link_up(t, CLASS_PORT, (uint32_t)from));
+    edges_route(t, graph->places[from].vertex, graph->places[to].vertex, pair_hash(from, to),
+                route);
+    if (graph->has_ports)
+        route_add(route, link_down(t, CLASS_PORT, (uint32_t)to));
+}
+
+double link_graph_capacity(const struct topology *t, int class, uint32_t number)
+{
+    const struct link_graph *graph = t->shape;
+    return class == CLASS_PORT ? graph->places[number].port : graph->edges[number].capacity;
+}
+
+void link_graph_name_link(const struct topology *t, int class, uint32_t number, struct text *below,
+                          struct text *above)
+{
+    const struct link_graph *graph = t->shape;
+    bool port = class == CLASS_PORT;
+    const struct graph_place *place = &graph->places[port ? number : 0];
+    const struct link_graph_edge *edge = &graph->edges[port ? 0 : number];
+    text_add(below, "%.40s", port ? place->name : graph->names[edge->from]);
+    text_add(above, "%.40s", graph->names[port ? (uint32_t)place->vertex : edge->to]);
+}
+
+void link_graph_name_end(const struct topology *t, int end, struct text *name)
+{
+    const struct link_graph *graph = t->shape;
+    text_add(name, "%.60s", graph->places[graph->has_ports ? end / t->ranks : end].name);
+    if (graph->has_ports && t->ranks > 1)
+        text_add(name, " rank %d", end % t->ranks);
 }

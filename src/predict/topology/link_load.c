@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
 /* A row for each step: what links carry, then what ranks send, then what they receive. */
 struct link_load {
     const struct topology *topology;
     const int *end_of_rank;
-    int ranks, steps, room;
+    int ranks, steps;
     size_t width;
     double **rows;
     struct step_load *step; /* of each, by link_load_finish() */
@@ -60,18 +61,13 @@ static enum status step_reach(struct link_load *load, int step)
                     "the load of %u links in %d steps or more takes more than %zu GiB of memory: "
                     "give fewer ranks, a smaller topology or an algorithm of fewer steps",
                     topology_links(load->topology), step + 1, LOAD_BYTES_MOST >> 30);
-    if (step >= load->room) {
-        int room = 2 * step + 64;
-        double **rows = realloc(load->rows, (size_t)room * sizeof *rows);
-        if (!rows)
-            return fail(STATUS_ERROR, "out of memory for the load of links");
-        load->rows = rows;
-        load->room = room;
-    }
     for (; load->steps <= step; load->steps++) {
-        load->rows[load->steps] = calloc(load->width, sizeof **load->rows);
-        if (!load->rows[load->steps])
+        double *row = calloc(load->width, sizeof *row);
+        if (!row || !list_reserve(&load->rows, (size_t)load->steps, sizeof row)) {
+            free(row);
             return fail(STATUS_ERROR, "out of memory for the load of links");
+        }
+        load->rows[load->steps] = row;
     }
     return STATUS_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/xml.h"
 
@@ -35,7 +36,7 @@ struct nccl_link {
 
 struct nccl_reader {
     struct topology *t;
-    struct mapped *mapped;
+    struct link_graph *graph;
     struct xml xml;
     struct nccl_gpu *gpus;
     int gpu_count;
@@ -44,7 +45,7 @@ struct nccl_reader {
     double cpu_rate; /* between CPUs */
     int nvswitch;    /* -1: there is none */
     struct nccl_link *links;
-    size_t link_count, link_room;
+    size_t link_count;
 };
 
 static enum status no_memory(const struct nccl_reader *reader)
@@ -61,14 +62,8 @@ static enum status element_refuse(const struct nccl_reader *reader,
 
 static enum status link_add(struct nccl_reader *reader, int a, int b, double rate)
 {
-    if (reader->link_count == reader->link_room) {
-        size_t room = 2 * reader->link_room + 64;
-        struct nccl_link *links = realloc(reader->links, room * sizeof *links);
-        if (!links)
-            return no_memory(reader);
-        reader->links = links;
-        reader->link_room = room;
-    }
+    if (!list_reserve(&reader->links, reader->link_count, sizeof *reader->links))
+        return no_memory(reader);
     reader->links[reader->link_count++] = (struct nccl_link){a, b, rate};
     return STATUS_OK;
 }
@@ -124,11 +119,8 @@ static enum status gpu_take(struct nccl_reader *reader, const struct xml_element
                             const struct xml_element *gpu, int above)
 {
     int64_t device, capability;
-    enum status status = xml_number(&reader->xml, gpu, "dev", 0, 65535, &device);
-    if (status == STATUS_OK)
-        status = xml_number(&reader->xml, gpu, "sm", 10, 999, &capability);
-    if (status != STATUS_OK)
-        return status;
+    TRY(xml_number(&reader->xml, gpu, "dev", 0, 65535, &device));
+    TRY(xml_number(&reader->xml, gpu, "sm", 10, 999, &capability));
     if (reader->gpu_count == GPUS_MOST)
         return element_refuse(reader, gpu, "is the GPU after 1024, which are the most");
     for (int g = 0; g < reader->gpu_count; g++) {
@@ -139,8 +131,8 @@ static enum status gpu_take(struct nccl_reader *reader, const struct xml_element
     }
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "GPU %d", (int)device);
-    int vertex = link_graph_add_vertex(&reader->mapped->graph, name);
-    if (vertex < 0 || !mapped_add_place(reader->mapped, name, vertex, 1))
+    int vertex = link_graph_add_vertex(reader->graph, name);
+    if (vertex < 0 || !link_graph_add_place(reader->graph, name, vertex, 1))
         return no_memory(reader);
     reader->gpus[reader->gpu_count++] = (struct nccl_gpu){gpu, xml_attribute(pci, "busid"), device,
                                                           vertex, nvlink_rate(capability)};
@@ -173,7 +165,7 @@ static enum status pcis_take(struct nccl_reader *reader, const struct xml_elemen
         } else if (child_find(pci, "pci")) {
             char name[NAME_BYTES];
             snprintf(name, sizeof name, "PCI %.32s", bus);
-            int vertex = link_graph_add_vertex(&reader->mapped->graph, name);
+            int vertex = link_graph_add_vertex(reader->graph, name);
             status =
                 vertex < 0 ? no_memory(reader) : link_add(reader, above, vertex, pci_rate(pci));
             if (status == STATUS_OK)
@@ -190,7 +182,7 @@ static enum status cpu_take(struct nccl_reader *reader, const struct xml_element
     if (reader->cpu_count == CPUS_MOST)
         return element_refuse(reader, cpu, "is the CPU after 1024, which are the most");
     snprintf(name, sizeof name, "CPU %.32s", number ? number : "?");
-    int vertex = link_graph_add_vertex(&reader->mapped->graph, name);
+    int vertex = link_graph_add_vertex(reader->graph, name);
     if (vertex < 0)
         return no_memory(reader);
     reader->cpus[reader->cpu_count++] = vertex;
@@ -222,7 +214,7 @@ static bool is_linked(const struct nccl_gpu *gpu, const char *bus)
 static enum status switch_link(struct nccl_reader *reader, int vertex, double rate)
 {
     if (reader->nvswitch < 0)
-        reader->nvswitch = link_graph_add_vertex(&reader->mapped->graph, "NVSwitch");
+        reader->nvswitch = link_graph_add_vertex(reader->graph, "NVSwitch");
     return reader->nvswitch < 0 ? no_memory(reader)
                                 : link_add(reader, vertex, reader->nvswitch, rate);
 }
@@ -294,8 +286,7 @@ static enum status links_finish(struct nccl_reader *reader, double unit)
         const struct nccl_link *link = &reader->links[l];
         double capacity = link->rate / unit;
         double cost = fmin(COST_MOST, fmax(1, round(COST_WIDEST / capacity)));
-        if (!link_graph_add_edges(&reader->mapped->graph, link->a, link->b,
-                                  capacity * reader->t->rate, reader->t->latency_us,
+        if (!link_graph_add_edges(reader->graph, link->a, link->b, capacity * reader->t->rate,
                                   (uint32_t)cost))
             return no_memory(reader);
     }
@@ -310,36 +301,32 @@ static enum status nccl_read(struct nccl_reader *reader, const struct spec *spec
          cpu = cpu->next)
         if (strcmp(cpu->name, "cpu") == 0)
             status = cpu_take(reader, cpu);
-    if (status == STATUS_OK && reader->gpu_count == 0)
-        status = fail(STATUS_USAGE,
-                      "%.200s has no GPU, and GPUs are the places of ranks: give the topology of a "
-                      "host with some",
-                      spec->name);
-    if (status == STATUS_OK)
-        status = nvlinks_take(reader);
-    if (status == STATUS_OK)
-        status = cpus_link(reader);
-    if (status != STATUS_OK)
-        return status;
+    TRY(status);
+    if (reader->gpu_count == 0)
+        return fail(STATUS_USAGE,
+                    "%.200s has no GPU, and GPUs are the places of ranks: give the topology of a "
+                    "host with some",
+                    spec->name);
+    TRY(nvlinks_take(reader));
+    TRY(cpus_link(reader));
     double unit = unit_find(reader);
-    status = links_finish(reader, unit);
+    TRY(links_finish(reader, unit));
     struct text words = text_in(reader->t->words, sizeof reader->t->words);
     text_add(&words, "%.100s: a node of %d GPUs and %d CPUs%s, 1 is %.4g GB/s", spec->name,
              reader->gpu_count, reader->cpu_count, reader->nvswitch >= 0 ? ", NVSwitch" : "", unit);
-    return status == STATUS_OK ? mapped_finish(reader->t, spec) : status;
+    return link_graph_finish(reader->t, spec);
 }
 
 static enum status nccl_make(struct topology *t, struct spec *spec)
 {
     struct arena *arena = arena_create();
     struct nccl_reader reader = {.t = t,
-                                 .mapped = mapped_create(t),
-                                 .gpus = calloc(GPUS_MOST, sizeof *reader.gpus),
-                                 .cpus = calloc(CPUS_MOST, sizeof *reader.cpus),
+                                 .graph = link_graph_create(t),
+                                 .gpus = new_array(GPUS_MOST, sizeof *reader.gpus),
+                                 .cpus = new_array(CPUS_MOST, sizeof *reader.cpus),
                                  .nvswitch = -1};
-    enum status status = arena && reader.mapped && reader.gpus && reader.cpus
-                             ? STATUS_OK
-                             : fail(STATUS_ERROR, "out of memory for %.200s", spec->name);
+    enum status status =
+        arena ? STATUS_OK : fail(STATUS_ERROR, "out of memory for %.200s", spec->name);
     t->hosts = 1;
     if (status == STATUS_OK)
         status = xml_parse(spec->name, spec->content, strlen(spec->content), arena, &reader.xml);
@@ -356,5 +343,5 @@ const struct topology_family family_nccl = {
     .name = "NCCL's XML",
     .help = "the GPUs of a node",
     .make = nccl_make,
-    MAPPED_HOOKS,
+    LINK_GRAPH_HOOKS,
 };

@@ -10,7 +10,7 @@
 
 struct slurm_reader {
     struct topology *t;
-    struct mapped *mapped;
+    struct link_graph *graph;
     struct switch_tree tree;
     int current;    /* the switch whose hosts are taken */
     double unit;    /* a LinkSpeed= that is 1 */
@@ -30,41 +30,41 @@ static enum status host_take(void *argument, const char *host)
     struct slurm_reader *reader = argument;
     const struct tree_switch *leaf = &reader->tree.switches[reader->current];
     double port = reader->t->rate * (leaf->speed > 0 ? leaf->speed / reader->unit : 1);
-    if (reader->mapped->places == HOSTS_MOST)
+    if (reader->graph->place_count == HOSTS_MOST)
         return fail_line(STATUS_USAGE, reader->tree.path, leaf->line,
                          "this is the host after %d, which are the most", HOSTS_MOST);
     reader->demand[reader->current] += port;
-    return mapped_add_place(reader->mapped, host, reader->current, port) ? STATUS_OK
-                                                                         : no_memory(reader);
+    return link_graph_add_place(reader->graph, host, reader->current, port) ? STATUS_OK
+                                                                            : no_memory(reader);
 }
 
 static int places_compare(const void *a, const void *b, void *argument)
 {
-    const struct mapped *mapped = argument;
+    const struct graph_place *places = argument;
     int x = *(const int *)a, y = *(const int *)b;
-    return strcmp(mapped->names[x], mapped->names[y]) ?: COMPARE(x, y);
+    return strcmp(places[x].name, places[y].name) ?: COMPARE(x, y);
 }
 
 /* No host is behind two switches. */
 static enum status hosts_check(const struct slurm_reader *reader)
 {
-    struct mapped *mapped = reader->mapped;
+    struct graph_place *places = reader->graph->places;
     const struct tree_switch *switches = reader->tree.switches;
-    int count = mapped->places, *sorted = malloc(((size_t)count + 1) * sizeof *sorted);
+    int count = reader->graph->place_count, *sorted = malloc(((size_t)count + 1) * sizeof *sorted);
     enum status status = sorted ? STATUS_OK : no_memory(reader);
     for (int p = 0; sorted && p < count; p++)
         sorted[p] = p;
     if (sorted)
-        qsort_r(sorted, (size_t)count, sizeof *sorted, places_compare, mapped);
+        qsort_r(sorted, (size_t)count, sizeof *sorted, places_compare, places);
     for (int i = 1; i < count && status == STATUS_OK; i++) {
-        const char *name = mapped->names[sorted[i]];
-        const struct tree_switch *first = &switches[mapped->vertex[sorted[i - 1]]],
-                                 *again = &switches[mapped->vertex[sorted[i]]];
-        if (strcmp(mapped->names[sorted[i - 1]], name) == 0)
+        const struct graph_place *before = &places[sorted[i - 1]], *place = &places[sorted[i]];
+        const struct tree_switch *first = &switches[before->vertex],
+                                 *again = &switches[place->vertex];
+        if (strcmp(before->name, place->name) == 0)
             status = fail_line(
                 STATUS_USAGE, reader->tree.path, again->line,
-                "host %.64s is behind switch %.64s already (line %ld): name each host once", name,
-                first->name, first->line);
+                "host %.64s is behind switch %.64s already (line %ld): name each host once",
+                place->name, first->name, first->line);
     }
     free(sorted);
     return status;
@@ -88,7 +88,7 @@ static enum status hosts_add(struct slurm_reader *reader)
     for (int s = 0; s < reader->tree.switch_count && status == STATUS_OK; s++) {
         const struct tree_switch *one = &reader->tree.switches[s];
         reader->current = s;
-        if (link_graph_add_vertex(&reader->mapped->graph, one->name) < 0)
+        if (link_graph_add_vertex(reader->graph, one->name) < 0)
             status = no_memory(reader);
         else if (one->hosts)
             status = switch_tree_hosts(&reader->tree, s, host_take, reader);
@@ -114,8 +114,7 @@ static enum status cables_add(struct slurm_reader *reader, double oversubscripti
                 speed > 0 ? reader->t->rate * speed / reader->unit
                           : reader->demand[below] / oversubscription / reader->parents[below];
             reader->demand[above] += capacity;
-            if (!link_graph_add_edges(&reader->mapped->graph, above, below, capacity,
-                                      reader->t->latency_us, 1))
+            if (!link_graph_add_edges(reader->graph, above, below, capacity, 1))
                 return no_memory(reader);
         }
     return STATUS_OK;
@@ -136,23 +135,20 @@ static enum status cables_check(const struct switch_tree *tree)
 
 static enum status slurm_read(struct slurm_reader *reader, struct spec *spec)
 {
-    enum status status = switch_tree_parse(spec->name, spec->content, &reader->tree);
+    char *content = spec->content;
     spec->content = NULL;
-    if (status != STATUS_OK)
-        return status;
+    TRY(switch_tree_parse(spec->name, content, &reader->tree));
     size_t switches = (size_t)reader->tree.switch_count;
-    reader->mapped = mapped_create(reader->t);
+    reader->graph = link_graph_create(reader->t);
     reader->demand = calloc(switches, sizeof *reader->demand);
     reader->parents = calloc(switches, sizeof *reader->parents);
-    if (!reader->mapped || !reader->demand || !reader->parents)
+    if (!reader->demand || !reader->parents)
         return no_memory(reader);
-    reader->mapped->has_ports = true;
-    status = hosts_add(reader);
-    if (status == STATUS_OK)
-        status = cables_check(&reader->tree);
-    if (status == STATUS_OK)
-        status = cables_add(reader, spec_value(spec, "oversubscription"));
-    return status == STATUS_OK ? mapped_finish(reader->t, spec) : status;
+    reader->graph->has_ports = true;
+    TRY(hosts_add(reader));
+    TRY(cables_check(&reader->tree));
+    TRY(cables_add(reader, spec_value(spec, "oversubscription")));
+    return link_graph_finish(reader->t, spec);
 }
 
 static enum status slurm_make(struct topology *t, struct spec *spec)
@@ -180,5 +176,5 @@ const struct topology_family family_slurm = {
               .help = "what comes from below a switch by what its links up carry, without "
                       "LinkSpeed="}},
     .make = slurm_make,
-    MAPPED_HOOKS,
+    LINK_GRAPH_HOOKS,
 };

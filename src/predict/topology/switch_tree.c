@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/host_list.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/numbers.h"
 
@@ -54,15 +55,8 @@ static enum status line_refuse(const struct tree_reader *reader, const char *tex
 static enum status switch_add(struct tree_reader *reader, struct tree_switch found)
 {
     struct switch_tree *tree = reader->tree;
-    if (tree->switch_count == tree->switch_room) {
-        int room = 2 * tree->switch_room + 64;
-        struct tree_switch *switches =
-            realloc(tree->switches, (size_t)room * sizeof *tree->switches);
-        if (!switches)
-            return fail(STATUS_ERROR, "out of memory for the switches of %.200s", tree->path);
-        tree->switches = switches;
-        tree->switch_room = room;
-    }
+    if (!list_reserve(&tree->switches, (size_t)tree->switch_count, sizeof found))
+        return fail(STATUS_ERROR, "out of memory for the switches of %.200s", tree->path);
     found.line = reader->line;
     tree->switches[tree->switch_count++] = found;
     return STATUS_OK;
@@ -251,16 +245,9 @@ static bool cable_take(void *argument, const char *name)
             "switch %.64s has no line of its own: add it, with its hosts or switches", name);
         return false;
     }
-    if (tree->cable_count == tree->cable_room) {
-        int room = 2 * tree->cable_room + 64;
-        struct tree_cable *cables = realloc(tree->cables, (size_t)room * sizeof *cables);
-        if (!cables) {
-            reader->status =
-                fail(STATUS_ERROR, "out of memory for the cables of %.200s", tree->path);
-            return false;
-        }
-        tree->cables = cables;
-        tree->cable_room = room;
+    if (!list_reserve(&tree->cables, (size_t)tree->cable_count, sizeof *tree->cables)) {
+        reader->status = fail(STATUS_ERROR, "out of memory for the cables of %.200s", tree->path);
+        return false;
     }
     tree->cables[tree->cable_count++] = (struct tree_cable){reader->current, below};
     return true;

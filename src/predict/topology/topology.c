@@ -4,6 +4,7 @@
 #include "predict/topology/internal.h"
 
 #include "base/failure.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text_file.h"
@@ -28,35 +29,31 @@ enum status spec_refuse(const struct spec *spec, const char *format, ...)
     return fail(STATUS_USAGE, "topology '%.200s': %s", spec->text, sentence);
 }
 
-/* False: there is no such key. */
-static bool key_find(const struct spec *spec, const char *name, int *table, int *index)
+/* An index of spec->values; their number: there is no such key. */
+static int value_find(const struct spec *spec, const char *name)
 {
-    for (*table = 0; *table < 2; ++*table)
-        for (*index = 0; spec->tables[*table] && spec->tables[*table][*index].name; ++*index)
-            if (name_equal(spec->tables[*table][*index].name, name))
-                return true;
-    return false;
+    int v = 0;
+    while (v < spec->value_count && !name_equal(spec->values[v].key->name, name))
+        v++;
+    return v;
 }
 
 double spec_value(const struct spec *spec, const char *key)
 {
-    int table, index;
-    return key_find(spec, key, &table, &index) ? spec->values[table][index] : NAN;
+    return spec->values[value_find(spec, key)].number;
 }
 
 bool spec_given(const struct spec *spec, const char *key)
 {
-    int table, index;
-    return key_find(spec, key, &table, &index) && spec->given[table][index];
+    return spec->values[value_find(spec, key)].given;
 }
 
 static enum status key_unknown(const struct spec *spec, const char *name)
 {
     char list[400];
     struct text text = text_in(list, sizeof list);
-    for (int t = 0; t < 2; t++)
-        for (const struct spec_key *key = spec->tables[t]; key && key->name; key++)
-            text_add(&text, "%s%s=", text.used ? ", " : "", key->name);
+    for (int v = 0; v < spec->value_count; v++)
+        text_add(&text, "%s%s=", v ? ", " : "", spec->values[v].key->name);
     return spec_refuse(spec, "'%.60s' is none of its keys: give %s", name, list);
 }
 
@@ -100,7 +97,6 @@ static enum status value_read(const struct spec *spec, const struct spec_key *ke
 static enum status part_read(struct spec *spec, char *part)
 {
     char *equals = strchr(part, '=');
-    int table, index;
     if (!equals) {
         if (*part == '\0')
             return spec_refuse(spec, "a part between colons is empty");
@@ -110,25 +106,26 @@ static enum status part_read(struct spec *spec, char *part)
         return STATUS_OK;
     }
     *equals = '\0';
-    if (!key_find(spec, part, &table, &index))
+    struct spec_value *value = &spec->values[value_find(spec, part)];
+    if (!value->key)
         return key_unknown(spec, part);
-    if (spec->given[table][index])
+    if (value->given)
         return spec_refuse(spec, "%s= stands twice", part);
-    spec->given[table][index] = true;
-    return value_read(spec, &spec->tables[table][index], equals + 1, &spec->values[table][index]);
+    value->given = true;
+    return value_read(spec, value->key, equals + 1, &value->number);
 }
 
-/* Reads `parts`, what stands behind the name ("" or ":k=4:rate=2"), by two tables of keys, the second
- * of which may be NULL. STATUS_USAGE if a key is unknown or stands twice, a value is wrong, or more
- * than one part has no '='. */
-static enum status spec_read(struct spec *spec, const char *parts, const struct spec_key *own,
-                             const struct spec_key *common)
+static void keys_take(struct spec *spec, const struct spec_key *keys)
 {
-    spec->tables[0] = own;
-    spec->tables[1] = common;
-    for (int t = 0; t < 2; t++)
-        for (int k = 0; spec->tables[t] && spec->tables[t][k].name; k++)
-            spec->values[t][k] = spec->tables[t][k].standard;
+    for (; keys->name; keys++)
+        spec->values[spec->value_count++] =
+            (struct spec_value){.key = keys, .number = keys->standard};
+}
+
+/* Reads `parts`, what stands behind the name ("" or ":k=4:rate=2"). STATUS_USAGE if a key is unknown
+ * or stands twice, a value is wrong, or more than one part has no '='. */
+static enum status spec_read(struct spec *spec, const char *parts)
+{
     if (strlen(parts) >= sizeof spec->parts)
         return spec_refuse(spec, "is longer than %zu bytes", sizeof spec->parts - 1);
     strcpy(spec->parts, parts);
@@ -238,41 +235,38 @@ static enum status topology_read(struct topology *t, struct spec *spec)
     if (!t->family) {
         if (access(spec->name, F_OK) != 0)
             return name_refuse(spec);
-        enum status status = text_file_read(spec->name, &spec->content);
-        if (status != STATUS_OK)
-            return status;
+        TRY(text_file_read(spec->name, &spec->content));
         t->family = file_family(spec->content);
     }
-    TRY(spec_read(spec, parts, t->family->keys, common_keys));
+    keys_take(spec, t->family->keys);
+    keys_take(spec, common_keys);
+    TRY(spec_read(spec, parts));
     if (spec->shape && !t->family->shape)
         return spec_refuse(spec, "'%.60s' has no '=': give KEY=VALUE", spec->shape);
     t->ranks = (int)spec_value(spec, "ranks");
     t->rate = spec_value(spec, "rate");
     t->latency_us = spec_value(spec, "latency");
-    enum status status = t->family->make(t, spec);
-    if (status == STATUS_OK && (double)t->hosts * t->ranks > ENDS_MOST)
+    TRY(t->family->make(t, spec));
+    if (t->links > LINKS_MOST)
+        return spec_refuse(spec, "it has %.3g links, and %u are the most: give fewer hosts",
+                           (double)t->links, LINKS_MOST);
+    if ((double)t->hosts * t->ranks > ENDS_MOST)
         return spec_refuse(spec, "it has places for %.0f ranks, and %d are the most",
                            (double)t->hosts * t->ranks, ENDS_MOST);
-    return status;
+    return STATUS_OK;
 }
 
 enum status topology_parse(const char *text, struct topology **made)
 {
-    struct spec *spec = calloc(1, sizeof *spec);
-    *made = calloc(1, sizeof **made);
-    enum status status = STATUS_OK;
-    if (spec && *made) {
-        spec->text = text;
-        status = topology_read(*made, spec);
-    } else {
-        status = fail(STATUS_ERROR, "out of memory for a topology");
-    }
+    struct spec *spec = new_array(1, sizeof *spec);
+    *made = new_array(1, sizeof **made);
+    spec->text = text;
+    enum status status = topology_read(*made, spec);
     if (status != STATUS_OK) {
         topology_free(*made);
         *made = NULL;
     }
-    if (spec)
-        free(spec->content);
+    free(spec->content);
     free(spec);
     return status;
 }
@@ -286,6 +280,32 @@ void topology_free(struct topology *topology)
     else
         free(topology->shape);
     free(topology);
+}
+
+/* ---- links ---- */
+
+void links_add(struct topology *topology, uint64_t count, unsigned directions, double capacity,
+               double latency_us)
+{
+    topology->classes[topology->class_count++] = (struct link_class){
+        .first = topology->links, .count = count, .capacity = capacity, .latency_us = latency_us};
+    topology->links += directions * count;
+}
+
+/* A link as its class has it. */
+struct class_link {
+    int class;
+    uint32_t number;
+    bool up;
+};
+
+static struct class_link link_find(const struct topology *topology, uint32_t link)
+{
+    int class = topology->class_count - 1;
+    while (link < topology->classes[class].first) /* a class may be empty */
+        class --;
+    uint64_t at = link - topology->classes[class].first, count = topology->classes[class].count;
+    return (struct class_link){class, (uint32_t)(at % count), at < count};
 }
 
 /* ---- questions ---- */
@@ -323,20 +343,27 @@ void topology_end_name(const struct topology *topology, int end, char name[LINK_
 
 uint32_t topology_links(const struct topology *topology)
 {
-    return topology->links;
+    return (uint32_t)topology->links;
 }
 
 double topology_capacity(const struct topology *topology, uint32_t link)
 {
-    return topology->family->capacity(topology, link);
+    struct class_link found = link_find(topology, link);
+    return topology->family->capacity
+               ? topology->family->capacity(topology, found.class, found.number)
+               : topology->classes[found.class].capacity;
 }
 
 void topology_link_get(const struct topology *topology, uint32_t link, struct topology_link *got)
 {
-    struct text name = text_in(got->name, sizeof got->name);
-    topology->family->name_link(topology, link, &name);
-    got->capacity = topology->family->capacity(topology, link);
-    got->latency_us = topology->family->latency(topology, link);
+    struct class_link found = link_find(topology, link);
+    char low[LINK_NAME_MOST], high[LINK_NAME_MOST];
+    struct text name = text_in(got->name, sizeof got->name), below = text_in(low, sizeof low),
+                above = text_in(high, sizeof high);
+    topology->family->name_link(topology, found.class, found.number, &below, &above);
+    text_add(&name, "%s -> %s", found.up ? low : high, found.up ? high : low);
+    got->capacity = topology_capacity(topology, link);
+    got->latency_us = topology->classes[found.class].latency_us;
 }
 
 size_t topology_route(const struct topology *topology, int from, int to, uint32_t *links,

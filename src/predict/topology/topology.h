@@ -198,10 +198,10 @@ struct switch_tree {
     const char *path;
     char *text; /* that names and lists point into */
     struct tree_switch *switches;
-    int switch_count, switch_room;
+    int switch_count;
     int *by_name; /* switches */
     struct tree_cable *cables;
-    int cable_count, cable_room;
+    int cable_count;
 };
 
 /* Reads the text of the file `path`, of which it becomes the owner: allocated, and free to be
