@@ -92,13 +92,10 @@ static void say_lines(const struct job *job)
 
 /* Runs the ranks. */
 static enum status ranks_run(struct job *job, struct bootstrap *bootstrap, const char *compared,
-                             struct predicting_report *filter, struct printers *printers,
-                             bool reports)
+                             struct printers *printers, bool reports)
 {
     struct session_arguments arguments = {
-        .job = job,
-        .options = compared,
-        .report = predicting_report_before(filter, &printers->report)};
+        .job = job, .options = compared, .report = &printers->report};
     enum status status = bootstrap_run(&job->bootstrap, bootstrap, session_run, &arguments);
     return printers_finish(printers, reports, status);
 }
@@ -145,19 +142,20 @@ enum status run_command(const struct command_line *line, struct request *request
         say_lines(job);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not look like a lost rank */
-    struct predicting_report filter;
+    struct predictor predictor;
     struct printers printers = {.outcome = NULL};
-    status = predicting_report_open(&filter, reports ? job->model : NULL);
+    status = predictor_open(&predictor, reports ? job->model : NULL);
     if (status == STATUS_OK)
         status = printers_open(&printers, request, PRINT_TABLE, reports);
     if (status == STATUS_OK) {
-        status = ranks_run(job, &bootstrap, compared, &filter, &printers, reports);
+        printers.report.predictor = predictor.model ? &predictor.report : NULL;
+        status = ranks_run(job, &bootstrap, compared, &printers, reports);
     } else {
         printers_close(&printers);
         if (reports)
             status = ranks_refuse(request, &bootstrap, compared, status);
     }
-    predicting_report_close(&filter);
+    predictor_close(&predictor);
     bootstrap_close(&bootstrap);
     free(compared);
     return status;

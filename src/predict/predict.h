@@ -65,7 +65,8 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
  * ---- */
 
 struct predictor {
-    struct model *model; /* NULL: no predictions; freed by predictor_close() */
+    struct report_predictor report; /* first: the hooks get it */
+    struct model *model;            /* NULL: no predictions; freed by predictor_close() */
     int *node;           /* of each rank of the job */
     const struct split *split;
     bool silent; /* a line could not be predicted, which has been said */
@@ -85,21 +86,5 @@ void predictor_warn(const struct predictor *predictor, const struct job *job, co
 double predictor_time(struct predictor *predictor, const struct job *job,
                       const struct candidate *candidate, size_t bytes, const struct split *split,
                       struct prediction_setting setting);
-
-/* A report that stands between a session and the report that prints: it adds the predicted times of
- * each line and of its steps, and passes all calls on. */
-struct predicting_report {
-    struct report report;
-    struct report *next;
-    struct predictor predictor;
-};
-
-/* Reads the model in this file; NULL: there is none. Errors as of model_read(). */
-enum status predicting_report_open(struct predicting_report *filter, const char *path);
-void predicting_report_close(struct predicting_report *filter);
-
-/* The report for a session that `next` prints, which outlives it: the filter, or without a model `next`
- * itself. */
-struct report *predicting_report_before(struct predicting_report *filter, struct report *next);
 
 #endif

@@ -146,19 +146,6 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
 #define RANKS_MOST  256
 #define EVENTS_MOST 2000000
 
-enum status predictor_open(struct predictor *predictor, const char *path)
-{
-    *predictor = (struct predictor){0};
-    return path ? model_read(path, &predictor->model) : STATUS_OK;
-}
-
-void predictor_close(struct predictor *predictor)
-{
-    free(predictor->model);
-    free(predictor->node);
-    *predictor = (struct predictor){0};
-}
-
 static int *nodes_of(const struct participants *participants)
 {
     int *host = calloc((size_t)participants->ranks, sizeof *host), *node = NULL;
@@ -179,9 +166,10 @@ void predictor_warn(const struct predictor *predictor, const struct job *job, co
 }
 
 /* The ranks are known. */
-static void predictor_begin(struct predictor *predictor, const struct job *job,
+static void predictor_begin(struct report_predictor *begun, const struct job *job,
                             const struct participants *participants)
 {
+    struct predictor *predictor = (struct predictor *)begun;
     predictor->split = participants->split;
     predictor->node = nodes_of(participants);
     predictor_warn(predictor, job, participants->members[0].host);
@@ -199,9 +187,10 @@ static struct core_latency core_latency_of(const struct model *model, const char
 
 /* The ranks are connected. Says if the latency between their cores is another than when the model was
  * made. */
-static void predictor_connected(const struct predictor *predictor, const struct job *job,
+static void predictor_connected(struct report_predictor *connected, const struct job *job,
                                 const struct connectivity *connectivity)
 {
+    const struct predictor *predictor = (struct predictor *)connected;
     const struct link_class *slowest = NULL;
     for (int i = 0; i < connectivity->class_count; i++)
         if (!slowest || connectivity->classes[i].most_ns > slowest->most_ns)
@@ -259,9 +248,10 @@ double predictor_time(struct predictor *predictor, const struct job *job,
 }
 
 /* Without a prediction the times stay 0. */
-static void predictor_line(struct predictor *predictor, const struct job *job,
-                           struct result *result)
+static void predictor_result(struct report_predictor *asked, const struct job *job,
+                             struct result *result)
 {
+    struct predictor *predictor = (struct predictor *)asked;
     if (!predictor->node)
         return;
     double *step_end = calloc((size_t)result->steps + 1, sizeof *step_end);
@@ -274,111 +264,17 @@ static void predictor_line(struct predictor *predictor, const struct job *job,
     free(step_end);
 }
 
-/*
- * The filter in front of a report.
- */
-static struct predicting_report *filter_of(struct report *report)
+enum status predictor_open(struct predictor *predictor, const char *path)
 {
-    return (struct predicting_report *)report;
+    *predictor = (struct predictor){.report = {.begin = predictor_begin,
+                                               .connected = predictor_connected,
+                                               .result = predictor_result}};
+    return path ? model_read(path, &predictor->model) : STATUS_OK;
 }
 
-static void filter_begin(struct report *report, const struct job *job,
-                         const struct participants *participants)
+void predictor_close(struct predictor *predictor)
 {
-    struct predicting_report *filter = filter_of(report);
-    predictor_begin(&filter->predictor, job, participants);
-    filter->next->begin(filter->next, job, participants);
-}
-
-static void filter_connected(struct report *report, const struct job *job,
-                             const struct connectivity *connectivity)
-{
-    struct predicting_report *filter = filter_of(report);
-    predictor_connected(&filter->predictor, job, connectivity);
-    if (filter->next->connected)
-        filter->next->connected(filter->next, job, connectivity);
-}
-
-static void filter_samples(struct report *report, const struct job *job,
-                           const struct line_name *line, const struct sample_row *rows,
-                           size_t count)
-{
-    struct report *next = filter_of(report)->next;
-    next->samples(next, job, line, rows, count);
-}
-
-static void filter_result(struct report *report, const struct job *job,
-                          const struct result *result)
-{
-    struct predicting_report *filter = filter_of(report);
-    struct result predicted = *result;
-    predictor_line(&filter->predictor, job, &predicted);
-    filter->next->result(filter->next, job, &predicted);
-}
-
-static void filter_running(struct report *report, const struct progress_snapshot *now)
-{
-    struct report *next = filter_of(report)->next;
-    next->running(next, now);
-}
-
-static void filter_end(struct report *report, const struct job *job, const struct job_end *end)
-{
-    struct report *next = filter_of(report)->next;
-    next->end(next, job, end);
-}
-
-static enum status filter_conclude(struct report *report, enum status status)
-{
-    struct report *next = filter_of(report)->next;
-    return next->conclude(next, status);
-}
-
-static const char *filter_failure(struct report *report, bool whole)
-{
-    struct report *next = filter_of(report)->next;
-    return next->failure(next, whole);
-}
-
-static size_t filter_queued(struct report *report)
-{
-    struct report *next = filter_of(report)->next;
-    return next->queued(next);
-}
-
-static void filter_drain(struct report *report, enum status status)
-{
-    struct report *next = filter_of(report)->next;
-    next->drain(next, status);
-}
-
-enum status predicting_report_open(struct predicting_report *filter, const char *path)
-{
-    *filter = (struct predicting_report){.next = NULL};
-    return predictor_open(&filter->predictor, path);
-}
-
-void predicting_report_close(struct predicting_report *filter)
-{
-    predictor_close(&filter->predictor);
-}
-
-struct report *predicting_report_before(struct predicting_report *filter, struct report *next)
-{
-    if (!filter->predictor.model)
-        return next;
-    filter->next = next;
-    filter->report = (struct report){
-        .begin = filter_begin,
-        .connected = filter_connected,
-        .samples = next->samples ? filter_samples : NULL,
-        .result = filter_result,
-        .running = next->running ? filter_running : NULL,
-        .end = filter_end,
-        .conclude = filter_conclude,
-        .failure = filter_failure,
-        .queued = filter_queued,
-        .drain = next->drain ? filter_drain : NULL,
-    };
-    return &filter->report;
+    free(predictor->model);
+    free(predictor->node);
+    *predictor = (struct predictor){0};
 }

@@ -64,7 +64,7 @@ enum status spec_refuse(const struct spec *spec, const char *format, ...)
 
 /* Links of one kind, numbered one after the other: `count` that lead up and, where there are two
  * directions, as many that lead down behind them. */
-struct link_class {
+struct topology_class {
     uint64_t first, count;
     double capacity, latency_us;
 };
@@ -74,7 +74,7 @@ struct topology {
     int hosts, ranks; /* ends on each host */
     double rate;      /* of a host's port */
     double latency_us;
-    struct link_class classes[LINK_CLASSES_MOST];
+    struct topology_class classes[LINK_CLASSES_MOST];
     int class_count;
     uint64_t links; /* of all classes */
     size_t route_most;

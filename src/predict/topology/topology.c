@@ -287,7 +287,7 @@ void topology_free(struct topology *topology)
 void links_add(struct topology *topology, uint64_t count, unsigned directions, double capacity,
                double latency_us)
 {
-    topology->classes[topology->class_count++] = (struct link_class){
+    topology->classes[topology->class_count++] = (struct topology_class){
         .first = topology->links, .count = count, .capacity = capacity, .latency_us = latency_us};
     topology->links += directions * count;
 }

@@ -211,6 +211,8 @@ static enum status results_add_summaries(struct results *results, const struct l
         device_sums_add(&results->devices, r, &summaries->items[r].changes, &result->devices);
     if (result->wrong)
         faults_report(line, error_add, results);
+    if (report->predictor)
+        report->predictor->result(report->predictor, job, result);
     report->result(report, job, result);
     result_reported(result);
     return STATUS_OK;

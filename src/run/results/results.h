@@ -608,7 +608,20 @@ struct job_end {
 };
 
 /* All calls come from rank 0's main thread, but for running() and conclude(). */
+/* Says how long lines should take, before the report of each. The hooks run in rank 0's thread, each
+ * before that of the report with the same name. */
+struct report_predictor {
+    void (*begin)(struct report_predictor *predictor, const struct job *job,
+                  const struct participants *participants);
+    void (*connected)(struct report_predictor *predictor, const struct job *job,
+                      const struct connectivity *connectivity);
+    /* Fills in the predicted times of the line and of its steps. */
+    void (*result)(struct report_predictor *predictor, const struct job *job,
+                   struct result *result);
+};
+
 struct report {
+    struct report_predictor *predictor; /* NULL: there is none */
     void (*begin)(struct report *report, const struct job *job,
                   const struct participants *participants);
     /* When the ranks are connected. NULL is allowed. */

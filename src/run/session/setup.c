@@ -290,8 +290,11 @@ static void session_begin_report(struct session *session, bool bound)
                                               .bindings = bound ? session->bindings : NULL,
                                               .devices = bound ? session->devices : NULL,
                                               .bootstrap = session->membership->bootstrap};
-    if (session->report)
-        session->report->begin(session->report, &session->job, &participants);
+    struct report *report = session->report;
+    if (report && report->predictor)
+        report->predictor->begin(report->predictor, &session->job, &participants);
+    if (report)
+        report->begin(report, &session->job, &participants);
 }
 
 /* `shares`: room for each rank's answer in struct places. */
@@ -616,8 +619,11 @@ static enum status session_connected(struct session *session)
     struct connectivity *connectivity = &session->connectivity;
     TRY(connectivity_gather(session->control, session->runner.links, &session->watch,
                             &session->runner.start_barrier, connectivity));
-    if (session->report && session->report->connected)
-        session->report->connected(session->report, &session->job, connectivity);
+    struct report *report = session->report;
+    if (report && report->predictor)
+        report->predictor->connected(report->predictor, &session->job, connectivity);
+    if (report && report->connected)
+        report->connected(report, &session->job, connectivity);
     /* The table has its head. */
     TRY(report_check_read(session->report, &session->runner.tick));
     if (session->report)
