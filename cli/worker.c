@@ -95,3 +95,37 @@ enum status worker_run(const struct membership *membership, const char *command,
     free(request);
     return status;
 }
+
+enum status agents_command_run(const struct command_line *line, struct request *request,
+                               enum status (*run)(const struct agents_command *command))
+{
+    struct bootstrap_options *config = &request->job.bootstrap;
+    struct bootstrap bootstrap;
+    char *compared = malloc(COMPARED_TEXT_MOST);
+    if (!compared)
+        return fail(STATUS_ERROR, "out of memory");
+    options_compared(request, line->command->bit, compared);
+    config->outlives = true;
+    enum status status = bootstrap_choose(config, &bootstrap);
+    if (status == STATUS_OK) {
+        struct agents_command command = {.line = line,
+                                         .request = request,
+                                         .bootstrap = &bootstrap,
+                                         .agents = {.options = compared,
+                                                    .bootstrap = config,
+                                                    .work = worker_run,
+                                                    .work_argument = request},
+                                         .first = bootstrap.kind == BOOTSTRAP_LOCAL ||
+                                                  bootstrap.launch.rank == 0};
+        if (command.first)
+            command_line_warn(line);
+        signal(SIGPIPE, SIG_IGN);
+        say_verbose(1, "%s", bootstrap.why);
+        status = run(&command);
+    } else if (request->files.json) {
+        json_refuse(request->files.json, status);
+    }
+    bootstrap_close(&bootstrap);
+    free(compared);
+    return status;
+}

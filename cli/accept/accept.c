@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -85,7 +83,7 @@ static enum status printer_begin(struct accept_report *report, const struct acce
     json_keep(printer, acceptance, NULL);
     if (printer->json_failed)
         return STATUS_USAGE;
-    enum status status = accept_files_probe(printer->request);
+    enum status status = outputs_probe(printer->request, FOR_ACCEPT);
     if (status == STATUS_OK)
         accept_table_begin(printer->table, acceptance);
     table_check(printer);
@@ -164,49 +162,30 @@ static enum status printer_end(struct accept_report *report, const struct accept
     return status;
 }
 
+static enum status accept_ranks(const struct agents_command *command)
+{
+    struct request *request = command->request;
+    char options[PASSED_TEXT_MOST];
+    bool aside = outputs_take_standard(request, FOR_ACCEPT);
+    options_pass(command->line, request, 1u << GROUP_LINKS, &kind_transport,
+                 options); /* a job may have its own */
+    struct accept_printer printer = {.report = {.begin = printer_begin,
+                                                .running = printer_running,
+                                                .stage = printer_stage,
+                                                .rotation = printer_rotation,
+                                                .end = printer_end},
+                                     .request = request,
+                                     .table = aside ? stderr : stdout,
+                                     .on_terminal = terminal_line_possible()};
+    struct accept_arguments arguments = {.job = &request->job,
+                                         .asked = &request->accept,
+                                         .options = options,
+                                         .agents = command->agents,
+                                         .report = &printer.report};
+    return bootstrap_run(&request->job.bootstrap, command->bootstrap, accept_run, &arguments);
+}
+
 enum status accept_command(const struct command_line *line, struct request *request)
 {
-    struct job *job = &request->job;
-    struct bootstrap bootstrap;
-    char options[PASSED_TEXT_MOST], *compared = malloc(COMPARED_TEXT_MOST);
-    if (!compared)
-        return fail(STATUS_ERROR, "out of memory");
-    options_compared(request, FOR_ACCEPT, compared);
-    job->bootstrap.outlives = true;
-    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
-    options_pass(line, request, 1u << GROUP_LINKS, &kind_transport,
-                 options); /* a job may have its own */
-    if (status == STATUS_OK) {
-        const struct accept_options *accept = &request->accept;
-        bool aside = output_is_standard(request->files.json) ||
-                     output_is_standard(request->files.html) || output_is_standard(accept->good) ||
-                     output_is_standard(accept->bad) || output_is_standard(accept->junit) ||
-                     output_is_standard(accept->write_profile);
-        struct accept_printer printer = {.report = {.begin = printer_begin,
-                                                    .running = printer_running,
-                                                    .stage = printer_stage,
-                                                    .rotation = printer_rotation,
-                                                    .end = printer_end},
-                                         .request = request,
-                                         .table = aside ? stderr : stdout,
-                                         .on_terminal = terminal_line_possible()};
-        struct accept_arguments arguments = {.job = job,
-                                             .asked = accept,
-                                             .options = options,
-                                             .agents = {.options = compared,
-                                                        .bootstrap = &job->bootstrap,
-                                                        .work = worker_run,
-                                                        .work_argument = request},
-                                             .report = &printer.report};
-        if (bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0)
-            command_line_warn(line);
-        signal(SIGPIPE, SIG_IGN);
-        say_verbose(1, "%s", bootstrap.why);
-        status = bootstrap_run(&job->bootstrap, &bootstrap, accept_run, &arguments);
-    } else if (request->files.json) {
-        json_refuse(request->files.json, status);
-    }
-    bootstrap_close(&bootstrap);
-    free(compared);
-    return status;
+    return agents_command_run(line, request, accept_ranks);
 }

@@ -205,17 +205,6 @@ static enum status file_write(const struct acceptance *acceptance, const char *p
     return status;
 }
 
-enum status accept_files_probe(const struct request *request)
-{
-    const char *const paths[] = {request->accept.good, request->accept.bad, request->accept.junit,
-                                 request->files.html, request->accept.write_profile};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0] && status == STATUS_OK; i++)
-        if (paths[i])
-            status = output_probe(paths[i]);
-    return status;
-}
-
 enum status accept_files_write(const struct acceptance *acceptance)
 {
     const struct accept_options *options = acceptance->asked;

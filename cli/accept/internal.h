@@ -23,10 +23,7 @@ bool accept_any(const struct acceptance *acceptance, enum health health);
  * scontrol update NodeName=n17 State=DRAIN Reason="cctest: ..." */
 void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before);
 
-/* Before the first stage: can the files be written that the options name, and the page? STATUS_USAGE
- * or STATUS_ERROR, after fail(). */
-enum status accept_files_probe(const struct request *request);
-/* Writes these files, each of them also where another fails. */
+/* Writes the files that the options name, each of them also where another fails. */
 enum status accept_files_write(const struct acceptance *acceptance);
 
 /* All that is known: with `status` NULL the run goes on. A new reference; NULL: out of memory. */

@@ -226,10 +226,8 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer_algorithms(*word, collective);
     else if (kind == &kind_transport)
         offer_transports(*word);
-    else if (kind == &kind_root || kind == &kind_check)
-        offer(word, "all", "");
-    else if (kind == &kind_chunk || kind == &kind_channels || kind == &kind_iterations)
-        offer(word, "auto", "");
+    else if (row->word)
+        offer(word, row->word, "");
     else if (kind == &kind_counts)
         offer_all(word, counts, "");
     else if (kind == &kind_split)
@@ -241,14 +239,10 @@ static void offer_values(const struct word *word, const struct option_row *row,
     if (kind == &kind_file || kind == &kind_counts || kind == &kind_split || kind == &kind_tuning)
         puts(FILES_TOO);
     const struct word item = word_behind(*word, ",");
-    if ((kind == &kind_datatype || kind == &kind_reduction) && item.done == word->done)
+    if (kind == &kind_list && item.done == word->done)
         offer(word, "all", "");
-    for (int i = 0; kind == &kind_datatype && datatypes[i]; i++)
-        offer(&item, datatypes[i]->name, "");
-    for (int i = 0; kind == &kind_reduction && reductions[i]; i++)
-        offer(&item, reductions[i]->name, "");
-    for (int i = 0; kind == &kind_memory && memory_kinds[i]; i++)
-        offer(word, memory_kinds[i]->name, "");
+    if (row->table)
+        offer_all(kind == &kind_list ? &item : word, table_names(row->table).valid, "");
 }
 
 /* ---- words ---- */

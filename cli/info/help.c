@@ -80,28 +80,19 @@ static void print_options(unsigned command)
     }
 }
 
+/* The names of a table, from column `column` on. */
+static void print_names(const char *title, const struct name_table *table, int column)
+{
+    char text[1024];
+    const struct names names = table_names(table);
+    text_print(text_join(names.valid, NAMED_MOST, text, sizeof text), printf("%s:", title), column);
+}
+
 /* The values of -d and -o. */
 static void print_values(void)
 {
-    const char *names[64];
-    char text[1024];
-    int count = 0;
-    for (; datatypes[count]; count++)
-        names[count] = datatypes[count]->name;
-    text_print(text_join(names, count, text, sizeof text), printf("Datatypes:"), 12);
-    for (count = 0; reductions[count]; count++)
-        names[count] = reductions[count]->name;
-    text_print(text_join(names, count, text, sizeof text), printf("Operations:"), 12);
-}
-
-static void print_collectives(void)
-{
-    const char *names[64];
-    char text[1024];
-    int count = 0;
-    for (; collectives[count]; count++)
-        names[count] = collectives[count]->name;
-    text_print(text_join(names, count, text, sizeof text), printf("Collectives:"), 13);
+    print_names("Datatypes", &datatype_table, 12);
+    print_names("Operations", &reduction_table, 12);
 }
 
 static void print_overview(void)
@@ -114,7 +105,7 @@ static void print_overview(void)
         text_print(command->summary, used, HELP_COLUMN);
     }
     putchar('\n');
-    print_collectives();
+    print_names("Collectives", &collective_table, 13);
     print_values();
     putchar('\n');
     transports_print(HELP_COLUMN);

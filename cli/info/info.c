@@ -69,14 +69,21 @@ static json_t *topology_facts(void)
     return facts;
 }
 
+/* A transport, a kind of memory, or a vendor's library. `summary`: a reference that is taken over. `why`:
+ * it cannot be used; NULL: it can. */
+static json_t *available_fact(const char *name, json_t *summary, const char *why)
+{
+    return json_pack("{s:s, s:o, s:b, s:s?}", "name", name, "summary", summary, "available", !why,
+                     "why_not", why);
+}
+
 static json_t *transport_facts(void)
 {
     json_t *list = json_array();
     for (int i = 0; transports[i]; i++) {
         const char *why = transports[i]->unavailable ? transports[i]->unavailable() : NULL;
-        json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:s?}", "name", transports[i]->name,
-                                              "summary", transports[i]->summary, "available", !why,
-                                              "why_not", why));
+        json_array_append_new(
+            list, available_fact(transports[i]->name, json_string(transports[i]->summary), why));
     }
     return list;
 }
@@ -86,9 +93,8 @@ static json_t *memory_facts(void)
     json_t *list = json_array();
     for (int i = 0; memory_kinds[i]; i++) {
         const char *why = memory_kinds[i]->unavailable ? memory_kinds[i]->unavailable() : NULL;
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:b, s:s?}", "name", memory_kinds[i]->name, "summary",
-                            memory_kinds[i]->summary, "available", !why, "why_not", why));
+        json_array_append_new(list, available_fact(memory_kinds[i]->name,
+                                                   json_string(memory_kinds[i]->summary), why));
     }
     return list;
 }
@@ -100,29 +106,17 @@ static json_t *vendor_facts(void)
         char text[VENDOR_WHY_MOST], version[32];
         const char *why = vendors[i]->unavailable(text);
         vendors[i]->version(version, sizeof version);
-        json_array_append_new(
-            list, json_pack("{s:s, s:o, s:b, s:s?}", "name", vendors[i]->name, "summary",
-                            json_sprintf("%s%s%s, to compare with", vendors[i]->title,
-                                         version[0] ? " " : "", version),
-                            "available", !why, "why_not", why));
+        json_t *summary = json_sprintf("%s%s%s, to compare with", vendors[i]->title,
+                                       version[0] ? " " : "", version);
+        json_array_append_new(list, available_fact(vendors[i]->name, summary, why));
     }
     return list;
 }
 
-static json_t *datatype_facts(void)
+static json_t *name_facts(const struct name_table *table)
 {
-    json_t *list = json_array();
-    for (int i = 0; datatypes[i]; i++)
-        json_array_append_new(list, json_string(datatypes[i]->name));
-    return list;
-}
-
-static json_t *reduction_facts(void)
-{
-    json_t *list = json_array();
-    for (int i = 0; reductions[i]; i++)
-        json_array_append_new(list, json_string(reductions[i]->name));
-    return list;
+    const struct names names = table_names(table);
+    return json_strings(names.valid, NAMED_MOST);
 }
 
 /* If no bootstrap can be used, `why` says so; the other facts are shown all the same. */
@@ -201,7 +195,6 @@ static const char *word(const json_t *facts, const char *key)
     return text ? text : "unknown";
 }
 
-/* A transport, a kind of memory, or a vendor's library. */
 static void print_available(const json_t *item)
 {
     bool available = json_is_true(json_object_get(item, "available"));
@@ -320,8 +313,8 @@ enum status info_command(const struct command_line *line, struct request *reques
     json_object_set_new(document, "memory_kinds", memory_facts());
     devices_judge(document, &sources);
     json_object_set_new(document, "vendors", vendor_facts());
-    json_object_set_new(document, "datatypes", datatype_facts());
-    json_object_set_new(document, "operations", reduction_facts());
+    json_object_set_new(document, "datatypes", name_facts(&datatype_table));
+    json_object_set_new(document, "operations", name_facts(&reduction_table));
     json_object_set_new(document, "limits", limit_facts());
     if (!request->files.json || strcmp(request->files.json, "-") != 0)
         print_facts(document);

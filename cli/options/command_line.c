@@ -342,18 +342,11 @@ void command_line_warn(const struct command_line *line)
 
 enum status unknown_command(const char *word)
 {
-    const char *names[64], *aliases[32 * COLLECTIVE_ALIASES_MOST + 1];
-    int count = 0, more = 0;
-    for (int i = 0; collectives[i] && count < 32; i++) {
-        names[count++] = collectives[i]->name;
-        for (int j = 0; j < COLLECTIVE_ALIASES_MOST && collectives[i]->aliases[j]; j++)
-            aliases[more++] = collectives[i]->aliases[j];
-    }
-    names[count++] = "all";
-    for (int i = 1; commands[i].name && count < 62; i++)
-        names[count++] = commands[i].name;
-    names[count++] = "version";
-    names[count] = aliases[more] = NULL;
+    struct names names = table_names(&collective_table);
+    names_add(&names, "all", NULL, 0);
+    for (int i = 1; commands[i].name; i++)
+        names_add(&names, commands[i].name, NULL, 0);
+    names_add(&names, "version", NULL, 0);
     if (program_way(word))
         return fail(STATUS_USAGE, "'%s' is a program of OSU: write %s", word, program_way(word));
     if (is_algorithm(word))
@@ -361,7 +354,7 @@ enum status unknown_command(const char *word)
                     "'%s' is an algorithm: write cctest COLLECTIVE -a %s; `cctest list %s` shows "
                     "its collectives",
                     word, word, word);
-    return unknown_name(word, "collective or command", names, aliases);
+    return names_refuse(word, "collective or command", &names);
 }
 
 static enum status command_find(struct command_line *line)

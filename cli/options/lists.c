@@ -11,102 +11,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Refusals of unknown names: the valid names, and the nearest; and kinds of memory.
- */
-static struct names collective_names(void)
+/* Pointer i of an array of pointers to entries. */
+static const void *entry_at(const void *array, int i)
+{
+    const void *entry;
+    memcpy(&entry, (const char *)array + (size_t)i * sizeof entry, sizeof entry);
+    return entry;
+}
+
+static const char *entry_name(const struct name_table *table, const void *entry)
+{
+    const char *name;
+    memcpy(&name, (const char *)entry + table->name, sizeof name);
+    return name;
+}
+
+struct names table_names(const struct name_table *table)
 {
     struct names names = {.valid_count = 0};
-    for (int i = 0; collectives[i]; i++)
-        names_add(&names, collectives[i]->name, collectives[i]->aliases,
-                  LENGTH(collectives[i]->aliases));
+    const void *entry;
+    for (int i = 0; (entry = entry_at(table->entries, i)) != NULL; i++) {
+        const void *aliases = (const char *)entry + table->aliases;
+        names_add(&names, entry_name(table, entry), aliases, table->alias_most);
+    }
     return names;
 }
-
-/* Fails with "<subject> is not a collective; valid are ...; did you mean ...?". */
-static enum status unknown_collective(const char *subject)
-{
-    const struct names names = collective_names();
-    return names_refuse(subject, "collective", &names);
-}
-
-/* The nearest may be an algorithm, but they are too many for the list. */
-enum status unknown_listed(const char *subject)
-{
-    struct names names = collective_names();
-    for (int i = 0; algorithms[i]; i++) {
-        names_add_more(&names, &algorithms[i]->name, 1);
-        names_add_more(&names, algorithms[i]->aliases, LENGTH(algorithms[i]->aliases));
-    }
-    return names_refuse(subject, "collective, nor an algorithm of one", &names);
-}
-
-enum status unknown_transport(const char *subject)
-{
-    struct names names = {.valid_count = 0};
-    names_add(&names, "auto", NULL, 0);
-    for (int i = 0; transports[i]; i++)
-        names_add(&names, transports[i]->name, NULL, 0);
-    return names_refuse(subject, "transport", &names);
-}
-
-static enum status unknown_memory(const char *subject)
-{
-    static const char *const words[] = {"gpu", "gpus", "device"};
-    struct names names = {.valid_count = 0};
-    for (int i = 0; i < LENGTH(words); i++)
-        if (name_equal(subject, words[i]))
-            return fail(STATUS_USAGE, "'%s' is not a kind of memory: the memory of GPUs is -m cuda",
-                        subject);
-    for (int i = 0; memory_kinds[i]; i++)
-        names_add(&names, memory_kinds[i]->name, NULL, 0);
-    return names_refuse(subject, "kind of memory", &names);
-}
-
-/* ... a datatype, an operation, a transport. */
-static enum status unknown_datatype(const char *subject)
-{
-    struct names names = {.valid_count = 0};
-    for (int i = 0; datatypes[i]; i++)
-        names_add(&names, datatypes[i]->name, datatypes[i]->aliases, LENGTH(datatypes[i]->aliases));
-    return names_refuse(subject, "datatype", &names);
-}
-
-static enum status unknown_reduction(const char *subject)
-{
-    struct names names = {.valid_count = 0};
-    for (int i = 0; reductions[i]; i++)
-        names_add(&names, reductions[i]->name, NULL, 0);
-    return names_refuse(subject, "operation", &names);
-}
-
-static enum status memory_read(const struct argument *argument, struct request *request)
-{
-    request->job.memory = memory_find(argument->text);
-    return request->job.memory ? STATUS_OK : unknown_memory(argument->text);
-}
-
-static json_t *memory_show(const struct option_row *option, const struct request *request)
-{
-    (void)option;
-    return json_string(request->job.memory->name);
-}
-
-const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};
-
-/*
- * What a job goes through.
- */
-/* A table of which a list names some entries. Entries of different tables have different types. */
-struct name_table {
-    const char *what;                      /* "datatype" */
-    const void *(*find)(const char *name); /* the entry; NULL: there is none */
-    enum status (*unknown)(const char *name);
-    const void *entries; /* `count` pointers to them */
-    int count;
-    size_t name;   /* where an entry has its name, */
-    size_t chosen; /* and struct job the pointers to those of the list, ended by NULL */
-};
 
 static const void *collective_entry(const char *name)
 {
@@ -123,43 +52,68 @@ static const void *reduction_entry(const char *name)
     return reduction_find(name);
 }
 
-static const struct name_table collective_table = {"collective",
-                                                   collective_entry,
-                                                   unknown_collective,
-                                                   collectives,
-                                                   COLLECTIVES,
-                                                   offsetof(struct collective, name),
-                                                   offsetof(struct request, job.collectives)},
-                               datatype_table = {"datatype",
-                                                 datatype_entry,
-                                                 unknown_datatype,
-                                                 datatypes,
-                                                 DATATYPES,
-                                                 offsetof(struct datatype, name),
-                                                 offsetof(struct request, job.datatypes)},
-                               reduction_table = {"operation",
-                                                  reduction_entry,
-                                                  unknown_reduction,
-                                                  reductions,
-                                                  REDUCTIONS,
-                                                  offsetof(struct reduction, name),
-                                                  offsetof(struct request, job.reductions)};
+#define ALIASES(type) .aliases = offsetof(type, aliases), .alias_most = LENGTH(((type *)0)->aliases)
 
-/* Pointer i of an array of pointers to entries. */
-static const void *entry_at(const void *array, int i)
+const struct name_table collective_table = {.what = "collective",
+                                            .entries = collectives,
+                                            .name = offsetof(struct collective, name),
+                                            ALIASES(struct collective),
+                                            .find = collective_entry,
+                                            .chosen = offsetof(struct request, job.collectives)};
+const struct name_table datatype_table = {.what = "datatype",
+                                          .entries = datatypes,
+                                          .name = offsetof(struct datatype, name),
+                                          ALIASES(struct datatype),
+                                          .find = datatype_entry,
+                                          .chosen = offsetof(struct request, job.datatypes)};
+const struct name_table reduction_table = {.what = "operation",
+                                           .entries = reductions,
+                                           .name = offsetof(struct reduction, name),
+                                           .find = reduction_entry,
+                                           .chosen = offsetof(struct request, job.reductions)};
+const struct name_table memory_table = {
+    .what = "kind of memory", .entries = memory_kinds, .name = offsetof(struct memory_kind, name)};
+
+/* Fails with "<subject> is not a datatype; valid are ...; did you mean ...?". */
+static enum status unknown_entry(const struct name_table *table, const char *subject)
 {
-    const void *entry;
-    memcpy(&entry, (const char *)array + (size_t)i * sizeof entry, sizeof entry);
-    return entry;
+    const struct names names = table_names(table);
+    return names_refuse(subject, table->what, &names);
 }
 
-static const char *entry_name(const struct name_table *table, const void *entry)
+/* The nearest may be an algorithm, but they are too many for the list. */
+enum status unknown_listed(const char *subject)
 {
-    const char *name;
-    memcpy(&name, (const char *)entry + table->name, sizeof name);
-    return name;
+    struct names names = table_names(&collective_table);
+    for (int i = 0; algorithms[i]; i++) {
+        names_add_more(&names, &algorithms[i]->name, 1);
+        names_add_more(&names, algorithms[i]->aliases, LENGTH(algorithms[i]->aliases));
+    }
+    return names_refuse(subject, "collective, nor an algorithm of one", &names);
 }
 
+static enum status memory_read(const struct argument *argument, struct request *request)
+{
+    static const char *const words[] = {"gpu", "gpus", "device"};
+    request->job.memory = memory_find(argument->text);
+    for (int i = 0; i < LENGTH(words); i++)
+        if (name_equal(argument->text, words[i]))
+            return fail(STATUS_USAGE, "'%s' is not a kind of memory: the memory of GPUs is -m cuda",
+                        argument->text);
+    return request->job.memory ? STATUS_OK : unknown_entry(argument->option->table, argument->text);
+}
+
+static json_t *memory_show(const struct option_row *option, const struct request *request)
+{
+    (void)option;
+    return json_string(request->job.memory->name);
+}
+
+const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};
+
+/*
+ * What a job goes through.
+ */
 /* One more of the list; false: it is there already. */
 static bool entry_choose(const struct name_table *table, struct request *request, const void *entry)
 {
@@ -178,14 +132,14 @@ static enum status list_read(const struct name_table *table, const char *text,
 {
     char item[ITEM_MOST];
     *all = strcmp(text, "all") == 0;
-    for (int i = 0; *all && i < table->count; i++)
+    for (int i = 0; *all && entry_at(table->entries, i); i++)
         entry_choose(table, request, entry_at(table->entries, i));
     while (!*all && list_next(&text, ',', item)) {
         const void *entry = table->find(item);
         if (!entry && strcmp(item, "all") == 0)
             return fail(STATUS_USAGE, "'all' stands for every %s: write it alone", table->what);
         if (!entry)
-            return table->unknown(item);
+            return unknown_entry(table, item);
         if (!entry_choose(table, request, entry))
             return fail(STATUS_USAGE, "%s '%s' is named twice: name it once", table->what, item);
     }
@@ -205,15 +159,10 @@ const char *collectives_text(const struct request *request, char text[COLLECTIVE
     return text;
 }
 
-static const struct name_table *table_of(const struct option_row *option)
-{
-    return option->kind == &kind_datatype ? &datatype_table : &reduction_table;
-}
-
 static enum status types_read(const struct argument *argument, struct request *request)
 {
     bool all;
-    enum status status = list_read(table_of(argument->option), argument->text, request, &all);
+    enum status status = list_read(argument->option->table, argument->text, request, &all);
     request->job.types_all |= all;
     return status;
 }
@@ -221,7 +170,7 @@ static enum status types_read(const struct argument *argument, struct request *r
 /* One name, or a list of several; null: none. */
 static json_t *types_show(const struct option_row *option, const struct request *request)
 {
-    const struct name_table *table = table_of(option);
+    const struct name_table *table = option->table;
     const char *chosen = (const char *)request + table->chosen;
     json_t *list = json_array();
     for (int i = 0; entry_at(chosen, i); i++)
@@ -233,8 +182,7 @@ static json_t *types_show(const struct option_row *option, const struct request 
     return shown;
 }
 
-const struct option_kind kind_datatype = {.parse = types_read, .show = types_show};
-const struct option_kind kind_reduction = {.parse = types_read, .show = types_show};
+const struct option_kind kind_list = {.parse = types_read, .show = types_show};
 
 /*
  * Items of --algorithm that are files with schedules: file:PATH. They are read with

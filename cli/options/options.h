@@ -100,6 +100,23 @@ struct option_kind {
     json_t *(*compare)(const struct option_row *option, const struct request *request);
 };
 
+/* A table of which a value names an entry, or a list some. Entries of different tables have different
+ * types. */
+struct name_table {
+    const char *what;    /* "datatype" */
+    const void *entries; /* pointers to them, ended by NULL */
+    size_t name;         /* where an entry has its name, */
+    size_t aliases;      /* and at most so many aliases, ended by NULL if they are fewer */
+    int alias_most;
+    /* For lists: the entry of a name, NULL if there is none; and where a request has the pointers to
+     * those of the list, ended by NULL. */
+    const void *(*find)(const char *name);
+    size_t chosen;
+};
+
+/* A file that is written is no other of the command. */
+enum file_use { FILE_OTHER, FILE_READ, FILE_WRITTEN };
+
 struct option_row {
     const char *name;     /* "min-bytes" */
     char letter;          /* 'b'; 0: none */
@@ -113,6 +130,11 @@ struct option_row {
     size_t field, width;      /* of struct job: offset and bytes, for the kinds that need them */
     long long least, most;    /* for numbers and sizes */
     const char *const *words; /* for kind_words: the values 0, 1, ...; ended by NULL */
+    const struct name_table *table; /* for kind_list and kind_memory */
+    const char *word;         /* for numbers: "auto", which stands for a number that no user can give; */
+    long long word_value;     /* this one. NULL: there is no word */
+    const char *advice;       /* of a refused number, where it is not the usual one; else NULL */
+    enum file_use file;       /* for kind_file */
     bool per_rank;            /* each rank may have a value of its own; else all must agree */
 };
 
@@ -198,18 +220,18 @@ extern const struct option_kind kind_inject;
 /* The index-th fault, and its key besides "rank" ("us"); NULL: there are no more. */
 const char *inject_fault(int index, const char **second);
 
-/* ---- Refusals of unknown names; and kinds of memory. ---- */
+/* ---- lists.c ---- */
 
-extern const struct option_kind kind_memory;
+/* `kind_list`: some entries of the row's table. */
+extern const struct option_kind kind_list, kind_memory;
+
+extern const struct name_table collective_table, datatype_table, reduction_table, memory_table;
+
+/* All names and aliases, in the order of the table. */
+struct names table_names(const struct name_table *table);
 
 /* Fails with "<subject> is neither a collective nor an algorithm of one; valid are ...; did you mean ...?". */
 enum status unknown_listed(const char *subject);
-/* ... a datatype, an operation, a transport. */
-enum status unknown_transport(const char *subject);
-
-/* ---- lists.c ---- */
-
-extern const struct option_kind kind_datatype, kind_reduction;
 
 /* Reads "allreduce,allgather" or "all" into request->job.collectives. */
 enum status collectives_read(const char *text, struct request *request);
@@ -227,6 +249,12 @@ bool command_line_reads(const struct command_line *line, const char *path);
 
 /* Refuses two outputs to the same place, and one to that of an input. STATUS_USAGE. */
 enum status outputs_settle(const struct command_line *line, const struct request *request);
+
+/* Does one of a command's outputs go to standard output? Then its table goes elsewhere. */
+bool outputs_take_standard(const struct request *request, unsigned command);
+
+/* Can a command's outputs be written? Fails like output_probe(). */
+enum status outputs_probe(const struct request *request, unsigned command);
 
 /* ---- command_line.c ---- */
 
@@ -283,9 +311,12 @@ void tuning_warn(const struct request *request);
 
 /* ---- Option values that are numbers, sizes, words or files. ---- */
 
-extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_duration, kind_device,
-    kind_file, kind_words, kind_root, kind_chunk, kind_channels, kind_iterations, kind_check,
-    kind_address, kind_memory_devices, kind_command;
+/* The value of an option that is a text or a file; NULL: it is not given. */
+const char *option_text(const struct option_row *option, const struct request *request);
+
+extern const struct option_kind kind_switch, kind_whole, kind_size, kind_real, kind_duration,
+    kind_device, kind_file, kind_words, kind_iterations, kind_address, kind_memory_devices,
+    kind_command;
 
 /* "--np '0'" or "CCTEST_NP='0'", for sentences. Returns `text`. */
 #define LABEL_MOST 256

@@ -10,15 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io/io.h"
 #include "base/log.h"
 #include "predict/topology/topology.h"
 
 #define LINKS_MOST 16 /* to follow, as names of links may lead in a circle */
-
-/* An option that names a file of results, and the file; NULL: none. */
-struct output {
-    const char *option, *path;
-};
 
 /* The name that a link has in its place; false: it is none. */
 static bool link_follow(char name[PATH_MAX])
@@ -70,34 +66,49 @@ static const char *options_of(const char *one, const char *other, char options[O
     return options;
 }
 
-static enum status settle_two_outputs(const struct output *one, const struct output *other)
+/* Where an option of this command that has results says to write them; NULL: it is none, or not given. */
+static const char *output_path(const struct option_row *row, const struct request *request,
+                               unsigned command)
 {
-    char options[OPTIONS_TEXT];
-    if (!one->path || !other->path || !outputs_are_one(one->path, other->path))
-        return STATUS_OK;
-    options_of(one->option, other->option, options);
-    if (strcmp(one->path, "-") == 0)
-        return fail_option(
-            STATUS_USAGE, options,
-            "--%s and --%s cannot both go to standard output: give one of them a file", one->option,
-            other->option);
-    struct stat file;
-    bool device = stat(one->path, &file) == 0 && !S_ISREG(file.st_mode);
-    if (!device)
-        return fail_option(STATUS_USAGE, options,
-                           "--%s and --%s name the same file: give each a file of its own",
-                           one->option, other->option);
-    return STATUS_OK;
+    bool writes = row->file == FILE_WRITTEN && (row->commands & command);
+    return writes ? option_text(row, request) : NULL;
 }
 
-static enum status settle_input(const struct output *output, const struct output *input)
+static bool is_device(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && !S_ISREG(file.st_mode);
+}
+
+/* Two outputs with one path, `one` before `other` in the table. The sentence names --json first. */
+static enum status outputs_refuse(const struct option_row *one, const struct option_row *other,
+                                  const char *path)
 {
     char options[OPTIONS_TEXT];
-    if (!output->path || !input->path || !outputs_are_one(output->path, input->path))
+    bool turned = strcmp(other->name, "json") == 0;
+    const char *first = turned ? other->name : one->name,
+               *second = turned ? one->name : other->name;
+    options_of(first, second, options);
+    if (strcmp(path, "-") == 0)
+        return fail_option(
+            STATUS_USAGE, options,
+            "--%s and --%s cannot both go to standard output: give one of them a file", first,
+            second);
+    return fail_option(STATUS_USAGE, options,
+                       "--%s and --%s name the same file: give each a file of its own", first,
+                       second);
+}
+
+/* `input`: the path that the option `reader` reads; NULL: none. */
+static enum status settle_input(const char *output, const char *path, const char *reader,
+                                const char *input)
+{
+    char options[OPTIONS_TEXT];
+    if (!input || !outputs_are_one(path, input))
         return STATUS_OK;
-    return fail_option(STATUS_USAGE, options_of(output->option, input->option, options),
-                       "--%s names %s, which --%s reads: give it a file of its own", output->option,
-                       output->path, input->option);
+    return fail_option(STATUS_USAGE, options_of(output, reader, options),
+                       "--%s names %s, which --%s reads: give it a file of its own", output, path,
+                       reader);
 }
 
 /* The file of --topology, which may stand before keys; NULL: it names a family. */
@@ -108,14 +119,14 @@ static const char *topology_file(const char *text, char file[PATH_MAX])
 
 bool command_line_reads(const struct command_line *line, const char *path)
 {
-    static const char *const inputs[] = {"profile", "baseline", "switches", "counts",
-                                         "split",   "tuning",   "model",    "place"};
     char file[PATH_MAX];
     const char *topology = topology_file(command_line_argument(line, "topology")->text, file);
     bool reads = topology && outputs_are_one(path, topology);
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-        const struct argument *input = command_line_argument(line, inputs[i]);
-        reads |= input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const struct argument *input = &line->arguments[row - option_table];
+        bool is_file = row->file == FILE_READ || row->kind == &kind_counts ||
+                       row->kind == &kind_split || row->kind == &kind_tuning;
+        reads |= is_file && input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
     }
     for (int i = 1; line->command && (line->command->bit & FOR_GUIDELINES) && i < line->word_count;
          i++)
@@ -123,47 +134,53 @@ bool command_line_reads(const struct command_line *line, const char *path)
     return reads || files_named(command_line_argument(line, "algorithm")->text, path, outputs_are_one);
 }
 
+/* One output beside all that is read. */
+static enum status settle_inputs(const struct command_line *line, const struct request *request,
+                                 const char *output, const char *path)
+{
+    const struct job *job = &request->job;
+    const char *list = command_line_argument(line, "algorithm")->text;
+    char file[PATH_MAX];
+    for (const struct option_row *row = option_table; row->name; row++)
+        if (row->file == FILE_READ)
+            TRY(settle_input(output, path, row->name, option_text(row, request)));
+    TRY(settle_input(output, path, "counts", job->counts_text));
+    TRY(settle_input(output, path, "tuning", job->tuned ? job->tuned->path : NULL));
+    TRY(settle_input(output, path, "topology", topology_file(request->predict.topology, file)));
+    TRY(settle_input(output, path, "split",
+                     job->split.kind == SPLIT_FILE ? job->split.text : NULL));
+    bool named = files_named(list, path, outputs_are_one);
+    return settle_input(output, path, "algorithm", named ? path : NULL);
+}
+
 enum status outputs_settle(const struct command_line *line, const struct request *request)
 {
-    const struct accept_options *accept = &request->accept;
-    const struct split_spec *split = &request->job.split;
-    char file[PATH_MAX];
-    const struct output outputs[] = {{"json", request->files.json},
-                                     {"csv", request->files.csv},
-                                     {"samples", request->files.samples},
-                                     {"svg", request->files.svg},
-                                     {"good", accept->good},
-                                     {"bad", accept->bad},
-                                     {"junit", accept->junit},
-                                     {"html", request->files.html},
-                                     {"write-profile", accept->write_profile},
-                                     {"ompi", request->tune.ompi},
-                                     {"mpich", request->tune.mpich},
-                                     {"nccl", request->tune.nccl},
-                                     {"goal", request->plan.goal},
-                                     {"msccl", request->plan.msccl},
-                                     {"output", request->files.output}};
-    const struct output inputs[] = {
-        {"profile", accept->profile},
-        {"baseline", accept->baseline},
-        {"switches", accept->switches},
-        {"counts", request->job.counts_text},
-        {"tuning", request->job.tuned ? request->job.tuned->path : NULL},
-        {"model", request->job.model},
-        {"topology", topology_file(request->predict.topology, file)},
-        {"place", request->predict.place},
-        {"split", split->kind == SPLIT_FILE ? split->text : NULL}};
-    const char *list = command_line_argument(line, "algorithm")->text;
-    const int count = sizeof outputs / sizeof outputs[0];
-    const int input_count = sizeof inputs / sizeof inputs[0];
-    enum status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        for (int k = i + 1; k < count && status == STATUS_OK; k++)
-            status = settle_two_outputs(&outputs[i], &outputs[k]);
-        for (int k = 0; k < input_count && status == STATUS_OK; k++)
-            status = settle_input(&outputs[i], &inputs[k]);
-        if (status == STATUS_OK && outputs[i].path && files_named(list, outputs[i].path, outputs_are_one))
-            status = settle_input(&outputs[i], &(struct output){"algorithm", outputs[i].path});
+    const unsigned command = line->command->bit;
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const char *path = output_path(row, request, command), *second;
+        for (const struct option_row *other = row + 1; path && other->name; other++) {
+            second = output_path(other, request, command);
+            if (second && outputs_are_one(path, second) && !is_device(path))
+                return outputs_refuse(row, other, path);
+        }
+        if (path)
+            TRY(settle_inputs(line, request, row->name, path));
     }
-    return status;
+    return STATUS_OK;
+}
+
+bool outputs_take_standard(const struct request *request, unsigned command)
+{
+    bool takes = false;
+    for (const struct option_row *row = option_table; row->name; row++)
+        takes |= output_is_standard(output_path(row, request, command));
+    return takes;
+}
+
+enum status outputs_probe(const struct request *request, unsigned command)
+{
+    for (const struct option_row *row = option_table; row->name; row++)
+        if (output_path(row, request, command))
+            TRY(output_probe(output_path(row, request, command)));
+    return STATUS_OK;
 }

@@ -57,6 +57,15 @@ static enum status setting_read(const struct parameter *parameter,
     return STATUS_ERROR;
 }
 
+static enum status transport_unknown(const char *name)
+{
+    struct names names = {.valid_count = 0};
+    names_add(&names, "auto", NULL, 0);
+    for (int i = 0; transports[i]; i++)
+        names_add(&names, transports[i]->name, NULL, 0);
+    return names_refuse(name, "transport", &names);
+}
+
 /* Cuts the first part off `text`, up to a ':' or the end. Returns the rest; NULL: there is none. */
 static char *part_cut(char *text)
 {
@@ -116,7 +125,7 @@ static enum status transport_add(const struct argument *argument, struct request
         return argument_refuse(argument, "names others or options beside auto, which allows any",
                                "write auto alone, or leave it out");
     if (!choice->transport)
-        return unknown_transport(text);
+        return transport_unknown(text);
     for (int i = 0; i < count; i++)
         if (request->job.transports[i].transport == choice->transport)
             return argument_refuse(argument, "names a transport twice", "name each once");

@@ -68,54 +68,64 @@ static long long field_load(const struct option_row *option, const struct reques
     return value;
 }
 
+/* Is the value the row's word? */
+static bool is_word(const struct argument *argument)
+{
+    return argument->option->word && strcmp(argument->text, argument->option->word) == 0;
+}
+
+/* `range`: the numbers that the option takes, for the usual advice. */
+static enum status number_refuse(const struct argument *argument, const char *why,
+                                 const char *range)
+{
+    const struct option_row *option = argument->option;
+    char advice[128];
+    snprintf(advice, sizeof advice, option->word ? "%s, or '%s'" : "%s", range, option->word);
+    return argument_refuse(argument, why, option->advice ? option->advice : advice);
+}
+
 static enum status whole_read(const struct argument *argument, struct request *request)
 {
     const struct option_row *option = argument->option;
-    long long value;
-    const char *why = whole_parse(argument->text, option->least, option->most, &value);
+    long long value = option->word_value;
+    const char *why =
+        is_word(argument) ? NULL : whole_parse(argument->text, option->least, option->most, &value);
     if (why) {
-        char advice[96];
-        snprintf(advice, sizeof advice, "give a whole number from %lld to %lld%s", option->least,
-                 option->most,
-                 option->kind == &kind_channels     ? ", or 'auto'"
-                 : option->kind == &kind_iterations ? ", or 'auto'"
-                 : option->kind == &kind_check      ? ", or 'all'"
-                                                    : "");
-        return argument_refuse(argument, why, advice);
+        char range[96];
+        snprintf(range, sizeof range, "give a whole number from %lld to %lld", option->least,
+                 option->most);
+        return number_refuse(argument, why, range);
     }
     field_store(option, request, value);
     return STATUS_OK;
 }
 
 /* A value that no user could have given: the option was not given. */
-static json_t *whole_show(const struct option_row *option, const struct request *request)
+static json_t *number_show(const struct option_row *option, const struct request *request)
 {
     long long value = field_load(option, request);
+    if (option->word && value == option->word_value)
+        return json_string(option->word);
     return value < option->least ? json_null() : json_integer(value);
-}
-
-static enum status size_read_into(const struct argument *argument, size_t *bytes)
-{
-    const struct option_row *option = argument->option;
-    const char *why = size_parse(argument->text, bytes);
-    if (!why && *bytes > (size_t)option->most)
-        why = "is too large";
-    if (!why && *bytes < (size_t)option->least)
-        why = "is too small";
-    if (!why)
-        return STATUS_OK;
-    char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST], advice[96];
-    snprintf(advice, sizeof advice, "give bytes from %s to %s, such as 512, 4K or 64M%s",
-             size_format((size_t)option->least, least), size_format((size_t)option->most, most),
-             option->kind == &kind_chunk ? ", or 'auto'" : "");
-    return argument_refuse(argument, why, advice);
 }
 
 static enum status size_read(const struct argument *argument, struct request *request)
 {
-    size_t bytes;
-    TRY(size_read_into(argument, &bytes));
-    field_store(argument->option, request, (long long)bytes);
+    const struct option_row *option = argument->option;
+    size_t bytes = (size_t)option->word_value;
+    const char *why = is_word(argument) ? NULL : size_parse(argument->text, &bytes);
+    if (!why && !is_word(argument) && bytes > (size_t)option->most)
+        why = "is too large";
+    if (!why && bytes < (size_t)option->least)
+        why = "is too small";
+    if (why) {
+        char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST], range[96];
+        snprintf(range, sizeof range, "give bytes from %s to %s, such as 512, 4K or 64M",
+                 size_format((size_t)option->least, least),
+                 size_format((size_t)option->most, most));
+        return number_refuse(argument, why, range);
+    }
+    field_store(option, request, (long long)bytes);
     return STATUS_OK;
 }
 
@@ -224,69 +234,17 @@ static json_t *words_show(const struct option_row *option, const struct request 
     return json_string(option->words[field_load(option, request)]);
 }
 
-static enum status root_read(const struct argument *argument, struct request *request)
-{
-    long long root = ROOT_ALL;
-    const char *why = NULL;
-    if (strcmp(argument->text, "all") != 0)
-        why = whole_parse(argument->text, 0, argument->option->most, &root);
-    if (why)
-        return argument_refuse(argument, why, "give a rank's number, counted from 0, or 'all'");
-    request->job.root = (int)root;
-    return STATUS_OK;
-}
-
-static json_t *root_show(const struct option_row *option, const struct request *request)
-{
-    (void)option;
-    return request->job.root == ROOT_ALL ? json_string("all") : json_integer(request->job.root);
-}
-
-static enum status chunk_read(const struct argument *argument, struct request *request)
-{
-    request->job.chunk = GRAIN_AUTO;
-    return strcmp(argument->text, "auto") == 0 ? STATUS_OK
-                                               : size_read_into(argument, &request->job.chunk);
-}
-
-static json_t *chunk_show(const struct option_row *option, const struct request *request)
-{
-    return request->job.chunk == GRAIN_AUTO ? json_string("auto") : whole_show(option, request);
-}
-
-static enum status channels_read(const struct argument *argument, struct request *request)
-{
-    request->job.channels = CHANNELS_AUTO;
-    return strcmp(argument->text, "auto") == 0 ? STATUS_OK : whole_read(argument, request);
-}
-
-static json_t *channels_show(const struct option_row *option, const struct request *request)
-{
-    return request->job.channels == CHANNELS_AUTO ? json_string("auto")
-                                                  : whole_show(option, request);
-}
-
+/* `auto` has a most, too, so it is a member of its own. */
 static enum status iterations_read(const struct argument *argument, struct request *request)
 {
     request->job.iterations = ITERATIONS_AUTO_MOST;
-    request->job.iterations_auto = strcmp(argument->text, "auto") == 0;
+    request->job.iterations_auto = is_word(argument);
     return request->job.iterations_auto ? STATUS_OK : whole_read(argument, request);
 }
 
 static json_t *iterations_show(const struct option_row *option, const struct request *request)
 {
-    return request->job.iterations_auto ? json_string("auto") : whole_show(option, request);
-}
-
-static enum status check_read(const struct argument *argument, struct request *request)
-{
-    request->job.checked = CHECKED_ALL;
-    return strcmp(argument->text, "all") == 0 ? STATUS_OK : whole_read(argument, request);
-}
-
-static json_t *check_show(const struct option_row *option, const struct request *request)
-{
-    return request->job.checked == CHECKED_ALL ? json_string("all") : whole_show(option, request);
+    return request->job.iterations_auto ? json_string("auto") : number_show(option, request);
 }
 
 /* Text. */
@@ -299,10 +257,16 @@ static enum status text_read(const struct argument *argument, struct request *re
     return STATUS_OK;
 }
 
-static json_t *text_show(const struct option_row *option, const struct request *request)
+const char *option_text(const struct option_row *option, const struct request *request)
 {
     const char *text;
     memcpy(&text, (const char *)request + option->field, sizeof text);
+    return text;
+}
+
+static json_t *text_show(const struct option_row *option, const struct request *request)
+{
+    const char *text = option_text(option, request);
     return text ? json_string(text) : json_null();
 }
 
@@ -357,18 +321,14 @@ static enum status nothing_read(const struct argument *argument, struct request 
 }
 
 const struct option_kind kind_switch = {.parse = switch_read, .show = switch_show};
-const struct option_kind kind_whole = {.parse = whole_read, .show = whole_show};
-const struct option_kind kind_size = {.parse = size_read, .show = whole_show};
+const struct option_kind kind_whole = {.parse = whole_read, .show = number_show};
+const struct option_kind kind_size = {.parse = size_read, .show = number_show};
 const struct option_kind kind_duration = {.parse = duration_read, .show = real_show};
 const struct option_kind kind_real = {.parse = real_read, .show = real_show};
 const struct option_kind kind_device = {.parse = text_read, .show = text_show};
 const struct option_kind kind_file = {.parse = file_read, .show = text_show};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
-const struct option_kind kind_chunk = {.parse = chunk_read, .show = chunk_show};
-const struct option_kind kind_channels = {.parse = channels_read, .show = channels_show};
 const struct option_kind kind_iterations = {.parse = iterations_read, .show = iterations_show};
-const struct option_kind kind_check = {.parse = check_read, .show = check_show};
-const struct option_kind kind_root = {.parse = root_read, .show = root_show};
 const struct option_kind kind_address = {.parse = address_read, .show = text_show};
 const struct option_kind kind_memory_devices = {.parse = memory_devices_read, .show = text_show};
 const struct option_kind kind_command = {.parse = nothing_read};

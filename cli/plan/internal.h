@@ -9,7 +9,6 @@
 
 #include "base/status.h"
 #include "cli/plan/plan.h"
-#include "cli/plan/plan.h"
 #include "collective/schedule/schedule.h"
 #include "dataplane/memory/datatype.h"
 

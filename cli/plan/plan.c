@@ -138,22 +138,40 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     return STATUS_OK;
 }
 
+/* The schedules of all ranks. To be freed with schedules_free(), also after an error. */
+static enum status schedules_build(const struct job *job, const struct problem *problem,
+                                   struct schedule ***schedules)
+{
+    const struct choice *choice = &job->candidates[0].choice;
+    enum status status = STATUS_OK;
+    *schedules = calloc((size_t)problem->ranks, sizeof **schedules);
+    if (!*schedules)
+        return fail(STATUS_ERROR, "out of memory for the schedules of %d ranks", problem->ranks);
+    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
+        status = schedule_build(choice, problem, rank, channel_count_host(job), true,
+                                &(*schedules)[rank]);
+    return status;
+}
+
+static void schedules_free(struct schedule **schedules, int ranks)
+{
+    for (int rank = 0; schedules && rank < ranks; rank++)
+        schedule_free(schedules[rank]);
+    free(schedules);
+}
+
 /* The picture needs all ranks, also when it shows one: a message may carry data of other ranks. */
 static enum status plan_picture(const struct job *job, const struct problem *problem,
                                 const char *path)
 {
     char head[HEAD_MOST];
-    struct schedule *schedules[PICTURE_RANKS_MOST] = {NULL};
-    enum status status = STATUS_OK;
-    for (int rank = 0; rank < problem->ranks && status == STATUS_OK; rank++)
-        status = schedule_build(&job->candidates[0].choice, problem, rank, channel_count_host(job),
-                                true, &schedules[rank]);
+    struct schedule **schedules;
+    enum status status = schedules_build(job, problem, &schedules);
     head_write(&job->candidates[0], problem, head);
     if (status == STATUS_OK)
         status = plan_draw((const struct schedule *const *)schedules, problem, job->bootstrap.rank,
                            head, job->candidates[0].choice.algorithm->summary, path);
-    for (int rank = 0; rank < problem->ranks; rank++)
-        schedule_free(schedules[rank]);
+    schedules_free(schedules, problem->ranks);
     return status;
 }
 
@@ -185,24 +203,14 @@ static enum status text_goal(const struct plan_text *text)
 
 static enum status text_msccl(const struct plan_text *text)
 {
-    const struct job *job = text->job;
-    const struct choice *choice = &job->candidates[0].choice;
-    size_t ranks = (size_t)text->problem->ranks;
-    struct schedule **schedules = calloc(ranks, sizeof(struct schedule *));
     char name[64];
-    if (!schedules)
-        return fail(STATUS_ERROR, "out of memory for the schedules of %zu ranks", ranks);
-    enum status status = STATUS_OK;
-    for (size_t r = 0; r < ranks && status == STATUS_OK; r++)
-        status = schedule_build(choice, text->problem, (int)r, channel_count_host(job), true,
-                                &schedules[r]);
+    struct schedule **schedules;
+    enum status status = schedules_build(text->job, text->problem, &schedules);
     snprintf(name, sizeof name, "cctest-%s-%s", text->problem->collective->name,
-             choice->algorithm->name);
+             text->job->candidates[0].choice.algorithm->name);
     if (status == STATUS_OK)
         status = msccl_write(text->out, name, (const struct schedule *const *)schedules);
-    for (size_t r = 0; r < ranks; r++)
-        schedule_free(schedules[r]);
-    free(schedules);
+    schedules_free(schedules, text->problem->ranks);
     return status;
 }
 
@@ -248,9 +256,7 @@ enum status plan_command(const struct command_line *line, struct request *reques
         return status;
     }
     const struct rank_group all = split_group(&split, 0);
-    bool text = !output_is_standard(request->files.json) &&
-                !output_is_standard(request->files.svg) &&
-                !output_is_standard(request->plan.goal) && !output_is_standard(request->plan.msccl);
+    bool text = !outputs_take_standard(request, FOR_PLAN);
     json_t *document = request->files.json ? json_document() : NULL;
     json_t *plans = document ? json_array() : NULL;
     if (document)

@@ -4,7 +4,6 @@
 #include "predict/fit/fit.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -115,33 +114,19 @@ static enum status fit_take(void *argument, const struct fit_measurements *measu
     return status;
 }
 
+static enum status fit_ranks(const struct agents_command *command)
+{
+    struct request *request = command->request;
+    struct fit_arguments arguments = {.job = &request->job,
+                                      .options = "",
+                                      .agents = command->agents,
+                                      .progress = {.call = fit_running},
+                                      .take = fit_take,
+                                      .argument = request};
+    return bootstrap_run(&request->job.bootstrap, command->bootstrap, fit_run, &arguments);
+}
+
 enum status fit_command(const struct command_line *line, struct request *request)
 {
-    struct job *job = &request->job;
-    struct bootstrap bootstrap;
-    char *compared = malloc(COMPARED_TEXT_MOST);
-    if (!compared)
-        return fail(STATUS_ERROR, "out of memory");
-    options_compared(request, FOR_FIT, compared);
-    job->bootstrap.outlives = true;
-    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
-    if (status == STATUS_OK) {
-        struct fit_arguments arguments = {.job = job,
-                                          .options = "",
-                                          .agents = {.options = compared,
-                                                     .bootstrap = &job->bootstrap,
-                                                     .work = worker_run,
-                                                     .work_argument = request},
-                                          .progress = {.call = fit_running},
-                                          .take = fit_take,
-                                          .argument = request};
-        if (bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0)
-            command_line_warn(line);
-        signal(SIGPIPE, SIG_IGN);
-        say_verbose(1, "%s", bootstrap.why);
-        status = bootstrap_run(&job->bootstrap, &bootstrap, fit_run, &arguments);
-    }
-    bootstrap_close(&bootstrap);
-    free(compared);
-    return status;
+    return agents_command_run(line, request, fit_ranks);
 }

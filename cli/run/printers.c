@@ -356,8 +356,7 @@ enum status printers_open(struct printers *printers, const struct request *reque
                           enum printed printed, bool announces)
 {
     const struct output_files *files = &request->files;
-    bool aside = output_is_standard(files->json) || output_is_standard(files->csv) ||
-                 output_is_standard(files->samples) || output_is_standard(files->svg);
+    bool aside = outputs_take_standard(request, FOR_RUN | FOR_PREDICT);
     *printers =
         (struct printers){.report = {.begin = printers_begin,
                                      .connected = printers_connected,

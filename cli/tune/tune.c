@@ -17,9 +17,7 @@
 #include "tune/tune.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -128,7 +126,7 @@ static enum status printer_begin(struct tune_report *report, const struct tuner 
 {
     struct tune_printer *printer = printer_of(report);
     if (json_keep(printer, tuner, NULL) != STATUS_OK ||
-        export_probe(&printer->request->tune) != STATUS_OK)
+        outputs_probe(printer->request, FOR_TUNE) != STATUS_OK)
         return STATUS_USAGE;
     tune_table_begin(printer->table, tuner);
     if (tuner->forecast)
@@ -203,69 +201,46 @@ static enum status printer_end(struct tune_report *report, const struct tuner *t
     return status;
 }
 
-static enum status tune_ranks(const struct command_line *line, struct request *request,
-                              struct bootstrap *bootstrap, const char *compared)
+static enum status tune_ranks(const struct agents_command *command)
 {
+    struct request *request = command->request;
     struct job *job = &request->job;
-    const struct tune_options *tune = &request->tune;
     char options[PASSED_TEXT_MOST];
     struct model_forecast forecast = {0};
-    bool aside = output_is_standard(request->files.json) || output_is_standard(tune->ompi) ||
-                 output_is_standard(tune->mpich) || output_is_standard(tune->nccl);
-    bool first = bootstrap->kind == BOOTSTRAP_LOCAL || bootstrap->launch.rank == 0;
-    enum status status = job->model && first ? forecast_open(&forecast, job) : STATUS_OK;
+    bool forecasts = job->model && command->first;
+    enum status status = forecasts ? forecast_open(&forecast, job) : STATUS_OK;
     if (status != STATUS_OK) {
         if (request->files.json)
             json_refuse(request->files.json, status);
         return status;
     }
-    options_pass(line, request, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS, NULL,
-                 options);
+    options_pass(command->line, request, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS,
+                 NULL, options);
     struct tune_printer printer = {.report = {.begin = printer_begin,
                                               .running = printer_running,
                                               .round = printer_round,
                                               .end = printer_end},
                                    .request = request,
                                    .predictor = &forecast.predictor,
-                                   .table = aside ? stderr : stdout,
+                                   .table =
+                                       outputs_take_standard(request, FOR_TUNE) ? stderr : stdout,
                                    .on_terminal = terminal_line_possible()};
     struct tuner_arguments arguments = {.job = job,
-                                        .asked = tune,
+                                        .asked = &request->tune,
                                         .options = options,
-                                        .forecast = job->model && first ? &forecast.forecast : NULL,
-                                        .agents = {.options = compared,
-                                                   .bootstrap = &job->bootstrap,
-                                                   .work = worker_run,
-                                                   .work_argument = request},
+                                        .forecast = forecasts ? &forecast.forecast : NULL,
+                                        .agents = command->agents,
                                         .report = &printer.report};
-    if (first)
-        command_line_warn(line);
-    signal(SIGPIPE, SIG_IGN);
-    say_verbose(1, "%s", bootstrap->why);
-    status = bootstrap_run(&job->bootstrap, bootstrap, tuner_run, &arguments);
+    status = bootstrap_run(&job->bootstrap, command->bootstrap, tuner_run, &arguments);
     forecast_close(&forecast);
     return status;
 }
 
 enum status tune_command(const struct command_line *line, struct request *request)
 {
-    struct job *job = &request->job;
-    struct bootstrap bootstrap;
-    if (job->tuned) { /* nothing is measured: its winners are written for others */
-        TRY(export_probe(&request->tune));
-        return export_write(&request->tune, job->tuned);
+    if (request->job.tuned) { /* nothing is measured: its winners are written for others */
+        TRY(outputs_probe(request, FOR_TUNE));
+        return export_write(&request->tune, request->job.tuned);
     }
-    char *compared = malloc(COMPARED_TEXT_MOST);
-    if (!compared)
-        return fail(STATUS_ERROR, "out of memory");
-    options_compared(request, FOR_TUNE, compared);
-    job->bootstrap.outlives = true;
-    enum status status = bootstrap_choose(&job->bootstrap, &bootstrap);
-    if (status == STATUS_OK)
-        status = tune_ranks(line, request, &bootstrap, compared);
-    else if (request->files.json)
-        json_refuse(request->files.json, status);
-    bootstrap_close(&bootstrap);
-    free(compared);
-    return status;
+    return agents_command_run(line, request, tune_ranks);
 }

@@ -13,16 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status export_probe(const struct tune_options *tune)
-{
-    const char *const paths[] = {tune->ompi, tune->mpich, tune->nccl};
-    enum status status = STATUS_OK;
-    for (int i = 0; i < 3 && status == STATUS_OK; i++)
-        if (paths[i])
-            status = output_probe(paths[i]);
-    return status;
-}
-
 static enum status text_export(const char *path,
                                void (*writer)(FILE *out, const struct tuned *tuned),
                                const struct tuned *tuned)

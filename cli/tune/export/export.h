@@ -7,9 +7,6 @@
 #include "run/run.h"
 #include "tune/tune.h"
 
-/* Can the files of the job's exports be written? Fails like output_probe(). */
-enum status export_probe(const struct tune_options *tune);
-
 /* Writes the job's exports: --ompi, --mpich, --nccl. Says, on standard error, what has no counterpart
  * there. STATUS_ERROR if a file cannot be written. */
 enum status export_write(const struct tune_options *tune, const struct tuned *tuned);
