@@ -118,26 +118,6 @@ enum status fail_at(enum status status, const struct failure_place *place, const
     return fail_again(&failure);
 }
 
-enum status fail_line(enum status status, const char *file, long line, const char *format, ...)
-{
-    const struct failure_place place = {.file = file, .line = (int)line};
-    va_list arguments;
-    va_start(arguments, format);
-    struct failure failure = failure_make(status, REASON_OWN, NO_RANK, &place, format, arguments);
-    va_end(arguments);
-    return fail_again(&failure);
-}
-
-enum status fail_option(enum status status, const char *options, const char *format, ...)
-{
-    const struct failure_place place = {.options = options};
-    va_list arguments;
-    va_start(arguments, format);
-    struct failure failure = failure_make(status, REASON_OWN, NO_RANK, &place, format, arguments);
-    va_end(arguments);
-    return fail_again(&failure);
-}
-
 void fail_within(const struct failure_place *place)
 {
     within = place;

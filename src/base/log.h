@@ -44,13 +44,13 @@ enum status fail_at(enum status status, const struct failure_place *place, const
     __attribute__((format(printf, 3, 4)));
 
 /* The same of a line of a file, from 1. */
-enum status fail_line(enum status status, const char *file, long line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+#define fail_line(status, path, number, ...)                                                       \
+    fail_at(status, &(struct failure_place){.file = (path), .line = (int)(number)}, __VA_ARGS__)
 
 /* The same of options, by their long names, apart by blanks: the user may have set them elsewhere than
  * in the command line. */
-enum status fail_option(enum status status, const char *options, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define fail_option(status, names, ...)                                                            \
+    fail_at(status, &(struct failure_place){.options = (names)}, __VA_ARGS__)
 
 /* Until the next call, fail() in this thread is of this place; NULL: of none. For readers of texts that
  * stand in a file or in the command line. */
