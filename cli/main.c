@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
@@ -96,9 +97,7 @@ static enum status stack_check(void)
 /* The request is too large for a stack of STACK_LEAST. */
 static enum status start_allocated(int argc, char **argv, struct log *log)
 {
-    struct request *request = calloc(1, sizeof *request);
-    if (!request)
-        return fail(STATUS_ERROR, "out of memory");
+    struct request *request = new_array(1, sizeof *request);
     enum status status = start(argc, argv, request, log);
     free(request);
     return status;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "accept/accept.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "controlplane/bootstrap/bootstrap.h"
 #include "cli/options/options.h"
@@ -43,9 +44,7 @@ static enum status worker_measure(const struct membership *membership, void *arg
     const struct request *request = argument;
     struct printers printers;
     bool reports = membership->rank == 0;
-    char *compared = malloc(COMPARED_TEXT_MOST);
-    if (!compared)
-        return fail(STATUS_ERROR, "out of memory");
+    char *compared = new_array(COMPARED_TEXT_MOST, 1);
     options_compared(request, FOR_RUN, compared);
     enum status status = printers_open(&printers, request, PRINT_FILES, reports);
     if (status == STATUS_OK) {
@@ -77,20 +76,15 @@ static enum status worker_start_job(const struct membership *membership, struct 
 enum status worker_run(const struct membership *membership, const char *command, int result,
                        void *argument)
 {
-    struct request *request = calloc(1, sizeof *request);
-    char *words = strdup(command);
-    enum status status = STATUS_OK;
     signal(SIGPIPE, SIG_IGN);
-    if (host_work_is(command)) {
-        status = host_work_run(command, result);
-    } else {
-        status = request && words ? worker_read(words, argument, request)
-                                  : fail(STATUS_ERROR, "out of memory");
-        if (status == STATUS_OK)
-            status = worker_start_job(membership, request, result);
-        if (request)
-            job_release(&request->job);
-    }
+    if (host_work_is(command))
+        return host_work_run(command, result);
+    struct request *request = new_array(1, sizeof *request);
+    char *words = new_text(command);
+    enum status status = worker_read(words, argument, request);
+    if (status == STATUS_OK)
+        status = worker_start_job(membership, request, result);
+    job_release(&request->job);
     free(words);
     free(request);
     return status;
@@ -101,9 +95,7 @@ enum status agents_command_run(const struct command_line *line, struct request *
 {
     struct bootstrap_options *config = &request->job.bootstrap;
     struct bootstrap bootstrap;
-    char *compared = malloc(COMPARED_TEXT_MOST);
-    if (!compared)
-        return fail(STATUS_ERROR, "out of memory");
+    char *compared = new_array(COMPARED_TEXT_MOST, 1);
     options_compared(request, line->command->bit, compared);
     config->outlives = true;
     enum status status = bootstrap_choose(config, &bootstrap);

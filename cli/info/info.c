@@ -141,7 +141,7 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
     return status;
 }
 
-static json_t *limit_fact(int resource)
+static json_t *resource_fact(int resource)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -150,35 +150,50 @@ static json_t *limit_fact(int resource)
 }
 
 /* A number in a file of /proc; null: none. */
-static json_t *file_fact(const char *path)
+static json_t *ptrace_fact(int unused)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
     long long value;
     bool known = file && fscanf(file, "%lld", &value) == 1;
+    (void)unused;
     if (file)
         fclose(file);
     return known ? json_integer(value) : json_null();
 }
 
 /* The memory limit of the cgroup; null: none. */
-static json_t *group_fact(void)
+static json_t *group_fact(int unused)
 {
     size_t bytes;
+    (void)unused;
     if (!memory_group_limit(&bytes))
         return json_string("unknown");
     return bytes < SIZE_MAX ? json_integer((json_int_t)bytes) : json_null();
 }
 
+static const struct {
+    const char *key, *title, *use;
+    json_t *(*fact)(int resource);
+    int resource; /* of getrlimit() */
+} limits[] = {
+    {"open_files", "open files", "tcp needs one per peer, shm one per rank", resource_fact,
+     RLIMIT_NOFILE},
+    {"processes", "processes", "one per local rank", resource_fact, RLIMIT_NPROC},
+    {"address_space_bytes", "address space", "bytes", resource_fact, RLIMIT_AS},
+    {"locked_memory_bytes", "locked memory",
+     "bytes (ulimit -l, limits.conf); RDMA pins slots and buffers", resource_fact, RLIMIT_MEMLOCK},
+    {"memory_cgroup_bytes", "memory of the cgroup", "bytes; shared segments (memfd) count too",
+     group_fact, 0},
+    {"yama_ptrace_scope", "yama ptrace_scope",
+     "at 2 only root, at 3 no process reads private memory (shm zcopy)", ptrace_fact, 0},
+};
+#define LIMITS (sizeof limits / sizeof limits[0])
+
 static json_t *limit_facts(void)
 {
     json_t *facts = json_object();
-    json_object_set_new(facts, "open_files", limit_fact(RLIMIT_NOFILE));
-    json_object_set_new(facts, "processes", limit_fact(RLIMIT_NPROC));
-    json_object_set_new(facts, "address_space_bytes", limit_fact(RLIMIT_AS));
-    json_object_set_new(facts, "locked_memory_bytes", limit_fact(RLIMIT_MEMLOCK));
-    json_object_set_new(facts, "memory_cgroup_bytes", group_fact());
-    json_object_set_new(facts, "yama_ptrace_scope",
-                        file_fact("/proc/sys/kernel/yama/ptrace_scope"));
+    for (size_t i = 0; i < LIMITS; i++)
+        json_object_set_new(facts, limits[i].key, limits[i].fact(limits[i].resource));
     return facts;
 }
 
@@ -233,21 +248,23 @@ static void print_machine(const json_t *document)
            (double)number(host, "free_memory_bytes") / (1 << 30));
 }
 
-static void print_limit(const json_t *limits, const char *key, const char *title, const char *use)
+static void print_limits(const json_t *facts)
 {
-    const json_t *value = json_object_get(limits, key);
-    char text[32] = "none";
-    if (json_is_string(value))
-        snprintf(text, sizeof text, "%s", json_string_value(value));
-    else if (json_is_integer(value))
-        snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-    printf("  %-22s %-20s %s\n", title, text, use);
+    puts("limits");
+    for (size_t i = 0; i < LIMITS; i++) {
+        const json_t *value = json_object_get(facts, limits[i].key);
+        char text[32] = "none";
+        if (json_is_string(value))
+            snprintf(text, sizeof text, "%s", json_string_value(value));
+        else if (json_is_integer(value))
+            snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+        printf("  %-22s %-20s %s\n", limits[i].title, text, limits[i].use);
+    }
 }
 
 static void print_facts(const json_t *document)
 {
     const json_t *bootstrap = json_object_get(document, "bootstrap");
-    const json_t *limits = json_object_get(document, "limits");
     size_t index;
     json_t *item;
     print_machine(document);
@@ -271,16 +288,7 @@ static void print_facts(const json_t *document)
     json_array_foreach(json_object_get(document, "vendors"), index, item) print_available(item);
     print_names("datatypes", json_object_get(document, "datatypes"));
     print_names("operations", json_object_get(document, "operations"));
-    puts("limits");
-    print_limit(limits, "open_files", "open files", "tcp needs one per peer, shm one per rank");
-    print_limit(limits, "processes", "processes", "one per local rank");
-    print_limit(limits, "address_space_bytes", "address space", "bytes");
-    print_limit(limits, "locked_memory_bytes", "locked memory",
-                "bytes (ulimit -l, limits.conf); RDMA pins slots and buffers");
-    print_limit(limits, "memory_cgroup_bytes", "memory of the cgroup",
-                "bytes; shared segments (memfd) count too");
-    print_limit(limits, "yama_ptrace_scope", "yama ptrace_scope",
-                "at 2 only root, at 3 no process reads private memory (shm zcopy)");
+    print_limits(json_object_get(document, "limits"));
     topology_print(document);
 }
 

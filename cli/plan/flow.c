@@ -140,14 +140,12 @@ static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
         .flow = flow,
         .memory = arena_take(joint->memory, (joint->elements + 1) * sizeof *t.memory),
         .flight_of = flight_of,
-        .done = arena_take(joint->memory, (joint->count + 1) * sizeof *t.done),
-        .sent = arena_take(joint->memory, (flow->count + 1) * sizeof *t.sent),
+        .done = arena_new(joint->memory, (size_t)joint->count + 1, sizeof *t.done),
+        .sent = arena_new(joint->memory, flow->count + 1, sizeof *t.sent),
     };
-    if (!t.memory || !flow->spare_cells || !flow->spare_numbers || !t.done || !t.sent)
+    if (!t.memory || !flow->spare_cells || !flow->spare_numbers)
         return memory_ran_out();
     memset(t.memory, 0, joint->elements * sizeof *t.memory);
-    memset(t.sent, 0, flow->count * sizeof *t.sent);
-    memset(t.done, 0, joint->count * sizeof *t.done);
     name_sources(&t);
     return trace_all(&t);
 }
@@ -156,9 +154,7 @@ static enum status contents_trace(struct flow *flow, uint32_t *flight_of)
 static enum status flights_find(struct flow *flow, uint32_t *flight_of)
 {
     const struct joint_schedule *joint = flow->joint;
-    flow->flights = arena_take(joint->memory, (joint->count + 1) * sizeof *flow->flights);
-    if (!flow->flights)
-        return memory_ran_out();
+    flow->flights = arena_new(joint->memory, (size_t)joint->count + 1, sizeof *flow->flights);
     for (uint32_t g = 0; g < joint->count; g++) {
         const struct operation *send = joint_operation(joint, g);
         if (send->step >= flow->rounds)
@@ -185,13 +181,10 @@ static enum status flights_find(struct flow *flow, uint32_t *flight_of)
     return STATUS_OK;
 }
 
-static enum status fences_find(struct flow *flow)
+static void fences_find(struct flow *flow)
 {
     const struct joint_schedule *joint = flow->joint;
-    flow->fences = arena_take(joint->memory, ((size_t)flow->rounds + 1) * sizeof *flow->fences);
-    if (!flow->fences)
-        return memory_ran_out();
-    memset(flow->fences, 0, (size_t)flow->rounds * sizeof *flow->fences);
+    flow->fences = arena_new(joint->memory, (size_t)flow->rounds + 1, sizeof *flow->fences);
     for (int r = 0; r < flow->ranks; r++) {
         const struct schedule *schedule = joint->schedules[r];
         for (size_t i = 0; i < schedule->epoch_count; i++)
@@ -199,7 +192,6 @@ static enum status fences_find(struct flow *flow)
                 flow->fences[schedule->operations[schedule->epochs[i].members[0]].step] |=
                     (uint64_t)1 << r;
     }
-    return STATUS_OK;
 }
 
 static enum status size_check(const struct schedule *const *schedules, int ranks)
@@ -246,10 +238,9 @@ enum status flow_trace(const struct schedule *const *schedules, const struct pro
     if (!flow->joint)
         return fail(STATUS_ERROR, "%s: the algorithm is wrong and cannot be drawn", error);
     size_t count = flow->joint->count + (size_t)1;
-    uint32_t *flight_of = arena_take(flow->joint->memory, count * sizeof *flight_of);
-    enum status status = flight_of ? flights_find(flow, flight_of) : memory_ran_out();
-    if (status == STATUS_OK)
-        status = fences_find(flow);
+    uint32_t *flight_of = arena_new(flow->joint->memory, count, sizeof *flight_of);
+    enum status status = flights_find(flow, flight_of);
+    fences_find(flow);
     if (status == STATUS_OK)
         status = contents_trace(flow, flight_of);
     if (status != STATUS_OK)

@@ -40,8 +40,8 @@ size_t label_width(const char *text);
 /* ---- Places ranks, rounds, messages and marks in a plan's picture. ---- */
 
 /* Places ranks, rounds, marks and the ends of all flights. `rank`: the only one shown, or -1. The
- * flow owns the memory. Fails if memory runs out. */
-enum status picture_place(struct flow *flow, int rank, struct picture *picture);
+ * flow owns the memory. */
+void picture_place(struct flow *flow, int rank, struct picture *picture);
 
 /* ---- Notes and legend below a plan's picture. ---- */
 

@@ -7,7 +7,6 @@
  */
 #include "cli/plan/internal.h"
 
-#include "base/log.h"
 #include "base/numbers.h"
 
 #include <math.h>
@@ -41,15 +40,9 @@ struct end {
 static int end_compare(const void *left, const void *right)
 {
     const struct end *a = left, *b = right;
-    const int keys[][2] = {{a->arrives, b->arrives},
-                           {a->rank, b->rank},
-                           {a->round, b->round},
-                           {a->peer, b->peer},
-                           {a->lane, b->lane}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return COMPARE(a->flight, b->flight);
+    return COMPARE(a->arrives, b->arrives) ?: COMPARE(a->rank, b->rank)
+               ?: COMPARE(a->round, b->round) ?: COMPARE(a->peer, b->peer)
+               ?: COMPARE(a->lane, b->lane) ?: COMPARE(a->flight, b->flight);
 }
 
 static bool ends_together(const struct end *a, const struct end *b)
@@ -60,14 +53,13 @@ static bool ends_together(const struct end *a, const struct end *b)
 /* Both ends of all messages, sorted by direction, rank, round and peer. */
 static struct end *ends_sort(struct flow *flow)
 {
-    struct end *ends = arena_take(flow->joint->memory, (2 * flow->count + 1) * sizeof *ends);
-    for (size_t i = 0; ends && i < flow->count; i++) {
+    struct end *ends = arena_new(flow->joint->memory, 2 * flow->count + 1, sizeof *ends);
+    for (size_t i = 0; i < flow->count; i++) {
         struct flight *f = &flow->flights[i];
         ends[2 * i] = (struct end){f, f->from, f->leaves, f->to, f->lane, false};
         ends[2 * i + 1] = (struct end){f, f->to, f->arrives, f->from, f->lane, true};
     }
-    if (ends)
-        qsort(ends, 2 * flow->count, sizeof *ends, end_compare);
+    qsort(ends, 2 * flow->count, sizeof *ends, end_compare);
     return ends;
 }
 
@@ -158,23 +150,18 @@ static void density_find(const struct flow *flow, const struct end *ends, struct
 static int mark_compare(const void *left, const void *right)
 {
     const struct mark *a = left, *b = right;
-    const int keys[][2] = {{a->rank, b->rank},
-                           {a->round, b->round},
-                           {a->after, b->after},
-                           {(int)a->kind, (int)b->kind}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return COMPARE(a->operation, b->operation);
+    return COMPARE(a->rank, b->rank) ?: COMPARE(a->round, b->round)
+               ?: COMPARE(a->after, b->after) ?: COMPARE(a->kind, b->kind)
+               ?: COMPARE(a->operation, b->operation);
 }
 
-static bool marks_find(const struct flow *flow, int rank, struct picture *picture)
+static void marks_find(const struct flow *flow, int rank, struct picture *picture)
 {
     const struct joint_schedule *joint = flow->joint;
-    picture->marks = arena_take(joint->memory, (joint->count + 1) * sizeof *picture->marks);
+    picture->marks = arena_new(joint->memory, (size_t)joint->count + 1, sizeof *picture->marks);
     int round = -1;
     bool received = false;
-    for (uint32_t g = 0; picture->marks && g < joint->count; g++) {
+    for (uint32_t g = 0; g < joint->count; g++) {
         const struct operation *operation = joint_operation(joint, g);
         if (operation->step != round || g == joint->first[joint->rank[g]])
             received = false;
@@ -185,9 +172,7 @@ static bool marks_find(const struct flow *flow, int rank, struct picture *pictur
             picture->marks[picture->mark_count++] =
                 (struct mark){joint->rank[g], round, received, operation->kind, g};
     }
-    if (picture->marks)
-        qsort(picture->marks, picture->mark_count, sizeof *picture->marks, mark_compare);
-    return picture->marks;
+    qsort(picture->marks, picture->mark_count, sizeof *picture->marks, mark_compare);
 }
 
 /* The most kinds of marks that a rank has before or after the messages of a round. */
@@ -262,24 +247,20 @@ static void columns_place(const struct flow *flow, struct picture *picture)
     picture->right = x;
 }
 
-enum status picture_place(struct flow *flow, int rank, struct picture *picture)
+void picture_place(struct flow *flow, int rank, struct picture *picture)
 {
     struct arena *memory = flow->joint->memory;
-    size_t rounds = (size_t)flow->rounds + 1;
+    const struct end *ends = ends_sort(flow);
     *picture = (struct picture){
-        .columns = arena_take(memory, rounds * sizeof *picture->columns),
-        .rows = arena_take(memory, (size_t)flow->ranks * sizeof *picture->rows),
+        .columns = arena_new(memory, (size_t)flow->rounds + 1, sizeof *picture->columns),
+        .rows = arena_new(memory, (size_t)flow->ranks, sizeof *picture->rows),
     };
-    struct end *ends = ends_sort(flow);
-    if (!picture->columns || !picture->rows || !ends || !marks_find(flow, rank, picture))
-        return fail(STATUS_ERROR, "not enough memory for the picture: free some");
-    memset(picture->columns, 0, rounds * sizeof *picture->columns);
+    marks_find(flow, rank, picture);
     picture->pitch = pitch_find(flow);
     density_find(flow, ends, picture);
     rows_place(flow, ends, rank, picture);
     ends_place(flow, ends, picture);
     columns_place(flow, picture);
-    return STATUS_OK;
 }
 
 /*

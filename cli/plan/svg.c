@@ -360,9 +360,8 @@ enum status plan_draw(const struct schedule *const *schedules, const struct prob
     TRY(flow_trace(schedules, problem, &flow));
     if (rank >= 0)
         flow_keep(&flow, rank);
-    enum status status = picture_place(&flow, rank, &drawing.picture);
-    if (status == STATUS_OK)
-        status = picture_put(&drawing, title, summary, path);
+    picture_place(&flow, rank, &drawing.picture);
+    enum status status = picture_put(&drawing, title, summary, path);
     flow_free(&flow);
     return status;
 }

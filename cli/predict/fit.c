@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "controlplane/bootstrap/bootstrap.h"
 #include "cli/commands.h"
@@ -48,8 +49,8 @@ static void measurement_name(const struct fit_measurement *measurement, char *te
 static enum status residuals_add(const struct fit_measurement *measurement, const struct model *model,
                                  const char *name, json_t *residuals, double *median, double *most)
 {
-    double *errors = calloc((size_t)measurement->count + 1, sizeof *errors);
-    enum status status = errors ? STATUS_OK : fail(STATUS_ERROR, "out of memory for residuals");
+    double *errors = new_array((size_t)measurement->count, sizeof *errors);
+    enum status status = STATUS_OK;
     *most = 0;
     for (int i = 0; i < measurement->count && status == STATUS_OK; i++) {
         const struct benchmark *benchmark = &measurement->benchmarks[i];
@@ -67,7 +68,7 @@ static enum status residuals_add(const struct fit_measurement *measurement, cons
                                  "measured_us", benchmark->time, "predicted_us", time, "noise",
                                  benchmark->noise));
     }
-    *median = errors ? median_of(errors, (size_t)measurement->count) : 0;
+    *median = median_of(errors, (size_t)measurement->count);
     free(errors);
     return status;
 }

@@ -334,22 +334,18 @@ static void map_measure(struct load_map *map)
 enum status load_draw(const struct link_load *load, const char *title, const char *words,
                       const char *path)
 {
-    struct load_map *map = calloc(1, sizeof *map);
+    struct load_map map = {.load = load};
     char *body = NULL;
     size_t length = 0;
-    if (!map)
-        return fail(STATUS_ERROR, "not enough memory for the picture: free some");
-    map->load = load;
-    map_measure(map);
-    map->out = open_memstream(&body, &length);
-    if (map->out)
-        body_put(map, title, words);
-    bool good = map->out && fclose(map->out) == 0;
+    map_measure(&map);
+    map.out = open_memstream(&body, &length);
+    if (map.out)
+        body_put(&map, title, words);
+    bool good = map.out && fclose(map.out) == 0;
     const struct svg_frame frame = {title, style,
-                                    fmax(980, LEFT + map->columns * map->column + BAR + 160),
-                                    TOP + map->rows * ROW + 24};
+                                    fmax(980, LEFT + map.columns * map.column + BAR + 160),
+                                    TOP + map.rows * ROW + 24};
     enum status status = svg_put(&frame, good ? body : NULL, path);
     free(body);
-    free(map);
     return status;
 }

@@ -4,7 +4,9 @@
 #include "cli/tune/export/internal.h"
 
 #include "base/io/io.h"
+#include "base/list.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/parse.h"
 #include "base/text.h"
 
@@ -88,19 +90,18 @@ static struct export_pick pick_of(const struct tuned *tuned, const struct peer_l
 static int pick_compare(const void *a, const void *b)
 {
     const struct export_pick *x = a, *y = b;
-    return (x->cell->bytes > y->cell->bytes) - (x->cell->bytes < y->cell->bytes);
+    return COMPARE(x->cell->bytes, y->cell->bytes);
 }
 
 int export_picks(const struct tuned *tuned, const struct peer_library *library,
                  enum collective_id collective, int ranks, struct export_pick **picks)
 {
     int count = 0;
-    *picks = calloc(tuned->count + 1, sizeof **picks);
-    for (size_t c = 0; *picks && c < tuned->count; c++)
+    *picks = new_array(tuned->count + 1, sizeof **picks);
+    for (size_t c = 0; c < tuned->count; c++)
         if (tuned->cells[c].collective->id == collective && tuned->cells[c].ranks == ranks)
             (*picks)[count++] = pick_of(tuned, library, &tuned->cells[c]);
-    if (count > 0)
-        qsort(*picks, (size_t)count, sizeof **picks, pick_compare);
+    qsort(*picks, (size_t)count, sizeof **picks, pick_compare);
     return count;
 }
 

@@ -39,7 +39,7 @@ struct export_pick {
 };
 
 /* The picks of one collective and number of ranks, ascending by size. Returns how many; the caller frees
- * *picks. 0: there are none; or *picks is NULL: out of memory. */
+ * *picks. */
 int export_picks(const struct tuned *tuned, const struct peer_library *library,
                  enum collective_id collective, int ranks, struct export_pick **picks);
 
