@@ -191,18 +191,11 @@ bool accept_any(const struct acceptance *acceptance, enum health health)
 static enum status file_write(const struct acceptance *acceptance, const char *path,
                               enum status (*put)(const struct acceptance *acceptance, FILE *out))
 {
-    char *text = NULL;
-    size_t length = 0;
+    struct draft text;
     if (!path)
         return STATUS_OK;
-    FILE *out = open_memstream(&text, &length);
-    enum status status = out ? put(acceptance, out) : STATUS_OK;
-    bool whole = out && fclose(out) == 0;
-    if (status == STATUS_OK)
-        status = whole ? output_put(text, length, path)
-                       : fail(STATUS_ERROR, "out of memory for %s", path);
-    free(text);
-    return status;
+    enum status made = put(acceptance, draft_open(&text));
+    return draft_put(&text, made, path);
 }
 
 enum status accept_files_write(const struct acceptance *acceptance)

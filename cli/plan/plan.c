@@ -219,21 +219,12 @@ static enum status plan_text_put(const struct request *request, const struct pro
                                  enum status (*write)(const struct plan_text *text),
                                  const char *path)
 {
-    char *text = NULL;
-    size_t length = 0;
+    struct draft text;
     if (!path)
         return STATUS_OK;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        return fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
-    enum status status =
-        write(&(struct plan_text){&request->job, request->plan.calc, problem, out});
-    if (fclose(out) != 0 && status == STATUS_OK)
-        status = fail(STATUS_ERROR, "not enough memory for the text of the plan: free some");
-    if (status == STATUS_OK)
-        status = output_put(text, length, path);
-    free(text);
-    return status;
+    enum status made =
+        write(&(struct plan_text){&request->job, request->plan.calc, problem, draft_open(&text)});
+    return draft_put(&text, made, path);
 }
 
 enum status plan_command(const struct command_line *line, struct request *request)

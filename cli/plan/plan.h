@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/io/io.h"
 #include "collective/prove/prove.h"
 
 /* ---- The structs that the parts of a plan's picture share: messages and their contents
@@ -119,8 +120,7 @@ struct svg_frame {
     double width, height;
 };
 
-/* Writes the file of a picture whose elements are `body`; NULL: memory ran out when it was drawn.
- * Fails as output_put(). */
-enum status svg_put(const struct svg_frame *frame, const char *body, const char *path);
+/* Writes the file of a picture whose elements `body` has, and closes that. Fails as draft_put(). */
+enum status svg_put(const struct svg_frame *frame, struct draft *body, const char *path);
 
 #endif

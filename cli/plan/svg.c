@@ -104,18 +104,13 @@ static void frame_put(FILE *out, const struct svg_frame *frame, const char *body
             frame->style, body);
 }
 
-enum status svg_put(const struct svg_frame *frame, const char *body, const char *path)
+enum status svg_put(const struct svg_frame *frame, struct draft *body, const char *path)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = body ? open_memstream(&text, &length) : NULL;
-    if (out)
-        frame_put(out, frame, body);
-    bool good = out && fclose(out) == 0;
-    enum status status = good ? output_put(text, length, path)
-                              : fail(STATUS_ERROR, "not enough memory for the picture: free some");
-    free(text);
-    return status;
+    struct draft picture;
+    TRY(draft_close(body, path));
+    frame_put(draft_open(&picture), frame, body->text);
+    free(body->text);
+    return draft_put(&picture, STATUS_OK, path);
 }
 
 /*
@@ -338,18 +333,12 @@ static double draw_body(const struct drawing *d, const char *title, const char *
 static enum status picture_put(struct drawing *d, const char *title, const char *summary,
                                const char *path)
 {
-    char *body = NULL;
-    size_t length = 0;
-    double width = fmax(d->picture.right + MARGIN, WIDTH_LEAST), height = 0;
+    struct draft body;
+    double width = fmax(d->picture.right + MARGIN, WIDTH_LEAST);
     width = fmax(width, 40 + TITLE_LETTER * (double)strlen(title));
-    d->out = open_memstream(&body, &length);
-    if (d->out)
-        height = draw_body(d, title, summary);
-    bool good = d->out && fclose(d->out) == 0;
-    const struct svg_frame frame = {title, style, width, height};
-    enum status status = svg_put(&frame, good ? body : NULL, path);
-    free(body);
-    return status;
+    d->out = draft_open(&body);
+    const struct svg_frame frame = {title, style, width, draw_body(d, title, summary)};
+    return svg_put(&frame, &body, path);
 }
 
 enum status plan_draw(const struct schedule *const *schedules, const struct problem *problem,

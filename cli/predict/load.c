@@ -335,17 +335,12 @@ enum status load_draw(const struct link_load *load, const char *title, const cha
                       const char *path)
 {
     struct load_map map = {.load = load};
-    char *body = NULL;
-    size_t length = 0;
+    struct draft body;
     map_measure(&map);
-    map.out = open_memstream(&body, &length);
-    if (map.out)
-        body_put(&map, title, words);
-    bool good = map.out && fclose(map.out) == 0;
+    map.out = draft_open(&body);
+    body_put(&map, title, words);
     const struct svg_frame frame = {title, style,
                                     fmax(980, LEFT + map.columns * map.column + BAR + 160),
                                     TOP + map.rows * ROW + 24};
-    enum status status = svg_put(&frame, good ? body : NULL, path);
-    free(body);
-    return status;
+    return svg_put(&frame, &body, path);
 }

@@ -285,23 +285,15 @@ static void frame_put(FILE *out, json_t *const *documents, const char *const *na
 enum status page_write(json_t *const *documents, const char *const *names, int count,
                        const char *path)
 {
-    char *body = NULL, *links = NULL, *text = NULL;
-    size_t body_length = 0, links_length = 0, length = 0;
-    struct page page = {.body = open_memstream(&body, &body_length),
-                        .links = open_memstream(&links, &links_length)};
-    FILE *out = open_memstream(&text, &length);
-    bool good = page.body && page.links && out;
-    if (good)
-        parts_put(&page, documents, names, count);
-    good = page.body && fclose(page.body) == 0 && good;
-    good = page.links && fclose(page.links) == 0 && good;
-    if (good)
-        frame_put(out, documents, names, count, links, body);
-    good = out && fclose(out) == 0 && good;
-    enum status status = good ? output_put(text, length, path)
-                              : fail(STATUS_ERROR, "out of memory for the page %s", path);
-    free(body);
-    free(links);
-    free(text);
-    return status;
+    struct draft body, links, text;
+    struct page page = {.body = draft_open(&body), .links = draft_open(&links)};
+    parts_put(&page, documents, names, count);
+    enum status status = draft_close(&body, path), linked = draft_close(&links, path);
+    if (status == STATUS_OK && linked == STATUS_OK) {
+        frame_put(draft_open(&text), documents, names, count, links.text, body.text);
+        status = draft_put(&text, STATUS_OK, path);
+    }
+    free(body.text);
+    free(links.text);
+    return status_graver(status, linked);
 }

@@ -19,16 +19,9 @@ static enum status text_export(const char *path,
                                void (*writer)(FILE *out, const struct tuned *tuned),
                                const struct tuned *tuned)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (out)
-        writer(out, tuned);
-    bool good = out && fclose(out) == 0;
-    enum status status =
-        good ? output_put(text, length, path) : fail(STATUS_ERROR, "out of memory for %s", path);
-    free(text);
-    return status;
+    struct draft text;
+    writer(draft_open(&text), tuned);
+    return draft_put(&text, STATUS_OK, path);
 }
 
 static enum status mpich_export(const char *path, const struct tuned *tuned)

@@ -127,7 +127,21 @@ bool write_all(int fd, const char *text, size_t length);
  * written to. STATUS_ERROR, with the reason, if that fails: a regular file then has what it had
  * before. */
 enum status output_put(const char *text, size_t length, const char *path);
-/* The same for a document. */
+
+/* A text that grows in memory, and then becomes a file. */
+struct draft {
+    FILE *out;
+    char *text; /* once it is closed */
+    size_t length;
+};
+/* Returns draft->out. Without memory for a stream the process ends (list.h). */
+FILE *draft_open(struct draft *draft);
+/* Ends the text, which the caller frees. STATUS_ERROR, and no text: it did not fit the memory. */
+enum status draft_close(struct draft *draft, const char *path);
+/* Ends the text and puts it as output_put() does, unless its writer failed: `made`. */
+enum status draft_put(struct draft *draft, enum status made, const char *path);
+
+/* The same as output_put() for a document. */
 enum status json_put(const json_t *document, const char *path);
 /* A document as text, which the caller frees. NULL: out of memory. */
 char *json_text(const json_t *document, size_t *length);

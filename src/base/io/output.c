@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
 const char *write_error(int error)
@@ -156,6 +157,33 @@ enum status output_put(const char *text, size_t length, const char *path)
     else
         good = text_replace(text, length, path);
     return good ? STATUS_OK : write_failed(path, STATUS_ERROR);
+}
+
+FILE *draft_open(struct draft *draft)
+{
+    *draft = (struct draft){.text = NULL};
+    draft->out = open_memstream(&draft->text, &draft->length);
+    if (!draft->out)
+        memory_end();
+    return draft->out;
+}
+
+enum status draft_close(struct draft *draft, const char *path)
+{
+    if (fclose(draft->out) == 0)
+        return STATUS_OK;
+    free(draft->text);
+    draft->text = NULL;
+    return fail(STATUS_ERROR, "out of memory for %s", path);
+}
+
+enum status draft_put(struct draft *draft, enum status made, const char *path)
+{
+    enum status status = draft_close(draft, path);
+    if (made == STATUS_OK && status == STATUS_OK)
+        status = output_put(draft->text, draft->length, path);
+    free(draft->text);
+    return made != STATUS_OK ? made : status;
 }
 
 void outcome_fail(struct outcome *outcome, const char *format, ...)
