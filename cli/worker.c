@@ -73,8 +73,11 @@ static enum status worker_start_job(const struct membership *membership, struct 
                                  : worker_measure(membership, request);
 }
 
-enum status worker_run(const struct membership *membership, const char *command, int result,
-                       void *argument)
+/* A worker_main whose argument is the agent's job: of that the worker takes what each rank may have
+ * of its own. The command is a command line without the name of the program, with one blank between
+ * two words. Rank 0's result is the job's JSON. */
+static enum status worker_run(const struct membership *membership, const char *command, int result,
+                              void *argument)
 {
     signal(SIGPIPE, SIG_IGN);
     if (host_work_is(command))

@@ -218,9 +218,8 @@ static void offer_devices(const struct word *word)
 static void offer_values(const struct word *word, const struct option_row *row,
                          const struct collective *collective)
 {
-    static const char *const counts[] = {"uniform", "zipf:", "hot:", "spread", NULL};
     const struct option_kind *kind = row->kind;
-    if (kind == &kind_words)
+    if (row->words)
         offer_all(word, row->words, "");
     else if (kind == &kind_algorithm)
         offer_algorithms(*word, collective);
@@ -228,15 +227,11 @@ static void offer_values(const struct word *word, const struct option_row *row,
         offer_transports(*word);
     else if (row->word)
         offer(word, row->word, "");
-    else if (kind == &kind_counts)
-        offer_all(word, counts, "");
-    else if (kind == &kind_split)
-        offer_all(word, (const char *const[]){"node", "rail", NULL}, "");
     else if (kind == &kind_inject)
         offer_faults(*word);
     else if (kind == &kind_device)
         offer_devices(word);
-    if (kind == &kind_file || kind == &kind_counts || kind == &kind_split || kind == &kind_tuning)
+    if (row->file != FILE_NONE)
         puts(FILES_TOO);
     const struct word item = word_behind(*word, ",");
     if (kind == &kind_list && item.done == word->done)

@@ -114,8 +114,9 @@ struct name_table {
     size_t chosen;
 };
 
-/* A file that is written is no other of the command. */
-enum file_use { FILE_OTHER, FILE_READ, FILE_WRITTEN };
+/* What an option's value may name: nothing of the kind; a file or something else, to be read; a file. No file
+ * that is written is another of the command. */
+enum file_use { FILE_NONE, FILE_NAMED, FILE_READ, FILE_WRITTEN };
 
 struct option_row {
     const char *name;     /* "min-bytes" */
@@ -129,12 +130,13 @@ struct option_row {
     const struct option_kind *kind;
     size_t field, width;      /* of struct job: offset and bytes, for the kinds that need them */
     long long least, most;    /* for numbers and sizes */
-    const char *const *words; /* for kind_words: the values 0, 1, ...; ended by NULL */
+    const char *const *words; /* for kind_words: the values 0, 1, ...; for others the shell's completion
+                                 alone has them; ended by NULL */
     const struct name_table *table; /* for kind_list and kind_memory */
     const char *word;         /* for numbers: "auto", which stands for a number that no user can give; */
     long long word_value;     /* this one. NULL: there is no word */
     const char *advice;       /* of a refused number, where it is not the usual one; else NULL */
-    enum file_use file;       /* for kind_file */
+    enum file_use file;
     bool per_rank;            /* each rank may have a value of its own; else all must agree */
 };
 

@@ -124,8 +124,7 @@ bool command_line_reads(const struct command_line *line, const char *path)
     bool reads = topology && outputs_are_one(path, topology);
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *input = &line->arguments[row - option_table];
-        bool is_file = row->file == FILE_READ || row->kind == &kind_counts ||
-                       row->kind == &kind_split || row->kind == &kind_tuning;
+        bool is_file = row->file == FILE_READ || row->file == FILE_NAMED;
         reads |= is_file && input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
     }
     for (int i = 1; line->command && (line->command->bit & FOR_GUIDELINES) && i < line->word_count;
