@@ -199,11 +199,6 @@ static json_t *limit_facts(void)
 
 /* The text. */
 
-static long long number(const json_t *facts, const char *key)
-{
-    return json_integer_value(json_object_get(facts, key));
-}
-
 static const char *word(const json_t *facts, const char *key)
 {
     const char *text = json_string_value(json_object_get(facts, key));
@@ -220,7 +215,7 @@ static void print_available(const json_t *item)
 /* "2 cores, " */
 static void print_number(const json_t *facts, const char *key, const char *what, const char *end)
 {
-    long long value = number(facts, key);
+    long long value = whole_of(facts, key);
     printf("%lld %s%s%s", value, what, plural(value), end);
 }
 
@@ -238,14 +233,14 @@ static void print_machine(const json_t *document)
     const json_t *topology = json_object_get(document, "topology");
     printf("cctest      %s\n", word(document, "version"));
     printf("host        %s, %s\n", word(host, "name"), word(host, "system"));
-    printf("processors  %lld usable here, of ", number(topology, "usable_here"));
+    printf("processors  %lld usable here, of ", whole_of(topology, "usable_here"));
     print_number(topology, "hardware_threads", "hardware thread", ", ");
     print_number(topology, "cores", "core", ", ");
     print_number(topology, "sockets", "socket", ", ");
     print_number(topology, "numa_nodes", "NUMA node", "\n");
     printf("memory      %.1f GiB, %.1f GiB free\n",
-           (double)number(host, "memory_bytes") / (1 << 30),
-           (double)number(host, "free_memory_bytes") / (1 << 30));
+           (double)whole_of(host, "memory_bytes") / (1 << 30),
+           (double)whole_of(host, "free_memory_bytes") / (1 << 30));
 }
 
 static void print_limits(const json_t *facts)

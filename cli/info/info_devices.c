@@ -231,7 +231,7 @@ void devices_judge(json_t *document, const struct device_sources *sources)
 
 /* The text. */
 
-static const char *string_of(const json_t *object, const char *key)
+const char *string_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }

@@ -122,11 +122,6 @@ void topology_add(json_t *document, const char *sysfs)
 
 /* ---- the text ---- */
 
-static const char *string_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 static bool is_of_type(const json_t *part, enum map_kind kind)
 {
     const char *type = string_of(part, "type");

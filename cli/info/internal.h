@@ -33,6 +33,9 @@ void devices_judge(json_t *document, const struct device_sources *sources);
 /* Prints the ports and GPUs on standard output. */
 void devices_print(const json_t *document);
 
+/* A text of an object; NULL: it has none. */
+const char *string_of(const json_t *object, const char *key);
+
 /* ---- The parts of this machine and how far they are apart, for `cctest info --topology`. ---- */
 
 /* Adds "parts" and "distances" to the object "topology" of the document. NVLinks are taken from its
