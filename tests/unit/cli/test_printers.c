@@ -6,9 +6,9 @@
 
 #include "cli/run/run.h"
 
-static const struct request to_stdout = {.files = {.csv = "-"}};
+static const struct request to_stdout = {.files = {.samples = "-"}};
 
-/* A job of two ranks ends with this error, after standard output has refused the head of the CSV. */
+/* A job of two ranks ends with this error. Standard output has refused the head of the samples. */
 static int print(void *argument)
 {
     struct printers printers;
@@ -24,7 +24,7 @@ static int print(void *argument)
         return 100;
     struct report *report = &printers.report;
     report->begin(report, &to_stdout.job, &participants);
-    while (!output_queue_error(printers.queues[PRINTER_CSV]))
+    while (!output_queue_error(printers.queues[PRINTER_SAMPLES]))
         usleep(1000);
     report->connected(report, &to_stdout.job, NULL);
     report->end(report, &to_stdout.job, &end);
