@@ -60,7 +60,7 @@ void starvation_look(struct starvation *starvation, const struct thread_sight *s
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick, */
-#define FREE_SECONDS    15.0 /* or, where the job went through, be busy with its own end */
+#define FREE_SECONDS    15.0 /* or, where it knows the end, be busy with a report or with memory */
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
 #endif

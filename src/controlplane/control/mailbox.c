@@ -276,13 +276,13 @@ void control_watch_main(struct control *control)
     double reacted_at = main_reacted_at(control), now = control->helper.now;
     pthread_mutex_lock(&control->mailbox.lock);
     bool root = control->membership.rank == 0;
-    bool frees = control->mailbox.main == MAIN_INFORMED && !root; /* it has nothing else to do */
-    bool supervised = control->membership.supervisor != 0;        /* which kills it, and says so */
-    bool done = main_is_closing(control) || (frees && supervised);
+    bool informed = control->mailbox.main == MAIN_INFORMED; /* it reports or frees */
+    bool supervised = control->membership.supervisor != 0;  /* which kills it, and says so */
+    bool done = main_is_closing(control) || (informed && !root && supervised);
     enum status status = control->mailbox.status;
     pthread_mutex_unlock(&control->mailbox.lock);
     bool whole = status_is_whole(status), signaled = control->helper.signal != 0;
-    if (done || now - reacted_at < (whole || frees ? FREE_SECONDS : STUCK_SECONDS))
+    if (done || now - reacted_at < (whole || informed ? FREE_SECONDS : STUCK_SECONDS))
         return;
     if (root && whole && (signaled || !control->config.conclude))
         status = signaled ? STATUS_INTERRUPTED : STATUS_ERROR;
