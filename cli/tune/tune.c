@@ -206,7 +206,7 @@ static enum status tune_ranks(const struct agents_command *command)
     struct request *request = command->request;
     struct job *job = &request->job;
     char options[PASSED_TEXT_MOST];
-    struct model_forecast forecast = {0};
+    struct forecast forecast = {0};
     bool forecasts = job->model && command->first;
     enum status status = forecasts ? forecast_open(&forecast, job) : STATUS_OK;
     if (status != STATUS_OK) {
@@ -228,7 +228,7 @@ static enum status tune_ranks(const struct agents_command *command)
     struct tuner_arguments arguments = {.job = job,
                                         .asked = &request->tune,
                                         .options = options,
-                                        .forecast = forecasts ? &forecast.forecast : NULL,
+                                        .forecast = forecasts ? &forecast : NULL,
                                         .agents = command->agents,
                                         .report = &printer.report};
     status = bootstrap_run(&job->bootstrap, command->bootstrap, tuner_run, &arguments);

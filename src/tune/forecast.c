@@ -1,12 +1,13 @@
 /*
  * forecast.c - what a model says of the algorithms that `cctest tune` is to measure.
  */
-#include "tune/tune.h"
+#include "tune/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 
 /* The ranks of a race, and a job of all its algorithms on them. */
@@ -26,10 +27,10 @@ static void race_ranks_free(struct race_ranks *ranks)
 static enum status race_ranks_place(const struct race *race, const struct known_agent *agents,
                                     struct race_ranks *ranks)
 {
-    int *host = calloc((size_t)race->ranks, sizeof *host);
-    for (int r = 0; host && r < race->ranks; r++)
+    int *host = new_array((size_t)race->ranks, sizeof *host);
+    for (int r = 0; r < race->ranks; r++)
         host[r] = agents[r].host;
-    ranks->node = host ? hosts_number(host, race->ranks) : NULL;
+    ranks->node = hosts_number(host, race->ranks);
     free(host);
     return ranks->node ? job_split(&ranks->job, race->ranks, ranks->node, &ranks->split)
                        : fail(STATUS_ERROR, "out of memory for %d ranks", race->ranks);
@@ -50,11 +51,10 @@ static enum status race_ranks_make(const struct job *job, const struct race *rac
     return status == STATUS_OK ? job_check_ranks(&ranks->job, race->ranks, &ranks->split) : status;
 }
 
-static enum status forecast_predict(struct forecast *base, const struct race *race,
-                                    const struct known_agent *agents, double until,
-                                    struct entrant entrants[RACERS_MOST], int *count)
+enum status forecast_predict(struct forecast *forecast, const struct race *race,
+                             const struct known_agent *agents, double until,
+                             struct entrant entrants[RACERS_MOST], int *count)
 {
-    struct model_forecast *forecast = (struct model_forecast *)base;
     struct race_ranks ranks;
     struct failure failure;
     struct log own, *log = log_current();
@@ -79,14 +79,14 @@ static enum status forecast_predict(struct forecast *base, const struct race *ra
     return fail(status, "%s", log_failure(&own, &failure) ? failure.text : "out of memory");
 }
 
-enum status forecast_open(struct model_forecast *forecast, const struct job *job)
+enum status forecast_open(struct forecast *forecast, const struct job *job)
 {
-    *forecast = (struct model_forecast){.forecast = {.predict = forecast_predict}, .job = job};
+    *forecast = (struct forecast){.job = job};
     TRY(prediction_check(job));
     return predictor_open(&forecast->predictor, job->model);
 }
 
-void forecast_close(struct model_forecast *forecast)
+void forecast_close(struct forecast *forecast)
 {
     predictor_close(&forecast->predictor);
 }

@@ -5,7 +5,6 @@
 #define CCTEST_TUNE_INTERNAL_H
 
 #include "tune/tune.h"
-#include "tune/tune.h"
 
 /* ---- Which algorithms a round of a race has, as a small job takes them.
  *
@@ -25,6 +24,15 @@ enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES
 /* Of a later round: the racers that are left. The order changes from round to round, so that none
  * always follows the same one. */
 void names_left(const struct race *race, char names[NAMES_MOST]);
+
+/* ---- forecast.c ---- */
+
+/* All algorithms that accept the ranks of a race, RACERS_MOST at most, with their predicted times (0:
+ * the model cannot tell, or clock_seconds() was past `until`). `agents`: where the ranks sit. Error: out
+ * of memory. */
+enum status forecast_predict(struct forecast *forecast, const struct race *race,
+                             const struct known_agent *agents, double until,
+                             struct entrant entrants[RACERS_MOST], int *count);
 
 /* ---- race.c ---- */
 

@@ -4,7 +4,7 @@
 #include "tune/internal.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/list.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -103,8 +103,8 @@ static enum status entrants_predict(struct tuner *tuner, const struct race *race
 {
     double began = clock_seconds();
     double left = FORECAST_SHARE * tuner->job->budget - tuner->forecast_seconds;
-    enum status status = tuner->forecast->predict(tuner->forecast, race, tuner->roster->agents,
-                                                  fmin(began + left, tuner->end), entrants, count);
+    enum status status = forecast_predict(tuner->forecast, race, tuner->roster->agents,
+                                          fmin(began + left, tuner->end), entrants, count);
     tuner->forecast_seconds += clock_seconds() - began;
     for (int i = 0; i < *count; i++)
         tuner->unpredicted += entrants[i].predicted == 0;
@@ -112,24 +112,12 @@ static enum status entrants_predict(struct tuner *tuner, const struct race *race
     return status;
 }
 
-static enum status pruned_keep(struct race *race, const struct entrant *entrant)
-{
-    struct entrant *more = realloc(race->pruned, ((size_t)race->pruned_count + 1) * sizeof *more);
-    if (!more)
-        return fail(STATUS_ERROR, "out of memory for the algorithms of %s", race->collective->name);
-    race->pruned = more;
-    race->pruned[race->pruned_count++] = *entrant;
-    return STATUS_OK;
-}
-
 enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES_MOST])
 {
     struct text text = text_in(names, NAMES_MOST);
     int count = 0;
     enum status status = STATUS_OK;
-    struct entrant *entrants = calloc(RACERS_MOST, sizeof *entrants);
-    if (!entrants)
-        return fail(STATUS_ERROR, "out of memory for the algorithms of %s", race->collective->name);
+    struct entrant *entrants = new_array(RACERS_MOST, sizeof *entrants);
     if (tuner->forecast)
         status = entrants_predict(tuner, race, entrants, &count);
     if (count == 0)
@@ -139,7 +127,7 @@ enum status names_first(struct tuner *tuner, struct race *race, char names[NAMES
         if (outlook == OUTLOOK_HOPEFUL || (outlook == OUTLOOK_UNKNOWN && !entrants[i].far))
             name_add(&text, entrants[i].text);
         else if (outlook == OUTLOOK_UNKNOWN)
-            status = pruned_keep(race, &entrants[i]);
+            *LIST_ADD(race->pruned, race->pruned_count) = entrants[i];
     }
     free(entrants);
     if (text.used == 0) { /* the trend rules out the ones, and the model the others */

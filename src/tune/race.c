@@ -3,6 +3,7 @@
  */
 
 #include "base/io/io.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/stats/stats.h"
 #include "tune/internal.h"
@@ -127,9 +128,7 @@ enum status round_run(struct tuner *tuner, struct race *race, const char *names,
 {
     char command[COMMAND_MOST];
     struct fleet_outcome *outcomes = NULL;
-    int *agents = malloc((size_t)race->ranks * sizeof *agents);
-    if (!agents)
-        return fail(STATUS_ERROR, "out of memory for a job of %d ranks", race->ranks);
+    int *agents = new_array((size_t)race->ranks, sizeof *agents);
     for (int r = 0; r < race->ranks; r++)
         agents[r] = r;
     snprintf(command, sizeof command,
@@ -177,16 +176,7 @@ struct racer *race_racer(struct race *race, const char *text)
             return &race->racers[i];
     if (race->count == RACERS_MOST)
         return NULL;
-    if (race->count == race->room) {
-        int room = 2 * race->room + 16;
-        struct racer *more = realloc(race->racers, (size_t)room * sizeof *more);
-        if (!more)
-            return NULL;
-        race->racers = more;
-        race->room = room;
-    }
-    struct racer *racer = &race->racers[race->count++];
-    *racer = (struct racer){.rounds = 0};
+    struct racer *racer = LIST_ADD(race->racers, race->count);
     snprintf(racer->text, sizeof racer->text, "%s", text);
     return racer;
 }
@@ -195,7 +185,7 @@ void race_free(struct race *race)
 {
     free(race->racers);
     race->racers = NULL;
-    race->count = race->room = 0;
+    race->count = 0;
     free(race->pruned);
     race->pruned = NULL;
     race->pruned_count = 0;

@@ -69,7 +69,7 @@ struct race {
     int ranks, nodes;
     size_t asked, bytes; /* of the sweep; as it became, 0 before the first round */
     struct racer *racers;
-    int count, room;
+    int count;
     int rounds;
     struct entrant *pruned; /* that were not measured, since a model leaves them far behind */
     int pruned_count;
@@ -77,7 +77,7 @@ struct race {
     double guess;       /* us: what an iteration may take, before the first round; 0: not known */
 };
 
-/* The racer of this name; a new one if there is none. NULL: out of memory, or there are too many. */
+/* The racer of this name; a new one if there is none. NULL: there are too many. */
 struct racer *race_racer(struct race *race, const char *text);
 void race_free(struct race *race);
 
@@ -135,16 +135,7 @@ struct tune_options {
 
 struct tune_report;
 struct tuner;
-
-/* A model. */
-struct forecast {
-    /* All algorithms that accept the ranks of a race, RACERS_MOST at most, with their predicted times
-     * (0: it cannot tell, or clock_seconds() was past `until`). `agents`: where the ranks sit. Called in
-     * rank 0's only thread, between jobs. Error: out of memory. */
-    enum status (*predict)(struct forecast *forecast, const struct race *race,
-                           const struct known_agent *agents, double until,
-                           struct entrant entrants[RACERS_MOST], int *count);
-};
+struct forecast;
 
 struct tuner {
     const struct job *job;
@@ -158,7 +149,7 @@ struct tuner {
     struct coordinator *coordinator;
     const struct roster *roster;
     struct race *races; /* in the order of the table: by collective, ranks and size */
-    int race_count, race_room;
+    int race_count;
     int unmeasured;    /* races that the time did not suffice for */
     int jobs, failed;  /* small jobs so far, and those of them that failed */
     long wrong;        /* lines with wrong data */
@@ -180,15 +171,14 @@ struct tune_report {
 
 /* ---- What a model says of the algorithms that `cctest tune` is to measure (--model). ---- */
 
-struct model_forecast {
-    struct forecast forecast; /* first: the hook gets it */
+struct forecast {
     const struct job *job;
     struct predictor predictor;
 };
 
 /* Reads the model of the job. Errors as of model_read(), and STATUS_USAGE if no model knows the job's memory. */
-enum status forecast_open(struct model_forecast *forecast, const struct job *job);
-void forecast_close(struct model_forecast *forecast); /* zeroed is allowed */
+enum status forecast_open(struct forecast *forecast, const struct job *job);
+void forecast_close(struct forecast *forecast); /* zeroed is allowed */
 
 /* ---- What must not be: a collective that is slower than others that do its work.
  *

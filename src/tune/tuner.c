@@ -7,43 +7,32 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 
 /* ---- the grid ---- */
 
-static enum status race_add(struct tuner *tuner, const struct candidate *candidate, int ranks,
-                            size_t asked)
+static void race_add(struct tuner *tuner, const struct collective *collective, int ranks,
+                     size_t asked)
 {
-    if (tuner->race_count == tuner->race_room) {
-        int room = 2 * tuner->race_room + 64;
-        struct race *more = realloc(tuner->races, (size_t)room * sizeof *more);
-        if (!more)
-            return fail(STATUS_ERROR, "out of memory for %d sizes", room);
-        tuner->races = more;
-        tuner->race_room = room;
-    }
     int nodes = 0, last = -1;
     for (int r = 0; r < ranks; r++) {
         nodes += tuner->roster->agents[r].host != last;
         last = tuner->roster->agents[r].host;
     }
-    tuner->races[tuner->race_count++] = (struct race){
-        .collective = candidate->collective, .ranks = ranks, .nodes = nodes, .asked = asked};
-    return STATUS_OK;
+    *LIST_ADD(tuner->races, tuner->race_count) =
+        (struct race){.collective = collective, .ranks = ranks, .nodes = nodes, .asked = asked};
 }
 
 /* All sizes of a collective on so many ranks, ascending. */
-static enum status sizes_add(struct tuner *tuner, const struct collective *collective, int ranks)
+static void sizes_add(struct tuner *tuner, const struct collective *collective, int ranks)
 {
     const struct job *job = tuner->job;
     const struct candidate candidate = {.collective = collective, .datatype = job->datatypes[0]};
-    enum status status = STATUS_OK;
-    for (size_t bytes = job_first_size(job, &candidate), next = 1; next != 0 && status == STATUS_OK;
-         bytes = next) {
-        status = race_add(tuner, &candidate, ranks, bytes);
+    for (size_t bytes = job_first_size(job, &candidate), next = 1; next != 0; bytes = next) {
+        race_add(tuner, collective, ranks, bytes);
         next = job_next_size(job, &candidate, bytes);
     }
-    return status;
 }
 
 /* Powers of two, what lies halfway between two of them, and all ranks: 2, 3, 4, 6, 8, 12 ... */
@@ -77,11 +66,10 @@ static enum status grid_make(struct tuner *tuner)
             STATUS_USAGE, "rank-counts",
             "root %d is not among %d ranks: choose one from 0 to %d, or --rank-counts",
             tuner->job->root, ranks[0], ranks[0] - 1);
-    enum status status = STATUS_OK;
     for (int c = 0; tuner->job->collectives[c]; c++)
-        for (int r = 0; r < count && status == STATUS_OK; r++)
-            status = sizes_add(tuner, tuner->job->collectives[c], ranks[r]);
-    return status;
+        for (int r = 0; r < count; r++)
+            sizes_add(tuner, tuner->job->collectives[c], ranks[r]);
+    return STATUS_OK;
 }
 
 /* ---- rounds ---- */
