@@ -1,5 +1,6 @@
 /*
  * memory_limits.c - how much memory this process can still get, by /proc and by its control groups.
+ * Asked also when memory has run out, so nothing here takes much.
  */
 #include "host/host.h"
 
@@ -41,27 +42,14 @@ static const struct group_files version_2 = {"/sys/fs/cgroup", "memory.max", "me
 
 #define UNLIMITED (SIZE_MAX / 4) /* version 1 writes a number near this where there is no limit */
 
-static FILE *memory_group_open(const struct group_files *files, const char *group, const char *name)
-{
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof(path), "%s%s/%s", files->mount, group, name) >= (int)sizeof(path))
-        return NULL;
-    return fopen(path, "re");
-}
-
 /* One number of a control group's file; `otherwise` if there is no file or no limit. */
 static size_t memory_group_number(const struct group_files *files, const char *group,
                                   const char *name, size_t otherwise, bool *is_there)
 {
-    size_t value = otherwise;
-    FILE *file = memory_group_open(files, group, name);
-    if (!file)
-        return otherwise;
-    *is_there = true;
-    if (fscanf(file, "%zu", &value) != 1 || value >= UNLIMITED)
-        value = otherwise;
-    fclose(file);
-    return value;
+    uint64_t value;
+    bool known = sysfs_number(&value, "%s%s/%s", files->mount, group, name);
+    *is_there |= known;
+    return known && value < UNLIMITED ? value : otherwise;
 }
 
 /* Bytes that a group and those below it use, but for the files that the kernel can drop: a group that
@@ -69,8 +57,9 @@ static size_t memory_group_number(const struct group_files *files, const char *g
 static size_t memory_group_used(const struct group_files *files, const char *group, bool *is_there)
 {
     size_t used = memory_group_number(files, group, files->used, 0, is_there), cached = 0, value;
-    char name[64];
-    FILE *file = memory_group_open(files, group, "memory.stat");
+    char path[PATH_MAX], name[64];
+    int length = snprintf(path, sizeof(path), "%s%s/memory.stat", files->mount, group);
+    FILE *file = length < (int)sizeof(path) ? fopen(path, "re") : NULL;
     while (file && fscanf(file, "%63s %zu", name, &value) == 2)
         if (!strcmp(name, files->cached))
             cached = value;

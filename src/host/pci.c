@@ -52,19 +52,6 @@ bool pci_of_path(const char *path, char *bus)
     return false;
 }
 
-#define BRIDGES "/devices/pci" /* where the real paths of devices pass a host bridge */
-
-/* The real path from the host bridge on: "pci0000:3a/0000:3a:00.0/0000:3b:00.0". */
-static const char *pci_path(const char *sysfs, const char *bus, char real[PATH_MAX])
-{
-    char path[SYSFS_PATH_MOST];
-    snprintf(path, sizeof path, "%s/bus/pci/devices/%s", sysfs, bus);
-    if (!bus[0] || !realpath(path, real))
-        return NULL;
-    char *host = strstr(real, BRIDGES);
-    return host ? host + strlen(BRIDGES) - strlen("pci") : NULL;
-}
-
 int pci_numa_node(const char *sysfs, const char *bus)
 {
     uint64_t node;
@@ -93,16 +80,18 @@ bool pci_cpus(const char *sysfs, const char *bus, cpu_set_t *cpus)
     return CPU_COUNT(cpus) > 0;
 }
 
+#define BRIDGES "/devices/pci" /* where the real paths of devices pass a host bridge */
+
 int pci_chain(const char *sysfs, const char *bus, char chain[PCI_CHAIN_MOST][16])
 {
-    char real[PATH_MAX], *rest = NULL;
-    const char *path = pci_path(sysfs, bus, real);
-    if (!path)
+    char path[SYSFS_PATH_MOST], real[PATH_MAX], *rest = NULL;
+    snprintf(path, sizeof path, "%s/bus/pci/devices/%s", sysfs, bus);
+    char *host = bus[0] && realpath(path, real) ? strstr(real, BRIDGES) : NULL;
+    if (!host)
         return 0;
     int count = 0;
-    for (char *part = strtok_r(real + (path - real), "/", &rest); part;
-         part = strtok_r(NULL, "/", &rest)) {
-        const char *address = count ? part : part + strlen("pci");
+    for (char *address = strtok_r(host + strlen(BRIDGES), "/", &rest); address;
+         address = strtok_r(NULL, "/", &rest)) {
         if (count == PCI_CHAIN_MOST || strlen(address) >= sizeof chain[0] ||
             (count && !bus_is_valid(address, strlen(address))))
             return 0;
@@ -177,36 +166,20 @@ static bool bridge_redirects(const char *sysfs, const char *bus)
 
 bool pci_redirecting(const char *sysfs, const char *bus, char *bridge)
 {
-    char real[PATH_MAX];
-    const char *path = pci_path(sysfs, bus, real);
-    char *end = real + (path ? strlen(real) : 0), *slash;
-    while (path && (*end = 0, slash = strrchr(path, '/'))) {
-        size_t length = strlen(slash + 1);
-        bool is_bridge = strcmp(slash + 1, bus) != 0 && bus_is_valid(slash + 1, length);
-        if (is_bridge && bridge_redirects(sysfs, slash + 1)) {
-            memcpy(bridge, slash + 1, length + 1);
-            return true;
-        }
-        end = slash;
-    }
-    bridge[0] = 0;
-    return false;
+    char chain[PCI_CHAIN_MOST][16];
+    int above = pci_chain(sysfs, bus, chain) - 2;
+    while (above > 0 && !bridge_redirects(sysfs, chain[above]))
+        above--;
+    snprintf(bridge, sizeof chain[0], "%s", above > 0 ? chain[above] : "");
+    return above > 0;
 }
 
 bool pci_slot(const char *sysfs, const char *bus, char *slot)
 {
-    char real[PATH_MAX];
-    const char *path = pci_path(sysfs, bus, real);
-    char *end = path ? strrchr(path, '/') : NULL;
-    slot[0] = 0;
-    if (!end)
-        return false;
-    *end = 0;
-    const char *above = strrchr(path, '/');
-    bool found = above && bus_is_valid(above + 1, strlen(above + 1));
-    if (found)
-        memcpy(slot, above + 1, strlen(above + 1) + 1);
-    return found;
+    char chain[PCI_CHAIN_MOST][16];
+    int above = pci_chain(sysfs, bus, chain) - 2;
+    snprintf(slot, sizeof chain[0], "%s", above > 0 ? chain[above] : "");
+    return above > 0;
 }
 
 bool pci_link_read(const char *sysfs, const char *bus, const char *when, struct pci_link *link)

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +16,22 @@
 
 #include "base/list.h"
 
-static bool path_make(char path[SYSFS_PATH_MOST], const char *format, va_list arguments)
+static bool path_make(char path[PATH_MAX], const char *format, va_list arguments)
 {
-    int length = vsnprintf(path, SYSFS_PATH_MOST, format, arguments);
-    return length > 0 && length < SYSFS_PATH_MOST;
+    int length = vsnprintf(path, PATH_MAX, format, arguments);
+    return length > 0 && length < PATH_MAX;
 }
 
-/* Nothing blocks: a FIFO in the place of a file has no text. */
-static bool line_read(const char *path, char *text, size_t size)
+/* Nothing blocks: a FIFO in the place of a file has no text. -1: it cannot be opened. */
+static int file_open(const char *format, va_list arguments)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char path[PATH_MAX];
+    return path_make(path, format, arguments) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+}
+
+static bool line_read(char *text, size_t size, const char *format, va_list arguments)
+{
+    int fd = file_open(format, arguments);
     ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
     if (fd >= 0)
         close(fd);
@@ -42,24 +49,22 @@ static bool line_read(const char *path, char *text, size_t size)
 
 bool sysfs_text(char *text, size_t size, const char *format, ...)
 {
-    char path[SYSFS_PATH_MOST];
     va_list arguments;
     va_start(arguments, format);
-    bool fits = path_make(path, format, arguments);
+    bool has_line = line_read(text, size, format, arguments);
     va_end(arguments);
-    text[0] = 0;
-    return fits && line_read(path, text, size);
+    return has_line;
 }
 
 bool sysfs_number(uint64_t *value, const char *format, ...)
 {
-    char path[SYSFS_PATH_MOST], text[64], *end = text;
+    char text[64], *end = text;
     va_list arguments;
     va_start(arguments, format);
-    bool fits = path_make(path, format, arguments);
+    bool has_line = line_read(text, sizeof text, format, arguments);
     va_end(arguments);
     *value = 0;
-    if (!fits || !line_read(path, text, sizeof text) || !isdigit((unsigned char)text[0]))
+    if (!has_line || !isdigit((unsigned char)text[0]))
         return false;
     errno = 0;
     uint64_t number = strtoull(text, &end, text[0] == '0' && text[1] == 'x' ? 16 : 10);
@@ -71,12 +76,11 @@ bool sysfs_number(uint64_t *value, const char *format, ...)
 
 char *sysfs_whole(size_t most, const char *format, ...)
 {
-    char path[SYSFS_PATH_MOST], *text = NULL;
+    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    bool fits = path_make(path, format, arguments);
+    int fd = file_open(format, arguments);
     va_end(arguments);
-    int fd = fits ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     size_t used = 0;
     ssize_t got = -1;
     if (fd >= 0) {
@@ -116,7 +120,7 @@ static int names_compare(const void *a, const void *b)
 
 int sysfs_names(char ***names, const char *format, ...)
 {
-    char path[SYSFS_PATH_MOST];
+    char path[PATH_MAX];
     va_list arguments;
     va_start(arguments, format);
     bool fits = path_make(path, format, arguments);
