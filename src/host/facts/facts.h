@@ -54,13 +54,13 @@ struct fact_rule {
     const char *key;
     enum value_unit unit;
     enum fact_comparison comparison;
-    enum severity severity;      /* of a difference; COMPARE_ZERO: of a number above 0 */
+    enum severity severity; /* of a difference; COMPARE_ZERO: of a number above 0 */
+    const char *before, *after;  /* words around the value: "has", "of memory", "GPU*", which
+                                  * is "GPUs" unless there is 1 */
     double tolerance;            /* share of the majority's value by which a number may differ */
     double best_share;           /* share of its own best that a fact must reach; 0: no best */
     enum severity best_severity; /* below that */
     const char *right;           /* the text that is never worse than another; NULL: none */
-    const char *before, *after;  /* words around the value: "has", "of memory", "GPU*", which
-                                  * is "GPUs" unless there is 1 */
 };
 
 #define NOT_LOADED "not loaded" /* the text of a module's fact */
@@ -168,19 +168,10 @@ void host_counters_read(struct host_counters *counters, struct device_changes *n
 
 void host_counters_close(struct host_counters *counters); /* NULL is allowed */
 
-/* ---- The facts of a host itself: CPUs, memory, kernel, limits. ---- */
-
-struct inquiry;
+/* ---- host_facts.c ---- */
 
 /* The model of this host's CPUs; "": not known. x86 has a name, Arm numbers ("CPU implementer : 0x41",
  * "CPU part : 0xd40"). `root`: as in struct inventory_source. */
 void cpu_model_read(const char *root, char model[VALUE_TEXT_MOST]);
-
-void cpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
-               struct inventory *inventory);
-void memory_facts_add(const struct inventory_source *source, struct inquiry *inquiry,
-                      struct inventory *inventory);
-void system_facts(const struct inventory_source *source, struct inquiry *inquiry,
-                  struct inventory *inventory);
 
 #endif

@@ -6,7 +6,7 @@
  *     /sys/devices/system/edac/mc/                 errors that memory has had
  *     /proc/sys/kernel, /etc/os-release, /sys/module, /proc/self/limits
  */
-#include "host/facts/facts.h"
+#include "host/facts/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,16 +18,6 @@
 
 #define FILE_MOST ((size_t)1 << 16)
 #define CPU       "%s/sys/devices/system/cpu"
-
-static void host_text(struct inventory *inventory, const char *key, const char *text)
-{
-    inventory_add_text(inventory, PART_HOST, "", key, text);
-}
-
-static void host_number(struct inventory *inventory, const char *key, double number)
-{
-    inventory_add_number(inventory, PART_HOST, "", key, number, 0);
-}
 
 /* What stands behind "model name  : " in a text; "" if there is none. */
 static void line_behind(const char *text, const char *word, char *value, size_t size)
@@ -51,13 +41,6 @@ void cpu_model_read(const char *root, char model[VALUE_TEXT_MOST])
             snprintf(model, VALUE_TEXT_MOST, "implementer %s part %s", implementer, part);
     }
     free(text);
-}
-
-static void cpu_model(const struct inventory_source *source, struct inventory *inventory)
-{
-    char model[VALUE_TEXT_MOST];
-    cpu_model_read(source->root, model);
-    host_text(inventory, "cpu.model", model);
 }
 
 /* All CPUs that are online. */
@@ -103,129 +86,125 @@ static void cpu_sum_add(const char *root, const char *cpu, struct cpu_sum *sum)
         governor_note(sum, governor);
 }
 
-void cpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
-               struct inventory *inventory)
+void cpu_facts(struct fact_look *look)
 {
+    const char *root = look->source.root;
     struct cpu_sum sum = {0};
-    char **names, smt[32], sysfs[SYSFS_PATH_MOST];
+    char **names, smt[32], model[VALUE_TEXT_MOST];
     uint64_t throttles;
-    inquiry_asks(inquiry, "the", "CPUs", "");
-    cpu_model(source, inventory);
-    int count = sysfs_names(&names, CPU, source->root);
+    inquiry_asks(&look->inquiry, "the", "CPUs", "");
+    cpu_model_read(root, model);
+    look_text(look, "", "cpu.model", model);
+    int count = sysfs_names(&names, CPU, root);
     for (int i = 0; i < count; i++) {
         uint64_t online;
-        bool known = sysfs_number(&online, CPU "/%s/online", source->root, names[i]);
+        bool known = sysfs_number(&online, CPU "/%s/online", root, names[i]);
         if (strncmp(names[i], "cpu", 3) == 0 && strspn(names[i] + 3, "0123456789") > 0 &&
             (!known || online))
-            cpu_sum_add(source->root, names[i], &sum);
+            cpu_sum_add(root, names[i], &sum);
     }
     sysfs_names_free(names, count);
     if (sum.threads > 0)
-        host_number(inventory, "cpu.threads", sum.threads);
+        look_number(look, "", "cpu.threads", sum.threads, 0);
     if (sum.cores > 0)
-        host_number(inventory, "cpu.cores", sum.cores);
+        look_number(look, "", "cpu.cores", sum.cores, 0);
     if (sum.sockets > 0)
-        host_number(inventory, "cpu.sockets", sum.sockets);
-    host_text(inventory, "cpu.governor", sum.governors);
+        look_number(look, "", "cpu.sockets", sum.sockets, 0);
+    look_text(look, "", "cpu.governor", sum.governors);
     if (sum.limit > 0)
-        inventory_add_number(inventory, PART_HOST, "", "cpu.clock_limit",
-                             (double)(sum.limit / 1000), (double)(sum.best / 1000));
-    if (sysfs_text(smt, sizeof smt, CPU "/smt/control", source->root))
-        host_text(inventory, "cpu.smt", smt);
-    snprintf(sysfs, sizeof sysfs, "%s/sys", source->root);
-    if (cpu_throttles_read(sysfs, &throttles))
-        host_number(inventory, "cpu.throttled", (double)throttles);
+        look_number(look, "", "cpu.clock_limit", (double)(sum.limit / 1000),
+                    (double)(sum.best / 1000));
+    if (sysfs_text(smt, sizeof smt, CPU "/smt/control", root))
+        look_text(look, "", "cpu.smt", smt);
+    if (cpu_throttles_read(look->sysfs, &throttles))
+        look_number(look, "", "cpu.throttled", (double)throttles, 0);
 }
 
 /* kB of a file such as meminfo, as bytes. */
-static void memory_number(struct inventory *inventory, const char *text, const char *word,
+static void memory_number(struct fact_look *look, const char *text, const char *word,
                           const char *key)
 {
     uint64_t number;
     if (text && sysfs_number_behind(text, word, &number))
-        host_number(inventory, key, (double)number * 1024);
+        look_number(look, "", key, (double)number * 1024, 0);
 }
 
-static void nodes_add(const struct inventory_source *source, struct inventory *inventory)
+static void nodes_add(struct fact_look *look)
 {
     char **names;
-    int nodes = 0, count = sysfs_names(&names, "%s/sys/devices/system/node", source->root);
+    int nodes = 0, count = sysfs_names(&names, "%s/devices/system/node", look->sysfs);
     for (int i = 0; i < count; i++) {
         uint64_t number;
-        char *text = strncmp(names[i], "node", 4) == 0
-                         ? sysfs_whole(FILE_MOST, "%s/sys/devices/system/node/%s/meminfo",
-                                       source->root, names[i])
-                         : NULL;
+        char *text =
+            strncmp(names[i], "node", 4) == 0
+                ? sysfs_whole(FILE_MOST, "%s/devices/system/node/%s/meminfo", look->sysfs, names[i])
+                : NULL;
         nodes += text != NULL;
         if (text && sysfs_number_behind(text, "MemTotal:", &number))
-            inventory_add_number(inventory, PART_NUMA, names[i], "memory", (double)number * 1024,
-                                 0);
+            inventory_add_number(&look->inventory, PART_NUMA, names[i], "memory",
+                                 (double)number * 1024, 0);
         free(text);
     }
     sysfs_names_free(names, count);
     if (nodes > 0)
-        host_number(inventory, "numa.count", nodes);
+        look_number(look, "", "numa.count", nodes, 0);
 }
 
-static void errors_add(const char *sysfs, struct inventory *inventory)
+static void errors_add(struct fact_look *look)
 {
     struct memory_errors errors;
-    if (!memory_errors_read(sysfs, &errors))
+    if (!memory_errors_read(look->sysfs, &errors))
         return;
-    host_number(inventory, "edac.corrected", (double)errors.corrected);
-    host_number(inventory, "edac.uncorrected", (double)errors.uncorrected);
+    look_number(look, "", "edac.corrected", (double)errors.corrected, 0);
+    look_number(look, "", "edac.uncorrected", (double)errors.uncorrected, 0);
 }
 
-void memory_facts_add(const struct inventory_source *source, struct inquiry *inquiry,
-                      struct inventory *inventory)
+void memory_facts(struct fact_look *look)
 {
+    const char *root = look->source.root;
     char path[SYSFS_PATH_MOST], huge[64];
     uint64_t pages;
     struct statvfs shm;
-    inquiry_asks(inquiry, "the", "memory", "");
-    char *text = sysfs_whole(FILE_MOST, "%s/proc/meminfo", source->root);
-    memory_number(inventory, text, "MemTotal:", "memory.bytes");
-    memory_number(inventory, text, "MemAvailable:", "memory.available");
+    inquiry_asks(&look->inquiry, "the", "memory", "");
+    char *text = sysfs_whole(FILE_MOST, "%s/proc/meminfo", root);
+    memory_number(look, text, "MemTotal:", "memory.bytes");
+    memory_number(look, text, "MemAvailable:", "memory.available");
     if (text && sysfs_number_behind(text, "HugePages_Total:", &pages))
-        host_number(inventory, "memory.huge_pages", (double)pages);
+        look_number(look, "", "memory.huge_pages", (double)pages, 0);
     free(text);
-    if (sysfs_text(huge, sizeof huge, "%s/sys/kernel/mm/transparent_hugepage/enabled",
-                   source->root) &&
+    if (sysfs_text(huge, sizeof huge, "%s/kernel/mm/transparent_hugepage/enabled", look->sysfs) &&
         strchr(huge, '[')) { /* "always [madvise] never" */
         const char *chosen = strchr(huge, '[') + 1;
         huge[strcspn(huge, "]")] = 0;
-        host_text(inventory, "memory.transparent_huge_pages", chosen);
+        look_text(look, "", "memory.transparent_huge_pages", chosen);
     }
-    nodes_add(source, inventory);
-    snprintf(path, sizeof path, "%s/sys", source->root);
-    errors_add(path, inventory);
-    inquiry_asks(inquiry, "file system", "/dev/shm", "");
-    snprintf(path, sizeof path, "%s/dev/shm", source->root);
+    nodes_add(look);
+    errors_add(look);
+    inquiry_asks(&look->inquiry, "file system", "/dev/shm", "");
+    snprintf(path, sizeof path, "%s/dev/shm", root);
     if (statvfs(path, &shm) != 0)
         return;
     double size = (double)shm.f_blocks * (double)shm.f_frsize;
-    host_number(inventory, "shm.bytes", size);
-    inventory_add_number(inventory, PART_HOST, "", "shm.free",
-                         (double)shm.f_bavail * (double)shm.f_frsize, size);
+    look_number(look, "", "shm.bytes", size, 0);
+    look_number(look, "", "shm.free", (double)shm.f_bavail * (double)shm.f_frsize, size);
 }
 
 /* "Max locked memory  65536  65536  bytes": the first of both is the one that holds. */
-static void limit_add(struct inventory *inventory, const char *text, const char *word,
-                      const char *key)
+static void limit_add(struct fact_look *look, const char *text, const char *word, const char *key)
 {
     uint64_t number;
     const char *at = text ? strstr(text, word) : NULL;
     at = at ? at + strlen(word) : NULL;
     if (at && strncmp(at + strspn(at, " "), "unlimited", 9) == 0)
-        host_number(inventory, key, INFINITY);
+        look_number(look, "", key, INFINITY, 0);
     else if (at && sysfs_number_behind(text, word, &number))
-        host_number(inventory, key, (double)number);
+        look_number(look, "", key, (double)number, 0);
 }
 
-static void modules_add(const struct inventory_source *source, struct inventory *inventory)
+static void modules_add(struct fact_look *look)
 {
     char **names;
-    int count = sysfs_names(&names, "%s/sys/module", source->root);
+    int count = sysfs_names(&names, "%s/module", look->sysfs);
     for (const struct fact_rule *rule = fact_rules; rule->key && count > 0; rule++) {
         char version[64], state[32];
         if (strncmp(rule->key, "module.", 7) != 0)
@@ -233,11 +212,11 @@ static void modules_add(const struct inventory_source *source, struct inventory 
         bool is_loaded = false;
         for (int i = 0; i < count && !is_loaded; i++)
             is_loaded = strcmp(names[i], rule->key + 7) == 0;
-        bool told = sysfs_text(version, sizeof version, "%s/sys/module/%s/version", source->root,
-                               rule->key + 7);
+        bool told =
+            sysfs_text(version, sizeof version, "%s/module/%s/version", look->sysfs, rule->key + 7);
         /* What is built into the kernel has no state. */
-        sysfs_text(state, sizeof state, "%s/sys/module/%s/initstate", source->root, rule->key + 7);
-        host_text(inventory, rule->key,
+        sysfs_text(state, sizeof state, "%s/module/%s/initstate", look->sysfs, rule->key + 7);
+        look_text(look, "", rule->key,
                   !is_loaded                               ? NOT_LOADED
                   : state[0] && strcmp(state, "live") != 0 ? state
                   : told                                   ? version
@@ -246,22 +225,22 @@ static void modules_add(const struct inventory_source *source, struct inventory 
     sysfs_names_free(names, count);
 }
 
-void system_facts(const struct inventory_source *source, struct inquiry *inquiry,
-                  struct inventory *inventory)
+void system_facts(struct fact_look *look)
 {
+    const char *root = look->source.root;
     char text[VALUE_TEXT_MOST];
-    inquiry_asks(inquiry, "the", "kernel", "");
-    if (sysfs_text(text, sizeof text, "%s/proc/sys/kernel/osrelease", source->root))
-        host_text(inventory, "kernel", text);
-    char *release = sysfs_whole(FILE_MOST, "%s/etc/os-release", source->root);
+    inquiry_asks(&look->inquiry, "the", "kernel", "");
+    if (sysfs_text(text, sizeof text, "%s/proc/sys/kernel/osrelease", root))
+        look_text(look, "", "kernel", text);
+    char *release = sysfs_whole(FILE_MOST, "%s/etc/os-release", root);
     if (release) {
         line_behind(release, "PRETTY_NAME", text, sizeof text);
-        host_text(inventory, "os", text);
+        look_text(look, "", "os", text);
     }
     free(release);
-    char *limits = sysfs_whole(FILE_MOST, "%s/proc/self/limits", source->root);
-    limit_add(inventory, limits, "Max locked memory", "limit.memlock");
-    limit_add(inventory, limits, "Max open files", "limit.files");
+    char *limits = sysfs_whole(FILE_MOST, "%s/proc/self/limits", root);
+    limit_add(look, limits, "Max locked memory", "limit.memlock");
+    limit_add(look, limits, "Max open files", "limit.files");
     free(limits);
-    modules_add(source, inventory);
+    modules_add(look);
 }

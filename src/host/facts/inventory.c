@@ -155,27 +155,26 @@ void inventory_free(struct inventory *inventory)
 /*
  * Asks each source of facts, in a thread with a limit.
  */
-static const struct fact_source {
-    const char *name;
-    void (*read)(const struct inventory_source *source, struct inquiry *inquiry,
-                 struct inventory *inventory);
-} fact_sources[] = {
-    {"CPUs", cpu_facts},
-    {"memory", memory_facts_add},
-    {"system", system_facts},
-    {"NICs", nic_facts},
-    {"network interfaces", interface_facts},
-    {"GPUs", gpu_facts},
-    {"drives", drive_facts},
+static const struct fact_source fact_sources[] = {
+    {"CPUs", PART_HOST, cpu_facts},
+    {"memory", PART_HOST, memory_facts},
+    {"system", PART_HOST, system_facts},
+    {"NICs", PART_NIC, nic_facts},
+    {"network interfaces", PART_INTERFACE, interface_facts},
+    {"GPUs", PART_GPU, gpu_facts},
+    {"drives", PART_DRIVE, drive_facts},
 };
 
-/* The memory of the thread, which may live longer than the call. */
-struct asking {
-    const struct fact_source *facts;
-    struct inventory_source source;
-    struct inquiry inquiry;
-    struct inventory inventory;
-};
+void look_text(struct fact_look *look, const char *part, const char *key, const char *text)
+{
+    inventory_add_text(&look->inventory, look->facts->kind, part, key, text);
+}
+
+void look_number(struct fact_look *look, const char *part, const char *key, double number,
+                 double best)
+{
+    inventory_add_number(&look->inventory, look->facts->kind, part, key, number, best);
+}
 
 struct inventory_source inventory_here(const char *host)
 {
@@ -183,10 +182,15 @@ struct inventory_source inventory_here(const char *host)
         .root = "", .host = host, .patience = 5, .firmware = netdev_firmware, .asks_nvml = true};
 }
 
-static void asking_run(void *argument)
+/* How many parts there are is a fact of the host. */
+static void look_run(void *argument)
 {
-    struct asking *asking = argument;
-    asking->facts->read(&asking->source, &asking->inquiry, &asking->inventory);
+    struct fact_look *look = argument;
+    char key[RULE_KEY_MOST];
+    look->facts->read(look);
+    snprintf(key, sizeof key, "%s.count", part_kind_names[look->facts->kind]);
+    if (look->facts->kind != PART_HOST)
+        inventory_add_number(&look->inventory, PART_HOST, "", key, look->parts, 0);
 }
 
 /* False: a signal ends the process. */
@@ -194,23 +198,24 @@ static bool source_ask(const struct inventory_source *source, const struct fact_
                        struct inventory *inventory)
 {
     char text[INQUIRY_TEXT_MOST];
-    struct asking *asking = new_array(1, sizeof *asking);
-    asking->facts = facts;
-    asking->source = *source;
-    inquiry_init(&asking->inquiry, facts->name);
-    int end = timed_call_run(asking_run, asking, source->patience);
+    struct fact_look *look = new_array(1, sizeof *look);
+    look->facts = facts;
+    look->source = *source;
+    snprintf(look->sysfs, sizeof look->sysfs, "%s/sys", source->root);
+    inquiry_init(&look->inquiry, facts->name);
+    int end = timed_call_run(look_run, look, source->patience);
     if (end == 0) {
-        inventory_append(inventory, &asking->inventory);
+        inventory_append(inventory, &look->inventory);
     } else {
         if (end == ETIMEDOUT)
-            inquiry_text(&asking->inquiry, source->host, text);
+            inquiry_text(&look->inquiry, source->host, text);
         else
             timed_call_text(end, text, sizeof text);
         inventory_add_text(inventory, PART_HOST, facts->name, "silent", text);
     }
     if (!timed_call_is_abandoned(end)) {
-        inventory_free(&asking->inventory);
-        free(asking);
+        inventory_free(&look->inventory);
+        free(look);
     }
     timed_call_reraise(end);
     return end >= 0;

@@ -15,48 +15,9 @@
 
 #define BUS_MOST 16
 
-/* A source that is being read. */
-struct part_look {
-    const struct inventory_source *source;
-    struct inquiry *inquiry;
-    struct inventory *inventory;
-    char sysfs[SYSFS_PATH_MOST / 2];
-    enum part_kind kind;
-    int count; /* parts so far */
-};
-
-static struct part_look look_begin(const struct inventory_source *source, struct inquiry *inquiry,
-                                   struct inventory *inventory, enum part_kind kind)
-{
-    struct part_look look = {
-        .source = source, .inquiry = inquiry, .inventory = inventory, .kind = kind};
-    snprintf(look.sysfs, sizeof look.sysfs, "%s/sys", source->root);
-    return look;
-}
-
-/* How many parts there are is a fact of the host. */
-static void look_end(const struct part_look *look)
-{
-    char key[RULE_KEY_MOST];
-    snprintf(key, sizeof key, "%s.count", part_kind_names[look->kind]);
-    inventory_add_number(look->inventory, PART_HOST, "", key, look->count, 0);
-}
-
-static void part_text(const struct part_look *look, const char *part, const char *key,
-                      const char *text)
-{
-    inventory_add_text(look->inventory, look->kind, part, key, text);
-}
-
-static void part_number(const struct part_look *look, const char *part, const char *key,
-                        double number, double best)
-{
-    inventory_add_number(look->inventory, look->kind, part, key, number, best);
-}
-
 /* A link is as fast as the slower of its ends. A virtual machine shows devices without their slots,
  * and links without a speed. */
-static void link_add(const struct part_look *look, const char *part, const char *bus)
+static void link_add(struct fact_look *look, const char *part, const char *bus)
 {
     char above[BUS_MOST];
     struct pci_link now, most, slot;
@@ -69,16 +30,16 @@ static void link_add(const struct part_look *look, const char *part, const char 
     if (has_slot && slot.speed < best.speed)
         best.speed = slot.speed;
     if (pci_link_read(look->sysfs, bus, "current", &now)) {
-        part_number(look, part, "pcie.width", now.width, best.width);
-        part_number(look, part, "pcie.speed", now.speed, best.speed);
+        look_number(look, part, "pcie.width", now.width, best.width);
+        look_number(look, part, "pcie.speed", now.speed, best.speed);
     }
     if (!has_slot)
         return;
-    part_number(look, part, "pcie.slot_width", slot.width, most.width);
-    part_number(look, part, "pcie.slot_speed", slot.speed, most.speed);
+    look_number(look, part, "pcie.slot_width", slot.width, most.width);
+    look_number(look, part, "pcie.slot_speed", slot.speed, most.speed);
 }
 
-static void pcie_add(const struct part_look *look, const char *part, const char *bus)
+static void pcie_add(struct fact_look *look, const char *part, const char *bus)
 {
     struct pci_errors errors;
     if (!bus[0])
@@ -86,9 +47,9 @@ static void pcie_add(const struct part_look *look, const char *part, const char 
     link_add(look, part, bus);
     if (!pci_errors_read(look->sysfs, bus, &errors))
         return;
-    part_number(look, part, "aer.correctable", (double)errors.correctable, 0);
-    part_number(look, part, "aer.nonfatal", (double)errors.nonfatal, 0);
-    part_number(look, part, "aer.fatal", (double)errors.fatal, 0);
+    look_number(look, part, "aer.correctable", (double)errors.correctable, 0);
+    look_number(look, part, "aer.nonfatal", (double)errors.nonfatal, 0);
+    look_number(look, part, "aer.fatal", (double)errors.fatal, 0);
 }
 
 /* NICs: the ports of RDMA devices. */
@@ -118,45 +79,42 @@ static const char *gid_kinds(const struct rdma_port *port, char *words, size_t s
 
 static void nic_add(void *context, const char *nic, int number)
 {
-    struct part_look *look = context;
+    struct fact_look *look = context;
     char part[PART_NAME_MOST], bus[BUS_MOST], kinds[64];
     struct rdma_port *port = new_array(1, sizeof *port);
     nic_part(nic, number, part);
     rdma_nic_bus(look->sysfs, nic, bus);
-    inquiry_asks(look->inquiry, "NIC", part, bus);
+    inquiry_asks(&look->inquiry, "NIC", part, bus);
     rdma_port_read(look->sysfs, nic, number, port);
-    look->count++;
-    part_text(look, part, "state", port->state);
+    look->parts++;
+    look_text(look, part, "state", port->state);
     if (port->rate > 0)
-        part_number(look, part, "rate", port->rate, 0);
-    part_text(look, part, "width", port->width);
-    part_text(look, part, "link_layer", port->link_layer);
-    part_text(look, part, "model", port->model);
-    part_text(look, part, "firmware", port->firmware);
-    part_text(look, part, "gids", gid_kinds(port, kinds, sizeof kinds));
+        look_number(look, part, "rate", port->rate, 0);
+    look_text(look, part, "width", port->width);
+    look_text(look, part, "link_layer", port->link_layer);
+    look_text(look, part, "model", port->model);
+    look_text(look, part, "firmware", port->firmware);
+    look_text(look, part, "gids", gid_kinds(port, kinds, sizeof kinds));
     uint64_t mtu;
     const char *netdev = rdma_port_netdev(port);
     if (netdev[0] && sysfs_number(&mtu, "%s/class/net/%s/mtu", look->sysfs, netdev))
-        part_number(look, part, "mtu", (double)mtu, 0);
+        look_number(look, part, "mtu", (double)mtu, 0);
     int node = bus[0] ? pci_numa_node(look->sysfs, bus) : -1;
     if (node >= 0)
-        part_number(look, part, "numa_node", node, 0);
+        look_number(look, part, "numa_node", node, 0);
     pcie_add(look, part, bus);
     free(port);
 }
 
-void nic_facts(const struct inventory_source *source, struct inquiry *inquiry,
-               struct inventory *inventory)
+void nic_facts(struct fact_look *look)
 {
-    struct part_look look = look_begin(source, inquiry, inventory, PART_NIC);
-    rdma_ports_each(look.sysfs, nic_add, &look);
-    look_end(&look);
+    rdma_ports_each(look->sysfs, nic_add, look);
 }
 
 /* Network interfaces. */
 
 /* Its PCIe link belongs to a NIC already, if it is an RDMA NIC's interface. */
-static bool is_nic(const struct part_look *look, const char *bus)
+static bool is_nic(struct fact_look *look, const char *bus)
 {
     char **nics, of_nic[BUS_MOST];
     bool is = false;
@@ -169,45 +127,42 @@ static bool is_nic(const struct part_look *look, const char *bus)
     return is;
 }
 
-static void interface_add(struct part_look *look, const char *netdev)
+static void interface_add(struct fact_look *look, const char *netdev)
 {
     char text[VALUE_TEXT_MOST], path[SYSFS_PATH_MOST], real[PATH_MAX], bus[BUS_MOST];
     uint64_t number;
     snprintf(path, sizeof path, "%s/class/net/%s/device", look->sysfs, netdev);
     pci_of_path(path, bus);
-    inquiry_asks(look->inquiry, "network interface", netdev, bus);
-    look->count++;
+    inquiry_asks(&look->inquiry, "network interface", netdev, bus);
+    look->parts++;
     if (sysfs_text(text, sizeof text, "%s/class/net/%s/operstate", look->sysfs, netdev))
-        part_text(look, netdev, "state", text);
+        look_text(look, netdev, "state", text);
     /* Mb/s; some drivers say -1 for unknown, and others 4294967295. */
     if (sysfs_number(&number, "%s/class/net/%s/speed", look->sysfs, netdev) && number > 0 &&
         number < INT_MAX)
-        part_number(look, netdev, "speed", (double)number / 1000, 0);
+        look_number(look, netdev, "speed", (double)number / 1000, 0);
     if (sysfs_text(text, sizeof text, "%s/class/net/%s/duplex", look->sysfs, netdev) &&
         strcmp(text, "unknown") != 0)
-        part_text(look, netdev, "duplex", text);
+        look_text(look, netdev, "duplex", text);
     if (sysfs_number(&number, "%s/class/net/%s/mtu", look->sysfs, netdev))
-        part_number(look, netdev, "mtu", (double)number, 0);
+        look_number(look, netdev, "mtu", (double)number, 0);
     snprintf(path, sizeof path, "%s/class/net/%s/device/driver", look->sysfs, netdev);
     if (realpath(path, real))
-        part_text(look, netdev, "driver", strrchr(real, '/') + 1);
-    if (look->source->firmware && look->source->firmware(netdev, text, sizeof text))
-        part_text(look, netdev, "firmware", text);
+        look_text(look, netdev, "driver", strrchr(real, '/') + 1);
+    if (look->source.firmware && look->source.firmware(netdev, text, sizeof text))
+        look_text(look, netdev, "firmware", text);
     if (!is_nic(look, bus))
         pcie_add(look, netdev, bus);
 }
 
-void interface_facts(const struct inventory_source *source, struct inquiry *inquiry,
-                     struct inventory *inventory)
+void interface_facts(struct fact_look *look)
 {
     char **names;
-    struct part_look look = look_begin(source, inquiry, inventory, PART_INTERFACE);
-    int count = sysfs_names(&names, "%s/class/net", look.sysfs);
+    int count = sysfs_names(&names, "%s/class/net", look->sysfs);
     for (int i = 0; i < count; i++)
-        if (interface_is_hardware(look.sysfs, names[i]))
-            interface_add(&look, names[i]);
+        if (interface_is_hardware(look->sysfs, names[i]))
+            interface_add(look, names[i]);
     sysfs_names_free(names, count);
-    look_end(&look);
 }
 
 /* GPUs. */
@@ -222,7 +177,7 @@ static void key_of(const char *name, char key[FACT_NAME_MOST])
 }
 
 /* What NVML says as words, "80.0 GiB", "700 W": as a number in the rule's unit. */
-static void gpu_fact_add(const struct part_look *look, const char *bus, const struct fact *fact)
+static void gpu_fact_add(struct fact_look *look, const char *bus, const struct fact *fact)
 {
     char key[FACT_NAME_MOST];
     key_of(fact->name, key);
@@ -231,13 +186,13 @@ static void gpu_fact_add(const struct part_look *look, const char *bus, const st
         return;
     double number = strtod(fact->text, NULL);
     if (rule->unit == VALUE_TEXT)
-        part_text(look, bus, key, fact->text);
+        look_text(look, bus, key, fact->text);
     else if (number >= 0)
-        part_number(look, bus, key,
+        look_number(look, bus, key,
                     rule->unit == VALUE_BYTES ? number * (double)((uint64_t)1 << 30) : number, 0);
 }
 
-static void gpu_counts_add(const struct part_look *look, const char *bus)
+static void gpu_counts_add(struct fact_look *look, const char *bus)
 {
     struct counter_list list = {0};
     struct meter *meter = gpu_meter_open(bus);
@@ -249,60 +204,54 @@ static void gpu_counts_add(const struct part_look *look, const char *bus)
     for (int i = 0; i < list.count; i++) {
         const struct fact_rule *rule = fact_rule_find(PART_GPU, list.counters[i].name);
         if (rule && rule->comparison == COMPARE_ZERO)
-            part_number(look, bus, rule->key, (double)list.counters[i].value, 0);
+            look_number(look, bus, rule->key, (double)list.counters[i].value, 0);
     }
     counter_list_free(&list);
 }
 
 /* NVML, where it is, has most facts; without a driver, PCI still shows the GPUs. */
-void gpu_facts(const struct inventory_source *source, struct inquiry *inquiry,
-               struct inventory *inventory)
+void gpu_facts(struct fact_look *look)
 {
-    struct device_list list = {.inquiry = inquiry}, seen = {.inquiry = inquiry};
-    struct part_look look = look_begin(source, inquiry, inventory, PART_GPU);
-    pci_gpus(look.sysfs, &seen);
-    if (source->asks_nvml)
+    struct device_list list = {.inquiry = &look->inquiry}, seen = {.inquiry = &look->inquiry};
+    pci_gpus(look->sysfs, &seen);
+    if (look->source.asks_nvml)
         gpus_add(&list);
     for (int i = 0; i < list.count; i++) {
         const struct device *gpu = &list.devices[i];
         for (int f = 0; f < gpu->fact_count; f++)
-            gpu_fact_add(&look, gpu->bus, &gpu->facts[f]);
-        gpu_counts_add(&look, gpu->bus);
-        look.count++;
+            gpu_fact_add(look, gpu->bus, &gpu->facts[f]);
+        gpu_counts_add(look, gpu->bus);
+        look->parts++;
     }
     for (int i = 0; i < seen.count; i++) {
         const char *bus = seen.devices[i].bus;
         bool asked = device_is_listed(&list, bus);
-        look.count += !asked;
-        if (!asked && source->asks_nvml)
-            part_text(&look, bus, "nvml", "missing");
-        pcie_add(&look, bus, bus);
+        look->parts += !asked;
+        if (!asked && look->source.asks_nvml)
+            look_text(look, bus, "nvml", "missing");
+        pcie_add(look, bus, bus);
     }
     device_list_free(&list);
     device_list_free(&seen);
-    look_end(&look);
 }
 
 /* NVMe drives. */
 
-void drive_facts(const struct inventory_source *source, struct inquiry *inquiry,
-                 struct inventory *inventory)
+void drive_facts(struct fact_look *look)
 {
     char **names;
-    struct part_look look = look_begin(source, inquiry, inventory, PART_DRIVE);
-    int count = sysfs_names(&names, "%s/class/nvme", look.sysfs);
+    int count = sysfs_names(&names, "%s/class/nvme", look->sysfs);
     for (int i = 0; i < count; i++) {
         char text[VALUE_TEXT_MOST], path[SYSFS_PATH_MOST], bus[BUS_MOST];
-        snprintf(path, sizeof path, "%s/class/nvme/%s/device", look.sysfs, names[i]);
+        snprintf(path, sizeof path, "%s/class/nvme/%s/device", look->sysfs, names[i]);
         pci_of_path(path, bus);
-        inquiry_asks(inquiry, "drive", names[i], bus);
-        look.count++;
-        if (sysfs_text(text, sizeof text, "%s/class/nvme/%s/model", look.sysfs, names[i]))
-            part_text(&look, names[i], "model", text);
-        if (sysfs_text(text, sizeof text, "%s/class/nvme/%s/firmware_rev", look.sysfs, names[i]))
-            part_text(&look, names[i], "firmware", text);
-        pcie_add(&look, names[i], bus);
+        inquiry_asks(&look->inquiry, "drive", names[i], bus);
+        look->parts++;
+        if (sysfs_text(text, sizeof text, "%s/class/nvme/%s/model", look->sysfs, names[i]))
+            look_text(look, names[i], "model", text);
+        if (sysfs_text(text, sizeof text, "%s/class/nvme/%s/firmware_rev", look->sysfs, names[i]))
+            look_text(look, names[i], "firmware", text);
+        pcie_add(look, names[i], bus);
     }
     sysfs_names_free(names, count);
-    look_end(&look);
 }

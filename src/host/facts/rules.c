@@ -18,37 +18,24 @@ const char *const severity_names[SEVERITIES] = {"note", "suspect", "bad"};
 /* Of /dev/shm, in which segments of jobs and of MPI libraries stand. */
 #define SHM_SHARE 0.1
 
-/* Rows in short: what is compared, with which severity. */
-#define ROW(kind, key, unit, comparison, severity, before, after)                                  \
+/* A row in short: what is compared, with which severity; the words around the value; and further
+ * members, by name. */
+#define ROW(part, name, in, compared, weight, ...)                                                 \
     {                                                                                              \
-        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, 0,           \
-            SEVERITY_NOTE, NULL, before, after                                                     \
-    }
-#define ABOUT(kind, key, unit, comparison, severity, tolerance, before, after)                     \
-    {                                                                                              \
-        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, tolerance, 0,   \
-            SEVERITY_NOTE, NULL, before, after                                                     \
-    }
-#define BEST(kind, key, unit, comparison, severity, share, best, before, after)                    \
-    {                                                                                              \
-        PART_##kind, key, VALUE_##unit, COMPARE_##comparison, SEVERITY_##severity, 0, share,       \
-            SEVERITY_##best, NULL, before, after                                                   \
-    }
-#define RIGHT(kind, key, severity, right, before)                                                  \
-    {                                                                                              \
-        PART_##kind, key, VALUE_TEXT, COMPARE_SAME, SEVERITY_##severity, 0, 0, SEVERITY_NOTE,      \
-            right, before, ""                                                                      \
+        .kind = PART_##part, .key = name, .unit = VALUE_##in, .comparison = COMPARE_##compared,    \
+        .severity = SEVERITY_##weight, __VA_ARGS__                                                 \
     }
 #define MODULE(name) ROW(HOST, "module." name, TEXT, SAME, SUSPECT, "has the module " name, "")
 
 /* The speed of a GPU's link is not held against its best: an idle GPU slows its link down. A device
  * that could do more than its slot is a note: many machines are built so. */
 #define PCIE(kind)                                                                                 \
-    BEST(kind, "pcie.width", LANES, LEAST, BAD, 1, BAD, "has a PCIe link of", ""),                 \
-        BEST(kind, "pcie.slot_speed", TRANSFERS, NOTHING, NOTE, 1, NOTE,                           \
-             "stands in a slot of PCIe", ""),                                                      \
-        BEST(kind, "pcie.slot_width", LANES, NOTHING, NOTE, 1, NOTE, "stands in a slot of PCIe",   \
-             ""),                                                                                  \
+    ROW(kind, "pcie.width", LANES, LEAST, BAD, "has a PCIe link of", "", .best_share = 1,          \
+        .best_severity = SEVERITY_BAD),                                                            \
+        ROW(kind, "pcie.slot_speed", TRANSFERS, NOTHING, NOTE, "stands in a slot of PCIe", "",     \
+            .best_share = 1, .best_severity = SEVERITY_NOTE),                                      \
+        ROW(kind, "pcie.slot_width", LANES, NOTHING, NOTE, "stands in a slot of PCIe", "",         \
+            .best_share = 1, .best_severity = SEVERITY_NOTE),                                      \
         ROW(kind, "aer.fatal", COUNT, ZERO, SUSPECT, "has counted",                                \
             "fatal PCIe error* since its host started"),                                           \
         ROW(kind, "aer.nonfatal", COUNT, ZERO, NOTE, "has counted",                                \
@@ -56,7 +43,8 @@ const char *const severity_names[SEVERITIES] = {"note", "suspect", "bad"};
         ROW(kind, "aer.correctable", COUNT, ZERO, NOTE, "has counted",                             \
             "correctable PCIe error* since its host started")
 #define PCIE_SPEED(kind)                                                                           \
-    BEST(kind, "pcie.speed", TRANSFERS, LEAST, BAD, 1, BAD, "has a PCIe link at", "")
+    ROW(kind, "pcie.speed", TRANSFERS, LEAST, BAD, "has a PCIe link at", "", .best_share = 1,      \
+        .best_severity = SEVERITY_BAD)
 
 const struct fact_rule fact_rules[] = {
     ROW(HOST, "silent", TEXT, SILENCE, BAD, "cannot be asked:", ""),
@@ -66,19 +54,22 @@ const struct fact_rule fact_rules[] = {
     ROW(HOST, "cpu.threads", COUNT, LEAST, BAD, "has", "hardware thread*"),
     ROW(HOST, "cpu.smt", TEXT, SAME, SUSPECT, "has SMT", ""),
     ROW(HOST, "cpu.governor", TEXT, SAME, SUSPECT, "has the CPU governor", ""),
-    BEST(HOST, "cpu.clock_limit", MHZ, LEAST, SUSPECT, 1, SUSPECT, "limits its CPU clock to", ""),
+    ROW(HOST, "cpu.clock_limit", MHZ, LEAST, SUSPECT, "limits its CPU clock to", "",
+        .best_share = 1, .best_severity = SEVERITY_SUSPECT),
     ROW(HOST, "cpu.throttled", COUNT, ZERO, NOTE, "has throttled its CPUs",
         "time* for heat since it started"),
-    ABOUT(HOST, "memory.bytes", BYTES, LEAST, BAD, MEMORY_TOLERANCE, "has", "of memory"),
-    ABOUT(HOST, "memory.available", BYTES, LEAST, SUSPECT, 0.5, "has", "of free memory"),
+    ROW(HOST, "memory.bytes", BYTES, LEAST, BAD, "has", "of memory", .tolerance = MEMORY_TOLERANCE),
+    ROW(HOST, "memory.available", BYTES, LEAST, SUSPECT, "has", "of free memory", .tolerance = 0.5),
     ROW(HOST, "memory.huge_pages", COUNT, SAME, SUSPECT, "has", "huge page*"),
     ROW(HOST, "memory.transparent_huge_pages", TEXT, SAME, NOTE, "has transparent huge pages", ""),
     ROW(HOST, "edac.uncorrected", COUNT, ZERO, BAD, "has counted",
         "uncorrected memory error* since it started"),
     ROW(HOST, "edac.corrected", COUNT, ZERO, NOTE, "has counted",
         "corrected memory error* since it started"),
-    ABOUT(HOST, "shm.bytes", BYTES, LEAST, SUSPECT, MEMORY_TOLERANCE, "has", "of /dev/shm"),
-    BEST(HOST, "shm.free", BYTES, NOTHING, NOTE, SHM_SHARE, BAD, "has", "free in /dev/shm"),
+    ROW(HOST, "shm.bytes", BYTES, LEAST, SUSPECT, "has", "of /dev/shm",
+        .tolerance = MEMORY_TOLERANCE),
+    ROW(HOST, "shm.free", BYTES, NOTHING, NOTE, "has", "free in /dev/shm", .best_share = SHM_SHARE,
+        .best_severity = SEVERITY_BAD),
     ROW(HOST, "kernel", TEXT, SAME, NOTE, "runs the kernel", ""),
     ROW(HOST, "os", TEXT, SAME, NOTE, "runs", ""),
     ROW(HOST, "limit.memlock", BYTES, LEAST, SUSPECT, "has a limit of locked memory of", ""),
@@ -99,9 +90,9 @@ const struct fact_rule fact_rules[] = {
     MODULE("hns_roce_hw_v2"),
     MODULE("ib_core"),
 
-    ABOUT(NUMA, "memory", BYTES, LEAST, BAD, MEMORY_TOLERANCE, "has", "of memory"),
+    ROW(NUMA, "memory", BYTES, LEAST, BAD, "has", "of memory", .tolerance = MEMORY_TOLERANCE),
 
-    RIGHT(NIC, "state", BAD, "ACTIVE", "is"),
+    ROW(NIC, "state", TEXT, SAME, BAD, "is", "", .right = "ACTIVE"),
     ROW(NIC, "rate", GBITS, LEAST, BAD, "runs at", ""),
     ROW(NIC, "width", TEXT, SAME, BAD, "has a link width of", ""),
     ROW(NIC, "link_layer", TEXT, SAME, BAD, "has the link layer", ""),
@@ -113,9 +104,9 @@ const struct fact_rule fact_rules[] = {
     PCIE_SPEED(NIC),
     PCIE(NIC),
 
-    RIGHT(INTERFACE, "state", BAD, "up", "is"),
+    ROW(INTERFACE, "state", TEXT, SAME, BAD, "is", "", .right = "up"),
     ROW(INTERFACE, "speed", GBITS, LEAST, BAD, "runs at", ""),
-    RIGHT(INTERFACE, "duplex", BAD, "full", "has duplex"),
+    ROW(INTERFACE, "duplex", TEXT, SAME, BAD, "has duplex", "", .right = "full"),
     ROW(INTERFACE, "mtu", COUNT, SAME, BAD, "has an MTU of", ""),
     ROW(INTERFACE, "driver", TEXT, SAME, SUSPECT, "has the driver", ""),
     ROW(INTERFACE, "firmware", TEXT, SAME, SUSPECT, "has firmware", ""),
@@ -124,9 +115,9 @@ const struct fact_rule fact_rules[] = {
 
     ROW(GPU, "nvml", TEXT, SAME, BAD, "has NVML", ""),
     ROW(GPU, "product", TEXT, SAME, SUSPECT, "is a", ""),
-    ABOUT(GPU, "memory", BYTES, LEAST, BAD, MEMORY_TOLERANCE, "has", "of memory"),
-    RIGHT(GPU, "ecc", BAD, "on", "has ECC"),
-    RIGHT(GPU, "row_remapping", BAD, "none pending", "has row remapping"),
+    ROW(GPU, "memory", BYTES, LEAST, BAD, "has", "of memory", .tolerance = MEMORY_TOLERANCE),
+    ROW(GPU, "ecc", TEXT, SAME, BAD, "has ECC", "", .right = "on"),
+    ROW(GPU, "row_remapping", TEXT, SAME, BAD, "has row remapping", "", .right = "none pending"),
     ROW(GPU, "nvlinks_up", TEXT, SAME, BAD, "has NVLinks up:", ""),
     ROW(GPU, "power_limit", WATTS, LEAST, SUSPECT, "has a power limit of", ""),
     ROW(GPU, "sm_clock_at_most", MHZ, LEAST, SUSPECT, "limits its SM clock to", ""),
