@@ -51,7 +51,9 @@ void starvation_look(struct starvation *starvation, const struct thread_sight *s
  * other rank, only without a socket.
  * ---- */
 
-#define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict */
+#define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict; */
+#define LATE_SHARE      0.1  /* after a time without progress this share of it, */
+#define LATE_SECONDS    1.0  /* and no longer than that */
 #define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
 #define DEAF_SECONDS    1.5  /* unless they have been silent for so long */
 #define SILENT_SECONDS  1.0  /* the shortest silence that counts, even if the deadline is shorter */
