@@ -114,8 +114,8 @@ struct name_table {
     size_t chosen;
 };
 
-/* What an option's value may name: nothing of the kind; a file or something else, to be read; a file. No file
- * that is written is another of the command. */
+/* The file that an option's value names: none; one to read, or a word that is no file; one to read;
+ * one to write. No file that is written is another one of the command. */
 enum file_use { FILE_NONE, FILE_NAMED, FILE_READ, FILE_WRITTEN };
 
 struct option_row {

@@ -143,7 +143,7 @@ static void traffic_put(json_t *line, const struct result *result)
     json_object_set_new(line, "traffic", details);
 }
 
-/* What runs. */
+/* The collective, its algorithm, and what they work on. */
 static void identity_put(struct line_fields *fields, json_t *line, const struct job *job,
                          const struct result *result)
 {
@@ -209,7 +209,7 @@ static json_t *steps_json(const struct result *result)
     return steps;
 }
 
-/* What a model says of it. */
+/* The prediction of a model, and how far the line is from it. */
 static void prediction_put(struct line_fields *fields, json_t *line, const struct job *job,
                            const struct result *result)
 {

@@ -30,7 +30,7 @@ struct tuning_reader {
     struct tuned *tuned;
 };
 
-/* Of the arena; NULL after a failure. */
+/* Memory of the arena; NULL after a failure. */
 static void *take(struct tuning_reader *reader, size_t bytes)
 {
     struct json_reader *json = &reader->json;

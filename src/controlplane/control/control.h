@@ -296,7 +296,7 @@ struct child_link {
 struct child_links {
     struct child_link *list;
     int count;
-    /* Of the last child_links_poll(): */
+    /* The last child_links_poll() made these: */
     struct pollfd *polls, *pending, *below; /* all sockets; the acceptor's; those of the ranks, */
     int watched;                            /* the first so many of `list` */
     int room;                               /* of `polls` */
@@ -309,7 +309,7 @@ struct child_link *child_links_add(struct child_links *children, const struct ch
  * `pending`, and for those of the ranks. */
 void child_links_poll(struct child_links *children, const struct acceptor *acceptor,
                       struct pollfd *own, int count, int milliseconds, double now);
-/* What poll() is to wait for at this wire; `sends`: also until what was put can leave. */
+/* The events of this wire for poll(); `sends`: also room for text that was put. */
 struct pollfd wire_watch(const struct wire *wire, bool sends);
 /* To one, or to all of them, in the name of `rank`. */
 void child_link_send(struct child_link *child, int rank, int type, const void *data, size_t size);

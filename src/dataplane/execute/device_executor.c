@@ -79,7 +79,7 @@ static size_t slot_bytes_of(const struct device_group_config *config)
     return config->slot_bytes ? config->slot_bytes : bytes;
 }
 
-/* What the lines of a slot hold; 0: there are none. */
+/* Bytes of payload in the lines of a slot; 0: it has no lines. */
 static size_t ll_bytes_of(const struct device_group_config *config)
 {
     size_t bytes = slot_bytes_of(config);

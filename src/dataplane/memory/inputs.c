@@ -65,7 +65,7 @@
  */
 #define VALUES_MOST 256u /* elements made at a time: all that they need stays in the first cache */
 
-/* What one rank's values are made of. */
+/* The numbers from which a rank's values follow. */
 struct material {
     struct input_rule by;
     size_t count;
@@ -75,9 +75,9 @@ struct material {
     uint32_t words[VALUES_MOST];
 };
 
-/* Of floats: the largest absolute sum of the exponents of a product's factors, so that it may be
- * doubled; and what an average's integers are multiplied by, so that dividing by 1,024 still gives
- * a normal number. */
+/* Limits of the inputs of floats: the largest absolute sum of the exponents of a product's factors,
+ * so that it may be doubled; and the factor of an average's integers, so that dividing by 1,024
+ * still gives a normal number. */
 static const struct {
     uint32_t exponents;
     float scale;

@@ -17,7 +17,7 @@
 
 #include <limits.h>
 
-/* What a type has. */
+/* The kernels of a type. */
 struct kernels {
     reduce_function *const *reduce[REDUCTIONS]; /* each indexed by enum kernel_set; NULL: none */
     finish_function *const *finish;             /* indexed likewise; NULL: none */

@@ -39,13 +39,13 @@ struct spec {
     char name[SPEC_TEXT_MOST]; /* "torus", or a path */
     char *content;             /* of a file; a family that keeps it sets this to NULL. Else NULL */
     const char *shape;         /* "8x8x8": a part without '=' behind the name; NULL: none */
-    /* Of the family's keys, then of those that all have; behind them one without a key. */
+    /* By the family's keys, then by those that all families have; behind them one without a key. */
     struct spec_value values[2 * SPEC_KEYS_MOST + 1];
     int value_count;
     char parts[SPEC_TEXT_MOST]; /* behind the name */
 };
 
-/* Of a key that the family has. */
+/* The value of a key that the family has, and whether the user gave it. */
 double spec_value(const struct spec *spec, const char *key);
 bool spec_given(const struct spec *spec, const char *key);
 

@@ -250,7 +250,7 @@ static void peer_code(struct codec codec, int ranks, struct peer_stats *peer)
     code_u64(codec, &peer->resent);
 }
 
-/* What devices have counted comes behind. */
+/* The summary up to the counters of devices, which come behind. */
 static void summary_code(struct codec codec, int ranks, int group_ranks,
                          struct rank_summary *summary)
 {

@@ -63,7 +63,7 @@ static enum status batch_run(struct session *session, const struct test_case *te
     return status == STATUS_OK ? rank_result_check_copy(rank_result, &session->job) : status;
 }
 
-/* What rank 0 tells all. */
+/* The decision of rank 0, which all ranks receive. */
 struct decision {
     long more, most; /* iterations of the next batch, 0: none; and how many they can be */
     enum sampling_end end;

@@ -353,7 +353,7 @@ static enum status cuda_write(const struct memory *memory, const void *from, siz
 #define BUS_MOST      24
 #define IMEX_CHANNELS "/dev/nvidia-caps-imex-channels"
 
-/* What a handle holds. */
+/* The content of a handle. */
 struct cuda_handle {
     uint64_t base, bytes;
     uint64_t reserved; /* bytes, which `fabric` names; 0: `ipc` does */
@@ -381,7 +381,7 @@ static enum status own_gpu(int *device, char bus[BUS_MOST])
     return STATUS_OK;
 }
 
-/* That there is no handle matters only to ranks of other processes, or of other hosts. */
+/* A lack of handles matters only to ranks of other processes, or of other hosts. */
 static enum status cuda_lend(const struct region *region, struct memory_handle *handle)
 {
     struct cuda_handle lent = {.base = (uintptr_t)region->base,

@@ -189,7 +189,7 @@ static enum status nccl_call_slowly(struct nccl_communicator *communicator,
                : nccl_failed(communicator, *result, what);
 }
 
-/* What NCCL's threads say of the communicator. */
+/* The state of the communicator, as NCCL's threads say. */
 static int communicator_state(const struct nccl_communicator *communicator)
 {
     int state = NCCL_SUCCESS;
@@ -197,7 +197,7 @@ static int communicator_state(const struct nccl_communicator *communicator)
     return result == NCCL_SUCCESS ? state : result;
 }
 
-/* Who takes part. */
+/* The ranks that take part. */
 
 struct nccl_member {
     int rank, node, version;
@@ -525,7 +525,7 @@ static bool ranks_are_joined(const struct problem *problem, int from, int to)
            (!collective->destination.root_only || to == problem->root);
 }
 
-/* What `rank` sends to `peer`, or receives from it. False: nothing. */
+/* The message that `rank` sends to `peer`, or receives from it. False: there is none. */
 static bool call_message_find(const struct problem *problem, int rank, int peer, bool sends,
                               struct nccl_message *message)
 {
