@@ -26,10 +26,12 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health)
 {
     int hosts = acceptance->roster->host_count, count = 0;
     const char **names = new_array((size_t)hosts, sizeof *names);
+    enum health *healths = findings_healths(&acceptance->findings, hosts);
     for (int h = 0; h < hosts; h++)
-        if (findings_health(&acceptance->findings, h) == health && has_name(acceptance, h))
+        if (healths[h] == health && has_name(acceptance, h))
             names[count++] = acceptance->labels[h];
     char *list = host_list_sorted(names, count);
+    free(healths);
     free(names);
     return list;
 }
@@ -38,17 +40,13 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health)
 static enum status list_write(const struct acceptance *acceptance, enum health health,
                               const char *path)
 {
-    char *line = NULL;
+    struct draft text;
     if (!path)
         return STATUS_OK;
     char *list = accept_host_list(acceptance, health);
-    int length = asprintf(&line, "%s\n", list);
-    enum status status = length >= 0 ? output_put(line, (size_t)length, path)
-                                     : fail(STATUS_ERROR, "out of memory for %s", path);
+    fprintf(draft_open(&text), "%s\n", list);
     free(list);
-    if (length >= 0)
-        free(line);
-    return status;
+    return draft_put(&text, STATUS_OK, path);
 }
 
 /* ---- Slurm ---- */
@@ -181,9 +179,12 @@ static enum status junit_put(const struct acceptance *acceptance, FILE *out)
 
 bool accept_any(const struct acceptance *acceptance, enum health health)
 {
+    int hosts = acceptance->roster->host_count;
+    enum health *healths = findings_healths(&acceptance->findings, hosts);
     bool any = false;
-    for (int h = 0; h < acceptance->roster->host_count; h++)
-        any |= findings_health(&acceptance->findings, h) == health;
+    for (int h = 0; h < hosts; h++)
+        any |= healths[h] == health;
+    free(healths);
     return any;
 }
 
@@ -246,18 +247,20 @@ static const char *switch_of(const struct acceptance *acceptance, int host)
 static json_t *hosts_json(const struct acceptance *acceptance)
 {
     json_t *hosts = json_array();
-    for (int h = 0; acceptance->roster && h < acceptance->roster->host_count; h++) {
+    int count = acceptance->roster ? acceptance->roster->host_count : 0;
+    enum health *healths = findings_healths(&acceptance->findings, count);
+    for (int h = 0; h < count; h++) {
         const struct fleet_host *host = &acceptance->roster->hosts[h];
         json_t *agents = json_array();
         for (int a = 0; a < host->count; a++)
             json_array_append_new(agents, json_integer(host->agents[a]));
         json_array_append_new(
             hosts, json_pack("{s:i, s:s, s:s, s:b, s:o, s:s?, s:o}", "host", h, "name",
-                             acceptance->labels[h], "health",
-                             health_words[findings_health(&acceptance->findings, h)], "lost",
+                             acceptance->labels[h], "health", health_words[healths[h]], "lost",
                              host->lost, "agents", agents, "switch", switch_of(acceptance, h),
                              "inventory", inventory_json(acceptance, h)));
     }
+    free(healths);
     return hosts;
 }
 

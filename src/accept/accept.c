@@ -262,11 +262,12 @@ static void switches_judge(struct acceptance *acceptance)
     if (acceptance->leaves.count == 0)
         return;
     bool *sick = new_array((size_t)hosts, sizeof *sick);
+    enum health *healths = findings_healths(&acceptance->findings, hosts);
     for (int h = 0; h < hosts; h++) {
-        enum health health = findings_health(&acceptance->findings, h);
-        sick[h] = health == HEALTH_BAD || health == HEALTH_SUSPECT;
+        sick[h] = healths[h] == HEALTH_BAD || healths[h] == HEALTH_SUSPECT;
         count += sick[h];
     }
+    free(healths);
     int common = switches_common(&acceptance->leaves, hosts, sick);
     free(sick);
     if (common < 0)

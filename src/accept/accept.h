@@ -135,8 +135,10 @@ void findings_free(struct findings *findings);
  * slowness. 0: they are as grave. */
 int findings_compare(const struct found *a, const struct found *b);
 
-/* The worst that was found of a host. */
+/* The worst that was found of a host, */
 enum health findings_health(const struct findings *findings, int host);
+/* and of each of hosts 0 .. hosts - 1: an array, which the caller frees. */
+enum health *findings_healths(const struct findings *findings, int hosts);
 
 /* The gravest status that any of them asks for. */
 enum status findings_status(const struct findings *findings);
@@ -184,8 +186,8 @@ struct host_profile {
         struct expected_fact *items;
         int count;
     } facts;
-    double
-        asked[MEASURED]; /* by measured_numbers, in their units: at least, or at most; 0: nothing */
+    /* By measured_numbers, in their units: at least, or at most; 0: nothing. */
+    double asked[MEASURED];
 };
 
 /* Reads a profile, for host_profile_free(). STATUS_USAGE, after fail() with file and line: a

@@ -71,6 +71,23 @@ enum health findings_health(const struct findings *findings, int host)
     return worst;
 }
 
+static void health_worsen(enum health *healths, int hosts, int host, enum health health)
+{
+    if (host >= 0 && host < hosts && health > healths[host])
+        healths[host] = health;
+}
+
+enum health *findings_healths(const struct findings *findings, int hosts)
+{
+    enum health *healths = new_array((size_t)hosts, sizeof *healths); /* good */
+    for (int i = 0; i < findings->count; i++) {
+        const struct found *found = &findings->items[i];
+        health_worsen(healths, hosts, found->host, found->health);
+        health_worsen(healths, hosts, found->peer, found->health);
+    }
+    return healths;
+}
+
 int findings_compare(const struct found *a, const struct found *b)
 {
     if (a->health != b->health)
@@ -239,11 +256,12 @@ int hosts_left(const struct acceptance *acceptance, int *hosts)
 
 int hosts_good(const struct acceptance *acceptance, int *hosts)
 {
-    int count = 0;
-    for (int h = 0; h < acceptance->roster->host_count; h++)
-        if (!acceptance->roster->hosts[h].lost &&
-            findings_health(&acceptance->findings, h) == HEALTH_GOOD)
+    int all = acceptance->roster->host_count, count = 0;
+    enum health *healths = findings_healths(&acceptance->findings, all);
+    for (int h = 0; h < all; h++)
+        if (!acceptance->roster->hosts[h].lost && healths[h] == HEALTH_GOOD)
             hosts[count++] = h;
+    free(healths);
     return count;
 }
 

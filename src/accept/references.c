@@ -51,14 +51,13 @@ static enum status asked_take(struct host_profile *profile, const struct profile
     const struct measured_number *number = &measured_numbers[index];
     enum profile_operator operator= number->less_is_better ? PROFILE_MOST : PROFILE_LEAST;
     if (line->operator!= operator)
-        return fail(STATUS_USAGE, "%s:%d: %s is measured: write %s behind it", line->file,
-                    line->number, line->key, profile_operator_names[operator]);
+        return fail_line(STATUS_USAGE, line->file, line->number, "%s is measured: write %s behind it", line->key, profile_operator_names[operator]);
     if (profile->asked[index] > 0)
-        return fail(STATUS_USAGE, "%s:%d: %s is there twice", line->file, line->number, line->key);
+        return fail_line(STATUS_USAGE, line->file, line->number, "%s is there twice", line->key);
     TRY(profile_number(line, number->unit, &profile->asked[index]));
     if (profile->asked[index] <= 0)
-        return fail(STATUS_USAGE, "%s:%d: %s is above 0, not '%s'", line->file, line->number,
-                    line->key, line->value);
+        return fail_line(STATUS_USAGE, line->file, line->number, "%s is above 0, not '%s'",
+                         line->key, line->value);
     return STATUS_OK;
 }
 
@@ -131,14 +130,9 @@ static void number_put(FILE *out, const struct measured_number *measured, struct
             value_text(measured->unit, strtod(value, NULL), value));
 }
 
-static bool is_good(const struct acceptance *acceptance, int host)
-{
-    return findings_health(&acceptance->findings, host) == HEALTH_GOOD;
-}
-
 /* The good hosts' own measurements; of several numbers (one for each NIC) the worst. Those of a
  * number stand together. */
-static struct made_number own_made(const struct acceptance *acceptance,
+static struct made_number own_made(const struct acceptance *acceptance, const enum health *healths,
                                    const struct measured_number *measured, double *scratch)
 {
     const struct readings *readings = &acceptance->readings;
@@ -149,7 +143,7 @@ static struct made_number own_made(const struct acceptance *acceptance,
         size_t count = 0;
         for (end = first; end < readings->count && readings->items[end].number == number; end++) {
             const struct reading *reading = &readings->items[end];
-            if (!number || number->measured != measured || !is_good(acceptance, reading->from))
+            if (!number || number->measured != measured || healths[reading->from] != HEALTH_GOOD)
                 continue;
             made.worst = worse_of(made.worst, reading->value, less);
             scratch[count++] = reading->value;
@@ -160,7 +154,8 @@ static struct made_number own_made(const struct acceptance *acceptance,
 }
 
 /* The good hosts' measurements in pairs. `scratch` has room for all hosts in all series. */
-static struct made_number pairs_made(const struct acceptance *acceptance, enum metric metric,
+static struct made_number pairs_made(const struct acceptance *acceptance,
+                                     const enum health *healths, enum metric metric,
                                      double *scratch)
 {
     const struct fleet *fleet = acceptance->fleet;
@@ -169,7 +164,7 @@ static struct made_number pairs_made(const struct acceptance *acceptance, enum m
     for (int s = 0; s < fleet->series_count; s++)
         for (int h = 0; h < acceptance->roster->host_count; h++) {
             double level = fleet_level(fleet, s, h);
-            if (fleet->series[s].metric != metric || !isfinite(level) || !is_good(acceptance, h))
+            if (fleet->series[s].metric != metric || !isfinite(level) || healths[h] != HEALTH_GOOD)
                 continue;
             scratch[count] = fleet_value(fleet, s, level);
             made.worst = worse_of(made.worst, scratch[count++], metric == METRIC_LATENCY);
@@ -184,12 +179,15 @@ static void numbers_put(FILE *out, const struct acceptance *acceptance)
     size_t cells = acceptance->fleet ? hosts * (size_t)acceptance->fleet->series_count : 0;
     size_t measured = (size_t)acceptance->readings.count;
     double *scratch = new_array(cells > measured ? cells : measured, sizeof *scratch);
+    enum health *healths = findings_healths(&acceptance->findings, (int)hosts);
     fputs("\n# measured: the medians and the worst, with some room\n", out);
     for (int i = 0; i < MEASURED_PAIRS; i++)
-        number_put(out, &measured_numbers[i], own_made(acceptance, &measured_numbers[i], scratch));
+        number_put(out, &measured_numbers[i],
+                   own_made(acceptance, healths, &measured_numbers[i], scratch));
     for (int m = 0; acceptance->fleet && m < METRICS; m++)
         number_put(out, &measured_numbers[MEASURED_PAIRS + m],
-                   pairs_made(acceptance, (enum metric)m, scratch));
+                   pairs_made(acceptance, healths, (enum metric)m, scratch));
+    free(healths);
     free(scratch);
 }
 
@@ -298,8 +296,8 @@ enum status baseline_read(const char *path, const char *const *labels, int hosts
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     free(text);
     if (!document)
-        return fail(STATUS_USAGE, "%s:%d: it is no JSON, and so no earlier run: %s", path,
-                    error.line, error.text);
+        return fail_line(STATUS_USAGE, path, error.line, "it is no JSON, and so no earlier run: %s",
+                         error.text);
     if (strcmp(word_of(document, "command"), "accept") != 0 ||
         !json_is_array(json_object_get(document, "pairs")) ||
         !json_is_array(json_object_get(document, "numbers"))) {
