@@ -4,7 +4,7 @@
  * The facts of all hosts are sorted, so that those of one part and key follow each other. More than
  * half of sorted values agree only if the middle one is among them, so it is the candidate.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

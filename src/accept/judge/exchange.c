@@ -2,7 +2,7 @@
  * exchange.c - shares of transfers, groups that stand out, bounds of collectives; and the switches
  * that hosts stand behind.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

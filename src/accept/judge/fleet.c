@@ -1,7 +1,7 @@
 /*
  * fleet.c - from readings to levels, and their spreads.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * isolation.c - suspects, from the readings of pairs; and the hosts that meet again, until each
  * suspect is confirmed or cleared.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -385,6 +385,7 @@ struct isolation *isolation_create(const struct fleet *fleet, const struct yards
         .limits = limits_create(fleet, yardsticks, readings, count),
         .end = &isolation->suspects,
         .hosts = arena_new(memory, hosts, sizeof *isolation->hosts),
+        .crossed = arena_new(memory, hosts, sizeof *isolation->crossed), /* no more than hosts */
         .order = arena_new(memory, hosts, sizeof *isolation->order),
     };
     levels_suspect(isolation);
@@ -483,9 +484,9 @@ static bool switches_take(struct isolation *isolation, const struct suspect *lin
     int a = switches ? switches[link->host] : -1, b = switches ? switches[link->peer] : -1;
     if (a < 0 || b < 0 || a == b)
         return true;
-    if (isolation->hosts[a].crossed || isolation->hosts[b].crossed)
+    if (isolation->crossed[a] || isolation->crossed[b])
         return false;
-    return isolation->hosts[a].crossed = isolation->hosts[b].crossed = true;
+    return isolation->crossed[a] = isolation->crossed[b] = true;
 }
 
 static void choose_links(struct isolation *isolation)
@@ -518,7 +519,7 @@ static uint64_t round_begin(struct isolation *isolation)
     uint64_t rails = 0;
     for (int h = 0; h < isolation->fleet->config.hosts; h++) {
         struct isolated_host *host = &isolation->hosts[h];
-        host->links = host->busy = host->crossed = 0;
+        host->links = host->busy = isolation->crossed[h] = 0;
     }
     for (const struct suspect *s = isolation->suspects; s; s = s->next) {
         if (s->peer >= 0)

@@ -28,7 +28,6 @@ enum metric {
     METRIC_OWN = METRICS, /* a number of one host: `number` says which */
 };
 
-bool is_less_better(enum metric metric);
 const char *metric_unit(enum metric metric);
 
 /* In order of gravity. */
@@ -57,7 +56,7 @@ struct reading {
     double value; /* above 0; of READING_VALUE only */
     /* In the list of an acceptance run alone: */
     int stage;                        /* enum accept_stage */
-    double resent;                    /* packets that TCP sent again in its job; 0: see another */
+    double resent;                    /* packets that TCP sent again in its job; its first reading has them */
     const struct host_number *number; /* METRIC_OWN */
     const char *part;                 /* METRIC_OWN: the one with this value; "" */
 };
@@ -72,10 +71,6 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  * so 0.1 is about 10% worse, a series with noise in proportion has the same spread at every speed,
  * and worse is larger in both.
  * ---- */
-
-double worse_by(bool less_is_better, double value, double than);
-double worse_share(bool less_is_better, double share);               /* of a share */
-double worse_value(bool less_is_better, double than, double excess); /* the value that has it */
 
 /* ---- A fleet as its pairs showed it: how good each host is in each series.
  *
@@ -142,33 +137,18 @@ struct fleet *fleet_create(const struct fleet_config *config, const struct readi
                            size_t count);
 void fleet_free(struct fleet *fleet); /* NULL is allowed */
 
-int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction);
-
-/* The series in which the sender and the receiver of a reading stand. */
-int fleet_from(const struct fleet *fleet, const struct reading *reading);
-int fleet_to(const struct fleet *fleet, const struct reading *reading);
-
-/* Are the numbers of a reading in range? */
-bool fleet_has(const struct fleet *fleet, const struct reading *reading);
-double fleet_excess(const struct fleet *fleet, const struct reading *reading);
-
 /* The median of a metric on a rail, between hosts at a distance; 0: they have none of their own. */
 double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
                              enum distance distance);
 
-/* The value of an excess in a series: of a host, whose pairs are at all distances; and of a
- * link. */
+/* The value of an excess in a series, of a host, whose pairs are at all distances. */
 double fleet_value(const struct fleet *fleet, int series, double excess);
-double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess);
 
 /* The median of what hosts send, in the metric's unit; of several rails the median of theirs. */
 double fleet_median(const struct fleet *fleet, enum metric metric);
 
 /* A cell's level: NAN without readings, INFINITY where more than half of them failed. */
 double fleet_level(const struct fleet *fleet, int series, int host);
-
-/* The largest excess of a cell's readings; NAN without readings. */
-double fleet_worst(const struct fleet *fleet, int series, int host);
 
 /* ---- From where on a host or a link of a fleet is a suspect.
  *
@@ -233,15 +213,6 @@ struct excess_limit {
     enum yardstick yardstick;
 };
 
-/* Takes another limit, if it is stricter. */
-void limit_tighten(struct excess_limit *limit, double excess, enum yardstick yardstick);
-
-struct series_limit {
-    double reading;   /* the limit of a reading by the fleet */
-    double deviation; /* of single readings, excess */
-    double changed;   /* of the fleet, since the earlier run */
-};
-
 struct limits {
     struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
@@ -257,24 +228,6 @@ struct limits {
     struct fleet *earlier;
     struct reading *earlier_readings; /* sorted by compare_readings() */
 };
-
-/* Of a fleet, with the readings that it was made from. The fleet and what the yardsticks point to
- * must stay until limits_free(). */
-struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
-                             const struct reading *readings, size_t count);
-void limits_free(struct limits *limits); /* NULL is allowed */
-
-struct excess_limit limits_cell(const struct limits *limits, int series, int host);
-struct excess_limit limits_reading(const struct limits *limits, const struct reading *reading);
-
-/* Is the level of a cell beyond its limit? Not without readings. */
-bool limits_exceeds(const struct limits *limits, int series, int host);
-
-/* The share of healthy readings that are beyond the limit of their cell, or beyond their own: how
- * often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule of
- * succession), so that none is 0. `beyond`: limits->beyond or beyond_reading, without the readings
- * of the suspect in question. */
-double limits_share(const struct limits *limits, double beyond);
 
 /* ---- Which hosts stand out in a number that each host has of itself: its memory's bandwidth, a
  * core's speed, an allreduce inside it.
@@ -450,8 +403,7 @@ struct isolated_host {
     int asked;                /* in how many rounds it was for its own sake */
     /* In this round: */
     bool busy;
-    bool crossed; /* a link of the switch of this number to another one is measured */
-    int links;    /* suspected links that it is the receiver of */
+    int links; /* suspected links that it is the receiver of */
 };
 
 struct isolation {
@@ -462,6 +414,7 @@ struct isolation {
     int count;
     int slow; /* suspects by slowness */
     struct isolated_host *hosts;
+    bool *crossed; /* of each switch, in this round: a link to another switch is measured */
     int *order; /* hosts, shuffled: which is asked to be a partner */
     int at;     /* in the order */
     int round;
@@ -486,9 +439,6 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
 
 /* Takes the readings of a round. A failure of a pair that is no suspect makes new suspects. */
 void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count);
-
-/* The complaint that a suspect is merged by. */
-enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect);
 
 /* ---- Faults: suspects, each pinned to the least place that explains it, and the health of hosts.
  *
@@ -560,9 +510,8 @@ struct fleet_names {
  *     n17: sends at 3.1 GB/s, the fleet's median is 11.8 (spread 0.2, threshold 10.9): confirmed
  *         with n02 and n31
  *     n17: mlx5_2 receives wrong data: confirmed with n02, n31, n40 and others
- *     link n3-n9 on mlx5_2: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed in 3
- * of 3
- *         measurements
+ *     link n3-n9 on mlx5_2: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed
+ *         in 3 of 3 measurements
  *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */
 void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
                   struct text *text);
@@ -715,9 +664,6 @@ struct expected_fact {
 
 /* STATUS_USAGE, after fail(): unknown key, wrong unit, or an operator that texts do not have. */
 enum status expected_fact_read(const struct profile_line *line, struct expected_fact *expectation);
-
-bool expected_fact_is_met(const struct expected_fact *expectation,
-                          const struct inventory_fact *fact);
 
 /* ---- In what hosts differ from the majority, and fall short of what their own parts could do.
  *

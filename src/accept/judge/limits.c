@@ -1,7 +1,7 @@
 /*
  * limits.c - the limits of cells and readings by all yardsticks.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * profile.c - what hosts are expected to have.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include "base/log.h"
 #include "base/parse.h"
@@ -42,20 +42,20 @@ enum status profile_line_read(const char *text, const char *file, int number,
         return STATUS_OK;
     size_t length = strcspn(at, " \t=!<>");
     if (length == 0 || length >= sizeof line->key)
-        return fail(STATUS_USAGE, "%s:%d: '%.60s' does not begin with a key: write KEY = VALUE",
-                    file, number, at);
+        return fail_line(STATUS_USAGE, file, number,
+                         "'%.60s' does not begin with a key: write KEY = VALUE", at);
     memcpy(line->key, at, length);
     at = blanks_skip(at + length);
     if (!operator_read(&at, &line->operator))
-        return fail(STATUS_USAGE, "%s:%d: %s has no operator: write =, !=, >= or <= behind it",
-                    file, number, line->key);
+        return fail_line(STATUS_USAGE, file, number,
+                         "%s has no operator: write =, !=, >= or <= behind it", line->key);
     at = blanks_skip(at);
     size_t size = strlen(at);
     while (size > 0 && isspace((unsigned char)at[size - 1]))
         size--;
     if (size == 0 || size >= sizeof line->value)
-        return fail(STATUS_USAGE, "%s:%d: %s has %s", file, number, line->key,
-                    size == 0 ? "no value" : "a value that is too long");
+        return fail_line(STATUS_USAGE, file, number, "%s has %s", line->key,
+                         size == 0 ? "no value" : "a value that is too long");
     memcpy(line->value, at, size);
     return STATUS_OK;
 }
@@ -63,8 +63,8 @@ enum status profile_line_read(const char *text, const char *file, int number,
 static enum status unit_fail(const struct profile_line *line, enum value_unit unit)
 {
     const char *word = value_unit_names[unit];
-    return fail(STATUS_USAGE, "%s:%d: %s is %s%s, not '%s'", line->file, line->number, line->key,
-                word[0] ? "given in " : "a number", word, line->value);
+    return fail_line(STATUS_USAGE, line->file, line->number, "%s is %s%s, not '%s'", line->key,
+                     word[0] ? "given in " : "a number", word, line->value);
 }
 
 /* May this stand behind a number? */
@@ -107,15 +107,14 @@ enum status expected_fact_read(const struct profile_line *line, struct expected_
 {
     *expectation = (struct expected_fact){.line = *line, .rule = fact_rule_named(line->key)};
     if (!expectation->rule)
-        return fail(STATUS_USAGE,
-                    "%s:%d: %s is no key of a profile: see cctest(1) for those there "
-                    "are",
-                    line->file, line->number, line->key);
+        return fail_line(STATUS_USAGE, line->file, line->number,
+                         "%s is no key of a profile: see cctest(1) for those there are",
+                         line->key);
     if (expectation->rule->unit != VALUE_TEXT)
         return profile_number(line, expectation->rule->unit, &expectation->number);
     if (line->operator!= PROFILE_EQUAL && line->operator!= PROFILE_NOT_EQUAL)
-        return fail(STATUS_USAGE, "%s:%d: %s is a text: write = or != behind it", line->file,
-                    line->number, line->key);
+        return fail_line(STATUS_USAGE, line->file, line->number,
+                         "%s is a text: write = or != behind it", line->key);
     return STATUS_OK;
 }
 

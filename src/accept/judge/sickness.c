@@ -1,7 +1,7 @@
 /*
  * sickness.c - from suspects to places: hosts, NICs and links; and sentences about them.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include "base/numbers.h"
 

@@ -2,7 +2,7 @@
  * values.c - the values of hosts by themselves: outliers among them, and drift over the rotations
  * of a soak.
  */
-#include "accept/judge/judge.h"
+#include "accept/judge/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

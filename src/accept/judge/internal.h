@@ -1,0 +1,72 @@
+/*
+ * internal.h - the excess, the limits and the cells that the judges share with each other.
+ */
+#ifndef CCTEST_ACCEPT_JUDGE_INTERNAL_H
+#define CCTEST_ACCEPT_JUDGE_INTERNAL_H
+
+#include "accept/judge/judge.h"
+
+/* ---- Excess ---- */
+
+bool is_less_better(enum metric metric);
+
+double worse_by(bool less_is_better, double value, double than);
+double worse_share(bool less_is_better, double share);               /* of a share */
+double worse_value(bool less_is_better, double than, double excess); /* the value that has it */
+
+/* ---- Cells of a fleet ---- */
+
+int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction);
+
+/* The series in which the sender and the receiver of a reading stand. */
+int fleet_from(const struct fleet *fleet, const struct reading *reading);
+int fleet_to(const struct fleet *fleet, const struct reading *reading);
+
+/* Are the numbers of a reading in range? */
+bool fleet_has(const struct fleet *fleet, const struct reading *reading);
+double fleet_excess(const struct fleet *fleet, const struct reading *reading);
+
+/* The value of an excess of a link in a series of its host. */
+double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess);
+
+/* The largest excess of a cell's readings; NAN without readings. */
+double fleet_worst(const struct fleet *fleet, int series, int host);
+
+/* ---- Limits ---- */
+
+struct series_limit {
+    double reading;   /* the limit of a reading by the fleet */
+    double deviation; /* of single readings, excess */
+    double changed;   /* of the fleet, since the earlier run */
+};
+
+/* Takes another limit, if it is stricter. */
+void limit_tighten(struct excess_limit *limit, double excess, enum yardstick yardstick);
+
+/* Of a fleet, with the readings that it was made from. The fleet and what the yardsticks point to
+ * must stay until limits_free(). */
+struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
+                             const struct reading *readings, size_t count);
+void limits_free(struct limits *limits); /* NULL is allowed */
+
+struct excess_limit limits_cell(const struct limits *limits, int series, int host);
+struct excess_limit limits_reading(const struct limits *limits, const struct reading *reading);
+
+/* Is the level of a cell beyond its limit? Not without readings. */
+bool limits_exceeds(const struct limits *limits, int series, int host);
+
+/* The share of healthy readings that are beyond the limit of their cell, or beyond their own: how
+ * often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule of
+ * succession), so that none is 0. `beyond`: limits->beyond or beyond_reading, without the readings
+ * of the suspect in question. */
+double limits_share(const struct limits *limits, double beyond);
+
+/* The complaint that a suspect is merged by. */
+enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect);
+
+/* ---- Facts ---- */
+
+bool expected_fact_is_met(const struct expected_fact *expectation,
+                          const struct inventory_fact *fact);
+
+#endif
