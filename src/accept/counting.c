@@ -133,8 +133,9 @@ double resent_packets(const json_t *document)
     json_t *line, *sample, *peer;
     json_array_foreach(json_object_get(document, "results"), l, line)
         json_array_foreach(json_object_get(line, "samples"), s, sample)
-            json_array_foreach(json_object_get(sample, "peers"), p, peer) count +=
-        line_number(peer, "resent");
+            json_array_foreach(json_object_get(sample, "peers"), p, peer) {
+                count += line_number(peer, "resent");
+            }
     return count;
 }
 

@@ -190,6 +190,10 @@ struct pair_jobs {
 enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
                           const struct host_pair *pairs, int count, uint64_t rails);
 
+/* Adds the readings of one of a pair's two jobs that has run: of one that failed, the first. */
+void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
+                   const struct host_pair *pair, bool second);
+
 /* The readings of the last stage pairs; NULL: there are none. */
 const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count);
 

@@ -238,9 +238,8 @@ static const struct job_reading {
 };
 #define JOB_READINGS (sizeof job_readings / sizeof job_readings[0])
 
-/* Adds the readings of a job that has ended: of one that failed, the first. */
-static void half_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
-                      const struct host_pair *pair, bool second)
+void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
+                   const struct host_pair *pair, bool second)
 {
     struct acceptance *acceptance = jobs->acceptance;
     const struct trial *trial = &trials->outcomes[job];
@@ -287,7 +286,7 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage, int
     trials_open(&trials, acceptance, stage);
     enum status status = rail_run(jobs, &trials, rail, pairs, count, second, command);
     for (int i = 0; i < count && status == STATUS_OK; i++)
-        half_take(jobs, &trials, i, rail, &pairs[i], second);
+        pair_job_take(jobs, &trials, i, rail, &pairs[i], second);
     trials_close(&trials);
     return status;
 }

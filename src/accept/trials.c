@@ -288,6 +288,12 @@ int trial_host(const struct trials *trials, int job)
     return trials->acceptance->roster->agents[trials->items[job].agents[0]].host;
 }
 
+/* A lost host has a finding of its own. */
+static bool agent_is_lost(const struct roster *roster, int agent)
+{
+    return agent >= 0 && roster->hosts[roster->agents[agent].host].lost;
+}
+
 bool trial_accuses(const struct trials *trials, int job)
 {
     const struct roster *roster = trials->acceptance->roster;
@@ -295,7 +301,7 @@ bool trial_accuses(const struct trials *trials, int job)
     const struct trial *trial = &trials->outcomes[job];
     bool accuses = trial->outcome != READING_VALUE && !trial->cut;
     for (int r = 0; r < item->ranks; r++)
-        accuses &= !roster->hosts[roster->agents[item->agents[r]].host].lost;
+        accuses &= !agent_is_lost(roster, item->agents[r]);
     return accuses;
 }
 
@@ -305,7 +311,7 @@ void trials_find_failure(const struct trials *trials, int job)
     const struct roster *roster = acceptance->roster;
     const struct trial *trial = &trials->outcomes[job];
     int host = trial->culprit >= 0 ? roster->agents[trial->culprit].host : -1;
-    if (!trial->cut && (host < 0 || !roster->hosts[host].lost))
+    if (!trial->cut && !agent_is_lost(roster, trial->culprit))
         stage_finds(acceptance, trials->stage, host, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
                     outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
                     host < 0 ? "all" : acceptance->labels[host], trial->why);

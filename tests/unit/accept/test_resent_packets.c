@@ -14,7 +14,8 @@
 
 #define HOSTS 6
 
-/* All pairs of hosts have sent again what the matrix says: one of their two jobs, in two lines. */
+/* All pairs of hosts have sent again what the matrix says: the first of their two jobs, which has
+ * several readings, in two lines. */
 static struct acceptance fleet_of(struct roster *roster, int resent[HOSTS][HOSTS])
 {
     static const char *labels[HOSTS] = {"h1", "h2", "h3", "h4", "h5", "h6"};
@@ -25,14 +26,18 @@ static struct acceptance fleet_of(struct roster *roster, int resent[HOSTS][HOSTS
         struct host_pair pair = {.a = i / 2 / HOSTS, .b = i / 2 % HOSTS};
         if (pair.a >= pair.b)
             continue;
-        int share = i % 2 ? resent[pair.a][pair.b] : 0; /* by one of its jobs */
+        bool second = i % 2;
+        int share = second ? 0 : resent[pair.a][pair.b];
         json_t *document =
             json_pack("{s:[{s:[{s:[{s:i}]}, {s:[]}]}, {s:[{}, {s:[{s:i}, {}]}]}]}", "results",
                       "samples", "peers", "resent", share / 2, "peers", "samples", "peers", "resent",
                       share - share / 2);
         assert_non_null(document);
-        *LIST_ADD(acceptance.readings.items, acceptance.readings.count) = (struct reading){
-            .from = pair.a, .to = pair.b, .value = 1, .resent = resent_packets(document)};
+        struct trial trial = {.outcome = READING_VALUE, .document = document};
+        struct trials trials = {
+            .acceptance = &acceptance, .stage = STAGE_PAIRS, .count = 1, .outcomes = &trial};
+        struct pair_jobs jobs = {.acceptance = &acceptance};
+        pair_job_take(&jobs, &trials, 0, 0, &pair, second);
         json_decref(document);
     }
     resent_packets_judge(&acceptance);
