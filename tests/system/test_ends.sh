@@ -66,7 +66,7 @@ RUN_LIMIT=120 start unread python3 "$scratch/unread.py" "$CCTEST" allreduce -b 8
 
 # HANG=affinity: a rank hangs in its set-up (of threads the first one). munmap: a rank hangs when all is written; munmap1: of
 # threads, rank 1. close: the CSV's data is lost as it is closed. signal: none hangs, but SIGTERM comes with the first JSON
-# document.
+# document. slow: the last one takes a while, as on a busy file system.
 cat >"$scratch/hang.c" <<'CODE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -108,6 +108,8 @@ int rename(const char *from, const char *to)
     int (*next)(const char *, const char *);
     *(void **)&next = dlsym(RTLD_NEXT, "rename");
     int call = __atomic_add_fetch(calls, 1, __ATOMIC_SEQ_CST);
+    if (hangs("slow") && call > 1)
+        sleep(3);
     int result = next(from, to);
     if (hangs("signal") && call == 1)
         kill(getpid(), SIGTERM);
@@ -480,6 +482,11 @@ if [ "$has_hang" ]; then
     hanging munmap -b 64M -e 64M -n 1 --json "$scratch/hang.json" # FREE_SECONDS later
     run "${hanging[@]}"
     hung 0 ok
+    run env HANG=slow LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce --np 2 -b 8 -e 8 --inject kill:rank=1:iteration=2 -v \
+        --json "$scratch/hang.json"
+    check_status 5
+    check_silent 'ending this process|before it'
+    check_json "$scratch/hang.json" "d['status'] == 'timeout'" "'rank 1' in d['errors'][0]['message']"
     run env HANG=munmap1 LD_PRELOAD="$scratch/hang.so" "$CCTEST" allreduce --np 2 --ranks-as threads -b 64M -e 64M -n 1 -v \
         --json "$scratch/hang.json"
     hung 0 ok

@@ -254,8 +254,8 @@ struct wire {
     size_t taken;     /* bytes of `in` that were given out as frames */
 };
 
-/* From now on it goes over this socket, with the keys that the handshake there gave; what was put
- * before, and was not under way elsewhere, goes first. Takes the socket. */
+/* Moves the wire to this socket, which it takes, with the keys that the handshake there gave. Frames
+ * that were put before go first, unless another socket has begun to send them. */
 void wire_connect(struct wire *wire, int fd, const struct aead_keys *keys);
 /* Queues a frame; false: it is larger than FRAME_MOST. Only what rank 0 gathers can be. */
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
@@ -297,19 +297,21 @@ struct child_links {
     struct child_link *list;
     int count;
     /* The last child_links_poll() made these: */
-    struct pollfd *polls, *pending, *below; /* all sockets; the acceptor's; those of the ranks, */
-    int watched;                            /* the first so many of `list` */
-    int room;                               /* of `polls` */
+    struct pollfd *polls;   /* of all sockets; valid until the next child_links_poll(), as are */
+    struct pollfd *pending; /* the acceptor's, a part of them, */
+    struct pollfd *below;   /* and those of the ranks, the first `watched` of `list` */
+    int watched;
+    int room; /* of `polls` */
 };
 
-/* Takes the wire that is in `like`. The link stays at
- * its place until the next child_links_poll(). */
+/* Takes the wire that is in `like`. The link stays at its place until the next
+ * child_links_poll(). */
 struct child_link *child_links_add(struct child_links *children, const struct child_link *like);
 /* poll() for the caller's `own` sockets, for those of `acceptor`, which acceptor_serve() finds at
  * `pending`, and for those of the ranks. */
 void child_links_poll(struct child_links *children, const struct acceptor *acceptor,
                       struct pollfd *own, int count, int milliseconds, double now);
-/* The events of this wire for poll(); `sends`: also room for text that was put. */
+/* The events of this wire for poll(); `sends`: also that its socket takes what was put. */
 struct pollfd wire_watch(const struct wire *wire, bool sends);
 /* To one, or to all of them, in the name of `rank`. */
 void child_link_send(struct child_link *child, int rank, int type, const void *data, size_t size);
@@ -372,7 +374,8 @@ enum status exchange_with_peers(struct control *control, const int *peers, int c
 
 /* ---- What a rank sends to join: version, rank, host and options; and whether it fits. ---- */
 
-#define CONTROL_PURPOSE "control" /* of connections whose hellos are join requests (base/net/net.h) */
+#define CONTROL_PURPOSE                                                                            \
+    "control" /* of connections whose hellos are join requests (base/net/net.h) */
 
 /* Why a rank calls rank 0. */
 enum join_reason {

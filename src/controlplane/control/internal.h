@@ -51,9 +51,9 @@ void starvation_look(struct starvation *starvation, const struct thread_sight *s
  * other rank, only without a socket.
  * ---- */
 
-#define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict; */
-#define LATE_SHARE      0.1  /* after a time without progress this share of it, */
-#define LATE_SECONDS    1.0  /* and no longer than that */
+#define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict */
+#define LATE_SHARE      0.1  /* a longer grace where no rank progressed: a share of that time, */
+#define LATE_GRACE_MOST 1.0  /* at most so many seconds */
 #define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
 #define DEAF_SECONDS    1.5  /* unless they have been silent for so long */
 #define SILENT_SECONDS  1.0  /* the shortest silence that counts, even if the deadline is shorter */
@@ -61,8 +61,10 @@ void starvation_look(struct starvation *starvation, const struct thread_sight *s
 #define REFUSER_SECONDS 5.0  /* or where rank 0 knew it before any had called */
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
-#define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick, */
-#define FREE_SECONDS    15.0 /* or, where it knows the end, be busy with a report or with memory */
+#define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick */
+/* That a main thread that knows the end may be busy with its report or with memory; less than the
+ * supervisor's BUSY_SECONDS, so that the helper of rank 0 writes the status before it is killed. */
+#define FREE_SECONDS 12.0
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
 #endif
@@ -74,8 +76,8 @@ enum job_state {
     JOB_JOINING,
     JOB_RUNNING, /* all ranks have joined */
     JOB_LATE,    /* no rank has progressed for the timeout: the verdict follows */
-    JOB_REFUSED, /* it ended before all ranks had joined, */
-    JOB_ENDED    /* or after that */
+    JOB_REFUSED, /* it ended before all ranks had joined */
+    JOB_ENDED    /* it ended after all ranks had joined */
 };
 
 enum main_state {
@@ -190,7 +192,8 @@ void control_accept(struct control *control, struct rank_acceptor *rank_acceptor
 struct queued_frame *control_take_outbox(struct control *control); /* the caller frees them */
 /* The result of an exchange; one that the main thread does not wait for is dropped. */
 void control_deliver(struct control *control, const struct share *result);
-/* The job goes on from one state to the next, unless it is in another; the main thread sees it. */
+/* Moves the job from one state to the next, which the main thread sees; does nothing where the job
+ * is in another. */
 void control_advance(struct control *control, enum job_state from, enum job_state to);
 /* Rank 0: what a rank adds after the job has failed. The first of each rank counts. */
 void control_keep_postmortem(struct control *control, int rank, const void *data, size_t size);

@@ -282,7 +282,8 @@ void control_watch_main(struct control *control)
     enum status status = control->mailbox.status;
     pthread_mutex_unlock(&control->mailbox.lock);
     bool whole = status_is_whole(status), signaled = control->helper.signal != 0;
-    if (done || now - reacted_at < (whole || informed ? FREE_SECONDS : STUCK_SECONDS))
+    bool may_be_busy = whole || (informed && !signaled);
+    if (done || now - reacted_at < (may_be_busy ? FREE_SECONDS : STUCK_SECONDS))
         return;
     if (root && whole && (signaled || !control->config.conclude))
         status = signaled ? STATUS_INTERRUPTED : STATUS_ERROR;

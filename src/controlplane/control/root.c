@@ -347,15 +347,16 @@ static bool root_has_silent(const struct root *root)
     return false;
 }
 
-/* No rank has progressed for too long, or one is silent. A rank may know more of what it waits for
- * than its heartbeats say, so it has a moment to report it: on a busy host it may not run at once. */
+/* No rank has progressed for `stalled` seconds, or a rank is silent (0). A rank may know more of what
+ * it waits for than its heartbeats say, so it has a moment to report it. Where none progressed, the
+ * host may be busy, and the moment is longer. */
 static void root_declare_late(struct root *root, double stalled)
 {
     struct control *control = root->control;
     root->late = true;
     root->stalled = stalled;
     root->verdict_at =
-        control->helper.now + fmin(fmax(LATE_SHARE * stalled, GRACE_SECONDS), LATE_SECONDS);
+        control->helper.now + fmin(fmax(LATE_SHARE * stalled, GRACE_SECONDS), LATE_GRACE_MOST);
     control_advance(control, JOB_RUNNING, JOB_LATE);
     root_send_all(root, FRAME_LATE, NULL, 0);
 }

@@ -272,8 +272,6 @@ enum status session_run(const struct membership *membership, void *argument)
             postmortem_make(session->control, &session->watch,
                             session->job.watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
                             &session->results.devices, &session->postmortem);
-            if (session->runner.tick.call)
-                tick_on(&session->runner.tick); /* it reacts: the report has time of its own */
         }
     }
     status = session_report(session, status);

@@ -149,6 +149,13 @@ static void test_short_deadline(void **state)
     job_free(job_live(0.25, busy_life, STATUS_OK));
 }
 
+static void say_wait_for_3(struct progress *progress)
+{
+    atomic_store(&progress->kind, OPERATION_RECV);
+    atomic_store(&progress->peer, 3);
+    atomic_store(&progress->operation, 0);
+}
+
 /* Rank 1 waits for rank 3, and may not say that it has done so for too long while another
  * progresses; then its words are heard before the verdict. */
 static enum status patient_life(struct control *control, struct job_of_ranks *job)
@@ -159,9 +166,7 @@ static enum status patient_life(struct control *control, struct job_of_ranks *jo
         atomic_fetch_add(&progress->progress, 1);
     if (control_rank(control) != 1)
         return all_meet(control);
-    atomic_store(&progress->kind, OPERATION_RECV);
-    atomic_store(&progress->peer, 3);
-    atomic_store(&progress->operation, 0);
+    say_wait_for_3(progress);
     while (!control_is_late(control) && !control_ended(control))
         usleep(1000);
     if (clock_seconds() < end)
@@ -173,6 +178,28 @@ static void test_late(void **state)
 {
     (void)state;
     struct job_of_ranks *job = job_live(0.25, patient_life, STATUS_TIMEOUT);
+    assert_string_equal("rank 3 has not connected", job->outcome[0].message);
+    job_free(job);
+}
+
+/* No rank progresses. On a busy machine rank 1 takes its time until it says what it waits for: with
+ * a deadline of 8 s it has 0.8. */
+static enum status slow_to_say_life(struct control *control, struct job_of_ranks *job)
+{
+    (void)job;
+    if (control_rank(control) != 1)
+        return all_meet(control);
+    say_wait_for_3(control_progress(control));
+    while (!control_is_late(control) && !control_ended(control))
+        usleep(1000);
+    usleep(300000);
+    return control_fail(control, fail(STATUS_TIMEOUT, "rank 3 has not connected"));
+}
+
+static void test_slow_to_say(void **state)
+{
+    (void)state;
+    struct job_of_ranks *job = job_live(8, slow_to_say_life, STATUS_TIMEOUT);
     assert_string_equal("rank 3 has not connected", job->outcome[0].message);
     job_free(job);
 }
@@ -374,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_short_deadline),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_slow_to_say),
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_mute_root),
         cmocka_unit_test(test_invalid_frames_of_a_member),
