@@ -73,8 +73,9 @@ bool document_has_results(const json_t *document);
 
 /* Adds the results of a document that have a time and no wrong data. `beside`: is part of what lines
  * must have in common, such as "on n1"; "": nothing. The caller frees the lines with
- * timed_lines_free(); zeroed lines are empty. */
-void timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside);
+ * timed_lines_free(), also after an error; zeroed lines are empty. STATUS_ERROR, after fail():
+ * out of memory. */
+enum status timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside);
 void timed_lines_free(struct timed_lines *lines);
 
 #endif

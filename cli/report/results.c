@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/io/io.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "dataplane/memory/datatype.h"
@@ -107,21 +108,22 @@ static bool line_read(const json_t *document, const json_t *result, const char *
     return true;
 }
 
-void timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside)
+enum status timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside)
 {
-    const json_t *result;
+    const json_t *results = json_object_get(document, "results"), *result;
     size_t index;
     if (!lines->texts)
         lines->texts = arena_create();
-    json_array_foreach(json_object_get(document, "results"), index, result)
+    json_array_foreach(results, index, result)
     {
-        struct timed_line line;
-        struct line_texts *texts = arena_new(lines->texts, 1, sizeof *texts);
-        if (line_read(document, result, beside, &line, texts))
-            *LIST_ADD(lines->lines, lines->count) = line;
-        else
-            lines->left_out++;
+        struct line_texts *texts = arena_take(lines->texts, sizeof *texts);
+        if (!texts || !list_reserve(&lines->lines, lines->count, sizeof *lines->lines))
+            return fail(STATUS_ERROR, "out of memory for %zu results", json_array_size(results));
+        bool read = line_read(document, result, beside, &lines->lines[lines->count], texts);
+        lines->count += read;
+        lines->left_out += !read;
     }
+    return STATUS_OK;
 }
 
 void timed_lines_free(struct timed_lines *lines)

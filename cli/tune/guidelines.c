@@ -52,7 +52,7 @@ static enum status file_add(const char *path, char first_host[HOST_MOST], struct
             snprintf(first_host, HOST_MOST, "%s", host);
         if (strcmp(first_host, host) != 0)
             snprintf(beside, sizeof beside, "on %.*s", HOST_MOST - 1, host);
-        timed_lines_add(lines, document, beside);
+        status = timed_lines_add(lines, document, beside);
     }
     json_decref(document);
     if (status == STATUS_OK && lines->count > LINES_MOST)

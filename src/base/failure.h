@@ -34,7 +34,7 @@ struct failure_place {
     const char *options; /* long names of options, apart by blanks: "min-bytes max-bytes" */
     const char *file;
     int line;         /* from 1 */
-    const char *part; /* of the file, in words: "cell 1 (allreduce)" */
+    const char *part; /* of the file, in words; or the place of a value whose text is read on */
     const char *key;  /* of JSON: "links[2].port" */
 };
 

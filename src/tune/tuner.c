@@ -12,27 +12,31 @@
 
 /* ---- the grid ---- */
 
-static void race_add(struct tuner *tuner, const struct collective *collective, int ranks,
-                     size_t asked)
+static enum status race_add(struct tuner *tuner, const struct collective *collective, int ranks,
+                            size_t asked)
 {
     int nodes = 0, last = -1;
+    if (!list_reserve(&tuner->races, (size_t)tuner->race_count, sizeof *tuner->races))
+        return fail(STATUS_ERROR, "out of memory for %d sizes", tuner->race_count);
     for (int r = 0; r < ranks; r++) {
         nodes += tuner->roster->agents[r].host != last;
         last = tuner->roster->agents[r].host;
     }
-    *LIST_ADD(tuner->races, tuner->race_count) =
+    tuner->races[tuner->race_count++] =
         (struct race){.collective = collective, .ranks = ranks, .nodes = nodes, .asked = asked};
+    return STATUS_OK;
 }
 
 /* All sizes of a collective on so many ranks, ascending. */
-static void sizes_add(struct tuner *tuner, const struct collective *collective, int ranks)
+static enum status sizes_add(struct tuner *tuner, const struct collective *collective, int ranks)
 {
     const struct job *job = tuner->job;
     const struct candidate candidate = {.collective = collective, .datatype = job->datatypes[0]};
     for (size_t bytes = job_first_size(job, &candidate), next = 1; next != 0; bytes = next) {
-        race_add(tuner, collective, ranks, bytes);
+        TRY(race_add(tuner, collective, ranks, bytes));
         next = job_next_size(job, &candidate, bytes);
     }
+    return STATUS_OK;
 }
 
 /* Powers of two, what lies halfway between two of them, and all ranks: 2, 3, 4, 6, 8, 12 ... */
@@ -68,7 +72,7 @@ static enum status grid_make(struct tuner *tuner)
             tuner->job->root, ranks[0], ranks[0] - 1);
     for (int c = 0; tuner->job->collectives[c]; c++)
         for (int r = 0; r < count; r++)
-            sizes_add(tuner, tuner->job->collectives[c], ranks[r]);
+            TRY(sizes_add(tuner, tuner->job->collectives[c], ranks[r]));
     return STATUS_OK;
 }
 

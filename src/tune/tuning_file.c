@@ -30,18 +30,6 @@ struct tuning_reader {
     struct tuned *tuned;
 };
 
-/* Memory of the arena; NULL after a failure. */
-static void *take(struct tuning_reader *reader, size_t bytes)
-{
-    struct json_reader *json = &reader->json;
-    bool may = json->status == STATUS_OK && reader->tuned->arena;
-    void *taken = may ? arena_take(reader->tuned->arena, bytes) : NULL;
-    if (!taken && json->status == STATUS_OK)
-        json->status =
-            fail(STATUS_ERROR, "out of memory for the measurements of %.200s", json->path);
-    return taken;
-}
-
 /* "bruck:radix=4" at "algorithm". */
 static void choice_read(struct tuning_reader *reader, const json_t *object,
                         const struct collective *collective, struct tuned_algorithm *algorithm)
@@ -50,7 +38,7 @@ static void choice_read(struct tuning_reader *reader, const json_t *object,
     char text[CANDIDATE_TEXT_MOST], part[JSON_PLACE_MOST + 20];
     const struct failure_place place = {.file = json->path, .part = part};
     json_reader_text(json, object, "algorithm", text, sizeof text);
-    char *copy = take(reader, strlen(text) + 1);
+    char *copy = json_reader_take(json, reader->tuned->arena, strlen(text) + 1, 1);
     if (!copy)
         return;
     algorithm->text = strcpy(copy, text);
@@ -85,7 +73,8 @@ static void algorithms_read(struct tuning_reader *reader, const json_t *object,
     size_t count = json_array_size(list);
     if (count == 0)
         json_reader_fail(json, "algorithms", "is empty");
-    cell->algorithms = take(reader, count * sizeof *cell->algorithms);
+    cell->algorithms =
+        json_reader_take(json, reader->tuned->arena, count, sizeof *cell->algorithms);
     for (size_t i = 0; i < count && json->status == STATUS_OK; i++) {
         size_t before = json_reader_enter(json, "algorithms", i);
         algorithm_read(reader, json_array_get(list, i), cell->collective, &cell->algorithms[i]);
@@ -106,7 +95,10 @@ static void cell_read(struct tuning_reader *reader, const json_t *object, struct
         json_reader_fail(json, "collective", "is none of this cctest");
     cell->ranks = json_reader_whole(json, object, "ranks", 1, JOB_RANKS_MOST);
     cell->nodes = nodes >= 1 && nodes <= cell->ranks ? (int)nodes : 1;
-    cell->bytes = (size_t)json_reader_number(json, object, "bytes", 0, BYTES_MOST);
+    double bytes = json_reader_number(json, object, "bytes", 0, BYTES_MOST);
+    if (bytes != floor(bytes))
+        json_reader_fail(json, "bytes", "is no whole number");
+    cell->bytes = (size_t)bytes;
     algorithms_read(reader, object, cell);
 }
 
@@ -133,7 +125,7 @@ static enum status cells_read(const char *path, const json_t *document, struct t
     size_t count = json_array_size(cells);
     tuned->path = path;
     tuned->arena = arena_create();
-    tuned->cells = take(&reader, count * sizeof *tuned->cells);
+    tuned->cells = json_reader_take(&reader.json, tuned->arena, count, sizeof *tuned->cells);
     for (size_t c = 0; c < count && reader.json.status == STATUS_OK; c++) {
         size_t before = json_reader_enter(&reader.json, "cells", c);
         cell_read(&reader, json_array_get(cells, c), &tuned->cells[c]);

@@ -24,7 +24,7 @@ static void results_judge(const json_t *document)
     struct timed_lines lines = {0};
     struct violation *violations = NULL;
     size_t found = 0;
-    timed_lines_add(&lines, document, "");
+    require(timed_lines_add(&lines, document, "") == STATUS_OK);
     if (lines.count <= LINES_MOST &&
         guidelines_check(lines.lines, lines.count, &violations, &found) == STATUS_OK)
         for (size_t i = 0; i < found; i++) {

@@ -130,7 +130,7 @@ refused 'alltoallv file:small.json: it has no elements in block' alltoallv -a fi
 cctest plan allreduce -a ring,mesh --np 4 --json two.json
 refused 'two.json has several plans of allreduce' allreduce -a file:two.json
 cctest plan allreduce -a ring --np 4 --rank 1 --json one.json
-refused 'one.json: plans\[0\].schedules has 1 entries, where each of 4 ranks has one' allreduce -a file:one.json
+refused 'one.json: plans\[0\].schedules has 1 of 4 ranks, as with --rank: correct it' allreduce -a file:one.json
 for output in json goal msccl svg; do
     cp rab.json kept.json
     cctest plan allreduce -a file:kept.json --$output kept.json

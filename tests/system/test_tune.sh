@@ -157,6 +157,10 @@ for ranks in 0 2.5 '"4"' 1e99 null; do
     refused ': cells\[0\].ranks is no whole number from 1 to [0-9]+'
     rm made # it is not as the schema says
 done
+made made "allreduce 4 1024 ring@1"
+sed -i "s/\"bytes\": 1024/\"bytes\": 1024.5/" made
+refused ': cells\[0\].bytes is no whole number: make the file again'
+rm made
 cctest allreduce --np 2 -e 1K --tuning nowhere
 check_status 2
 check_says 'cannot read nowhere: No such file'

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/failure.h"
 #include "base/status.h"
 
@@ -51,6 +52,7 @@ void json_reader_fail(struct json_reader *reader, const char *key, const char *f
 
 double json_reader_number(struct json_reader *reader, const json_t *object, const char *key,
                           double least, double most);
+/* 2.0 is whole, too. */
 int json_reader_whole(struct json_reader *reader, const json_t *object, const char *key, int least,
                       int most);
 /* `standard` where there is none. */
@@ -72,9 +74,15 @@ const json_t *json_reader_array(struct json_reader *reader, const json_t *object
 /* An object; NULL after a failure. */
 const json_t *json_reader_object(struct json_reader *reader, const json_t *object, const char *key);
 
-/* Entry `index` of the array at `key`, an object, is read next, until json_reader_leave() with what this
- * returns. */
+/* `count` zeroed elements of `size` bytes from the arena; NULL after a failure, which lack of memory
+ * is, too. */
+void *json_reader_take(struct json_reader *reader, struct arena *arena, size_t count, size_t size);
+
+/* Entry `index` of the array at `key`, an object, is read next, until json_reader_leave() with the number
+ * that this returns. */
 size_t json_reader_enter(struct json_reader *reader, const char *key, size_t index);
+/* The same of the object at `key`. */
+size_t json_reader_enter_object(struct json_reader *reader, const char *key);
 void json_reader_leave(struct json_reader *reader, size_t before);
 
 /* ---- Text inside XML and HTML. ---- */

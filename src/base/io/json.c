@@ -53,16 +53,21 @@ double json_reader_number(struct json_reader *reader, const json_t *object, cons
     return 0;
 }
 
+static bool is_whole(const json_t *value, int least, int most)
+{
+    double number = json_number_value(value);
+    return json_is_number(value) && number >= least && number <= most && number == floor(number);
+}
+
 /* `value` NULL: there is none. */
 static int whole_check(struct json_reader *reader, const json_t *value, const char *key, int least,
                        int most)
 {
-    double number = json_number_value(value);
     if (!value)
         json_reader_fail(reader, key, "is missing");
-    else if (!json_is_number(value) || number < least || number > most || number != floor(number))
+    else if (!is_whole(value, least, most))
         json_reader_fail(reader, key, "is no whole number from %d to %d", least, most);
-    return reader->status == STATUS_OK ? (int)number : 0;
+    return reader->status == STATUS_OK ? (int)json_number_value(value) : 0;
 }
 
 int json_reader_whole(struct json_reader *reader, const json_t *object, const char *key, int least,
@@ -81,9 +86,12 @@ int json_reader_whole_or(struct json_reader *reader, const json_t *object, const
 int json_reader_whole_at(struct json_reader *reader, const json_t *list, const char *key,
                          size_t index, int least, int most)
 {
+    const json_t *value = json_array_get(list, index);
     char name[PLACE_TEXT];
+    if (is_whole(value, least, most))
+        return whole_check(reader, value, key, least, most);
     snprintf(name, sizeof name, "%s[%zu]", key, index);
-    return whole_check(reader, json_array_get(list, index), name, least, most);
+    return whole_check(reader, value, name, least, most);
 }
 
 bool json_reader_bool(struct json_reader *reader, const json_t *object, const char *key)
@@ -155,10 +163,29 @@ const json_t *json_reader_object(struct json_reader *reader, const json_t *objec
     return value;
 }
 
+void *json_reader_take(struct json_reader *reader, struct arena *arena, size_t count, size_t size)
+{
+    size_t bytes = (count + 1) * size;
+    if (reader->status != STATUS_OK)
+        return NULL;
+    void *taken = arena_take(arena, bytes);
+    if (taken)
+        return memset(taken, 0, bytes);
+    reader->status = fail(STATUS_ERROR, "out of memory for %.200s", reader->path);
+    return NULL;
+}
+
 size_t json_reader_enter(struct json_reader *reader, const char *key, size_t index)
 {
     size_t before = strlen(reader->place);
     snprintf(reader->place + before, sizeof reader->place - before, "%s[%zu].", key, index);
+    return before;
+}
+
+size_t json_reader_enter_object(struct json_reader *reader, const char *key)
+{
+    size_t before = strlen(reader->place);
+    snprintf(reader->place + before, sizeof reader->place - before, "%s.", key);
     return before;
 }
 

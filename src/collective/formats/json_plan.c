@@ -154,15 +154,9 @@ static bool failed(const struct plan_reader *reader)
     return reader->json.status != STATUS_OK;
 }
 
-/* `count` elements of `size` bytes, all zero; NULL after a failure. */
 static void *take(struct plan_reader *reader, size_t count, size_t size)
 {
-    void *taken = failed(reader) ? NULL : arena_take(reader->arena, (count + 1) * size);
-    if (taken)
-        return memset(taken, 0, (count + 1) * size);
-    if (!failed(reader))
-        reader->json.status = fail(STATUS_ERROR, "out of memory for %.200s", reader->json.path);
-    return NULL;
+    return json_reader_take(&reader->json, reader->arena, count, size);
 }
 
 /* Messages. */
@@ -242,8 +236,8 @@ static void messages_read(struct plan_reader *reader, const json_t *object,
                              FILE_MOVED_MOST);
         operation->length = length;
     }
-    const json_t *length = json_object_get(object, "length");
-    if (length && json_integer_value(length) != (json_int_t)operation->length)
+    int length = (int)operation->length;
+    if (json_reader_whole_or(&reader->json, object, "length", length, 0, FILE_MOVED_MOST) != length)
         json_reader_fail(&reader->json, "length", "is not the %zu elements of its messages",
                          operation->length);
 }
@@ -279,9 +273,12 @@ static void epochs_read(struct plan_reader *reader, const json_t *list, size_t c
     rank->epoch_count = rank->epochs ? count : 0;
     for (int e = 0; e < (int)rank->epoch_count && !failed(reader); e++) {
         int previous =
-            list ? json_reader_whole_at(json, list, "epochs", (size_t)e, -1, e - 1) : e - 1;
+            list ? json_reader_whole_at(json, list, "epochs", (size_t)e, -1, INT_MAX) : e - 1;
+        if (previous >= e)
+            json_reader_fail(json, "epochs", "lets epoch %d follow %d, which is not before it", e,
+                             previous);
         rank->epochs[e] = (struct epoch){.previous = previous, .next = -1};
-        if (previous < 0)
+        if (previous < 0 || failed(reader))
             continue;
         if (rank->epochs[previous].next >= 0)
             json_reader_fail(json, "epochs", "has two epochs that follow epoch %d", previous);
@@ -302,14 +299,14 @@ static void epochs_check(struct plan_reader *reader, const struct file_rank *ran
         size_t outside = json_reader_enter(&reader->json, "operations", i);
         if (state[epoch].left || (before >= 0 && !state[before].open))
             json_reader_fail(&reader->json, "epoch",
-                             "%d is over, or the one before it has not begun", epoch);
+                             "is %d, which is over, or the one before it has not begun", epoch);
         if (!state[epoch].open && before >= 0) {
             state[before].left = true;
             state[epoch].step = state[before].step;
         }
         state[epoch].open = true;
         if (operation->step < state[epoch].step)
-            json_reader_fail(&reader->json, "step", "%d comes after step %d", operation->step,
+            json_reader_fail(&reader->json, "step", "is %d, after a step %d", operation->step,
                              state[epoch].step);
         state[epoch].step = operation->step;
         json_reader_leave(&reader->json, outside);
@@ -342,19 +339,20 @@ static size_t operations_read(struct plan_reader *reader, const json_t *object,
 
 static void extents_read(struct plan_reader *reader, const json_t *object, size_t extent[BUFFERS])
 {
+    struct json_reader *json = &reader->json;
     const json_t *extents = json_object_get(object, "extents");
+    size_t outside = json_reader_enter_object(json, "extents");
     for (enum buffer b = 0; b < BUFFERS; b++) {
         const struct problem *problem = &reader->plan->problem;
         size_t needed = b == BUFFER_SCRATCH ? 0 : collective_extent(problem, reader->rank, b);
         extent[b] = needed;
         if (json_object_get(extents, buffer_names[b]))
-            extent[b] =
-                (size_t)json_reader_whole(&reader->json, extents, buffer_names[b], 0, COUNT_MOST);
+            extent[b] = (size_t)json_reader_whole(json, extents, buffer_names[b], 0, COUNT_MOST);
         if (b != BUFFER_SCRATCH && extent[b] != needed)
-            json_reader_fail(&reader->json, "extents",
-                             "has %zu elements of the %s, where the contract has %zu", extent[b],
-                             buffer_names[b], needed);
+            json_reader_fail(json, buffer_names[b], "is %zu elements, where the contract has %zu",
+                             extent[b], needed);
     }
+    json_reader_leave(json, outside);
 }
 
 static void rank_read(struct plan_reader *reader, const json_t *object, struct file_rank *rank)
@@ -380,18 +378,16 @@ static void counts_of_json(struct plan_reader *reader, const json_t *list)
     size_t ranks = (size_t)problem->ranks;
     bool matrix = problem->collective->source.blocks && problem->collective->destination.blocks;
     size_t rows = matrix ? ranks : 1;
-    size_t *numbers = take(reader, rows * ranks, sizeof *numbers);
-    for (size_t i = 0; i < rows * ranks && !failed(reader); i++) {
+    size_t *numbers = take(reader, rows * ranks, sizeof *numbers), *next = numbers;
+    for (size_t r = 0; r < rows && !failed(reader); r++) {
+        const json_t *row = matrix ? json_array_get(list, r) : list;
         char key[40] = "counts";
-        const json_t *row = list;
-        if (matrix) {
-            snprintf(key, sizeof key, "counts[%zu]", i / ranks);
-            row = json_array_get(list, i / ranks);
-        }
+        if (matrix)
+            snprintf(key, sizeof key, "counts[%zu]", r);
         if (json_array_size(list) != ranks || json_array_size(row) != ranks)
             json_reader_fail(&reader->json, key, "has no entry for each of %zu ranks", ranks);
-        numbers[i] =
-            (size_t)json_reader_whole_at(&reader->json, row, key, i % ranks, 0, COUNT_MOST);
+        for (size_t c = 0; c < ranks && !failed(reader); c++)
+            *next++ = (size_t)json_reader_whole_at(&reader->json, row, key, c, 0, COUNT_MOST);
     }
     const struct counts_spec spec = {.distribution = DISTRIBUTION_FILE,
                                      .path = reader->json.path,
@@ -470,8 +466,7 @@ static void plan_read(struct plan_reader *reader, const json_t *object)
     const json_t *list = json_reader_array(json, object, "schedules", FILE_RANKS_MOST);
     size_t ranks = (size_t)plan->problem.ranks;
     if (json_array_size(list) != ranks)
-        json_reader_fail(json, "schedules",
-                         "has %zu entries, where each of %zu ranks has one (without --rank)",
+        json_reader_fail(json, "schedules", "has %zu of %zu ranks, as with --rank",
                          json_array_size(list), ranks);
     plan->ranks = take(reader, ranks, sizeof *plan->ranks);
     for (size_t r = 0; r < ranks && !failed(reader); r++) {
