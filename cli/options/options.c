@@ -61,14 +61,14 @@ const struct option_row option_table[] = {
      .help = "source and destination share memory"},
 
     {.name = "counts", .argument = "SPEC", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_counts, .file = FILE_NAMED, .words = counts_words, .standard = "spread",
+     .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_counts, .file = FILE_READ, .words = counts_words, .standard = "spread",
      .help = "block lengths of alltoallv and the other forms with counts: uniform, zipf:S, hot:F, "
              "spread, or a file with numbers of elements (a line for each sender)"},
     {.name = "shape", .argument = "NODESxRANKS", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN, .kind = &kind_shape,
      .help = "groups of consecutive ranks for hierarchical algorithms, instead of the real nodes; for predict, the hosts"},
     {.name = "split", .argument = "WAY|FILE", .group = GROUP_WHAT,
-     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_split, .file = FILE_NAMED, .words = split_words,
+     .commands = FOR_RUN | FOR_PREDICT, .kind = &kind_split, .file = FILE_READ, .words = split_words,
      .help = "run the collective in many groups of ranks at the same time: 'node' (a group for each "
              "host), 'rail' (the ranks with the same place on their hosts), a number of ranks, or a "
              "file with a line for each group"},
@@ -87,7 +87,7 @@ const struct option_row option_table[] = {
      .help = "bytes from one size to the next, instead of a factor"},
     {.name = "iterations", .letter = 'n', .argument = "N", .group = GROUP_SWEEP,
      .commands = FOR_RUN, .kind = &kind_iterations, FIELD(job.iterations), .most = COUNT_MOST,
-     .standard = "20", .word = "auto", .word_value = -1,
+     .standard = "20", .word = "auto",
      .help = "timed iterations of each size; 'auto': until the 95% confidence interval of the median "
              "is within 2% of it, or --budget is spent"},
     {.name = "budget", .argument = "SECONDS", .group = GROUP_SWEEP,
@@ -235,7 +235,7 @@ const struct option_row option_table[] = {
      .help = "the costs of cores and links, as cctest fit writes them, from which times are predicted; a "
              "run shows them beside its own; tune leaves out what is predicted to be slow"},
     {.name = "topology", .argument = "SPEC|FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_PREDICT, .kind = &kind_file, .file = FILE_NAMED, FIELD(predict.topology),
+     .commands = FOR_PREDICT, .kind = &kind_file, .file = FILE_READ, FIELD(predict.topology),
      .help = "the network that the ranks share: fat-tree:k=8, leaf-spine:radix=32:oversubscription=2, "
              "rail:hosts=16:rails=8, torus:8x8x8, mesh:4x4, ring:16, dragonfly:a=4:h=2:p=2, Slurm's "
              "topology.conf, or the XML of a node by hwloc or NCCL; shows the load of its links"},
@@ -251,7 +251,7 @@ const struct option_row option_table[] = {
      .kind = &kind_rank_counts, .standard_note = "2, 3, 4, 6, 8, 12 ..., and all",
      .help = "numbers of ranks of which the fastest algorithms are sought"},
     {.name = "tuning", .argument = "FILE", .group = GROUP_TUNE,
-     .commands = FOR_RUN | FOR_PLAN | FOR_TUNE, .kind = &kind_tuning, .file = FILE_NAMED,
+     .commands = FOR_RUN | FOR_PLAN | FOR_TUNE, .kind = &kind_tuning, .file = FILE_READ,
      .help = "JSON of tune, by which 'auto' picks; tune: measure nothing, and write its winners as the "
              "next options say"},
     {.name = "ompi", .argument = "FILE", .group = GROUP_TUNE, .per_rank = true,

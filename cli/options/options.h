@@ -114,9 +114,9 @@ struct name_table {
     size_t chosen;
 };
 
-/* The file that an option's value names: none; one to read, or a word that is no file; one to read;
- * one to write. No file that is written is another one of the command. */
-enum file_use { FILE_NONE, FILE_NAMED, FILE_READ, FILE_WRITTEN };
+/* The use that a command makes of the file that an option's value names. It writes no file that it reads,
+ * and none twice. */
+enum file_use { FILE_NONE, FILE_READ, FILE_WRITTEN };
 
 struct option_row {
     const char *name;     /* "min-bytes" */
@@ -130,8 +130,9 @@ struct option_row {
     const struct option_kind *kind;
     size_t field, width;      /* of struct job: offset and bytes, for the kinds that need them */
     long long least, most;    /* for numbers and sizes */
-    const char *const *words; /* for kind_words: the values 0, 1, ...; for others the shell's completion
-                                 alone has them; ended by NULL */
+    /* For kind_words: the values 0, 1, ... For others: words that are no file, and that the shell
+     * completes. Ended by NULL. */
+    const char *const *words;
     const struct name_table *table; /* for kind_list and kind_memory */
     const char *word;         /* for numbers: "auto", which stands for a number that no user can give; */
     long long word_value;     /* this one. NULL: there is no word */

@@ -77,7 +77,7 @@ static const char *output_path(const struct option_row *row, const struct reques
 static bool is_device(const char *path)
 {
     struct stat file;
-    return stat(path, &file) == 0 && !S_ISREG(file.st_mode);
+    return strcmp(path, "-") != 0 && stat(path, &file) == 0 && !S_ISREG(file.st_mode);
 }
 
 /* Two outputs with one path, `one` before `other` in the table. The sentence names --json first. */
@@ -99,57 +99,59 @@ static enum status outputs_refuse(const struct option_row *one, const struct opt
                        second);
 }
 
-/* `input`: the path that the option `reader` reads; NULL: none. */
-static enum status settle_input(const char *output, const char *path, const char *reader,
-                                const char *input)
-{
-    char options[OPTIONS_TEXT];
-    if (!input || !outputs_are_one(path, input))
-        return STATUS_OK;
-    return fail_option(STATUS_USAGE, options_of(output, reader, options),
-                       "--%s names %s, which --%s reads: give it a file of its own", output, path,
-                       reader);
-}
-
 /* The file of --topology, which may stand before keys; NULL: it names a family. */
 static const char *topology_file(const char *text, char file[PATH_MAX])
 {
     return text && topology_reads(text, file, PATH_MAX) ? file : NULL;
 }
 
-bool command_line_reads(const struct command_line *line, const char *path)
+/* A value of the option that is no path. */
+static bool is_word(const struct option_row *row, const char *text)
+{
+    for (const char *const *word = row->words; word && *word; word++)
+        if (strcmp(*word, text) == 0)
+            return true;
+    return false;
+}
+
+/* The option of which a value that was given names `path` as a file to read; NULL: there is none. */
+static const char *reader_of(const struct command_line *line, const char *path)
 {
     char file[PATH_MAX];
     const char *topology = topology_file(command_line_argument(line, "topology")->text, file);
-    bool reads = topology && outputs_are_one(path, topology);
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *input = &line->arguments[row - option_table];
-        bool is_file = row->file == FILE_READ || row->file == FILE_NAMED;
-        reads |= is_file && input->source > SOURCE_DEFAULT && outputs_are_one(path, input->text);
+        bool is_for_runs = row->kind == &kind_tuning && input->source == SOURCE_ENVIRONMENT &&
+                           line->command && line->command->bit == FOR_TUNE; /* settle_tune() */
+        if (row->file == FILE_READ && input->source > SOURCE_DEFAULT && !is_for_runs &&
+            !is_word(row, input->text) && outputs_are_one(path, input->text))
+            return row->name;
     }
+    if (topology && outputs_are_one(path, topology))
+        return "topology";
+    const char *list = command_line_argument(line, "algorithm")->text;
+    return files_named(list, path, outputs_are_one) ? "algorithm" : NULL;
+}
+
+bool command_line_reads(const struct command_line *line, const char *path)
+{
+    bool reads = reader_of(line, path) != NULL;
     for (int i = 1; line->command && (line->command->bit & FOR_GUIDELINES) && i < line->word_count;
          i++)
         reads |= outputs_are_one(path, line->words[i]);
-    return reads || files_named(command_line_argument(line, "algorithm")->text, path, outputs_are_one);
+    return reads;
 }
 
-/* One output beside all that is read. */
-static enum status settle_inputs(const struct command_line *line, const struct request *request,
-                                 const char *output, const char *path)
+static enum status settle_input(const struct command_line *line, const char *output,
+                                const char *path)
 {
-    const struct job *job = &request->job;
-    const char *list = command_line_argument(line, "algorithm")->text;
-    char file[PATH_MAX];
-    for (const struct option_row *row = option_table; row->name; row++)
-        if (row->file == FILE_READ)
-            TRY(settle_input(output, path, row->name, option_text(row, request)));
-    TRY(settle_input(output, path, "counts", job->counts_text));
-    TRY(settle_input(output, path, "tuning", job->tuned ? job->tuned->path : NULL));
-    TRY(settle_input(output, path, "topology", topology_file(request->predict.topology, file)));
-    TRY(settle_input(output, path, "split",
-                     job->split.kind == SPLIT_FILE ? job->split.text : NULL));
-    bool named = files_named(list, path, outputs_are_one);
-    return settle_input(output, path, "algorithm", named ? path : NULL);
+    char options[OPTIONS_TEXT];
+    const char *reader = reader_of(line, path);
+    if (!reader)
+        return STATUS_OK;
+    return fail_option(STATUS_USAGE, options_of(output, reader, options),
+                       "--%s names %s, which --%s reads: give it a file of its own", output, path,
+                       reader);
 }
 
 enum status outputs_settle(const struct command_line *line, const struct request *request)
@@ -163,7 +165,7 @@ enum status outputs_settle(const struct command_line *line, const struct request
                 return outputs_refuse(row, other, path);
         }
         if (path)
-            TRY(settle_inputs(line, request, row->name, path));
+            TRY(settle_input(line, row->name, path));
     }
     return STATUS_OK;
 }

@@ -153,7 +153,8 @@ static enum status settle_timeout(const struct job *job)
 }
 
 /* --np and --rendezvous exclude each other: a flag overrides a variable. If both are flags, or both
- * variables, the bootstrap refuses them. A plan takes more ranks than one machine starts. */
+ * variables, the bootstrap refuses them. A plan takes more ranks than one machine starts. Judges
+ * --timeout, too. */
 #define STARTED_MOST 4096
 static enum status settle_ranks(const struct command_line *line, struct job *job)
 {

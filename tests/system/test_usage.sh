@@ -276,6 +276,12 @@ ln -s made "$scratch/link-made"
 ln "$scratch/made" "$scratch/hard-made"
 refused "name the same file" alltoall --csv "$scratch/link-made" --samples "$scratch/made"
 refused "name the same file" alltoall --csv "$scratch/hard-made" --json "$scratch/made"
+mkdir -p "$scratch/words/-" # a folder of this name is not standard output
+cd "$scratch/words" || exit 1
+refused "cannot both go to standard output" alltoall --csv - --samples -
+cctest allreduce --np 2 -b 8 -e 8 --split node --csv node # a word is no file
+check_status 0
+cd - >/dev/null || exit 1
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a" --samples "$scratch/none/b"
 refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/none/a"
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a"
