@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "collective/collective.h"
+#include "predict/simulate/internal.h"
 #include "tests/unit/textbook.h"
 
 /* p ranks; n bytes of the vector, or of all blocks; b of one of p blocks; q rounds. */
@@ -220,6 +221,29 @@ static void ranks_are_alike(void **state)
     assert_true(found > 600);
 }
 
+/* The start barrier releases the last of two hosts at once, and the other by a message of one byte, which costs
+ * all that a message costs. */
+static void a_release_costs_a_message(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1};
+    struct model *model = textbook(PORT_NODE);
+    struct path_cost *cost = &model->links[0].paths[0];
+    const struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLREDUCE, "ring"));
+    const struct problem problem = problem_of(COLLECTIVE_ALLREDUCE, 3, COUNT);
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    double released[3] = {3, 0, 100};
+    model->links[0].distance = DISTANCE_NETWORK;
+    cost->send_overhead = 1;
+    cost->gap = 2;
+    cost->wire = 4;
+    cost->latency = 8;
+    cost->receive_overhead = 16;
+    simulation.node = node;
+    assert_true(release_find(&simulation, released, released));
+    assert_true(released[0] == 31 && released[1] == 31 && released[2] == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +251,7 @@ int main(void)
         cmocka_unit_test(one_rank_stands_for_all),
         cmocka_unit_test(one_rank_stands_for_all_groups),
         cmocka_unit_test(ranks_are_alike),
+        cmocka_unit_test(a_release_costs_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
