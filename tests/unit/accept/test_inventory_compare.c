@@ -5,6 +5,8 @@
  */
 #include "tests/unit/host_trees.h"
 
+#include <math.h>
+
 #include "accept/judge/judge.h"
 
 #define SICK 3 /* the host that differs */
@@ -305,6 +307,7 @@ static void test_profile(void **state)
     expect_line("nic.count = 8", "n1 has 2 RDMA ports; x.profile:7 expects nic.count = 8");
     expect_line("nic.rate >= 800 Gb/s",
                 "n1: mlx5_0 runs at 400 Gb/s; x.profile:7 expects nic.rate >= 800 Gb/s");
+    assert_int_equal(findings.count, 2); /* and mlx5_1 */
     expect_line("nic.mtu <= 1500", "n1: mlx5_0 has an MTU of 9000; x.profile:7 expects nic.mtu <= "
                                    "1500");
     expect_line("gpu.ecc = on", "n1 tells no gpu.ecc; x.profile:7 expects gpu.ecc = on");
@@ -324,6 +327,81 @@ static void test_profile(void **state)
     assert_string_equal(line.key, "");
 }
 
+/* A fleet of `count` hosts, m1 .. */
+struct small_fleet {
+    struct inventory inventories[4];
+    struct inventory_host hosts[4];
+    int count;
+};
+
+static void fleet_make(struct small_fleet *fleet, int count)
+{
+    static const char *const fleet_names[] = {"m1", "m2", "m3", "m4"};
+    *fleet = (struct small_fleet){.count = count};
+    for (int h = 0; h < count; h++)
+        fleet->hosts[h] =
+            (struct inventory_host){.name = fleet_names[h], .inventory = &fleet->inventories[h]};
+}
+
+static void fleet_free_all(struct small_fleet *fleet)
+{
+    for (int h = 0; h < fleet->count; h++)
+        inventory_free(&fleet->inventories[h]);
+}
+
+/* Half of the hosts have the port b, since one tells of no ports: a host without it does not lack b. */
+static void test_half_have_it(void **state)
+{
+    static const char *const second[] = {"b", "b", NULL};
+    struct small_fleet fleet;
+    (void)state;
+    fleet_make(&fleet, 4);
+    for (int h = 0; h < 3; h++) {
+        inventory_add_number(&fleet.inventories[h], PART_NIC, "a", "rate", 400, 0);
+        if (second[h])
+            inventory_add_number(&fleet.inventories[h], PART_NIC, second[h], "rate", 400, 0);
+        inventory_add_number(&fleet.inventories[h], PART_HOST, "", "nic.count", second[h] ? 2 : 1,
+                             0);
+    }
+    inventory_findings_free(&findings);
+    inventory_compare(fleet.hosts, fleet.count, &findings);
+    expect_finding("bad", 2, "m3 has 1 RDMA port; 2 of 3 hosts have 2");
+    fleet_free_all(&fleet);
+}
+
+/* A profile of what all have, which all meet: bytes are cut to whole MiB. */
+static void test_typical(void **state)
+{
+    static const double locked[] = {2.5 * (1 << 20), 3 << 20, INFINITY};
+    struct small_fleet fleet;
+    char *text, *rest = NULL;
+    size_t size;
+    (void)state;
+    fleet_make(&fleet, 3);
+    for (int h = 0; h < 3; h++) {
+        inventory_add_text(&fleet.inventories[h], PART_HOST, "", "kernel", "6.1");
+        inventory_add_text(&fleet.inventories[h], PART_HOST, "", "os", h == 1 ? "12" : "13");
+        inventory_add_number(&fleet.inventories[h], PART_HOST, "", "limit.memlock", locked[h], 0);
+        inventory_add_number(&fleet.inventories[h], PART_NIC, "a", "rate", h == 2 ? 100 : 400, 0);
+    }
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(inventory_typical_put(fleet.hosts, fleet.count, out));
+    fclose(out);
+    assert_string_equal(text, "kernel = 6.1\nlimit.memlock >= 2M\nnic.rate >= 100 Gb/s\n");
+    for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
+        struct profile_line line;
+        struct expected_fact expected;
+        assert_int_equal(profile_line_read(at, "x", 1, &line), STATUS_OK);
+        assert_int_equal(expected_fact_read(&line, &expected), STATUS_OK);
+        inventory_findings_free(&findings);
+        inventory_expect(fleet.hosts, fleet.count, &expected, 1, &findings);
+        assert_int_equal(findings.count, 0);
+    }
+    free(text);
+    fleet_free_all(&fleet);
+}
+
 static int end(void **state)
 {
     inventory_findings_free(&findings);
@@ -333,10 +411,11 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),    cmocka_unit_test(test_each_difference),
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_no_majority),
-        cmocka_unit_test(test_slot),     cmocka_unit_test(test_built_so),
-        cmocka_unit_test(test_own_best), cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_equal),        cmocka_unit_test(test_each_difference),
+        cmocka_unit_test(test_parts),        cmocka_unit_test(test_no_majority),
+        cmocka_unit_test(test_slot),         cmocka_unit_test(test_built_so),
+        cmocka_unit_test(test_own_best),     cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_half_have_it), cmocka_unit_test(test_typical),
     };
     return cmocka_run_group_tests(tests, trees_make, end);
 }

@@ -137,6 +137,34 @@ static void test_few(void **state)
     assert_false(accuses(&soak, -1));
 }
 
+static struct drift drift_of(bool less_is_better, double first, double step)
+{
+    enum { EXACT = 9 };
+    struct drift_series series = {
+        .less_is_better = less_is_better, .judged = 1, .rotations = EXACT, .hosts = 1};
+    double values[EXACT];
+    struct drift drift;
+    for (int r = 0; r < EXACT; r++)
+        values[r] = first + step * r;
+    series.values = values;
+    drifts_find(&series, &drift);
+    return drift;
+}
+
+/* Without noise: a third of the rotations has the medians 11 and 17, and a rise of a latency is worse
+ * by 6/11, a fall of a bandwidth by 6/17. */
+static void test_exact(void **state)
+{
+    (void)state;
+    struct drift latency = drift_of(true, 10, 1), bandwidth = drift_of(false, 18, -1);
+    assert_true(latency.drifts && bandwidth.drifts);
+    assert_true(latency.first == 11 && latency.last == 17);
+    assert_true(bandwidth.first == 17 && bandwidth.last == 11);
+    assert_true(fabs(latency.worse - 6.0 / 11) < 1e-12);
+    assert_true(fabs(bandwidth.worse - 6.0 / 17) < 1e-12);
+    assert_false(drift_of(true, 18, -1).drifts || drift_of(false, 10, 1).drifts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +172,7 @@ int main(void)
         cmocka_unit_test(test_drift),
         cmocka_unit_test(test_dips),
         cmocka_unit_test(test_few),
+        cmocka_unit_test(test_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

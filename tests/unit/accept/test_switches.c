@@ -97,6 +97,24 @@ static void test_files(void **state)
     check_cases(cases, sizeof cases / sizeof *cases);
 }
 
+/* Hosts of several domains have one name in the file. */
+static void test_short_name(void **state)
+{
+    (void)state;
+    static const char *const domains[] = {"n4.a", "n5", "n4.b", "n4.c"};
+    char path[] = "/tmp/cctest-switches-XXXXXX";
+    struct switch_level leaves, above;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "s1: n4\ns2: n5\n", 14) == 14);
+    assert_int_equal(switch_file_read(path, domains, 4, &leaves, &above), STATUS_OK);
+    assert_int_equal(leaves.count, 2);
+    assert_memory_equal(leaves.switches, ((const int[]){0, 1, 0, 0}), 4 * sizeof(int));
+    switch_level_free(&leaves);
+    switch_level_free(&above);
+    close(fd);
+    unlink(path);
+}
+
 #define FORMS "give 's1: n[1-16,18]', or Slurm's 'SwitchName=s1 Nodes=n[1-16,18]'"
 #define NAMES "give names as n[1-16,18], with commas between them and without blanks"
 
@@ -189,6 +207,9 @@ static void test_common(void **state)
     assert_int_equal(common(&level, 16, "efi"), -1);
     assert_int_equal(common(&level, 16, ""), -1);
     assert_int_equal(common(&level, 8, "abc"), -1); /* of two switches: 1/7 */
+    for (int h = 8; h < 16; h++)
+        of[h] = -1;
+    assert_int_equal(common(&level, 16, "abc"), -1); /* of the known ones: 1/7, too */
     of[4] = -1;
     assert_int_equal(common(&level, 16, "efg"), -1);
 }
@@ -197,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_short_name),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_common),

@@ -105,11 +105,36 @@ static void test_lengths(void **state)
     bytes_free(&bytes);
 }
 
+/* Words that no encoder of the same record writes. */
+static void test_foreign(void **state)
+{
+    (void)state;
+    struct bytes bytes = {0};
+    uint32_t least = 0;
+    bool flag;
+    char text[6];
+    bytes_put_u32(&bytes, 0);
+    bytes_put_u32(&bytes, 2);
+    bytes_put_text(&bytes, "too long");
+    struct reader number = {.at = bytes.data, .left = bytes.size};
+    code_u32(codec_from(&number), &least, 1, 2);
+    assert_true(number.bad);
+    assert_int_equal(least, 1);
+    struct reader after = {.at = bytes.data + 4, .left = bytes.size - 4};
+    code_flag(codec_from(&after), &flag);
+    assert_true(after.bad);
+    struct reader words = {.at = bytes.data + 8, .left = bytes.size - 8};
+    code_text(codec_from(&words), text, sizeof text);
+    assert_true(words.bad);
+    bytes_free(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_foreign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,25 @@ static void groups_are_numbered_by_their_first_ranks(void **state)
     }
 }
 
+static uint64_t fingerprint(const char *file)
+{
+    static struct outcome o;
+    spec_read("allreduce --split %s", file, &o);
+    assert_int_equal(o.status, STATUS_OK);
+    return split_fingerprint(&o.request.job.split);
+}
+
+/* Ranks whose files differ in who is with whom do not run together. */
+static void files_of_other_groups_have_other_fingerprints(void **state)
+{
+    (void)state;
+    uint64_t one = fingerprint("0 1\n2 3\n");
+    assert_int_equal(one, fingerprint("# the same\n0-1\n2-3\n"));
+    assert_int_not_equal(one, fingerprint("0 2\n1 3\n"));
+    assert_int_not_equal(one, fingerprint("0 3\n1 2\n"));
+    assert_int_not_equal(one, fingerprint("0 1\n2 3\n4 5\n"));
+}
+
 static void what_cannot_be_split_is_refused(void **state)
 {
     (void)state;
@@ -250,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_are_numbered_by_their_first_ranks),
+        cmocka_unit_test(files_of_other_groups_have_other_fingerprints),
         cmocka_unit_test(what_cannot_be_split_is_refused),
         cmocka_unit_test(uneven_nodes_are_refused),
         cmocka_unit_test(groups_with_other_nodes_run_the_same),

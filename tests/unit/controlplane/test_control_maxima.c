@@ -57,6 +57,35 @@ static void test_pieces(void **state)
     }
 }
 
+/* The message of a relay that holds words of these ranks. */
+static bool decodes(const uint32_t *ranks, uint32_t count, size_t behind)
+{
+    struct bytes bytes = {0};
+    struct maxima_message message;
+    bytes_put_u32(&bytes, 7);
+    bytes_put_u32(&bytes, count);
+    for (uint32_t i = 0; i < count; i++)
+        bytes_put_u32(&bytes, ranks[i]);
+    bytes_put(&bytes, "0123456789abcdef", behind);
+    bool decoded = maxima_decode(bytes.data, bytes.size, RANKS, &message);
+    bytes_free(&bytes);
+    return decoded;
+}
+
+/* Each rank is named once, in ascending order, and none that is not there. */
+static void test_message(void **state)
+{
+    (void)state;
+    assert_true(decodes((const uint32_t[]){0, 1, 2, 3, 4}, RANKS, 16));
+    assert_true(decodes((const uint32_t[]){4}, 1, 0));
+    assert_false(decodes((const uint32_t[]){1, 1}, 2, 16));
+    assert_false(decodes((const uint32_t[]){2, 1}, 2, 16));
+    assert_false(decodes((const uint32_t[]){RANKS}, 1, 16));
+    assert_false(decodes((const uint32_t[]){0, 1, 2, 3, 4, 5}, RANKS + 1, 16));
+    assert_false(decodes(NULL, 0, 16));
+    assert_false(decodes((const uint32_t[]){1}, 1, 15));
+}
+
 static enum status too_many_life(struct control *control, struct job_of_ranks *job)
 {
     uint64_t word = 0;
@@ -146,6 +175,7 @@ static void test_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_message),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_buffers),

@@ -369,12 +369,72 @@ static void an_abort(void **state)
     counts_free(counts);
 }
 
+static bool is_incoming(const struct flat_operation *operation)
+{
+    return operation->kind == OPERATION_RECV || operation->kind == OPERATION_RECV_REDUCE;
+}
+
+/* A fault strikes the message of its number, and no other. */
+static void a_fault_strikes_one_message(void **state)
+{
+    static const struct schedule_sample sample = {COLLECTIVE_ALLREDUCE, "ring", 3, 24, false, 1};
+    struct world world;
+    struct counts *counts;
+    int incoming = 0;
+    (void)state;
+    sample_open(&world, &sample, &counts, &narrow);
+    struct flat_plan *plan = world.ranks[0].plan;
+    const struct flat_operation *operations = flat_operations(plan);
+    for (uint32_t i = 0; i < plan->operation_count; i++)
+        incoming += is_incoming(&operations[i]);
+    assert_true(incoming > 2);
+    for (int nth = 0; nth <= incoming; nth++) {
+        int met = 0;
+        assert_int_equal(flat_plan_inject(plan, FAULT_DROP, nth), nth < incoming);
+        for (uint32_t i = 0; i < plan->operation_count; i++) {
+            bool struck = is_incoming(&operations[i]) && met++ == nth;
+            assert_int_equal(operations[i].fault, struck ? FAULT_DROP : FAULT_NONE);
+        }
+    }
+    world_close(&world);
+    counts_free(counts);
+}
+
+/* A message whose two ends differ by one element has no counterpart. */
+static void a_counterpart_of_another_length_is_refused(void **state)
+{
+    static const struct schedule_sample sample = {COLLECTIVE_ALLREDUCE, "ring", 3, 24, false, 1};
+    (void)state;
+    for (int more = -1; more <= 1; more += 2) {
+        struct trial trial;
+        struct counts *counts;
+        struct program program;
+        struct flat_plan *plan = NULL;
+        sample_trial(&sample, &trial, &counts, &program);
+        struct operation *operations = program_open(&program, 1);
+        for (size_t i = 0; i < program.schedules[1]->count; i++)
+            if (operations[i].kind == OPERATION_RECV || operations[i].kind == OPERATION_RECV_REDUCE)
+                operations[i].length += (size_t)more;
+        const struct flat_config config = {
+            .schedule = program.schedules[0],
+            .element = sizeof(int32_t),
+            .peers = (const struct schedule *const *)program.schedules,
+        };
+        assert_int_equal(flat_plan_create(&config, &plan), STATUS_ERROR);
+        assert_null(plan);
+        program_free(&program);
+        counts_free(counts);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_algorithm),      cmocka_unit_test(a_wait_less),
         cmocka_unit_test(a_wait_less_in_zcopy), cmocka_unit_test(a_fence_less),
         cmocka_unit_test(a_credit_less),        cmocka_unit_test(an_abort),
+        cmocka_unit_test(a_fault_strikes_one_message),
+        cmocka_unit_test(a_counterpart_of_another_length_is_refused),
     };
     wanted = argc > 1 ? argv[1] : "";
     return cmocka_run_group_tests(tests, NULL, NULL);

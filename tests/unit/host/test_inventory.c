@@ -120,6 +120,10 @@ static void counts_make(int number)
     file_make("n1/sys/devices/system/edac/mc/mc0/ce_count", text);
     snprintf(text, sizeof text, "RxErr 0\nTOTAL_ERR_COR %d\n", number);
     file_make("n1/sys/bus/pci/devices/0000:20:00.0/aer_dev_correctable", text);
+    snprintf(text, sizeof text, "TLP 0\nTOTAL_ERR_NONFATAL %d\n", 2 * number);
+    file_make("n1/sys/bus/pci/devices/0000:20:00.0/aer_dev_nonfatal", text);
+    snprintf(text, sizeof text, "DLP 0\nTOTAL_ERR_FATAL %d\n", 3 * number);
+    file_make("n1/sys/bus/pci/devices/0000:20:00.0/aer_dev_fatal", text);
 }
 
 static void test_counters(void **state)
@@ -141,11 +145,13 @@ static void test_counters(void **state)
     assert_int_equal(grown.count, 4); /* a veth beside hardware is none of the host's */
     expect_grown(&grown, "host", COUNTER_SICK, "memory_errors_corrected 3");
     expect_grown(&grown, "host", COUNTER_CONGESTED, "tcp_RetransSegs 3, tcp_TCPTimeouts 6");
-    expect_grown(&grown, "PCIe", COUNTER_SICK, "0000:20:00.0_correctable 3");
+    expect_grown(&grown, "PCIe", COUNTER_SICK,
+                 "0000:20:00.0_correctable 3, 0000:20:00.0_nonfatal 6, 0000:20:00.0_fatal 9");
     expect_grown(&grown, "mlx5_0", COUNTER_SICK, "symbol_error 3");
     expect_grown(&grown, "mlx5_0", COUNTER_CONGESTED, "np_cnp_sent 3");
     expect_grown(&grown, "eth1", COUNTER_SICK, "rx_crc_errors 3");
     host_counters_close(counters);
+    counts_make(0);
     device_changes_free(&before);
     device_changes_free(&now);
     device_changes_free(&grown);

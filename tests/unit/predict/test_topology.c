@@ -113,6 +113,35 @@ static void test_lengths(void **state)
     topology_free(t);
 }
 
+static double route_latency(const char *spec, int from, int to)
+{
+    struct topology *t = topology_of(spec);
+    uint32_t links[16];
+    struct topology_link link;
+    double sum = 0;
+    size_t count = topology_route(t, from, to, links, 16);
+    for (size_t i = 0; i < count; i++) {
+        topology_link_get(t, links[i], &link);
+        sum += link.latency_us;
+    }
+    topology_free(t);
+    return sum;
+}
+
+/* Links between switches have the latency, up and down; those of hosts have none. */
+static void test_latencies(void **state)
+{
+    (void)state;
+    assert_true(route_latency("rail:hosts=4:rails=2:pod=2:latency=0.5", 0, 2) == 0);
+    assert_true(route_latency("rail:hosts=4:rails=2:pod=2:latency=0.5", 0, 4) == 1);
+    assert_true(route_latency("leaf-spine:radix=4:oversubscription=1:hosts=8:latency=3", 0, 1) ==
+                0);
+    assert_true(route_latency("leaf-spine:radix=4:oversubscription=1:hosts=8:latency=3", 0, 7) ==
+                6);
+    assert_true(route_latency("fat-tree:k=4:latency=0.25", 0, 2) == 0.5);
+    assert_true(route_latency("fat-tree:k=4:latency=0.25", 0, 15) == 1);
+}
+
 /* ---- load ---- */
 
 /* All ranks send one byte to the rank `shift` behind them: the bytes on the busiest link. */
@@ -191,6 +220,15 @@ static void test_load(void **state)
     assert_int_equal(top[0].link, 0);
     assert_true(top[0].time == 40 && top[0].peak == 30 && top[0].bytes == 40);
     assert_true(top[1].time == 30 && top[2].time == 20);
+    link_load_free(load);
+    topology_free(t);
+    t = topology_of("ring:8:rate=4"); /* times are bytes by rate */
+    assert_int_equal(link_load_create(t, ends, 8, &load), STATUS_OK);
+    link_load_add(load, 0, 0, 1, 30);
+    link_load_add(load, 1, 0, 1, 10);
+    assert_int_equal(link_load_finish(load), STATUS_OK);
+    assert_int_equal(link_load_top(load, top, 3), 1);
+    assert_true(top[0].bytes == 40 && top[0].time == 10 && top[0].peak == 7.5);
     link_load_free(load);
     topology_free(t);
 }
@@ -273,9 +311,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ways),      cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_shifts),    cmocka_unit_test(test_load),
-        cmocka_unit_test(test_placement), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ways),    cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_shifts),  cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_load),    cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,22 @@ static void test_nccl(void **state)
     unlink(path);
 }
 
+/* The second of two GPUs alone names their NVLink. */
+static void test_nccl_named_once(void **state)
+{
+    (void)state;
+    char path[64], text[600];
+    file_write(path, NODE(GPU("0000:02:00.0", "0", ""),
+                          GPU("0000:82:00.0", "1", TO("0000:02:00.0"))));
+    struct topology *t = topology_of(path);
+    names_of_way(t, 0, 1, text);
+    assert_string_equal(text, "GPU 0 -> GPU 1 1");
+    names_of_way(t, 1, 0, text);
+    assert_string_equal(text, "GPU 1 -> GPU 0 1");
+    topology_free(t);
+    unlink(path);
+}
+
 /* A machine of hwloc's own making, and the file that hwloc writes of it. */
 static void test_hwloc(void **state)
 {
@@ -139,6 +155,22 @@ static void file_refused(const char *content, const char *why)
     file_write(path, content);
     snprintf(whole, sizeof whole, "%s%s", path, why);
     refused(path, NULL, 0, whole);
+    unlink(path);
+}
+
+/* The name of one host begins with the name of another. */
+static void test_places_by_name(void **state)
+{
+    (void)state;
+    char path[64], places[64];
+    int ends[2];
+    file_write(path, "SwitchName=s1 Nodes=n10,n1\n");
+    file_write(places, "n1\nn10\n");
+    struct topology *t = topology_of(path);
+    assert_int_equal(placement_make(t, places, 2, ends), STATUS_OK);
+    assert_true(ends[0] == 1 && ends[1] == 0);
+    topology_free(t);
+    unlink(places);
     unlink(path);
 }
 
@@ -189,6 +221,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slurm),
         cmocka_unit_test(test_nccl),
+        cmocka_unit_test(test_nccl_named_once),
+        cmocka_unit_test(test_places_by_name),
         cmocka_unit_test(test_hwloc),
         cmocka_unit_test(test_files_refused),
     };
