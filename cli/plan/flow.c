@@ -240,9 +240,10 @@ enum status flow_trace(const struct schedule *const *schedules, const struct pro
     size_t count = flow->joint->count + (size_t)1;
     uint32_t *flight_of = arena_new(flow->joint->memory, count, sizeof *flight_of);
     enum status status = flights_find(flow, flight_of);
-    fences_find(flow);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        fences_find(flow);
         status = contents_trace(flow, flight_of);
+    }
     if (status != STATUS_OK)
         flow_free(flow);
     return status;

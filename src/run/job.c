@@ -260,14 +260,6 @@ bool job_considers_devices(const struct job *job)
            job_has_schedules(job);
 }
 
-bool job_drops(const struct job *job, int rank)
-{
-    for (int i = 0; i < job->injection_count; i++)
-        if (job->injections[i].kind == INJECT_DROP && job->injections[i].rank == rank)
-            return true;
-    return false;
-}
-
 bool candidate_runs_at(const struct candidate *candidate, size_t bytes)
 {
     return bytes >= candidate->least && bytes <= candidate->most;

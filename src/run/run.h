@@ -312,9 +312,6 @@ const struct vendor *job_vendor(const struct job *job);
 /* May devices run schedules of the job, as far as its options tell? The same on every rank. */
 bool job_considers_devices(const struct job *job);
 
-/* Does an injected fault drop a message of this rank? */
-bool job_drops(const struct job *job, int rank);
-
 /* Does a candidate run at this size (bytes, as asked)? */
 bool candidate_runs_at(const struct candidate *candidate, size_t bytes);
 

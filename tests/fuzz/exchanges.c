@@ -404,7 +404,7 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
                                  .samples = samples,
                                  .wrong = finding->kind != FINDING_NONE ? 3 : 0,
                                  .finding = *finding,
-                                 .transport = {"shm"},
+                                 .transport = {transport_find("shm")},
                                  .transports = 1,
                                  .used = {true},
                                  .links = peer ? &links : NULL};
@@ -416,7 +416,9 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
     const struct job job = {.iterations = 2, .watches = true};
     struct bytes share = {0};
     rank_summary_encode(&result, &job, NULL, &share);
-    memcpy(memmem(share.data, share.size, "shm", 3), transport, 3);
+    char *word = memmem(share.data, share.size, "shm", 3);
+    require(word);
+    memcpy(word, transport, 3);
     seed_begin(out, flags);
     edit_put(out, RESULTS, 0, 0, NULL, CUT);
     for (size_t at = 0, part; at < share.size; at += part) {

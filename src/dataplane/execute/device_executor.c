@@ -552,7 +552,7 @@ static enum status executor_plan_create(const struct device_executor_config *con
     return status;
 }
 
-/* What a run moves, by way. */
+/* Bytes that a run moves, by path. */
 static struct traffic plan_traffic(struct flat_plan *plan)
 {
     static const enum path paths[] = {[FLAT_SLOTS] = PATH_BCOPY,
@@ -622,7 +622,7 @@ static bool executor_moved(struct device_executor *executor)
     return moved;
 }
 
-/* What the run spent its time on: of the time between the device's events, the mean share of the
+/* The activities that the run spent its time on: of the time between the device's events, the mean share of the
  * blocks. */
 static void executor_profile(const struct device_executor *executor)
 {

@@ -158,7 +158,7 @@ struct device_set {
     char *base[BUFFERS];
 };
 
-/* What a rank tells the others. */
+/* A rank's words to the others. */
 struct device_offer {
     char reason[GROUP_REASON_MOST]; /* why its device runs no schedules; "" */
     bool is_by_use;                 /* because of an option of the user */

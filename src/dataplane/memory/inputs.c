@@ -61,7 +61,7 @@
 #include <string.h>
 
 /*
- * From hashed words to the values of one rank, for each type.
+ * The values of one rank, made of hashed words, for each type.
  */
 #define VALUES_MOST 256u /* elements made at a time: all that they need stays in the first cache */
 
@@ -180,16 +180,14 @@ static void values_make(const struct datatype *type, const struct material *m, v
 /*
  * Inputs, and their combinations.
  */
-#define BLOCK VALUES_MOST /* elements made at a time */
-
 /* How the values of consecutive elements of one page are made: the same for all ranks. */
 struct draw {
     const struct inputs *inputs;
     struct input_rule by;
     uint64_t page; /* its key */
     size_t first, count;
-    uint32_t deciders[BLOCK];
-    uint32_t shared[BLOCK];
+    uint32_t deciders[VALUES_MOST];
+    uint32_t shared[VALUES_MOST];
 };
 
 static void draw_deciders(struct draw *draw)
@@ -252,7 +250,7 @@ static void draw_begin(struct draw *draw, const struct inputs *inputs, uint64_t 
                        size_t first, size_t most)
 {
     size_t count = INPUT_PAGE - first % INPUT_PAGE;
-    count = count < BLOCK ? count : BLOCK;
+    count = count < VALUES_MOST ? count : VALUES_MOST;
     struct inputs these = *inputs;
     these.iteration = iteration;
     draw->inputs = inputs;
@@ -299,7 +297,7 @@ static void combine_block(const struct draw *now, const struct draw *before,
 {
     const struct inputs *inputs = now->inputs;
     reduce_function *reduce = reduce_kernel(inputs->datatype, inputs->reduction);
-    _Alignas(16) char value[BLOCK * DATATYPE_SIZE_MOST];
+    _Alignas(16) char value[VALUES_MOST * DATATYPE_SIZE_MOST];
     bool any = false;
     for (int rank = 0; rank < inputs->ranks; rank++) {
         enum contribution entry = how ? how[rank] : CONTRIBUTION_ONCE;

@@ -10,7 +10,7 @@
 #include "dataplane/memory/input_element.h"
 #include "dataplane/memory/reduce_element.h"
 
-/* Its hooks are those of all memory that a CPU reads and writes. */
+/* The kind "host", whose hooks tests borrow for kinds of their own. */
 extern const struct memory_kind memory_host;
 
 /* ---- A pragma for loops that are to become vector code.

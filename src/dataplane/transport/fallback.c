@@ -45,6 +45,7 @@ void fallbacks_add(struct fallbacks *fallbacks, const struct fallback *more)
     }
 }
 
+/* `ranks`: counts only where it decodes. */
 static void fallback_code(struct codec codec, int ranks, struct fallback *fallback)
 {
     code_u32(codec, &fallback->cause, 0, FALLBACK_CAUSES - 1);
@@ -74,7 +75,7 @@ bool fallbacks_decode(struct fallbacks *fallbacks, int ranks, struct reader *rea
 {
     struct fallback fallback;
     uint32_t count = read_u32(reader);
-    reader->bad |= count > FALLBACKS_MOST + 1;
+    code_require(codec_from(reader), count <= FALLBACKS_MOST + 1);
     for (uint32_t i = 0; i < count && !reader->bad; i++) {
         fallback_code(codec_from(reader), ranks, &fallback);
         if (!reader->bad)

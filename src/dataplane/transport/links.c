@@ -153,7 +153,7 @@ bool links_decode_offers(struct links *links, int rank, struct reader *reader)
         if (!reader->bad && count == (uint32_t)links->count)
             offers_take(&links->offers, rank, (int)i, &offer, links->wanted[rank]);
     }
-    return good;
+    return good && !reader->bad;
 }
 
 /* Reach. */

@@ -138,11 +138,10 @@ struct transport_setting {
     const char *text; /* TEXT: as the user wrote it, never empty */
 };
 
-/* How a transport talks to its peers while it connects. call() is called by all ranks together, with
- * mutual peers: sends `each` bytes to each of `peers` (`mine`: count * each bytes, in their order) and
- * receives as many from each (`theirs`). The bytes go over the control plane, encrypted; `theirs`
- * come from ranks of this job, and are to be checked. Blocks; the job's end and its deadline end
- * it. */
+/* A transport's way to its peers over the control plane. While it connects, all ranks call call()
+ * together, with mutual peers: it sends `each` bytes to each of `peers` (`mine`: count * each bytes, in
+ * their order) and receives as many from each (`theirs`). The bytes go encrypted; `theirs` come from
+ * ranks of this job, and are to be checked. Blocks; the job's end and its deadline end it. */
 struct peer_exchange {
     enum status (*call)(void *argument, const int *peers, int count, const void *mine, size_t each,
                         void *theirs);
@@ -190,8 +189,8 @@ struct transport_config {
                                     count them, but fits its retries into them. */
     const struct tick *tick; /* tick_on() for each connection that is made; tick_wait() by whatever
                                 waits inside a call; NULL: it waits as long as it takes */
-    const struct peer_exchange *exchange; /* valid until close(); NULL: only for transports that do
-                                             not exchange */
+    /* Valid until close(). NULL: only for transports that neither exchange nor ask for the dead. */
+    const struct peer_exchange *exchange;
 };
 
 struct endpoint {
@@ -448,8 +447,7 @@ struct links;
 
 /* `allowed`: transports in the order of preference, ended by a NULL transport; the texts of their
  * settings are valid until links_close(). STATUS_UNAVAILABLE if one that the user named cannot be
- * used here; another is no error. *links is to be closed even after an error; NULL if memory ran
- * out. */
+ * used here; another is no error. *links is to be closed even after an error. */
 enum status links_open(const struct transport_choice *allowed,
                        const struct transport_config *config, struct links **links);
 

@@ -58,7 +58,7 @@ struct rank_set {
 
 /* ---- What may have happened to a result, and what it predicts.
  *
- * A hypothesis predicts what each sample (check.h) would hold. It explains a wrong sample if it
+ * A hypothesis predicts what each sample would hold. It explains a wrong sample if it
  * predicts the very bytes that are there. It is contradicted by a right sample for which it
  * predicts other bytes.
  * ---- */
@@ -82,7 +82,7 @@ struct hypothesis {
 };
 
 /* ---- The facts about a wrong result of one rank. Rank 0 groups the findings of all ranks
- * (check.h) and puts them into words (check.h).
+ * and puts them into words.
  * ---- */
 
 #define FINDING_EXPLANATIONS 3 /* kept, as are hypotheses and elements; more are counted */

@@ -18,9 +18,10 @@ static void rank_result_carriers(struct rank_result *rank_result, struct runner 
     struct endpoint *endpoint;
     bool on_device = rank_result->engine->on_device;
     if (on_device)
-        rank_result->transport[rank_result->transports++] = runner->devices.config.transport;
+        rank_result->transport[rank_result->transports++] =
+            transport_find(runner->devices.config.transport);
     for (int i = 0; !on_device && (endpoint = links_endpoint(runner->links, i)); i++)
-        rank_result->transport[rank_result->transports++] = endpoint->transport->name;
+        rank_result->transport[rank_result->transports++] = endpoint->transport;
     for (int peer = 0; peer < runner->ranks; peer++)
         for (int i = 0; peers[peer].lanes > 0 && i < rank_result->transports; i++)
             rank_result->used[i] |= on_device || links_endpoint(runner->links, i)->transport ==
@@ -299,7 +300,7 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
     memcpy(summary.shares, rank_result->shares, sizeof summary.shares);
     for (int i = 0; i < summary.transports; i++)
         summary.transport[i] =
-            (struct transport_use){.transport = transport_find(rank_result->transport[i]),
+            (struct transport_use){.transport = rank_result->transport[i],
                                    .used = rank_result->used[i],
                                    .traffic = rank_result->traffic[i]};
     summary.step = new_array((size_t)summary.steps, sizeof *summary.step);

@@ -390,7 +390,7 @@ struct rank_result {
     struct finding finding;   /* of the first wrong iteration */
     struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations */
     double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
-    const char *transport[TRANSPORTS_MOST]; /* the names, static */
+    const struct transport *transport[TRANSPORTS_MOST];
     int transports;
     const struct test_case_engine *engine; /* the test case's */
     bool stages, direct; /* links to peers go through rings in memory of the host; others do not */
@@ -607,7 +607,6 @@ struct job_end {
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
-/* All calls come from rank 0's main thread, but for running() and conclude(). */
 /* Says how long lines should take, before the report of each. The hooks run in rank 0's thread, each
  * before that of the report with the same name. */
 struct report_predictor {
@@ -620,6 +619,7 @@ struct report_predictor {
                    struct result *result);
 };
 
+/* All calls come from rank 0's main thread, but for running() and conclude(). */
 struct report {
     struct report_predictor *predictor; /* NULL: there is none */
     void (*begin)(struct report *report, const struct job *job,
@@ -728,13 +728,13 @@ struct rank_summaries {
     struct rank_summary *items;
 };
 
-/* Sorts the samples and the late times of `rank_result`, with ticks. Out of memory: bytes->failed. */
+/* Appends the summary of `rank_result`, of which it sorts the samples and the late times, with
+ * ticks. */
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
                          const struct tick *tick, struct bytes *bytes);
 
 /* Reads what all ranks sent, and checks it. `group_ranks`: the ranks of a group, in which findings
- * count. The summaries are given back with
- * rank_summaries_free() also after an error. */
+ * count. The caller gives the summaries back with rank_summaries_free(), also after an error. */
 enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
                                   struct rank_summaries *summaries);
 void rank_summaries_free(struct rank_summaries *summaries);

@@ -64,18 +64,28 @@ static void needs_add_dropped(struct needs *needs, const struct schedule *schedu
     }
 }
 
+/* Does an injected fault drop a message of this rank? */
+static bool job_drops(const struct job *job, int rank)
+{
+    for (int i = 0; i < job->injection_count; i++)
+        if (job->injections[i].kind == INJECT_DROP && job->injections[i].rank == rank)
+            return true;
+    return false;
+}
+
 /* *most: the channels that the test case has if devices run it and hold all that it asks for. */
 static enum status survey_test_case(const struct runner *runner, const struct candidate *candidate,
                                     size_t bytes, int channels, struct needs *needs, int *most)
 {
     const struct job *job = runner->job;
     struct test_case test_case;
+    bool drops = job_drops(job, runner->rank);
     TRY(test_case_outline(runner, candidate, bytes, channels, &test_case));
     for (int i = 0; i < test_case.schedule_count; i++) {
         needs_add(needs, test_case.schedules[i], candidate->datatype->size);
         if (channels == channel_count_host(job))
             needs_add_links(needs, test_case.schedules[i]);
-        if (job_drops(job, runner->rank))
+        if (drops)
             needs_add_dropped(needs, test_case.schedules[i], candidate->datatype->size);
     }
     /* Wires bound them, too, by the lanes that are known so far. */
@@ -209,7 +219,7 @@ static void session_bind(struct session *session, const cpu_set_t *cpus)
     runner->spins = session->has_core ? SPINS_ALONE : SPINS_SHARED;
 }
 
-/* What a rank takes of its host beside its buffers. Links are opened before the samples are
+/* Bytes that a rank takes of its host beside its buffers. Links are opened before the samples are
  * allocated, and take up to a quarter of what is left then (transports/shm/segment.c). */
 static size_t session_own_bytes(const struct session *session)
 {
@@ -263,15 +273,21 @@ struct places {
     bool *shares; /* by rank: does it map the memory of its host's barrier? */
 };
 
+static void place_code(struct codec codec, struct cpu_binding *binding,
+                       struct memory_device *device, bool *shares)
+{
+    cpu_binding_code(codec, binding);
+    memory_device_code(codec, device);
+    code_flag(codec, shares);
+}
+
 static bool places_decode(void *argument, int rank, struct reader *reader)
 {
     const struct places *places = argument;
     const struct runner *runner = &places->session->runner;
     struct cpu_binding binding;
     struct memory_device device;
-    cpu_binding_code(codec_from(reader), &binding);
-    memory_device_code(codec_from(reader), &device);
-    code_flag(codec_from(reader), &places->shares[rank]);
+    place_code(codec_from(reader), &binding, &device, &places->shares[rank]);
     if (places->session->devices)
         places->session->devices[rank] = device;
     if (rank != runner->rank)
@@ -302,9 +318,9 @@ static enum status session_exchange_places(struct session *session, bool *shares
 {
     struct bytes share = {0};
     struct places places = {.session = session, .shares = shares};
-    cpu_binding_code(codec_to(&share), &session->bindings[session->runner.rank]);
-    memory_device_code(codec_to(&share), &session->device);
-    bytes_put_u32(&share, session->runner.start_barrier.shared != NULL);
+    bool shared = session->runner.start_barrier.shared != NULL;
+    place_code(codec_to(&share), &session->bindings[session->runner.rank], &session->device,
+               &shared);
     return exchange_decode(session->control, EXCHANGE_ALLGATHER, &share, "place", places_decode,
                            &places);
 }
@@ -369,13 +385,14 @@ static enum status session_place(struct session *session)
     return status;
 }
 
-/* 3. Offers, and 4. reach. */
-
-/* The rings that a rank's links need, where they do not reach its buffers. Transports must know a
+/* 3. Offers, and 4. reach.
+ *
+ * The rings that a rank's links need, where they do not reach its buffers. Transports must know a
  * rank's memory when they open. Only when they all have, and the ranks have chosen among them, is it
  * known which links need rings.
- *
- * Before the links open: fills in *region with the most that the rings will take, without an
+ */
+
+/* Before the links open: fills in *region with the most that the rings will take, without an
  * address. Returns how many regions that is: 0 where a CPU reads the buffers. */
 static int session_plan_rings(struct session *session, struct region *region)
 {
@@ -557,7 +574,8 @@ static void session_wish(const struct session *session)
     free(wishes);
 }
 
-/* Opens the transports, and exchanges their addresses and the names of devices. */
+/* Opens the transports, and exchanges their addresses and the names of devices. All ranks call it
+ * together. Errors: links_open()'s, device_watch_open()'s. */
 static enum status session_exchange_offers(struct session *session)
 {
     struct bytes share = {0};
@@ -595,7 +613,7 @@ static enum status session_exchange_reach(struct session *session)
     return status;
 }
 
-/* Chooses a transport for each peer, and connects. Errors: a peer that none reaches, rings for which
+/* Chooses a transport for each peer, and connects. All ranks call it together. Errors: a peer that none reaches, rings for which
  * there is no memory, links_connect()'s. */
 static enum status session_connect(struct session *session)
 {
@@ -667,7 +685,7 @@ static enum status session_open_vendor(struct session *session)
 
 /* All together. */
 
-/* Which ranks belong together, and whether the job can run on them. */
+/* Finds which ranks belong together, and whether the job can run on them. */
 static enum status session_split(struct session *session)
 {
     const struct member *members = control_members(session->control);

@@ -11,7 +11,7 @@
 /*
  * The untimed and the timed iterations of a test case.
  */
-/* From the first on, which is that of the first root. */
+/* Runs the iterations from the first one on, whose root is the first root. */
 static enum status untimed_run(struct session *session, const struct test_case *test_case,
                                long iterations)
 {
@@ -108,7 +108,7 @@ static enum status batch_decide(struct session *session, const struct test_case 
     return STATUS_OK;
 }
 
-/* As the first batch had it, but no longer than the batch that follows. */
+/* A warm-up as long as the first batch's, and no longer than the batch that follows. */
 static enum status batch_warm_up(struct session *session, const struct test_case *test_case,
                                  long iterations)
 {

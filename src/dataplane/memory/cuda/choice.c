@@ -44,7 +44,7 @@ bool cuda_bus(int number, char bus[16])
     return cudaDeviceGetPCIBusId(text, sizeof text, number) == cudaSuccess && gpu_bus(text, bus);
 }
 
-/* What is wrong with a choice, and what there is. */
+/* Says the fault of a choice, and the devices that there are. */
 static enum status choice_refuse(const struct device_choice *choice, int count)
 {
     char wished[16], list[600] = "";
@@ -97,7 +97,7 @@ static enum status device_describe(int number, struct memory_device *device)
     return STATUS_OK;
 }
 
-/* What is chosen from, and what is chosen. */
+/* Devices to choose from, and the chosen one. */
 struct choosing {
     const char *choices;
     int local_rank;

@@ -1,6 +1,6 @@
 /*
- * fabric.c - allocates memory in two steps, as fabric handles ask for: first the memory, then
- * addresses for it.
+ * fabric.c - finds functions of the driver; and allocates memory in two steps, as fabric handles ask
+ * for: first the memory, then addresses for it.
  */
 #include "dataplane/memory/cuda/internal.h"
 

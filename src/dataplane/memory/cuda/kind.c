@@ -101,7 +101,7 @@ static void cuda_unpin(void *base)
     cudaHostUnregister(base);
 }
 
-/* What is left on the thread's device. */
+/* Memory that is left on the thread's device. */
 static void cuda_look(struct memory_pool *pools)
 {
     const struct memory_device *device = cuda_current();

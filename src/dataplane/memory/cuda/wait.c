@@ -12,7 +12,7 @@
 #include "base/timed_call.h"
 
 #define ASK_NS 2000000 /* between two questions to the job */
-/* That a call may take: kernels are compiled for a GPU that is newer than cctest. */
+/* Seconds that a call may take: kernels are compiled for a GPU that is newer than cctest. */
 #define CALL_SECONDS    60.0
 #define RELEASE_SECONDS 5.0
 

@@ -125,7 +125,7 @@ struct nccl_communicator {
 };
 
 /* The communicator behind the name that the sessions of all vendors have. */
-static inline struct nccl_communicator *nccl_of(struct vendor_session *session)
+static struct nccl_communicator *nccl_of(struct vendor_session *session)
 {
     return (struct nccl_communicator *)(void *)session;
 }
