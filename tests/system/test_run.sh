@@ -84,7 +84,7 @@ kill -TERM $runner
 wait $runner
 status=$?
 check_status 130
-check "it is left" test ! -e "/proc/$(<"$state/long")"
+check "it is left" await 10 test ! -e "/proc/$(<"$state/long")" # init reaps it
 
 over --tier dawn
 check_status 2
