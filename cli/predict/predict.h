@@ -29,6 +29,8 @@ json_t *topology_json(const struct topology *topology);
 /* `title`: what makes the load. `all`: all links and steps, not the first few. */
 void load_print(FILE *out, const struct link_load *load, const char *title, bool all);
 
+/* ---- A prediction beside a measured line: predict.c ---- */
+
 /* Below a line: in which of several steps measured and predicted times part most. Nothing if the steps
  * are not known. */
 void prediction_steps_print(FILE *out, const struct result *result);

@@ -1,6 +1,6 @@
 /*
- * fields.c - the words and numbers of a line, each named once: its key in JSON, and its columns in CSV
- * and in the table.
+ * fields.c - the words and numbers of a line: for each its key in JSON, and its columns in CSV and in
+ * the table, but for the slowest group, which table.c names.
  */
 #include "cli/run/internal.h"
 

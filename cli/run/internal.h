@@ -43,7 +43,8 @@ struct line_fields {
     int count;
 };
 
-/* Free with fields_close(). */
+/* Free with fields_close(). For the titles alone, a result of the first candidate is enough, whose other
+ * members are 0. */
 void fields_open(struct line_fields *fields, const struct job *job, const struct result *result);
 void fields_close(struct line_fields *fields);
 

@@ -42,8 +42,8 @@ void read_text(struct reader *reader, char *text, size_t size);
 /* ---- One description of a record for both directions.
  *
  * A function that names the members of a record once, each with its range, encodes it or decodes it
- * by where the codec points (as the filters of xdr(3) do). While it decodes, a number out of its range
- * makes the reader bad, and reads as the least one.
+ * by where the codec points (as the filters of xdr(3) do). Both directions may write to the members.
+ * While it decodes, a number out of its range makes the reader bad, and reads as the least one.
  * ---- */
 
 struct codec {
@@ -70,6 +70,7 @@ void code_flag(struct codec codec, bool *value);
 /* As IEEE 754 has it: finite, and not negative. */
 void code_real(struct codec codec, double *value);
 void code_text(struct codec codec, char *text, size_t size); /* as read_text() */
+/* Leaves `data` as it is where fewer bytes are left. */
 void code_bytes(struct codec codec, void *data, size_t size);
 /* A condition that decoded members must meet together. */
 void code_require(struct codec codec, bool holds);

@@ -532,11 +532,11 @@ struct host_place pci_place(const char *sysfs, const char *bus);
 
 /* The lowest bridge above the device that redirects requests from device to device upwards (ACS,
  * access control services); at least 16 bytes. False, and "": none does, so far as this process may
- * read their configuration, which takes root. */
+ * read their configuration, which takes root; or its chain is not known. */
 bool pci_redirecting(const char *sysfs, const char *bus, char *bridge);
 
 /* The port of the bridge that the device stands in, its slot; at least 16 bytes. False, and "": it
- * stands in none. */
+ * stands in none, or its chain is not known. */
 bool pci_slot(const char *sysfs, const char *bus, char *slot);
 
 struct pci_link {

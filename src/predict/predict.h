@@ -67,7 +67,7 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
 struct predictor {
     struct report_predictor report; /* first: the hooks get it */
     struct model *model;            /* NULL: no predictions; freed by predictor_close() */
-    int *node;           /* of each rank of the job */
+    int *node;                      /* of each rank of the job */
     const struct split *split;
     bool silent; /* a line could not be predicted, which has been said */
 };

@@ -2,8 +2,9 @@
  * fuzz.h - shared by the fuzz targets. A target is a file with LLVMFuzzerTestOneInput() and
  * fuzz_seeds(); it runs under driver.c, or under libFuzzer if built with clang.
  *
- * Both accept the same options: folders and files with inputs, -max_total_time=SECONDS, -seed=N,
- * -artifact_prefix=PATH, -close_fd_mask=3 (drops stdout and stderr of the target). With
+ * Both accept the same options: folders and files with inputs, -max_total_time=SECONDS (the driver:
+ * of CPU time), -seed=N, -artifact_prefix=PATH, -close_fd_mask=3 (drops stdout and stderr of the
+ * target). With
  * FUZZ_SEEDS=FOLDER in the environment a target first writes its seeds there. The encoders of the
  * program make them, so they follow every change of a format. Inputs that found a fault and
  * resemble no seed are in corpus/TARGET/.

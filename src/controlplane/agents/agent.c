@@ -4,7 +4,6 @@
 #include "controlplane/agents/agents.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "base/signals.h"
 

@@ -39,7 +39,7 @@ struct spec {
     char name[SPEC_TEXT_MOST]; /* "torus", or a path */
     char *content;             /* of a file; a family that keeps it sets this to NULL. Else NULL */
     const char *shape;         /* "8x8x8": a part without '=' behind the name; NULL: none */
-    /* By the family's keys, then by those that all families have; behind them one without a key. */
+    /* The family's keys, then the keys of all families; the last is a value without a key. */
     struct spec_value values[2 * SPEC_KEYS_MOST + 1];
     int value_count;
     char parts[SPEC_TEXT_MOST]; /* behind the name */
@@ -215,8 +215,8 @@ struct graph_place {
 };
 
 struct link_graph {
-    bool
-        has_ports; /* places are hosts with a port each, of any number of ends; else ends of one host */
+    /* Places are hosts with a port each, of any number of ends; else ends of one host. */
+    bool has_ports;
     struct graph_place *places;
     int place_count;
     int vertices;
