@@ -30,6 +30,7 @@ const char *const option_group_titles[GROUPS] = {
 
 static const char *const counts_words[] = {"uniform", "zipf:", "hot:", "spread", NULL};
 static const char *const split_words[] = {"node", "rail", NULL};
+static const char *const place_words[] = {"block", "cyclic", "random:", NULL};
 static const char *const start_words[] = {"barrier", "back-to-back", NULL};
 static const char *const executor_words[] = {"auto", "host", "device", NULL};
 static const char *const protocol_words[] = {"auto", "simple", "ll", NULL};
@@ -240,7 +241,7 @@ const struct option_row option_table[] = {
              "rail:hosts=16:rails=8, torus:8x8x8, mesh:4x4, ring:16, dragonfly:a=4:h=2:p=2, Slurm's "
              "topology.conf, or the XML of a node by hwloc or NCCL; shows the load of its links"},
     {.name = "place", .argument = "WAY|FILE", .group = GROUP_MODEL, .per_rank = true,
-     .commands = FOR_PREDICT, .kind = &kind_file, .file = FILE_READ, FIELD(predict.place), .standard_note = "block",
+     .commands = FOR_PREDICT, .kind = &kind_file, .file = FILE_READ, .words = place_words, FIELD(predict.place), .standard_note = "block",
      .help = "which rank sits where on the topology: block, cyclic, random:SEED, or a file with a line "
              "for each rank: a place's number, or a host"},
     {.name = "output", .letter = 'o', .argument = "FILE", .group = GROUP_MODEL, .per_rank = true,

@@ -99,45 +99,50 @@ static enum status outputs_refuse(const struct option_row *one, const struct opt
                        second);
 }
 
-/* The file of --topology, which may stand before keys; NULL: it names a family. */
-static const char *topology_file(const char *text, char file[PATH_MAX])
-{
-    return text && topology_reads(text, file, PATH_MAX) ? file : NULL;
-}
-
-/* A value of the option that is no path. */
+/* Is the value a word of the option, such as "node" or "zipf:1", and no file? */
 static bool is_word(const struct option_row *row, const char *text)
 {
-    for (const char *const *word = row->words; word && *word; word++)
-        if (strcmp(*word, text) == 0)
+    for (const char *const *word = row->words; word && *word; word++) {
+        size_t length = strlen(*word);
+        if (strncmp(*word, text, (*word)[length - 1] == ':' ? length : length + 1) == 0)
             return true;
-    return false;
+    }
+    return row->kind == &kind_split && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* The file that a value of the option names, and that is read; NULL: none. `file`: a place for it. */
+static const char *input_file(const struct option_row *row, const char *text, char file[PATH_MAX])
+{
+    if (row->file != FILE_READ || is_word(row, text))
+        return NULL;
+    if (strcmp(row->name, "topology") == 0) /* a file may stand before keys, or a family */
+        return topology_reads(text, file, PATH_MAX) ? file : NULL;
+    return strcmp(text, "-") == 0 ? "./-" : text;
 }
 
 /* The option of which a value that was given names `path` as a file to read; NULL: there is none. */
-static const char *reader_of(const struct command_line *line, const char *path)
+static const struct option_row *reader_of(const struct command_line *line, const char *path)
 {
+    const struct option_row *algorithm = NULL;
     char file[PATH_MAX];
-    const char *topology = topology_file(command_line_argument(line, "topology")->text, file);
     for (const struct option_row *row = option_table; row->name; row++) {
-        const struct argument *input = &line->arguments[row - option_table];
-        bool is_for_runs = row->kind == &kind_tuning && input->source == SOURCE_ENVIRONMENT &&
-                           line->command && line->command->bit == FOR_TUNE; /* settle_tune() */
-        if (row->file == FILE_READ && input->source > SOURCE_DEFAULT && !is_for_runs &&
-            !is_word(row, input->text) && outputs_are_one(path, input->text))
-            return row->name;
+        const struct argument *argument = &line->arguments[row - option_table];
+        const char *input =
+            argument->source > SOURCE_DEFAULT ? input_file(row, argument->text, file) : NULL;
+        if (input && outputs_are_one(path, input))
+            return row;
+        if (strcmp(row->name, "algorithm") == 0)
+            algorithm = row;
     }
-    if (topology && outputs_are_one(path, topology))
-        return "topology";
     const char *list = command_line_argument(line, "algorithm")->text;
-    return files_named(list, path, outputs_are_one) ? "algorithm" : NULL;
+    return files_named(list, path, outputs_are_one) ? algorithm : NULL;
 }
 
 bool command_line_reads(const struct command_line *line, const char *path)
 {
     bool reads = reader_of(line, path) != NULL;
-    for (int i = 1; line->command && (line->command->bit & FOR_GUIDELINES) && i < line->word_count;
-         i++)
+    bool takes_files = line->command && (line->command->bit & (FOR_GUIDELINES | FOR_REPORT));
+    for (int i = 1; takes_files && i < line->word_count; i++)
         reads |= outputs_are_one(path, line->words[i]);
     return reads;
 }
@@ -146,12 +151,13 @@ static enum status settle_input(const struct command_line *line, const char *out
                                 const char *path)
 {
     char options[OPTIONS_TEXT];
-    const char *reader = reader_of(line, path);
-    if (!reader)
-        return STATUS_OK;
-    return fail_option(STATUS_USAGE, options_of(output, reader, options),
+    const struct option_row *reader = reader_of(line, path);
+    if (!reader || (reader->kind == &kind_tuning && line->command->bit == FOR_TUNE &&
+                    line->arguments[reader - option_table].source == SOURCE_ENVIRONMENT))
+        return STATUS_OK; /* tune does not read the file of the environment, which is for runs */
+    return fail_option(STATUS_USAGE, options_of(output, reader->name, options),
                        "--%s names %s, which --%s reads: give it a file of its own", output, path,
-                       reader);
+                       reader->name);
 }
 
 enum status outputs_settle(const struct command_line *line, const struct request *request)

@@ -279,8 +279,22 @@ refused "name the same file" alltoall --csv "$scratch/hard-made" --json "$scratc
 mkdir -p "$scratch/words/-" # a folder of this name is not standard output
 cd "$scratch/words" || exit 1
 refused "cannot both go to standard output" alltoall --csv - --samples -
-cctest allreduce --np 2 -b 8 -e 8 --split node --csv node # a word is no file
+cctest allreduce --np 2 -b 8 -e 8 --split node --csv node # a word is no file, nor is a number
 check_status 0
+cctest allreduce --np 2 -b 8 -e 8 --split 2 --csv 2
+check_status 0
+cctest alltoallv --np 2 -b 8 -e 8 --counts zipf:1.2 --csv zipf:1.2
+check_status 0
+printf '1 1\n1 1\n' >./-/counts
+cctest alltoallv --np 2 --counts ./-/counts --csv -
+check_status 0
+refused "which --counts reads" alltoallv --np 2 --counts ./-/counts --csv ./-/../-/counts
+cctest report ./-/counts --json ./-/counts # which report does not have
+check_status 2
+check "report replaces what it reads" grep -qx '1 1' ./-/counts
+CCTEST_TUNING=./-/counts cctest tune allreduce --np 2 --budget x --json ./-/counts
+check_status 2
+check "a refused tune replaces what a run reads" grep -qx '1 1' ./-/counts
 cd - >/dev/null || exit 1
 refused "cannot write $scratch/none/a: No such file" alltoall --csv "$scratch/none/a" --samples "$scratch/none/b"
 refused "cannot write $scratch/none/a: No such file" alltoall --json "$scratch/none/a"
