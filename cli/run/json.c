@@ -279,6 +279,7 @@ static void json_replace(struct json_report *json)
     struct log *speaker = log_current();
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
+    output_queue_settle(json->queue);
     bool good = json_put(json->document, json->path) == STATUS_OK;
     log_attach(speaker);
     if (!good)
@@ -286,12 +287,14 @@ static void json_replace(struct json_report *json)
 }
 
 /* What comes before the status is kept where it survives this process: in the file, or beside a
- * stream, whose reader wants one document. */
+ * stream, whose reader wants one document. No rank waits for a file system that is busy. */
 static void json_store(struct json_report *json)
 {
     size_t length = 0;
     if (!output_is_stream(json->path)) {
-        json_replace(json);
+        json_send(json);
+        if (output_queue_error(json->queue))
+            json_replace(json); /* for the sentence */
         return;
     }
     char *text = json_text(json->document, &length);
@@ -527,7 +530,10 @@ static void json_end(struct report *report, const struct job *job, const struct 
     for (int i = 0; i < end->error_count; i++)
         error_add(json->document, &end->errors[i]);
     json->ended = true;
-    json_store(json);
+    if (output_is_stream(json->path))
+        json_store(json);
+    else
+        json_replace(json);
 }
 
 enum status json_announce(struct report *report)
@@ -664,6 +670,8 @@ struct report *json_open(const char *path, const struct request *request,
     json->path = path;
     json->request = request;
     json->queue = queue;
+    if (!output_is_stream(path))
+        output_queue_open_file(queue, path);
     json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
     json->outcome = outcome;
     json->document = document_begin();

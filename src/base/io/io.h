@@ -91,7 +91,8 @@ void json_reader_leave(struct json_reader *reader, size_t before);
  * characters become blanks. */
 void markup_put(FILE *out, const char *text);
 
-/* ---- queue.c: text for a reader that may pause, or go: a terminal, a pipe, a FIFO. A thread writes it.
+/* ---- queue.c: text for a reader that may pause, or go: a terminal, a pipe, a FIFO; and a file that is
+ * replaced, which takes seconds where the file system is busy. A thread writes it.
  * ---- */
 
 struct output_queue;
@@ -103,6 +104,9 @@ void output_queue_destroy(struct output_queue *queue);
 /* Where the text goes, before the first. The queue owns the descriptor, unless it is a standard
  * one. */
 void output_queue_open(struct output_queue *queue, int fd);
+/* Or, of a file that each text replaces, as output_put() does: its path, which must stay. Of texts that
+ * wait only the last one is written. */
+void output_queue_open_file(struct output_queue *queue, const char *path);
 int output_queue_fd(const struct output_queue *queue);
 /* After output_queue_drain(). Returns an errno, or 0: a file server may refuse the data as late as
  * that. */
@@ -121,11 +125,16 @@ void output_queue_fail(struct output_queue *queue, int error);
 /* Waits until all is written. Gives up when the reader has taken nothing for `seconds` (0: no
  * limit), and when a signal that ends jobs is pending: the queue has failed with ETIMEDOUT then. */
 void output_queue_drain(struct output_queue *queue, double seconds);
+/* Of a file: drops what waits, and waits until the text under way is written. */
+void output_queue_settle(struct output_queue *queue);
 
 /* ---- Files that are whole at any moment, and what JSON documents share. ---- */
 
 /* Why a write failed, by its errno: "Broken pipe", "no process reads it". */
 const char *write_error(int error);
+
+/* Replaces a file as output_put() does, without a sentence; false with errno. */
+bool output_replace(const char *text, size_t length, const char *path);
 
 /* Writes all of the text; false with errno. */
 bool write_all(int fd, const char *text, size_t length);

@@ -147,15 +147,17 @@ enum status output_probe(const char *path)
     return STATUS_OK;
 }
 
+bool output_replace(const char *text, size_t length, const char *path)
+{
+    return output_is_stream(path) || is_dangling(path) ? text_write_to(text, length, path)
+                                                       : text_replace(text, length, path);
+}
+
 enum status output_put(const char *text, size_t length, const char *path)
 {
-    bool good;
-    if (strcmp(path, "-") == 0)
-        good = fflush(stdout) == 0 && write_all(STDOUT_FILENO, text, length);
-    else if (output_is_stream(path) || is_dangling(path))
-        good = text_write_to(text, length, path);
-    else
-        good = text_replace(text, length, path);
+    bool good = strcmp(path, "-") == 0
+                    ? fflush(stdout) == 0 && write_all(STDOUT_FILENO, text, length)
+                    : output_replace(text, length, path);
     return good ? STATUS_OK : write_failed(path, STATUS_ERROR);
 }
 

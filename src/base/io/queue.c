@@ -1,5 +1,6 @@
 /*
- * queue.c - text for readers that may pause, or go: terminals, pipes, FIFOs.
+ * queue.c - text for readers that may pause, or go: terminals, pipes, FIFOs; and whole files on file
+ * systems that may take seconds to replace one.
  *
  * A thread takes the text from the queue and writes it. While the reader keeps up, a call returns
  * when its text is written. So lines of the table keep their order with sentences on standard
@@ -32,6 +33,7 @@ struct queued_text {
 
 struct output_queue {
     int fd;
+    const char *path;     /* of a file that each text replaces; NULL: texts go behind each other */
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t changed;
     struct queued_text *first, **end;
@@ -66,6 +68,11 @@ void output_queue_open(struct output_queue *queue, int fd)
     queue->fd = fd;
 }
 
+void output_queue_open_file(struct output_queue *queue, const char *path)
+{
+    queue->path = path;
+}
+
 int output_queue_fd(const struct output_queue *queue)
 {
     return queue->fd;
@@ -83,6 +90,15 @@ static int piece_write(int fd, struct queued_text *text)
         return errno;
     text->written += step > 0 ? (size_t)step : 0;
     return 0;
+}
+
+/* Writes a piece of the text, or replaces the file by all of it. Returns an errno, or 0. */
+static int text_step(const char *path, int fd, struct queued_text *text)
+{
+    if (!path)
+        return piece_write(fd, text);
+    text->written = text->length;
+    return output_replace(text->bytes, text->length, path) ? 0 : errno;
 }
 
 /* Called with the lock held. */
@@ -104,7 +120,7 @@ static void first_write(struct output_queue *queue)
     size_t before = text->written;
     int fd = queue->fd;
     pthread_mutex_unlock(&queue->lock);
-    int error = piece_write(fd, text);
+    int error = text_step(queue->path, fd, text);
     pthread_mutex_lock(&queue->lock);
     queue->bytes -= text->written - before;
     if (text->written == text->length) {
@@ -174,9 +190,23 @@ static void queue_wait(struct output_queue *queue, double until)
     pthread_cond_timedwait(&queue->changed, &queue->lock, &end);
 }
 
+/* Called with the lock held: drops the texts behind the one that the thread writes. */
+static void waiting_drop(struct output_queue *queue)
+{
+    while (queue->first && queue->first->next) {
+        struct queued_text *waiting = queue->first->next;
+        queue->first->next = waiting->next;
+        queue->bytes -= waiting->length;
+        free(waiting);
+    }
+    queue->end = queue->first ? &queue->first->next : &queue->first;
+}
+
 /* Called with the lock held. */
 static void queue_add(struct output_queue *queue, struct queued_text *text)
 {
+    if (queue->path)
+        waiting_drop(queue);
     double until = clock_seconds() + KEEP_UP_SECONDS;
     queue->pauses = queue->pauses && queue->bytes > 0;
     *queue->end = text;
@@ -196,7 +226,7 @@ static void queue_write(struct output_queue *queue, struct queued_text *text)
     while (text->written < text->length && !queue->error) {
         int fd = queue->fd;
         pthread_mutex_unlock(&queue->lock);
-        int error = piece_write(fd, text);
+        int error = text_step(queue->path, fd, text);
         pthread_mutex_lock(&queue->lock);
         queue->error = queue->error ? queue->error : error;
     }
@@ -271,6 +301,15 @@ void output_queue_drain(struct output_queue *queue, double seconds)
         if (queue->bytes > 0 && (signals_pending() || (seconds > 0 && now - since > seconds)))
             queue->error = ETIMEDOUT;
     }
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void output_queue_settle(struct output_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    waiting_drop(queue);
+    while (queue->bytes > 0)
+        pthread_cond_wait(&queue->changed, &queue->lock);
     pthread_mutex_unlock(&queue->lock);
 }
 

@@ -5,17 +5,19 @@
 #include "tests/unit/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/io/io.h"
 #include "base/signals.h"
 
 #define LONG            ((size_t)1 << 20) /* bytes; no pipe holds so many */
-#define KEEP_UP_SECONDS 0.1               /* as in base/io/queue.c: a call waits so long for its text */
+#define KEEP_UP_SECONDS 0.1 /* as in base/io/queue.c: a call waits so long for its text */
 
 static char *text;
 static int ends[2];
@@ -105,6 +107,73 @@ static void a_reader_that_has_gone_is_an_error(void **state)
     close(ends[0]);
     assert_false(output_queue_put(queue, "abcde", 5)); /* at once */
     output_queue_destroy(queue);
+}
+
+static size_t file_read(const char *path, char *into, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t length = fread(into, 1, size, file);
+    fclose(file);
+    return length;
+}
+
+/* Each text replaces the file; of texts that wait the last one may stand for all. */
+static void a_file_has_one_text(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/cctest-queue-XXXXXX", path[64], found[64] = "";
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    struct output_queue *queue = output_queue_create();
+    output_queue_open_file(queue, path);
+    for (int i = 0; i < 200; i++) {
+        char line[16];
+        int length = snprintf(line, sizeof line, "text %d", i);
+        assert_true(output_queue_put(queue, line, (size_t)length));
+    }
+    output_queue_drain(queue, 0);
+    found[file_read(path, found, sizeof found - 1)] = '\0';
+    assert_string_equal(found, "text 199");
+    output_queue_put(queue, "another", 7);
+    output_queue_settle(queue);
+    assert_int_equal(output_queue_bytes(queue), 0);
+    assert_true(output_replace("the last", 8, path));
+    output_queue_destroy(queue);
+    found[file_read(path, found, sizeof found - 1)] = '\0';
+    assert_string_equal(found, "the last");
+    unlink(path);
+    rmdir(folder);
+    queue = output_queue_create();
+    output_queue_open_file(queue, path); /* its folder has gone */
+    output_queue_put(queue, "text", 4);
+    output_queue_settle(queue);
+    assert_int_equal(output_queue_error(queue), ENOENT);
+    output_queue_destroy(queue);
+}
+
+/* While the first text is under way, which waits for a reader here, the last one replaces the others. */
+static void of_texts_that_wait_the_last_one_is_written(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/cctest-queue-XXXXXX", path[64], found[8] = "";
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    struct output_queue *queue = output_queue_create();
+    output_queue_open_file(queue, path);
+    for (int i = 0; i < 4; i++)
+        assert_true(output_queue_put(queue, &"abcd"[i], 1));
+    int fd = open(path, O_RDWR);
+    struct pollfd set = {.fd = fd, .events = POLLIN};
+    for (size_t length = 0; length < 2 && poll(&set, 1, 20000) == 1;)
+        length += (size_t)read(fd, found + length, sizeof found - length);
+    output_queue_drain(queue, 0);
+    assert_string_equal(found, "ad");
+    output_queue_destroy(queue);
+    close(fd);
+    unlink(path);
+    rmdir(folder);
 }
 
 /* Time counts while the reader takes nothing. */
@@ -205,6 +274,8 @@ int main(void)
         cmocka_unit_test(a_reader_that_pauses_holds_up_nothing),
         cmocka_unit_test(a_reader_that_has_gone_is_an_error),
         cmocka_unit_test(a_wait_has_an_end),
+        cmocka_unit_test(a_file_has_one_text),
+        cmocka_unit_test(of_texts_that_wait_the_last_one_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
