@@ -116,7 +116,8 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
 
 /* Why a host had no part in a stage; NULL: it had. */
 static const char *case_skipped(const struct acceptance *acceptance,
-                                const struct stage_result *result, int host)
+                                const struct stage_result *result, const enum health *healths,
+                                int host)
 {
     if (host == FLEET)
         return NULL;
@@ -127,19 +128,19 @@ static const char *case_skipped(const struct acceptance *acceptance,
         lost++;
     if (result->state == STAGE_LEFT_OUT)
         return result->why;
-    if (findings_health(&acceptance->findings, host) == HEALTH_UNKNOWN)
+    if (healths[host] == HEALTH_UNKNOWN)
         return "the host could not be judged";
     return one->lost && lost < (int)result->stage ? "the host was lost before" : NULL;
 }
 
 static void case_put(FILE *out, const struct acceptance *acceptance,
-                     const struct stage_result *result, int host)
+                     const struct stage_result *result, const enum health *healths, int host)
 {
     fprintf(out, "    <testcase classname=\"cctest.accept.%s\" name=\"",
             accept_stage_names[result->stage]);
     markup_put(out, host == FLEET ? "(all hosts)" : acceptance->labels[host]);
     fprintf(out, "\" time=\"%.3f\">\n", result->seconds);
-    const char *skipped = case_skipped(acceptance, result, host);
+    const char *skipped = case_skipped(acceptance, result, healths, host);
     if (skipped) {
         fputs("      <skipped message=\"", out);
         markup_put(out, skipped);
@@ -154,16 +155,18 @@ static void suite_put(FILE *out, const struct acceptance *acceptance,
 {
     int hosts = acceptance->roster->host_count, failed = 0, skipped = 0;
     int first = case_failures(NULL, acceptance, result->stage, FLEET) > 0 ? FLEET : 0;
+    enum health *healths = findings_healths(&acceptance->findings, hosts);
     for (int h = first; h < hosts; h++) {
         failed += case_failures(NULL, acceptance, result->stage, h) > 0;
-        skipped += case_skipped(acceptance, result, h) != NULL;
+        skipped += case_skipped(acceptance, result, healths, h) != NULL;
     }
     fprintf(out,
             "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",
             accept_stage_names[result->stage], hosts - first, failed, skipped, result->seconds);
     for (int h = first; h < hosts; h++)
-        case_put(out, acceptance, result, h);
+        case_put(out, acceptance, result, healths, h);
     fputs("  </testsuite>\n", out);
+    free(healths);
 }
 
 static enum status junit_put(const struct acceptance *acceptance, FILE *out)

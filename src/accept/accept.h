@@ -135,9 +135,7 @@ void findings_free(struct findings *findings);
  * slowness. 0: they are as grave. */
 int findings_compare(const struct found *a, const struct found *b);
 
-/* The worst that was found of a host, */
-enum health findings_health(const struct findings *findings, int host);
-/* and of each of hosts 0 .. hosts - 1: an array, which the caller frees. */
+/* The worst that was found of each of hosts 0 .. hosts - 1: an array, which the caller frees. */
 enum health *findings_healths(const struct findings *findings, int hosts);
 
 /* The gravest status that any of them asks for. */

@@ -60,17 +60,6 @@ void findings_free(struct findings *findings)
     *findings = (struct findings){0};
 }
 
-enum health findings_health(const struct findings *findings, int host)
-{
-    enum health worst = HEALTH_GOOD;
-    for (int i = 0; i < findings->count; i++) {
-        const struct found *found = &findings->items[i];
-        if (found->health > worst && (found->host == host || found->peer == host))
-            worst = found->health;
-    }
-    return worst;
-}
-
 static void health_worsen(enum health *healths, int hosts, int host, enum health health)
 {
     if (host >= 0 && host < hosts && health > healths[host])
