@@ -123,7 +123,7 @@ static const char *input_file(const struct option_row *row, const char *text, ch
 /* The option of which a value that was given names `path` as a file to read; NULL: there is none. */
 static const struct option_row *reader_of(const struct command_line *line, const char *path)
 {
-    const struct option_row *algorithm = NULL;
+    const struct argument *algorithm = command_line_argument(line, "algorithm");
     char file[PATH_MAX];
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *argument = &line->arguments[row - option_table];
@@ -131,11 +131,9 @@ static const struct option_row *reader_of(const struct command_line *line, const
             argument->source > SOURCE_DEFAULT ? input_file(row, argument->text, file) : NULL;
         if (input && outputs_are_one(path, input))
             return row;
-        if (strcmp(row->name, "algorithm") == 0)
-            algorithm = row;
     }
-    const char *list = command_line_argument(line, "algorithm")->text;
-    return files_named(list, path, outputs_are_one) ? algorithm : NULL;
+    bool named = files_named(algorithm->text, path, outputs_are_one);
+    return named ? &option_table[algorithm - line->arguments] : NULL;
 }
 
 bool command_line_reads(const struct command_line *line, const char *path)
