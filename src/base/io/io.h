@@ -104,8 +104,8 @@ void output_queue_destroy(struct output_queue *queue);
 /* Where the text goes, before the first. The queue owns the descriptor, unless it is a standard
  * one. */
 void output_queue_open(struct output_queue *queue, int fd);
-/* Or, of a file that each text replaces, as output_put() does: its path, which must stay. Of texts that
- * wait only the last one is written. */
+/* Instead: each text replaces the file at this path, which must stay, as output_put() does. Of several
+ * texts that wait only the last one is written. */
 void output_queue_open_file(struct output_queue *queue, const char *path);
 int output_queue_fd(const struct output_queue *queue);
 /* After output_queue_drain(). Returns an errno, or 0: a file server may refuse the data as late as
@@ -125,7 +125,7 @@ void output_queue_fail(struct output_queue *queue, int error);
 /* Waits until all is written. Gives up when the reader has taken nothing for `seconds` (0: no
  * limit), and when a signal that ends jobs is pending: the queue has failed with ETIMEDOUT then. */
 void output_queue_drain(struct output_queue *queue, double seconds);
-/* Of a file: drops what waits, and waits until the text under way is written. */
+/* Drops the texts that wait for a file, and waits until the one under way is written. */
 void output_queue_settle(struct output_queue *queue);
 
 /* ---- Files that are whole at any moment, and what JSON documents share. ---- */

@@ -374,8 +374,7 @@ enum status exchange_with_peers(struct control *control, const int *peers, int c
 
 /* ---- What a rank sends to join: version, rank, host and options; and whether it fits. ---- */
 
-#define CONTROL_PURPOSE                                                                            \
-    "control" /* of connections whose hellos are join requests (base/net/net.h) */
+#define CONTROL_PURPOSE "control" /* of connections whose hellos are join requests (base/net/net.h) */
 
 /* Why a rank calls rank 0. */
 enum join_reason {

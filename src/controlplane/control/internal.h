@@ -62,8 +62,9 @@ void starvation_look(struct starvation *starvation, const struct thread_sight *s
 #define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
 #define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
 #define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick */
-/* That a main thread that knows the end may be busy with its report or with memory; less than the
- * supervisor's BUSY_SECONDS, so that the helper of rank 0 writes the status before it is killed. */
+/* A main thread that knows the end may be busy so long with its report or with memory. It is less than
+ * the supervisor's BUSY_SECONDS, so that the helper of rank 0 writes the status before the supervisor
+ * kills it. */
 #define FREE_SECONDS 12.0
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */

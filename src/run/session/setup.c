@@ -613,8 +613,8 @@ static enum status session_exchange_reach(struct session *session)
     return status;
 }
 
-/* Chooses a transport for each peer, and connects. All ranks call it together. Errors: a peer that none reaches, rings for which
- * there is no memory, links_connect()'s. */
+/* Chooses a transport for each peer, and connects. All ranks call it together. Errors: a peer that
+ * none reaches, rings for which there is no memory, links_connect()'s. */
 static enum status session_connect(struct session *session)
 {
     struct runner *runner = &session->runner;
