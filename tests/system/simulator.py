@@ -3,10 +3,10 @@ formulas of the manual (PREDICTION), for random models.
 
 usage: simulator.py CCTEST FOLDER SEED CASES
 
-Each case draws a model, a collective, an algorithm, ranks, hosts and sizes. A case whose time depends on the order of events of
-one time is not compared. The links are those of tcp, each with a port of its
-own kind. The time that CCTEST predicts must be the time computed here to 1e-9. Not covered: ranks that share a core, rails,
-topologies, start barriers, paths of other transports."""
+Each case draws a model, a collective, an algorithm, ranks, hosts and sizes. The links are those of tcp, each with a port of its
+own kind. The time that CCTEST predicts must be the time computed here to the nine digits of its JSON. A case whose time depends
+on the order of events of one time is not compared. Not covered: ranks that share a core, rails, topologies, start barriers, paths
+of other transports."""
 import collections
 import heapq
 import json
