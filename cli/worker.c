@@ -100,7 +100,7 @@ enum status agents_command_run(const struct command_line *line, struct request *
     struct bootstrap bootstrap;
     char *compared = new_array(COMPARED_TEXT_MOST, 1);
     options_compared(request, line->command->bit, compared);
-    config->outlives = true;
+    config->survives = true;
     enum status status = bootstrap_choose(config, &bootstrap);
     if (status == STATUS_OK) {
         struct agents_command command = {.line = line,

@@ -1,5 +1,5 @@
 /*
- * accept.c - `cctest accept`: which hosts, links, NICs and GPUs are sick.
+ * accept.c - `cctest accept`: which hosts, links, NICs and GPUs are faulty.
  */
 
 #include <errno.h>
@@ -148,15 +148,15 @@ static enum status printer_end(struct accept_report *report, const struct accept
     enum status files = any ? accept_files_write(acceptance) : STATUS_OK;
     enum status page = any ? html_write(printer, acceptance, status) : STATUS_OK;
     if (files != STATUS_OK || page != STATUS_OK || printer->failed != STATUS_OK)
-        status = status == STATUS_USAGE ? status : status_graver(status, STATUS_ERROR);
+        status = status == STATUS_USAGE ? status : status_worse(status, STATUS_ERROR);
     if (any)
         accept_table_end(printer->table, acceptance, status);
     table_check(printer);
     if (printer->failed != STATUS_OK && status != STATUS_USAGE)
-        status = status_graver(status, STATUS_ERROR);
+        status = status_worse(status, STATUS_ERROR);
     json_keep(printer, acceptance, &status);
     if (printer->json_failed && status != STATUS_USAGE)
-        status = status_graver(status, STATUS_ERROR);
+        status = status_worse(status, STATUS_ERROR);
     if (status == STATUS_ERROR)
         log_print_failure(log_current());
     return status;

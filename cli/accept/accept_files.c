@@ -51,18 +51,18 @@ static enum status list_write(const struct acceptance *acceptance, enum health h
 
 /* ---- Slurm ---- */
 
-/* The gravest finding of a host that is bad; NULL: it is not. */
+/* The worst finding of a host that is bad; NULL: it is not. */
 static const struct found *host_finding(const struct acceptance *acceptance, int host)
 {
     const struct findings *findings = &acceptance->findings;
-    const struct found *gravest = NULL;
+    const struct found *worst = NULL;
     for (int i = 0; i < findings->count; i++) {
         const struct found *found = &findings->items[i];
         if (found->host == host && found->health == HEALTH_BAD &&
-            (!gravest || findings_compare(found, gravest) < 0))
-            gravest = found;
+            (!worst || findings_compare(found, worst) < 0))
+            worst = found;
     }
-    return gravest;
+    return worst;
 }
 
 void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before)
@@ -215,7 +215,7 @@ enum status accept_files_write(const struct acceptance *acceptance)
     enum status bad = list_write(acceptance, HEALTH_BAD, options->bad);
     enum status profile = file_write(acceptance, made, written_profile_put);
     enum status junit = file_write(acceptance, options->junit, junit_put);
-    return status_graver(status_graver(good, bad), status_graver(profile, junit));
+    return status_worse(status_worse(good, bad), status_worse(profile, junit));
 }
 
 /*
@@ -328,7 +328,7 @@ static json_t *counters_json(const struct acceptance *acceptance)
                                              accept_stage_names[growth->stage], "rotation",
                                              growth->rotation, "host", growth->host, "name",
                                              growth->device.name, "faults",
-                                             counters_object(counters, COUNTER_SICK), "congested",
+                                             counters_object(counters, COUNTER_FAULTY), "congested",
                                              counters_object(counters, COUNTER_CONGESTED)));
     }
     return all;
@@ -337,16 +337,16 @@ static json_t *counters_json(const struct acceptance *acceptance)
 /* The number that is the reason, beside the fleet's; null: there is none. */
 static json_t *reason_json(const struct found *found)
 {
-    static const char *const yardsticks[YARDSTICKS] = {
-        [YARDSTICK_FLEET] = "fleet",     [YARDSTICK_RATE] = "rate",
-        [YARDSTICK_EARLIER] = "earlier", [YARDSTICK_PROFILE] = "profile",
-        [YARDSTICK_FAILURE] = "fleet",   [YARDSTICK_RAILS] = "rails"};
+    static const char *const references[REFERENCES] = {
+        [REFERENCE_FLEET] = "fleet",     [REFERENCE_RATE] = "rate",
+        [REFERENCE_EARLIER] = "earlier", [REFERENCE_PROFILE] = "profile",
+        [REFERENCE_FAILURE] = "fleet",   [REFERENCE_RAILS] = "rails"};
     const struct reason *reason = &found->reason;
     if (!found->unit)
         return json_null();
     return json_pack("{s:f, s:s, s:f, s:f, s:f, s:s}", "value", reason->value, "unit", found->unit,
                      "median", reason->median, "spread", reason->deviation, "threshold",
-                     reason->threshold, "compared_with", yardsticks[reason->yardstick]);
+                     reason->threshold, "compared_with", references[reason->reference]);
 }
 
 static json_t *findings_json(const struct findings *findings)

@@ -82,11 +82,11 @@ static void rotations_print(FILE *out, const struct found *found)
 static int gravity_compare(const void *a, const void *b)
 {
     const struct found *const *left = a, *const *right = b;
-    int graver = findings_compare(*left, *right);
-    return graver ? graver : (*left > *right) - (*left < *right);
+    int order = findings_compare(*left, *right);
+    return order ? order : (*left > *right) - (*left < *right);
 }
 
-/* The gravest first. */
+/* The worst first. */
 static void findings_print(FILE *out, const struct acceptance *acceptance)
 {
     const struct findings *findings = &acceptance->findings;

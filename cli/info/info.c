@@ -322,7 +322,7 @@ enum status info_command(const struct command_line *line, struct request *reques
     if (!request->files.json || strcmp(request->files.json, "-") != 0)
         print_facts(document);
     if (request->files.json)
-        status = status_graver(status, json_put(document, request->files.json));
+        status = status_worse(status, json_put(document, request->files.json));
     json_decref(document);
-    return status_graver(status, found);
+    return status_worse(status, found);
 }

@@ -143,7 +143,7 @@ enum status devices_add(json_t *document, const struct device_sources *sources)
     for (const struct transport *const *list = sources->transports; *list; list++) {
         int first = nics.count;
         if ((*list)->devices)
-            status = status_graver(status, devices_search(sources, *list, &nics));
+            status = status_worse(status, devices_search(sources, *list, &nics));
         for (int i = first; i < nics.count; i++) {
             json_t *port = usable_object(&nics.devices[i], &gpus, "gpus", sources->sysfs);
             json_object_set_new(port, "transport", json_string((*list)->name));

@@ -29,7 +29,7 @@ const char *const health_signs[] = {[HEALTH_GOOD] = "\u2714",
                                     [HEALTH_SUSPECT] = "?",
                                     [HEALTH_BAD] = "\u2716"};
 
-/* A word of a later version, such as "sick", counts as suspect. */
+/* A word of a later version, such as "faulty", counts as suspect. */
 static enum health health_of(const char *word)
 {
     for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++)
@@ -272,7 +272,7 @@ static void finding_put(FILE *out, const json_t *finding, enum health health,
     fputs("</li>\n", out);
 }
 
-/* The findings of a document, the gravest first. */
+/* The findings of a document, the worst first. */
 static void findings_put(FILE *out, const json_t *document, const struct measured *measured)
 {
     size_t index;

@@ -18,7 +18,7 @@
 #define TOP        20.0 /* above the bars: the median's label */
 #define BARS       70.0 /* the highest bar */
 #define LINE       16.0 /* of text */
-#define NAMES_MOST 6    /* sick hosts with a line each */
+#define NAMES_MOST 6    /* faulty hosts with a line each */
 
 struct histogram {
     double least, most;
@@ -70,9 +70,9 @@ static void mark_put(FILE *out, double x, double y, const char *class, const cha
     fputs("</text>\n", out);
 }
 
-/* The sick hosts below the bars: a tick at the median of each, and its name. */
-static int sick_put(FILE *out, const struct measured *measured,
-                    const struct measured_metric *metric, const struct histogram *histogram)
+/* The faulty hosts below the bars: a tick at the median of each, and its name. */
+static int faulty_put(FILE *out, const struct measured *measured,
+                      const struct measured_metric *metric, const struct histogram *histogram)
 {
     int put = 0;
     char number[NUMBER_TEXT_MOST];
@@ -114,10 +114,10 @@ static void picture_put(FILE *out, const struct measured *measured,
 {
     char number[NUMBER_TEXT_MOST];
     double middle = place_of(histogram, histogram->spread.median), bottom;
-    int sick = 0;
-    for (int h = 0; h < measured->host_count && sick < NAMES_MOST; h++)
-        sick += measured->hosts[h].health != HEALTH_GOOD;
-    bottom = TOP + BARS + (sick + 1) * LINE;
+    int faulty = 0;
+    for (int h = 0; h < measured->host_count && faulty < NAMES_MOST; h++)
+        faulty += measured->hosts[h].health != HEALTH_GOOD;
+    bottom = TOP + BARS + (faulty + 1) * LINE;
     fprintf(out, "<svg class=\"wide\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", WIDTH,
             bottom + 4);
     markup_put(out, metric_title(metric));
@@ -130,7 +130,7 @@ static void picture_put(FILE *out, const struct measured *measured,
     if (histogram->most > histogram->least)
         mark_put(out, WIDTH - MARGIN, bottom, "muted", "", "",
                  number_text(histogram->most, number));
-    sick_put(out, measured, metric, histogram);
+    faulty_put(out, measured, metric, histogram);
     fputs("</svg>\n", out);
 }
 

@@ -148,7 +148,7 @@ static int level_of(const struct map *map, double value)
 
 /* ---- picture ---- */
 
-/* The gravest health of the hosts in a row. */
+/* The worst health of the hosts in a row. */
 static enum health row_health(const struct map *map, int row)
 {
     enum health health = HEALTH_GOOD;
@@ -170,29 +170,29 @@ static void row_put(FILE *out, const struct map *map, int row)
         text_put(out, " to %s", host_at(map, last)->name);
 }
 
-static bool row_is_sick(const struct map *map, int row)
+static bool row_is_faulty(const struct map *map, int row)
 {
     return row >= 0 && row < map->side && row_health(map, row) != HEALTH_GOOD;
 }
 
-/* Stands beside a sick host, since colour alone tells nothing to some readers. */
+/* Stands beside a faulty host, since colour alone tells nothing to some readers. */
 static const char *mark_of(const struct map *map, int row)
 {
-    return row_is_sick(map, row) ? health_signs[row_health(map, row)] : "";
+    return row_is_faulty(map, row) ? health_signs[row_health(map, row)] : "";
 }
 
-/* The name of a row, where there is room for it; always of a sick one. */
+/* The name of a row, where there is room for it; always of a faulty one. */
 static void row_label_put(FILE *out, const struct map *map, int row)
 {
     int step = (map->side + LABELS_MOST - 1) / LABELS_MOST, near = (int)(LINE / map->height);
-    bool sick = row_is_sick(map, row), shown = sick || row % step == 0;
-    for (int other = row - near; other <= row + near && !sick; other++)
-        shown &= !row_is_sick(map, other);
+    bool faulty = row_is_faulty(map, row), shown = faulty || row % step == 0;
+    for (int other = row - near; other <= row + near && !faulty; other++)
+        shown &= !row_is_faulty(map, other);
     if (!shown)
         return;
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"%s\">%s ", map->left - 6,
             TOP + (row + 0.5) * map->height + 4,
-            sick ? health_words[row_health(map, row)] : "muted", mark_of(map, row));
+            faulty ? health_words[row_health(map, row)] : "muted", mark_of(map, row));
     row_put(out, map, row);
     fputs("</text>\n", out);
 }
@@ -200,12 +200,12 @@ static void row_label_put(FILE *out, const struct map *map, int row)
 /* Narrow columns have marks only. */
 static void column_label_put(FILE *out, const struct map *map, int column)
 {
-    bool sick = row_is_sick(map, column), named = map->side <= NUMBERS_MOST;
-    if (!sick && !named)
+    bool faulty = row_is_faulty(map, column), named = map->side <= NUMBERS_MOST;
+    if (!faulty && !named)
         return;
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\">%s",
             map->left + (column + 0.5) * map->width, TOP - 8,
-            sick ? health_words[row_health(map, column)] : "muted", mark_of(map, column));
+            faulty ? health_words[row_health(map, column)] : "muted", mark_of(map, column));
     fputs(named ? " " : "<title>", out);
     row_put(out, map, column);
     fputs(named ? "</text>\n" : "</title></text>\n", out);

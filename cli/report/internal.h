@@ -157,7 +157,7 @@ bool metric_is_worse(const struct measured_metric *metric, double a, double b);
 /* A metric as a heading: "Bandwidth one way". */
 const char *metric_title(const struct measured_metric *metric);
 
-/* ---- The values of a metric as a histogram, with its median and the sick hosts. ---- */
+/* ---- The values of a metric as a histogram, with its median and the faulty hosts. ---- */
 
 void distribution_put(FILE *out, const struct measured *measured,
                       const struct measured_metric *metric);

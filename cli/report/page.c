@@ -295,5 +295,5 @@ enum status page_write(json_t *const *documents, const char *const *names, int c
     }
     free(body.text);
     free(links.text);
-    return status_graver(status, linked);
+    return status_worse(status, linked);
 }

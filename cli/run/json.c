@@ -100,7 +100,7 @@ static json_t *fallbacks_json(const struct connectivity *connectivity)
 static const struct family {
     const char *kind;
     const char *list; /* of the document, of its ranks and of its lines */
-    const char *differences, *sick, *unfinished;
+    const char *differences, *faults, *unfinished;
 } families[] = {
     {"port", "nics", "nic_differences", "nic_faults", "nics_unfinished"},
     {"GPU", "gpus", "gpu_differences", "gpu_faults", "gpus_unfinished"},
@@ -152,7 +152,7 @@ static void devices_begin(json_t *document)
     for (size_t f = 0; f < FAMILIES; f++) {
         json_object_set_new(document, families[f].list, json_array());
         json_object_set_new(document, families[f].differences, json_array());
-        json_object_set_new(document, families[f].sick, json_array());
+        json_object_set_new(document, families[f].faults, json_array());
         json_object_set_new(document, families[f].unfinished, json_array());
     }
 }
@@ -187,7 +187,7 @@ static json_t *reading_object(const struct device_reading *reading)
     const struct counter_list *counters = &reading->counters;
     json_t *object =
         json_pack("{s:s, s:s, s:o, s:o, s:o}", "host", reading->host, "name", reading->device->name,
-                  "faults", counters_object(counters, COUNTER_SICK), "congested",
+                  "faults", counters_object(counters, COUNTER_FAULTY), "congested",
                   counters_object(counters, COUNTER_CONGESTED), "other",
                   counters_object(counters, COUNTER_OTHER));
     if (counters_of_class(counters, COUNTER_GAUGE) > 0)
@@ -196,11 +196,11 @@ static json_t *reading_object(const struct device_reading *reading)
 }
 
 /* With what tells the device from others of its host, as the facts of "nics" and "gpus" have it. */
-static json_t *sick_object(const struct device_reading *reading)
+static json_t *fault_object(const struct device_reading *reading)
 {
     const struct device *device = reading->device;
     json_t *object = json_pack("{s:s, s:s, s:o}", "host", reading->host, "name", device->name,
-                               "counters", counters_object(&reading->counters, COUNTER_SICK));
+                               "counters", counters_object(&reading->counters, COUNTER_FAULTY));
     for (int i = 0; i < device->fact_count; i++)
         if (device->facts[i].scope == FACT_IDENTITY)
             json_object_set_new(object, device->facts[i].name, json_string(device->facts[i].text));
@@ -230,8 +230,8 @@ static void readings_put(json_t *line, const struct device_readings *readings)
 static void devices_end(json_t *document, const struct job_end *end)
 {
     for (size_t f = 0; f < FAMILIES; f++) {
-        json_object_set_new(document, families[f].sick,
-                            family_array(&families[f], &end->sick, sick_object));
+        json_object_set_new(document, families[f].faults,
+                            family_array(&families[f], &end->faults, fault_object));
         json_object_set_new(document, families[f].unfinished,
                             family_array(&families[f], &end->unfinished, reading_object));
     }
@@ -577,7 +577,7 @@ enum status json_conclude(struct report *report, enum status status, const struc
             json->path,
             bounded ? ", perhaps because files may not be that large: raise that limit (ulimit -f)"
                     : "");
-        status = status_graver(status, STATUS_ERROR);
+        status = status_worse(status, STATUS_ERROR);
     }
     json->ended = true;
     if (error)

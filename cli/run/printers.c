@@ -239,7 +239,7 @@ static enum status status_after(struct printers *printers, enum status status)
     queues_check(printers);
     if (!printers->outcome->failed)
         return status;
-    return status_graver(status, signals_pending() ? STATUS_INTERRUPTED : STATUS_ERROR);
+    return status_worse(status, signals_pending() ? STATUS_INTERRUPTED : STATUS_ERROR);
 }
 
 static void last_line(struct printers *printers, enum status status)

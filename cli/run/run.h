@@ -36,7 +36,7 @@ bool json_is_replaceable(struct report *report);
 
 /* Completes the document, which another process may have left behind, with the status and one more
  * error (NULL: none), and delivers it. May be called again where `path` is no stream. Returns the
- * status that the document has: a graver one where results are lost. */
+ * status that the document has: a worse one where results are lost. */
 enum status json_conclude(struct report *report, enum status status, const struct job_error *error);
 
 /* The counters of a class: {"local_ack_timeout_err": 3}. */

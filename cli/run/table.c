@@ -182,7 +182,7 @@ static void samples_remark(FILE *out, const struct result *result)
  * The NICs and GPUs that the ranks use, in the table.
  */
 #define SENTENCES_MOST 16 /* in the head; more are counted */
-#define SICK_MOST      32 /* devices in the footer; likewise */
+#define FAULTS_MOST    32 /* devices in the footer; likewise */
 #define NICS_MOST      64 /* whose ranks are told */
 #define LINE_MOST      1024
 
@@ -254,21 +254,21 @@ static char *readings_text(const struct device_readings *readings, enum counter_
 }
 
 /* In the footer: the devices that have counted what healthy ones do not. */
-static void sick_print(FILE *out, const struct device_readings *sick)
+static void faults_print(FILE *out, const struct device_readings *faults)
 {
     char words[LINE_MOST], identity[LINE_MOST];
-    if (sick->count > 0)
+    if (faults->count > 0)
         fputs("#\n", out);
-    for (int i = 0; i < sick->count && i < SICK_MOST; i++) {
-        const struct device_reading *reading = &sick->items[i];
+    for (int i = 0; i < faults->count && i < FAULTS_MOST; i++) {
+        const struct device_reading *reading = &faults->items[i];
         device_identity(reading->device, identity, sizeof identity);
         fprintf(out, "# %s %s of host %s%s%s%s counted %s\n", reading->device->kind,
                 reading->device->name, reading->host, identity[0] ? " (" : "", identity,
                 identity[0] ? ")" : "",
-                counters_text(&reading->counters, COUNTER_SICK, words, sizeof words));
+                counters_text(&reading->counters, COUNTER_FAULTY, words, sizeof words));
     }
-    if (sick->count > SICK_MOST)
-        fprintf(out, "# %d more devices counted errors: see --json\n", sick->count - SICK_MOST);
+    if (faults->count > FAULTS_MOST)
+        fprintf(out, "# %d more devices counted errors: see --json\n", faults->count - FAULTS_MOST);
 }
 
 /*
@@ -624,7 +624,7 @@ static void table_end(struct report *report, const struct job *job, const struct
 {
     struct table *table = table_of(report);
     release_held(table, job);
-    sick_print(table->out, &end->sick);
+    faults_print(table->out, &end->faults);
     if (table->cell_count == 0) {
         fflush(table->out);
         return;

@@ -186,16 +186,16 @@ static enum status printer_end(struct tune_report *report, const struct tuner *t
     terminal_hide(printer);
     if (measured && status != STATUS_INTERRUPTED)
         written = exports_write(printer, tuner, status);
-    status = written == STATUS_OK ? status : status_graver(status, STATUS_ERROR);
+    status = written == STATUS_OK ? status : status_worse(status, STATUS_ERROR);
     if (tuner->jobs > 0)
         tune_table_end(printer->table, tuner, status);
     if (ferror(printer->table) && status != STATUS_USAGE) {
         fail(STATUS_ERROR, "cannot write the table: %s", strerror(errno));
-        status = status_graver(status, STATUS_ERROR);
+        status = status_worse(status, STATUS_ERROR);
     }
     written = json_keep(printer, tuner, &status);
     if (written != STATUS_OK && status != STATUS_USAGE)
-        status = status_graver(status, STATUS_ERROR);
+        status = status_worse(status, STATUS_ERROR);
     if (status == STATUS_ERROR)
         log_print_failure(log_current());
     return status;

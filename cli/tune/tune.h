@@ -11,7 +11,7 @@
  * ---- */
 
 /* Prints a line for each violation of a guideline (tune/tune.h) by the best algorithm of a
- * collective and size, the gravest first. Prints nothing where there is none. */
+ * collective and size, the worst first. Prints nothing where there is none. */
 void guidelines_print(FILE *out, const struct job *job, const struct ranked *cells, size_t count);
 
 #endif

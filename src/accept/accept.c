@@ -1,5 +1,5 @@
 /*
- * accept.c - which hosts, links, NICs and GPUs are sick: stages on a fleet that outlives them.
+ * accept.c - which hosts, links, NICs and GPUs are faulty: stages on a fleet that survives them.
  */
 #include "accept/internal.h"
 
@@ -38,7 +38,7 @@ static enum status start_run(struct acceptance *acceptance, struct stage_result 
     enum status status = trials_run(&trials, START_SECONDS);
     for (int j = 0; j < trials.count && status == STATUS_OK; j++) {
         int host = trial_host(&trials, j);
-        if (trial_accuses(&trials, j))
+        if (trial_is_evidence(&trials, j))
             stage_finds(acceptance, STAGE_START, host, HEALTH_BAD,
                         outcome_status(trials.outcomes[j].outcome), "%s: %s",
                         acceptance->labels[host], trials.outcomes[j].why);
@@ -225,7 +225,7 @@ static enum status hosts_check(const struct acceptance *acceptance)
 }
 
 /* What hosts are held against besides each other. */
-static enum status yardsticks_read(struct acceptance *acceptance)
+static enum status references_read(struct acceptance *acceptance)
 {
     const struct accept_options *options = acceptance->asked;
     struct baseline *baseline = &acceptance->baseline;
@@ -255,21 +255,21 @@ static enum status switches_find(struct acceptance *acceptance)
                             &acceptance->above);
 }
 
-/* Tells, as a note, if all sick hosts are behind one switch. */
+/* Tells, as a note, if all faulty hosts are behind one switch. */
 static void switches_judge(struct acceptance *acceptance)
 {
     int hosts = acceptance->roster->host_count, count = 0, last = STAGE_START;
     if (acceptance->leaves.count == 0)
         return;
-    bool *sick = new_array((size_t)hosts, sizeof *sick);
+    bool *faulty = new_array((size_t)hosts, sizeof *faulty);
     enum health *healths = findings_healths(&acceptance->findings, hosts);
     for (int h = 0; h < hosts; h++) {
-        sick[h] = healths[h] == HEALTH_BAD || healths[h] == HEALTH_SUSPECT;
-        count += sick[h];
+        faulty[h] = healths[h] == HEALTH_BAD || healths[h] == HEALTH_SUSPECT;
+        count += faulty[h];
     }
     free(healths);
-    int common = switches_common(&acceptance->leaves, hosts, sick);
-    free(sick);
+    int common = switches_common(&acceptance->leaves, hosts, faulty);
+    free(faulty);
     if (common < 0)
         return;
     for (int s = 0; s < STAGE_SOAK; s++)
@@ -334,7 +334,7 @@ static enum status acceptance_run(struct acceptance *acceptance)
 {
     labels_make(acceptance);
     TRY(hosts_check(acceptance));
-    TRY(yardsticks_read(acceptance));
+    TRY(references_read(acceptance));
     TRY(switches_find(acceptance));
     TRY(acceptance->report->begin(acceptance->report, acceptance));
     return all_stages_run(acceptance);

@@ -1,5 +1,5 @@
 /*
- * accept.h - which hosts, links, NICs and GPUs are faulty: stages on a fleet that outlives them.
+ * accept.h - which hosts, links, NICs and GPUs are faulty: stages on a fleet that survives them.
  *
  * Rank 0 goes through the stages. Each runs small jobs on the hosts that are left
  * (controlplane/agents/agents.h), and adds what it finds. Results are handed out after each
@@ -126,19 +126,19 @@ struct findings {
 };
 
 /* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link,
- * in the same stage and as grave, is counted instead; a slow host is bad then, and a suspect
+ * in the same stage and of the same severity, is counted instead; a slow host is bad then, and a suspect
  * before. */
 void findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
 
-/* Negative: `a` is graver, by what it makes of its hosts, then by its status: wrong data outranks
- * slowness. 0: they are as grave. */
+/* Negative: `a` is worse, by what it makes of its hosts, then by its status: wrong data outranks
+ * slowness. 0: they are equal. */
 int findings_compare(const struct found *a, const struct found *b);
 
 /* The worst that was found of each of hosts 0 .. hosts - 1: an array, which the caller frees. */
 enum health *findings_healths(const struct findings *findings, int hosts);
 
-/* The gravest status that any of them asks for. */
+/* The worst status that any of them asks for. */
 enum status findings_status(const struct findings *findings);
 
 extern const char *const health_words[]; /* "good", "unknown", "suspect", "bad" */
@@ -276,7 +276,7 @@ struct accept_report {
     /* A rotation of the soak has ended, after so many seconds. */
     void (*rotation)(struct accept_report *report, const struct acceptance *acceptance, int number,
                      double seconds);
-    /* Returns the final status, a graver one if the results could not be written. */
+    /* Returns the final status, a worse one if the results could not be written. */
     enum status (*end)(struct accept_report *report, const struct acceptance *acceptance,
                        enum status status);
 };

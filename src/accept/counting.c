@@ -17,7 +17,7 @@
 static void growth_keep(struct acceptance *acceptance, enum accept_stage stage, int host,
                         struct device_change *grown)
 {
-    if (counters_of_class(&grown->counters, COUNTER_SICK) == 0 &&
+    if (counters_of_class(&grown->counters, COUNTER_FAULTY) == 0 &&
         counters_of_class(&grown->counters, COUNTER_CONGESTED) == 0)
         return;
     *LIST_ADD(acceptance->growth.items, acceptance->growth.count) = (struct counter_growth){
@@ -36,9 +36,9 @@ static void growth_note(struct acceptance *acceptance, enum accept_stage stage, 
              accept_stage_names[stage]);
     for (int d = 0; d < grown->count; d++) {
         char counters[200];
-        if (counters_of_class(&grown->devices[d].counters, COUNTER_SICK) > 0)
+        if (counters_of_class(&grown->devices[d].counters, COUNTER_FAULTY) > 0)
             text_add(&text, "%s%s: %s", named++ ? "; " : "", grown->devices[d].name,
-                     counters_text(&grown->devices[d].counters, COUNTER_SICK, counters,
+                     counters_text(&grown->devices[d].counters, COUNTER_FAULTY, counters,
                                    sizeof counters));
         growth_keep(acceptance, stage, host, &grown->devices[d]);
     }
@@ -67,7 +67,7 @@ static enum status counters_take(struct acceptance *acceptance, enum accept_stag
     struct device_changes *before = &acceptance->counted[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
     if (trial->outcome != READING_VALUE) {
-        if (trial_accuses(trials, job))
+        if (trial_is_evidence(trials, job))
             failure_note(acceptance, stage, host, trial);
         return STATUS_OK;
     }
@@ -207,7 +207,7 @@ static void inventory_take(struct acceptance *acceptance, const struct trials *t
     if (!failed && inventory_decode(inventory, &reader))
         return;
     inventory_free(inventory);
-    if (!failed || trial_accuses(trials, job))
+    if (!failed || trial_is_evidence(trials, job))
         stage_finds(acceptance, STAGE_INVENTORY, host, HEALTH_SUSPECT,
                     failed ? outcome_status(trial->outcome) : STATUS_ERROR,
                     "%s: its inventory could not be taken: %s", acceptance->labels[host],
@@ -244,7 +244,7 @@ static void finding_report(struct acceptance *acceptance, const struct inventory
 
 enum status inventory_run(struct acceptance *acceptance, struct stage_result *result)
 {
-    int count = acceptance->roster->host_count, taken = 0, graver = 0;
+    int count = acceptance->roster->host_count, taken = 0, differences = 0;
     struct inventory_findings findings;
     struct inventory_host *hosts = stage_memory(acceptance, (size_t)count, sizeof *hosts);
     TRY(inventories_take(acceptance));
@@ -262,12 +262,12 @@ enum status inventory_run(struct acceptance *acceptance, struct stage_result *re
     inventory_expect(hosts, count, acceptance->profile.facts.items, acceptance->profile.facts.count,
                      &findings);
     for (int i = 0; i < findings.count; i++) {
-        graver += findings.items[i].severity != SEVERITY_NOTE;
+        differences += findings.items[i].severity != SEVERITY_NOTE;
         finding_report(acceptance, &findings.items[i]);
     }
-    int notes = findings.count - graver;
-    stage_says(result, "%d host%s: %d difference%s, and %d note%s", taken, plural(taken), graver,
-               plural(graver), notes, plural(notes));
+    int notes = findings.count - differences;
+    stage_says(result, "%d host%s: %d difference%s, and %d note%s", taken, plural(taken),
+               differences, plural(differences), notes, plural(notes));
     inventory_findings_free(&findings);
     return STATUS_OK;
 }

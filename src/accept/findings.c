@@ -81,21 +81,21 @@ int findings_compare(const struct found *a, const struct found *b)
 {
     if (a->health != b->health)
         return a->health > b->health ? -1 : 1;
-    return a->status == b->status ? 0 : status_graver(a->status, b->status) == a->status ? -1 : 1;
+    return a->status == b->status ? 0 : status_worse(a->status, b->status) == a->status ? -1 : 1;
 }
 
 enum status findings_status(const struct findings *findings)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < findings->count; i++)
-        status = status_graver(status, findings->items[i].status);
+        status = status_worse(status, findings->items[i].status);
     return status;
 }
 
 /*
  * Hosts that are lost, as findings.
  */
-#define SILENT_LEAST 2 /* hosts that accuse rank 0's */
+#define SILENT_LEAST 2 /* hosts that name rank 0's */
 
 /* The finding for a host that is lost since the last call. */
 static void loss_find(struct acceptance *acceptance, int index)
@@ -150,7 +150,7 @@ static int silent_count(const struct roster *roster, const char *stage)
 }
 
 /* Hosts that were lost otherwise, or in another stage, say nothing of rank 0's. */
-static void root_accuse(struct acceptance *acceptance, const char *stage, int silent)
+static void root_blame(struct acceptance *acceptance, const char *stage, int silent)
 {
     const struct roster *roster = acceptance->roster;
     struct findings *findings = &acceptance->findings;
@@ -178,7 +178,7 @@ void losses_judge(struct acceptance *acceptance)
         const char *stage = roster->hosts[h].stage;
         int silent = is_silent_in(&roster->hosts[h], stage) ? silent_count(roster, stage) : 0;
         if (silent >= SILENT_LEAST && 2 * silent > others) {
-            root_accuse(acceptance, stage, silent);
+            root_blame(acceptance, stage, silent);
             return;
         }
     }

@@ -342,51 +342,51 @@ struct whole {
 };
 
 /* Is a collective of so many steps slower than its slowest host explains? */
-static void collective_judge(const struct whole *it, const char *name, double us, double least_us,
+static void collective_judge(const struct whole *whole, const char *name, double us, double least_us,
                              int steps)
 {
-    double latency = fleet_median(it->acceptance->fleet, METRIC_LATENCY);
+    double latency = fleet_median(whole->acceptance->fleet, METRIC_LATENCY);
     double most = least_us / COLLECTIVE_LEAST + steps * latency;
     if (us <= 0 || least_us <= 0 || us <= most)
         return;
-    stage_finds(it->acceptance, STAGE_ALL, -1, HEALTH_GOOD, STATUS_SLOW,
+    stage_finds(whole->acceptance, STAGE_ALL, -1, HEALTH_GOOD, STATUS_SLOW,
                 "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g GB/s) "
                 "with the latency of %d steps explains %.4g us at most: look at what many at once "
                 "share",
-                name, it->ranks, us, it->acceptance->labels[it->slowest], it->rate, steps, most);
+                name, whole->ranks, us, whole->acceptance->labels[whole->slowest], whole->rate, steps, most);
 }
 
-static void collectives_judge(struct whole *it, const struct trials *trials,
+static void collectives_judge(struct whole *whole, const struct trials *trials,
                               struct stage_result *result)
 {
-    struct acceptance *acceptance = it->acceptance;
-    int hosts = it->count, ranks = it->ranks;
+    struct acceptance *acceptance = whole->acceptance;
+    int hosts = whole->count, ranks = whole->ranks;
     const json_t *allreduce = trials_line(trials, 0, "allreduce", NULL, ALL_BYTES);
     const json_t *alltoall = trials_line(trials, 0, "alltoall", NULL, ALL_BYTES);
     bool *present = stage_memory(acceptance, (size_t)acceptance->roster->host_count, sizeof(bool));
     for (int i = 0; i < hosts; i++)
-        present[it->hosts[i]] = true;
+        present[whole->hosts[i]] = true;
     stage_says(result, "%d ranks of %d hosts: allreduce of 1M %.3g GB/s, alltoall of 1M %.3g GB/s",
                ranks, hosts, line_number(allreduce, "busbw_GBps"),
                line_number(alltoall, "busbw_GBps"));
-    it->slowest = acceptance->fleet ? exchange_slowest(acceptance->fleet, present, &it->rate) : -1;
-    if (it->slowest < 0) {
+    whole->slowest = acceptance->fleet ? exchange_slowest(acceptance->fleet, present, &whole->rate) : -1;
+    if (whole->slowest < 0) {
         stage_lacks(result, STAGE_PARTLY, "no pairs were measured, to which it could be compared");
         return;
     }
     /* Each rank uses one rail: the share of the rails that a host's ranks use together. */
-    it->rate *= fmin(1, (double)ranks / hosts / acceptance->rails.count);
-    collective_judge(it, "allreduce", line_number(allreduce, "time_us.p50"),
-                     allreduce_least_us(hosts, ALL_BYTES, it->rate), 2 * (ranks - 1));
-    collective_judge(it, "alltoall", line_number(alltoall, "time_us.p50"),
-                     alltoall_least_us(hosts, ranks / hosts, ALL_BYTES, it->rate), ranks - 1);
+    whole->rate *= fmin(1, (double)ranks / hosts / acceptance->rails.count);
+    collective_judge(whole, "allreduce", line_number(allreduce, "time_us.p50"),
+                     allreduce_least_us(hosts, ALL_BYTES, whole->rate), 2 * (ranks - 1));
+    collective_judge(whole, "alltoall", line_number(alltoall, "time_us.p50"),
+                     alltoall_least_us(hosts, ranks / hosts, ALL_BYTES, whole->rate), ranks - 1);
 }
 
-static void all_judge(struct whole *it, const struct trials *trials, struct stage_result *result)
+static void all_judge(struct whole *whole, const struct trials *trials, struct stage_result *result)
 {
     const struct trial *trial = &trials->outcomes[0];
     if (trial->outcome == READING_VALUE) {
-        collectives_judge(it, trials, result);
+        collectives_judge(whole, trials, result);
         return;
     }
     trials_find_failure(trials, 0);
@@ -397,25 +397,25 @@ static void all_judge(struct whole *it, const struct trials *trials, struct stag
 enum status all_run(struct acceptance *acceptance, struct stage_result *result)
 {
     const struct roster *roster = acceptance->roster;
-    struct whole it = {.acceptance = acceptance};
+    struct whole whole = {.acceptance = acceptance};
     struct trials trials;
     int *agents = stage_memory(acceptance, (size_t)roster->ranks, sizeof *agents);
-    it.hosts = stage_memory(acceptance, (size_t)roster->host_count, sizeof *it.hosts);
-    it.count = hosts_good(acceptance, it.hosts);
-    if (it.count < 2) {
+    whole.hosts = stage_memory(acceptance, (size_t)roster->host_count, sizeof *whole.hosts);
+    whole.count = hosts_good(acceptance, whole.hosts);
+    if (whole.count < 2) {
         stage_lacks(result, STAGE_LEFT_OUT, "fewer than 2 hosts are good");
         return STATUS_OK;
     }
-    for (int i = 0; i < it.count; i++)
-        for (int a = 0; a < roster->hosts[it.hosts[i]].count; a++)
-            agents[it.ranks++] = roster->hosts[it.hosts[i]].agents[a];
+    for (int i = 0; i < whole.count; i++)
+        for (int a = 0; a < roster->hosts[whole.hosts[i]].count; a++)
+            agents[whole.ranks++] = roster->hosts[whole.hosts[i]].agents[a];
     trials_open(&trials, acceptance, STAGE_ALL);
-    trials_add(&trials, agents, it.ranks,
+    trials_add(&trials, agents, whole.ranks,
                "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout %g",
                fmax(fmin(STALL_SECONDS, stage_left(acceptance) / 3), 1));
     enum status status = trials_run(&trials, ALL_SECONDS);
     if (status == STATUS_OK)
-        all_judge(&it, &trials, result);
+        all_judge(&whole, &trials, result);
     trials_close(&trials);
     return status;
 }

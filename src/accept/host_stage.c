@@ -175,7 +175,7 @@ static int most_fail(const struct trials *trials)
 {
     int failed = 0, last = -1;
     for (int j = 0; j < trials->count; j++)
-        if (trial_accuses(trials, j)) {
+        if (trial_is_evidence(trials, j)) {
             failed++;
             last = j;
         }
@@ -200,7 +200,7 @@ static enum status port_measure(struct look_run *run, int p, const int *hosts, i
     for (int j = 0; j < trials.count && refused < 0 && status == STATUS_OK; j++) {
         if (trials.outcomes[j].outcome == READING_VALUE)
             host_take(run, &trials, j, port);
-        else if (trial_accuses(&trials, j))
+        else if (trial_is_evidence(&trials, j))
             failure_find(run, &trials, j, port);
     }
     trials_close(&trials);
@@ -245,7 +245,7 @@ static bool stands_out(const struct look_run *run, int host)
     return does;
 }
 
-static void host_accuse(struct look_run *run, int host, const struct look_column *column)
+static void host_blame(struct look_run *run, int host, const struct look_column *column)
 {
     const struct reason *reason = &column->values[host].reason;
     const char *part = column->cells[host].part;
@@ -263,7 +263,7 @@ static void host_accuse(struct look_run *run, int host, const struct look_column
              "%s: %s%s%s: %.4g %s, the fleet's median is %.4g (spread %.2g, %s %.4g); "
              "measured twice",
              run->acceptance->labels[host], part, part[0] ? ": " : "", column->name, reason->value,
-             unit, reason->median, reason->deviation, threshold_words[reason->yardstick],
+             unit, reason->median, reason->deviation, threshold_words[reason->reference],
              reason->threshold);
     findings_add(&run->acceptance->findings, &found);
 }
@@ -310,7 +310,7 @@ static void host_conclude(struct look_run *run, int host)
         if (!cell->stood_out || !column->values[host].outlier)
             continue;
         if (cell->again)
-            host_accuse(run, host, column);
+            host_blame(run, host, column);
         else
             host_note(run, host, column);
     }

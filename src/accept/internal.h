@@ -51,9 +51,9 @@ int trial_host(const struct trials *trials, int job);
 
 /* Does a job say something against its hosts? It failed, not for want of time, and they are there:
  * a loss is a finding of its own. */
-bool trial_accuses(const struct trials *trials, int job);
+bool trial_is_evidence(const struct trials *trials, int job);
 
-/* Adds the finding of a job of many hosts that failed: a worker that died accuses its host. */
+/* Adds the finding of a job of many hosts that failed: a worker that died is evidence against its host. */
 void trials_find_failure(const struct trials *trials, int job);
 
 /* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this

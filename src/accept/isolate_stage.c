@@ -12,68 +12,68 @@
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 
 /* A lost agent, also one whose loss was noticed later, and lost packets are findings of their
- * own, and accuse no partner. */
-static bool is_explained(const struct acceptance *acceptance, const struct sickness *sickness)
+ * own, and are no evidence against a partner. */
+static bool is_explained(const struct acceptance *acceptance, const struct fleet_fault *fault)
 {
-    return sickness->worst->outcome != READING_WRONG &&
-           (host_is_explained(acceptance, sickness->host) ||
-            (sickness->peer >= 0 && host_is_explained(acceptance, sickness->peer)));
+    return fault->worst->outcome != READING_WRONG &&
+           (host_is_explained(acceptance, fault->host) ||
+            (fault->peer >= 0 && host_is_explained(acceptance, fault->peer)));
 }
 
 /* Slow hosts that no good one was left to be tried with. */
-static bool is_untried(const struct sickness *sickness)
+static bool is_untried(const struct fleet_fault *fault)
 {
-    return sickness->place == PLACE_HOST && !sickness->confirmed && sickness->worst->tries == 0 &&
-           !sickness->ended_early && sickness->kind != SICKNESS_FAILURE;
+    return fault->place == PLACE_HOST && !fault->confirmed && fault->worst->tries == 0 &&
+           !fault->ended_early && fault->kind != FLEET_FAULT_FAILURE;
 }
 
-static int untried_count(const struct sicknesses *sicknesses)
+static int untried_count(const struct fleet_faults *faults)
 {
     int count = 0;
-    for (int i = 0; i < sicknesses->count; i++)
-        count += is_untried(&sicknesses->items[i]);
+    for (int i = 0; i < faults->count; i++)
+        count += is_untried(&faults->items[i]);
     return count;
 }
 
-static void sickness_report(struct acceptance *acceptance, enum accept_stage stage,
-                            const struct sickness *sickness)
+static void fleet_fault_report(struct acceptance *acceptance, enum accept_stage stage,
+                               const struct fleet_fault *fault)
 {
     const struct fleet_names names = fleet_names_of(acceptance);
-    bool failure = sickness->kind == SICKNESS_FAILURE;
+    bool failure = fault->kind == FLEET_FAULT_FAILURE;
     struct found found = {.stage = stage,
-                          .host = sickness->host,
-                          .peer = sickness->peer,
-                          .health = sickness_health(sickness),
-                          .unit = sickness->reason.value > 0 ? metric_unit(sickness->reason.metric)
-                                                             : NULL,
-                          .reason = sickness->reason};
+                          .host = fault->host,
+                          .peer = fault->peer,
+                          .health = fleet_fault_health(fault),
+                          .unit =
+                              fault->reason.value > 0 ? metric_unit(fault->reason.metric) : NULL,
+                          .reason = fault->reason};
     if (found.health != HEALTH_GOOD)
-        found.status = failure ? outcome_status(sickness->worst->outcome) : STATUS_SLOW;
+        found.status = failure ? outcome_status(fault->worst->outcome) : STATUS_SLOW;
     struct text text = text_in(found.text, sizeof found.text);
     snprintf(found.what, sizeof found.what, "%s, rail %d",
              failure                              ? "failure"
-             : sickness->kind == SICKNESS_LATENCY ? "latency"
+             : fault->kind == FLEET_FAULT_LATENCY ? "latency"
                                                   : "bandwidth",
-             sickness->rail);
-    sickness_put(sickness, &names, &text);
+             fault->rail);
+    fleet_fault_put(fault, &names, &text);
     findings_add(&acceptance->findings, &found);
 }
 
-/* If half of the fleet or more stands out, nothing tells which half is sick. */
-static void sicknesses_report(struct acceptance *acceptance, enum accept_stage stage,
-                              const struct sicknesses *sicknesses, struct stage_result *result)
+/* If half of the fleet or more stands out, nothing tells which half is faulty. */
+static void fleet_faults_report(struct acceptance *acceptance, enum accept_stage stage,
+                                const struct fleet_faults *faults, struct stage_result *result)
 {
-    int untried = untried_count(sicknesses);
+    int untried = untried_count(faults);
     bool uneven = 2 * untried >= acceptance->roster->host_count;
     if (uneven)
         stage_lacks(result, STAGE_PARTLY,
                     "%d suspects had no good partner left: the fleet is too uneven to tell which "
-                    "hosts are sick",
+                    "hosts are faulty",
                     untried);
-    for (int i = 0; i < sicknesses->count; i++) {
-        const struct sickness *sickness = &sicknesses->items[i];
-        if (!is_explained(acceptance, sickness) && !(uneven && is_untried(sickness)))
-            sickness_report(acceptance, stage, sickness);
+    for (int i = 0; i < faults->count; i++) {
+        const struct fleet_fault *fault = &faults->items[i];
+        if (!is_explained(acceptance, fault) && !(uneven && is_untried(fault)))
+            fleet_fault_report(acceptance, stage, fault);
     }
 }
 
@@ -84,7 +84,7 @@ static bool is_by_kernel(const struct fleet *fleet)
     return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;
 }
 
-/* What no host can be accused of, since all have it. One connection of a kernel's TCP need not
+/* No host is the cause, since all have it. One connection of a kernel's TCP need not
  * fill its link. */
 static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
                          const struct limits *limits)
@@ -92,7 +92,7 @@ static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
     const struct fleet_names names = fleet_names_of(acceptance);
     for (int i = 0; i < limits->note_count; i++) {
         const struct fleet_note *note = &limits->notes[i];
-        bool usual = note->yardstick == YARDSTICK_RATE && is_by_kernel(acceptance->fleet);
+        bool usual = note->reference == REFERENCE_RATE && is_by_kernel(acceptance->fleet);
         struct found found = {
             .stage = stage, .host = -1, .peer = -1, .status = usual ? STATUS_OK : STATUS_SLOW};
         struct text text = text_in(found.text, sizeof found.text);
@@ -138,37 +138,37 @@ static void isolate_report(struct acceptance *acceptance, enum accept_stage stag
                            const struct isolation *isolation, int suspects, int rounds,
                            struct stage_result *result)
 {
-    struct sicknesses *sicknesses = sicknesses_find(isolation);
-    sicknesses_report(acceptance, stage, sicknesses, result);
+    struct fleet_faults *faults = fleet_faults_find(isolation);
+    fleet_faults_report(acceptance, stage, faults, result);
     notes_report(acceptance, stage, isolation->limits);
     if (stage == STAGE_ISOLATE)
         stage_says(result, "%d suspect%s, %d round%s: %d finding%s, %d disturbed measurement%s",
-                   suspects, plural(suspects), rounds, plural(rounds), sicknesses->count,
-                   plural(sicknesses->count), sicknesses->passing, plural(sicknesses->passing));
-    if (stage == STAGE_ISOLATE && sicknesses->untried > 0)
+                   suspects, plural(suspects), rounds, plural(rounds), faults->count,
+                   plural(faults->count), faults->passing, plural(faults->passing));
+    if (stage == STAGE_ISOLATE && faults->untried > 0)
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
-                    sicknesses->untried);
-    sicknesses_free(sicknesses);
+                    faults->untried);
+    fleet_faults_free(faults);
 }
 
 /* The spread of a few hosts says little. */
-static struct yardsticks yardsticks_find(const struct acceptance *acceptance)
+static struct references references_find(const struct acceptance *acceptance)
 {
     const struct fleet *fleet = acceptance->fleet;
-    struct yardsticks yardsticks = yardsticks_default();
-    double *alone = &yardsticks.floor[METRIC_ALONE], *both = &yardsticks.floor[METRIC_BOTH];
-    yardsticks.rates = acceptance->rails.rates;
+    struct references references = references_default();
+    double *alone = &references.floor[METRIC_ALONE], *both = &references.floor[METRIC_BOTH];
+    references.rates = acceptance->rails.rates;
     if (is_by_kernel(fleet)) {
-        yardsticks.floor[METRIC_LATENCY] = KERNEL_FLOOR;
+        references.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;
     }
     if (fleet->config.hosts < FEW_HOSTS)
         *alone = *both = FEW_SHARE;
     for (int m = 0; m < METRICS; m++)
-        yardsticks.asked[m] = acceptance->profile.asked[MEASURED_PAIRS + m];
-    yardsticks.earlier = acceptance->baseline.pairs.items;
-    yardsticks.earlier_count = (size_t)acceptance->baseline.pairs.count;
-    return yardsticks;
+        references.asked[m] = acceptance->profile.asked[MEASURED_PAIRS + m];
+    references.earlier = acceptance->baseline.pairs.items;
+    references.earlier_count = (size_t)acceptance->baseline.pairs.count;
+    return references;
 }
 
 /* Suspects are tried again if they are to be; else what a measurement showed that failed is
@@ -179,9 +179,9 @@ static enum status suspects_judge(struct acceptance *acceptance, enum accept_sta
     size_t count;
     const struct reading *readings = pair_readings(acceptance, &count);
     baseline_pairs_take(&acceptance->baseline, acceptance->rails.names, acceptance->rails.count);
-    const struct yardsticks yardsticks = yardsticks_find(acceptance);
+    const struct references references = references_find(acceptance);
     struct isolation *isolation =
-        isolation_create(acceptance->fleet, &yardsticks, readings, count, acceptance->seed);
+        isolation_create(acceptance->fleet, &references, readings, count, acceptance->seed);
     int suspects = isolation->count, rounds = 0;
     enum status status =
         stage == STAGE_ISOLATE ? isolate_rounds(acceptance, isolation, result, &rounds) : STATUS_OK;

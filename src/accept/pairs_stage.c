@@ -151,7 +151,7 @@ static enum status rail_run(struct pair_jobs *jobs, struct trials *trials, int r
 /* Did a job fail, and does that say something against its pair? */
 static bool job_failed(struct pair_jobs *jobs, const struct trials *trials, int job)
 {
-    if (!trial_accuses(trials, job))
+    if (!trial_is_evidence(trials, job))
         return false;
     failed_jobs_add(&jobs->failed, trials->outcomes[job].why);
     return true;

@@ -53,7 +53,7 @@ static const char *tail_line(char *tail)
     return strncmp(line, "cctest: ", 8) == 0 ? line + 8 : line;
 }
 
-/* How gravely a worker ended, compared with the others of its job: the gravest is the reason. */
+/* How badly a worker ended, compared with the others of its job: the worst is the reason. */
 static enum reading_outcome worker_outcome(const struct worker_end *end)
 {
     switch (end->fate) {
@@ -199,7 +199,7 @@ static bool is_stuck(const struct fleet_job *job, const struct fleet_outcome *ou
     return is;
 }
 
-/* The jobs had less than their time: those might have ended that were late, and none accuses a
+/* The jobs had less than their time: late ones might have ended, so none is evidence against a
  * host. */
 static void trials_cut(struct trials *trials, const struct fleet_outcome *outcomes)
 {
@@ -294,15 +294,15 @@ static bool agent_is_lost(const struct roster *roster, int agent)
     return agent >= 0 && roster->hosts[roster->agents[agent].host].lost;
 }
 
-bool trial_accuses(const struct trials *trials, int job)
+bool trial_is_evidence(const struct trials *trials, int job)
 {
     const struct roster *roster = trials->acceptance->roster;
     const struct fleet_job *item = &trials->items[job];
     const struct trial *trial = &trials->outcomes[job];
-    bool accuses = trial->outcome != READING_VALUE && !trial->cut;
+    bool is_evidence = trial->outcome != READING_VALUE && !trial->cut;
     for (int r = 0; r < item->ranks; r++)
-        accuses &= !agent_is_lost(roster, item->agents[r]);
-    return accuses;
+        is_evidence &= !agent_is_lost(roster, item->agents[r]);
+    return is_evidence;
 }
 
 void trials_find_failure(const struct trials *trials, int job)

@@ -9,7 +9,7 @@ static const struct {
     enum status status;
     const char *word;
 } gravity[] = {
-    /* The gravest first. */
+    /* The worst first. */
     {STATUS_INTERRUPTED, "interrupted"},
     {STATUS_TIMEOUT, "timeout"},
     {STATUS_ERROR, "error"},
@@ -28,7 +28,7 @@ static size_t gravity_index(enum status status)
     return i;
 }
 
-enum status status_graver(enum status a, enum status b)
+enum status status_worse(enum status a, enum status b)
 {
     return gravity_index(a) < gravity_index(b) ? a : b;
 }

@@ -29,9 +29,9 @@ enum status {
             return tried;                                                                          \
     } while (0)
 
-/* The graver of two statuses: interrupted, 5, 1, 3, 4 in this order; usage and unavailable end a
+/* The worse of two statuses: interrupted, 5, 1, 3, 4 in this order; usage and unavailable end a
  * job before it starts and come before 3. */
-enum status status_graver(enum status a, enum status b);
+enum status status_worse(enum status a, enum status b);
 
 /* Does a job with this status have all its results, be they wrong or slow? */
 bool status_is_whole(enum status status);

@@ -19,7 +19,7 @@
 #define COUNTERS_SENT_MOST 1024 /* of one device */
 
 enum counter_class {
-    COUNTER_SICK,      /* healthy devices do not count these: errors, and what is sent again */
+    COUNTER_FAULTY,    /* healthy devices do not count these: errors, and what is sent again */
     COUNTER_CONGESTED, /* the network is busy, or a GPU at its power limit */
     COUNTER_OTHER,     /* traffic, and names that the device's driver alone knows */
     COUNTER_GAUGE,     /* counts nothing: a temperature, a clock */

@@ -163,7 +163,7 @@ void rdma_ports_each(const char *sysfs, void (*each)(void *context, const char *
  */
 /* Errors, and what follows from lost packets. Not here: port_rcv_switch_relay_errors and discards,
  * which healthy networks count; flushed requests, which each connection that is closed counts. */
-static const char *const sick[] = {
+static const char *const faulty[] = {
     /* the link */
     "symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors",
     "port_rcv_remote_physical_errors", "port_rcv_constraint_errors", "port_xmit_constraint_errors",
@@ -198,8 +198,8 @@ static bool is_listed(const char *name, const char *const *list, size_t count)
 
 static enum counter_class class_of(const char *name)
 {
-    if (is_listed(name, sick, sizeof sick / sizeof *sick))
-        return COUNTER_SICK;
+    if (is_listed(name, faulty, sizeof faulty / sizeof *faulty))
+        return COUNTER_FAULTY;
     return is_listed(name, congested, sizeof congested / sizeof *congested) ? COUNTER_CONGESTED
                                                                             : COUNTER_OTHER;
 }

@@ -113,15 +113,15 @@ static bool violation_judge(const struct line_set *all, struct violation *violat
     return line->low > high && violation->ratio > 1 + GUIDELINE_MARGIN;
 }
 
-/* Keeps the graver one. */
+/* Keeps the worse one. */
 static void violation_keep(const struct line_set *all, struct violation candidate,
-                           struct violation *gravest)
+                           struct violation *worst)
 {
-    if (violation_judge(all, &candidate) && candidate.ratio > gravest->ratio)
-        *gravest = candidate;
+    if (violation_judge(all, &candidate) && candidate.ratio > worst->ratio)
+        *worst = candidate;
 }
 
-static void sequence_check(const struct line_set *all, size_t line, struct violation *gravest)
+static void sequence_check(const struct line_set *all, size_t line, struct violation *worst)
 {
     const struct timed_line *mine = &all->lines[line];
     for (const struct emulation *emulation = emulations; emulation->second != EMULATIONS_END;
@@ -137,13 +137,13 @@ static void sequence_check(const struct line_set *all, size_t line, struct viola
                 continue;
             candidate.instead_count = 2;
         }
-        violation_keep(all, candidate, gravest);
+        violation_keep(all, candidate, worst);
     }
 }
 
 /* More data in less time. `own`: by the same algorithm. */
 static void smaller_check(const struct line_set *all, size_t line, bool own,
-                          struct violation *gravest)
+                          struct violation *worst)
 {
     const struct timed_line *mine = &all->lines[line];
     for (size_t i = 0; i < all->count; i++) {
@@ -156,11 +156,11 @@ static void smaller_check(const struct line_set *all, size_t line, bool own,
                                               .instead = {i},
                                               .instead_count = 1,
                                               .times = 1},
-                           gravest);
+                           worst);
     }
 }
 
-static void split_check(const struct line_set *all, size_t line, struct violation *gravest)
+static void split_check(const struct line_set *all, size_t line, struct violation *worst)
 {
     const struct timed_line *mine = &all->lines[line];
     for (size_t i = 0; i < all->count; i++) {
@@ -175,29 +175,29 @@ static void split_check(const struct line_set *all, size_t line, struct violatio
                                               .instead = {i},
                                               .instead_count = 1,
                                               .times = (int)times},
-                           gravest);
+                           worst);
     }
 }
 
 static void line_check(struct line_set *all, size_t line)
 {
-    struct violation gravest[GUIDELINES] = {{.ratio = 0}};
+    struct violation worst[GUIDELINES] = {{.ratio = 0}};
     size_t best = best_find(all, line);
     if (best == line) {
-        sequence_check(all, line, &gravest[GUIDELINE_SEQUENCE]);
-        smaller_check(all, line, false, &gravest[GUIDELINE_SMALLER]);
-        split_check(all, line, &gravest[GUIDELINE_SPLIT]);
+        sequence_check(all, line, &worst[GUIDELINE_SEQUENCE]);
+        smaller_check(all, line, false, &worst[GUIDELINE_SMALLER]);
+        split_check(all, line, &worst[GUIDELINE_SPLIT]);
     } else {
-        smaller_check(all, line, true, &gravest[GUIDELINE_OWN]);
+        smaller_check(all, line, true, &worst[GUIDELINE_OWN]);
     }
     for (int g = 0; g < GUIDELINES; g++)
-        if (gravest[g].ratio > 0) {
-            gravest[g].best = best;
-            all->found[all->found_count++] = gravest[g];
+        if (worst[g].ratio > 0) {
+            worst[g].best = best;
+            all->found[all->found_count++] = worst[g];
         }
 }
 
-/* The gravest first; of equal ones the first line. */
+/* The worst first; of equal ones the first line. */
 static int violation_compare(const void *a, const void *b)
 {
     const struct violation *x = a, *y = b;

@@ -165,7 +165,7 @@ struct tune_report {
     void (*running)(struct tune_report *report, const struct tuner *tuner, const struct race *race);
     /* All races have had a round more. */
     void (*round)(struct tune_report *report, const struct tuner *tuner);
-    /* Returns the final status, a graver one if the results could not be written. */
+    /* Returns the final status, a worse one if the results could not be written. */
     enum status (*end)(struct tune_report *report, const struct tuner *tuner, enum status status);
 };
 
@@ -249,7 +249,7 @@ struct violation {
 
 /* Finds the violations that are beyond noise: the line's interval lies above that of what could be run
  * instead, and its time is larger by GUIDELINE_MARGIN. Of each collective and size the best algorithm
- * is judged, by the gravest violation of each guideline; the others only by GUIDELINE_OWN. The gravest
+ * is judged, by the worst violation of each guideline; the others only by GUIDELINE_OWN. The worst
  * comes first. The caller frees *violations. STATUS_ERROR: out of memory. */
 enum status guidelines_check(const struct timed_line *lines, size_t count,
                              struct violation **violations, size_t *found);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""accept.py - many runs of `cctest accept` on a fleet in which none, one or two sicknesses are made.
+"""accept.py - many runs of `cctest accept` on a fleet in which none, one or two faults are made.
 
-Each run must name the host, link or direction that is sick and no other, end in its time, and leave nothing behind. Seed and
-number determine a run: --seed S --run N repeats it. sickness.py has the kinds. Use tests/system/test_accept_campaign.sh,
+Each run must name the host, link or direction that is faulty and no other, end in its time, and leave nothing behind. Seed and
+number determine a run: --seed S --run N repeats it. faults.py has the kinds. Use tests/system/test_accept_campaign.sh,
 which provides a private machine and the hosts.
 """
 import argparse
@@ -22,7 +22,7 @@ import time
 import hosts as networks
 import job as jobs
 import judge
-import sickness
+import faults
 
 TIMEOUT = 15 # --timeout; an agent is lost after a third of it in silence, and here all share a core
 BUDGET = 120 # seconds: --quick
@@ -36,13 +36,13 @@ def options():
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--runs", type=int, default=300, help="a third of them healthy")
     parser.add_argument("--run", type=int, help="only this run, with all its output")
-    parser.add_argument("--kind", action="append", choices=list(sickness.KINDS), help="only these kinds are drawn")
+    parser.add_argument("--kind", action="append", choices=list(faults.KINDS), help="only these kinds are drawn")
     parser.add_argument("--plan", action="append", help="a run with these kinds ('none', 'link', 'throttled+killed'), "
                                                         "in place of those that are drawn; may be repeated")
     parser.add_argument("--stages", help="of `cctest accept`")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after this time")
     parser.add_argument("--tries", type=int, default=1, help="of a run whose measurements other processes disturb")
-    parser.add_argument("--least", type=float, default=0.95, help="fail if a smaller share of sick runs is named right")
+    parser.add_argument("--least", type=float, default=0.95, help="fail if a smaller share of faulty runs is named right")
     parser.add_argument("--holder", type=int, action="append", required=True, help="process that holds a host; one for each")
     parser.add_argument("--log", help="append a line of JSON for each run; the table shows all runs in this file")
     parser.add_argument("--keep", type=pathlib.Path, help="copy the JSON of each run to this folder")
@@ -56,26 +56,26 @@ class Fleet:
         for number in self.numbers:
             self.rate(number)
 
-    def rate(self, number, send=sickness.RATE, receive=sickness.RATE):
+    def rate(self, number, send=faults.RATE, receive=faults.RATE):
         """Limits what a host sends and receives (Mbit/s). Its links may get rates of their own below that."""
         most = "burst 256k"
-        sickness.run(*self.hosts.on(number, "sh", "-c", f"""tc qdisc del dev eth0 root 2>/dev/null
+        faults.run(*self.hosts.on(number, "sh", "-c", f"""tc qdisc del dev eth0 root 2>/dev/null
             tc qdisc add dev eth0 root handle 1: htb default fff &&
             tc class add dev eth0 parent 1: classid 1:fff htb rate {send}mbit {most} quantum 60000"""))
-        sickness.run("tc", "qdisc", "replace", "dev", f"lan0-{number}", "root", "tbf", "rate", f"{receive}mbit",
+        faults.run("tc", "qdisc", "replace", "dev", f"lan0-{number}", "root", "tbf", "rate", f"{receive}mbit",
                      *most.split(), "latency", "50ms")
 
 
 class Job:
     """The agents of one run, one on each host."""
 
-    def __init__(self, number, cctest, fleet, stages, folder, sicknesses):
+    def __init__(self, number, cctest, fleet, stages, folder, seeded):
         self.fleet, self.folder, self.json = fleet, folder, folder / "job.json"
         self.processes, self.stopped, self.namespaces = [], set(), {}
         environment = dict(os.environ, CCTEST_SECRET=f"the shared secret of run {number:08}", TMPDIR=str(folder))
         self.begun = time.monotonic()
         for host in fleet.numbers:
-            prefix = [word for each in sicknesses if each.host == host for word in each.prefix()]
+            prefix = [word for each in seeded if each.host == host for word in each.prefix()]
             command = [*prefix, cctest, "accept", "-x", "tcp", "--quick", "--stages", stages, "--json",
                        str(self.json), "--timeout", str(TIMEOUT), "--seed", str(number), "--rendezvous",
                        f"{fleet.hosts.address(1)}:{21000 + number % 9000}", "--rank", str(host - 1), "--world",
@@ -104,13 +104,13 @@ class Job:
     def root_ended(self):
         return self.processes[0].look()
 
-    def go(self, sicknesses):
+    def go(self, seeded):
         """Strikes, until all that can end have. Returns the seconds that it took, infinite if one had to be killed."""
         until = self.begun + BUDGET + TIMEOUT
         while time.monotonic() < until:
             if all([process.look() or process.pid in self.stopped for process in self.processes]):
                 break
-            for each in sicknesses:
+            for each in seeded:
                 each.strike(self)
             time.sleep(0.01)
         took = max((process.ended for process in self.processes if process.ended), default=until) - self.begun
@@ -134,27 +134,27 @@ def draw(given, number, kinds):
     elif number % 3 == 2:
         plan = []
     else:
-        sick = number - number // 3
-        plan = [kinds[sick % len(kinds)]]
-        if sick % 4 == 3 and len(kinds) > 1:
+        faulty = number - number // 3
+        plan = [kinds[faulty % len(kinds)]]
+        if faulty % 4 == 3 and len(kinds) > 1:
             plan.append(chance.choice([kind for kind in kinds if kind != plan[0]]))
     return plan, chance
 
 
 def do(given, number, plan, chance, fleet):
     """Does a run; returns what came of it."""
-    free, sick = list(fleet.numbers), []
+    free, seeded = list(fleet.numbers), []
     for kind in plan:
-        sick.append(sickness.KINDS[kind](chance, free))
-        free = [host for host in free if host not in sick[-1].victims]
+        seeded.append(faults.KINDS[kind](chance, free))
+        free = [host for host in free if host not in seeded[-1].victims]
     with tempfile.TemporaryDirectory() as folder:
         made = []
         try:
-            for each in sick:
+            for each in seeded:
                 each.make(fleet)
                 made.append(each)
-            job = Job(number, given.cctest, fleet, given.stages, pathlib.Path(folder), sick)
-            took = job.go(sick)
+            job = Job(number, given.cctest, fleet, given.stages, pathlib.Path(folder), seeded)
+            took = job.go(seeded)
         finally:
             for each in made:
                 each.undo(fleet)
@@ -162,33 +162,33 @@ def do(given, number, plan, chance, fleet):
         document = json.loads(job.json.read_text()) if job.json.exists() else {"hosts": [], "findings": [], "stages": []}
         if given.keep and job.json.exists():
             shutil.copy(job.json, given.keep / f"accept-{number}")
-        result = judged(document, sick, took, left)
-        report(given, number, sick, result, document, job)
+        result = judged(document, seeded, took, left)
+        report(given, number, seeded, result, document, job)
     return {"number": number, "seed": given.seed, **result}
 
 
-def judged(document, sick, took, left):
-    findings = [sickness.Finding(document, finding) for finding in document["findings"]
+def judged(document, seeded, took, left):
+    findings = [faults.Finding(document, finding) for finding in document["findings"]
                 if finding["health"] in ("suspect", "bad") and finding["host"] is not None]
-    victims = {host for each in sick for host in each.victims}
-    accused = {host for finding in findings for host in finding.hosts}
-    named = [(each.kind, each.judge(findings), each.late) for each in sick]
-    false = sorted(accused - victims)
+    victims = {host for each in seeded for host in each.victims}
+    named_hosts = {host for finding in findings for host in finding.hosts}
+    named = [(each.kind, each.judge(findings), each.late) for each in seeded]
+    false = sorted(named_hosts - victims)
     whole = document.get("status") not in (None, "running") and document["hosts"] != []
-    return {"named": [["none", "right" if not accused else "missed", False]] if not sick else
-                     [[kind, "late" if late and how != sickness.RIGHT else how, late] for kind, how, late in named],
+    return {"named": [["none", "right" if not named_hosts else "missed", False]] if not seeded else
+                     [[kind, "late" if late and how != faults.RIGHT else how, late] for kind, how, late in named],
             "false": false, "seconds": round(took, 1), "over": not whole or took > BUDGET, "left": left,
             "status": document.get("status")}
 
 
-def report(given, number, sick, result, document, job):
-    right = all(how in (sickness.RIGHT, "late") for _, how, _ in result["named"])
+def report(given, number, seeded, result, document, job):
+    right = all(how in (faults.RIGHT, "late") for _, how, _ in result["named"])
     well = right and not result["false"] and not result["over"] and not result["left"]
-    title = ", ".join(each.title() for each in sick) or "healthy"
+    title = ", ".join(each.title() for each in seeded) or "healthy"
     words = ["right" if well else "WRONG", f"--seed {given.seed} --run {number}:", f"{title}:",
              "/".join(how for _, how, _ in result["named"]), f"in {result['seconds']} s, status {result['status']}"]
     if result["false"]:
-        words.append(f"ACCUSED: {result['false']}")
+        words.append(f"FALSE ALARM: {result['false']}")
     print(*words, *(f"LEFT: {left}" for left in result["left"]))
     result["well"] = well
     result["disturbed"] = any(re.search(r"\b[1-9]\d* disturbed", stage["result"]) for stage in document["stages"])
@@ -204,7 +204,7 @@ def report(given, number, sick, result, document, job):
 
 
 def table(results):
-    """Prints for each kind of sickness how many of it were named. A run of two counts in both rows."""
+    """Prints for each kind of fault how many of it were named. A run of two counts in both rows."""
     rows = collections.defaultdict(collections.Counter)
     seconds = collections.defaultdict(list)
     for result in results:
@@ -215,27 +215,27 @@ def table(results):
         for kind in {kind for kind, _, _ in named} | {"all"}:
             seconds[kind].append(result["seconds"])
             rows[kind].update(false=bool(result["false"]), over=result["over"], left=bool(result["left"]))
-    print(f"{'sickness':16} {'runs':>5} {'right':>6} {'partly':>7} {'missed':>7} {'(too late)':>11} {'accused':>8} "
+    print(f"{'fault':16} {'runs':>5} {'right':>6} {'partly':>7} {'missed':>7} {'(too late)':>11} {'alarms':>8} "
           f"{'over':>5} {'left':>5} {'median s':>9} {'most s':>7}")
     for kind in sorted(rows, key=lambda kind: (kind == "all", kind != "none", kind)):
         row = rows[kind]
         print(f"{kind:16} {row['runs']:5} {row['right']:6} {row['partly']:7} {row['missed']:7} {row['late']:11} "
               f"{row['false']:8} {row['over']:5} {row['left']:5} {statistics.median(seconds[kind]):9.1f} "
               f"{max(seconds[kind]):7.1f}")
-    print("partly: the host or the link's end is named, without the direction or the link; accused: runs in which a good "
-          "host was; over: runs without a verdict in time")
+    print("partly: the host or the link's end is named, without the direction or the link; alarms: runs in which a good "
+          "host is named; over: runs without a verdict in time")
 
 
 def is_good(results, least):
-    """Of sick runs, `least` name all that is sick and no other; of healthy ones, one in 100 may accuse. All end, clean."""
+    """Of faulty runs, `least` name all faults and nothing else; of healthy ones, one in 100 may have a false alarm. All end, clean."""
     healthy = [result for result in results if result["named"][0][0] == "none"]
-    sick = [result for result in results
+    faulty = [result for result in results
             if result not in healthy and all(how != "late" for _, how, _ in result["named"])]
-    right = sum(all(how == "right" for _, how, _ in result["named"]) and not result["false"] for result in sick)
-    accused = sum(bool(result["false"]) or result["status"] != "ok" for result in healthy)
-    print(f"{right} of {len(sick)} sick runs name what is sick and nothing else; "
-          f"{accused} of {len(healthy)} healthy ones accuse")
-    return (right >= least * len(sick) and accused <= 0.01 * max(len(healthy), 100) and
+    right = sum(all(how == "right" for _, how, _ in result["named"]) and not result["false"] for result in faulty)
+    alarms = sum(bool(result["false"]) or result["status"] != "ok" for result in healthy)
+    print(f"{right} of {len(faulty)} faulty runs name the fault and nothing else; "
+          f"{alarms} of {len(healthy)} healthy ones with a false alarm")
+    return (right >= least * len(faulty) and alarms <= 0.01 * max(len(healthy), 100) and
             not any(result["over"] or result["left"] for result in results))
 
 
@@ -247,8 +247,8 @@ def main():
     stages = [stage for stage in ("inventory", "self", "pairs", "isolate") if re.search(rf"\b{stage}\b[,\s]", known)]
     given.stages = given.stages or ",".join(stages)
     kinds = []
-    for kind in given.kind or sickness.KINDS:
-        why = sickness.missing(kind, given.stages)
+    for kind in given.kind or faults.KINDS:
+        why = faults.missing(kind, given.stages)
         if why:
             print(f"without {kind}: {why}")
         else:

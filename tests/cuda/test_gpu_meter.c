@@ -40,10 +40,10 @@ static void look(const char *settings, int readings)
     counter_list_free(&before);
 }
 
-static const char *sick(void)
+static const char *faults(void)
 {
     static char text[512];
-    return counters_text(&change, COUNTER_SICK, text, sizeof text);
+    return counters_text(&change, COUNTER_FAULTY, text, sizeof text);
 }
 
 static bool has(const struct counter_list *list, const char *name)
@@ -59,7 +59,7 @@ static void test_healthy(void **state)
     char text[256];
     (void)state;
     look("", 2);
-    assert_string_equal(sick(), "");
+    assert_string_equal(faults(), "");
     assert_int_equal(counters_of_class(&change, COUNTER_CONGESTED), 0);
     assert_string_equal(counters_text(&change, COUNTER_GAUGE, text, sizeof text),
                         "sm_clock_MHz 1755, memory_clock_MHz 2619, temperature_C 41");
@@ -73,9 +73,9 @@ static void test_errors(void **state)
 {
     (void)state;
     look("grow=0:3:1+0:4:2+0:94:7+1:142:9", 2);
-    assert_string_equal(sick(), "ecc_corrected 2, ecc_uncorrected 4, pcie_replays 14");
+    assert_string_equal(faults(), "ecc_corrected 2, ecc_uncorrected 4, pcie_replays 14");
     look("grow=0:252:1000+0:74:500", 1);
-    assert_string_equal(sick(), "hw_thermal_slowdown_ns 1000");
+    assert_string_equal(faults(), "hw_thermal_slowdown_ns 1000");
     assert_true(has(&change, "power_cap_ns"));
 }
 
@@ -84,7 +84,7 @@ static void test_lasting(void **state)
 {
     (void)state;
     look("differs=0:rows", 1);
-    assert_string_equal(sick(), "row_remap_pending 1");
+    assert_string_equal(faults(), "row_remap_pending 1");
 }
 
 /* Drivers have settings where others have these fields. */
@@ -92,7 +92,7 @@ static void test_drivers(void **state)
 {
     static const char grow[] = "grow=0:251:1+0:252:2+0:253:3+0:269:4+0:270:5+0:271:6+0:75:7";
     static const struct {
-        const char *driver, *sick;
+        const char *driver, *faults;
     } drivers[] = {
         {"570.86.15", "thermal_violation_ns 7"},
         {"580.65.06", "thermal_violation_ns 7, sw_thermal_slowdown_ns 1, hw_thermal_slowdown_ns 2, "
@@ -105,7 +105,7 @@ static void test_drivers(void **state)
         char settings[128];
         snprintf(settings, sizeof settings, "driver=%s,%s", drivers[i].driver, grow);
         look(settings, 1);
-        assert_string_equal(sick(), drivers[i].sick);
+        assert_string_equal(faults(), drivers[i].faults);
     }
 }
 
@@ -114,13 +114,13 @@ static void test_unsupported(void **state)
 {
     (void)state;
     look("without=3+252+91+nvmlDeviceGetTemperature,grow=0:3:1", 1);
-    assert_string_equal(sick(), "");
+    assert_string_equal(faults(), "");
     assert_false(has(&now, "ecc_corrected") || has(&now, "hw_thermal_slowdown_ns") ||
                  has(&now, "nvlink0_replays") || has(&now, "nvlinks_down") ||
                  has(&now, "temperature_C"));
     assert_true(has(&now, "ecc_uncorrected"));
     look("without=nvmlDeviceGetFieldValues", 1);
-    assert_int_equal(counters_of_class(&now, COUNTER_SICK), 0);
+    assert_int_equal(counters_of_class(&now, COUNTER_FAULTY), 0);
 }
 
 /* Events that came before are not known, so the first one counts from zero. */
@@ -128,30 +128,30 @@ static void test_xids(void **state)
 {
     (void)state;
     look("xid=0:79+0:48+0:79+1:31", 1);
-    assert_string_equal(sick(), "xid_79 2, xid_48 1");
+    assert_string_equal(faults(), "xid_79 2, xid_48 1");
     look("xid=0:79,without=nvmlDeviceRegisterEvents", 1);
-    assert_string_equal(sick(), "");
+    assert_string_equal(faults(), "");
     look("xid=0:79,without=nvmlEventSetCreate", 1);
-    assert_string_equal(sick(), "");
+    assert_string_equal(faults(), "");
 }
 
 static void test_links(void **state)
 {
     (void)state;
     look("down=0:2,grow=0:162:1", 1);
-    assert_non_null(strstr(sick(), "nvlinks_down 1"));
-    assert_non_null(strstr(sick(), "nvlink3_recoveries"));
+    assert_non_null(strstr(faults(), "nvlinks_down 1"));
+    assert_non_null(strstr(faults(), "nvlink3_recoveries"));
 }
 
 static void test_lost(void **state)
 {
     (void)state;
     look("lost=0:2,grow=0:3:1", 2);
-    assert_string_equal(sick(), "gpu_lost 1");
+    assert_string_equal(faults(), "gpu_lost 1");
     look("gone=0:2,grow=0:3:1", 2);
-    assert_string_equal(sick(), "gpu_lost 1");
+    assert_string_equal(faults(), "gpu_lost 1");
     look("gone=0:2", 1); /* while the NVLinks are read */
-    assert_string_equal(sick(), "gpu_lost 1");
+    assert_string_equal(faults(), "gpu_lost 1");
 }
 
 static void test_missing(void **state)

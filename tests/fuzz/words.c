@@ -144,7 +144,7 @@ static void try_switches(const char *path)
 }
 
 /* What hosts are held against. */
-static void try_yardsticks(const char *path)
+static void try_references(const char *path)
 {
     struct host_profile profile;
     struct baseline baseline;
@@ -169,7 +169,7 @@ static void try_file(int kind, const char *text, size_t size)
     else if (kind == SWITCHES)
         try_switches(path);
     else
-        try_yardsticks(path);
+        try_references(path);
     close(fd);
 }
 

@@ -171,7 +171,7 @@ check_says '^# good: h\[1-4\]$' "$out"
 check_json "$hosts_json" 'd["status"] == "ok"' 'not d["findings"]' 'len([p for p in d["pairs"] if p["value"]]) >= 24'
 nothing_is_left
 
-# A stage whose time is too short for its jobs says so, and accuses no host.
+# A stage whose time is too short for its jobs says so, and names no host.
 for host in 1 2 3 4; do host_rate "$host" 8mbit; done
 launch "1 2 3 4" accept -x tcp --stages pairs:3,isolate:3
 for rank in 0 1 2 3; do ended "$rank" 0; done

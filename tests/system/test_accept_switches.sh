@@ -59,17 +59,17 @@ accepts '[04]' --switches "$scratch/list"
 check_says '^  halves +partly .*no halves by switch: all good hosts are behind one switch, only' "$out"
 check_silent 'behind different switches' "$out"
 
-# Two sick hosts are the two behind one switch: a note names it.
+# Two faulty hosts are the two behind one switch: a note names it.
 for host in 6 7; do host_rate "$host" 20mbit; done
-echo 'sick: h[6-7]' >"$scratch/list"
+echo 'faulty: h[6-7]' >"$scratch/list"
 for host in 1 2 3 4 5; do echo "s$host: h$host" >>"$scratch/list"; done
 for _ in 1 2 3; do # again where other processes disturbed it
     launch "1 2 3 4 5 6 7" accept -x tcp --quick --stages pairs,isolate --pairs all --switches "$scratch/list"
     for rank in 0 1 2 3 4 5 6; do ended "$rank" 4; done
     out=$scratch/0.out err=$scratch/0.err
-    { grep -q 'behind switch sick$' "$out" || ! grep -qE ' [1-9][0-9]* disturbed measurement' "$out"; } && break
+    { grep -q 'behind switch faulty$' "$out" || ! grep -qE ' [1-9][0-9]* disturbed measurement' "$out"; } && break
     echo "repeated: other processes disturbed its measurements"
 done
-check_says '^  note +all: all 2 hosts that are bad or suspect are behind switch sick$' "$out"
+check_says '^  note +all: all 2 hosts that are bad or suspect are behind switch faulty$' "$out"
 hosts_down
 finish

@@ -32,7 +32,7 @@ cctest guidelines slow --json found.json
 check_status 4
 check_says '^gather 1008, 3 ranks, float: 30.24 us \(binomial\), 3.00 times allgather, 10.08 us: use allgather mesh' "$out"
 check_says '^allreduce 1000, 3 ranks, float sum: 25 us \(oneshot\), 1.25 times reduce then broadcast, 20 us: use reduce binomial then broadcast binomial$' "$out"
-check "the gravest is first" sh -c "sed -n 3p '$out' | grep -q ^gather"
+check "the worst is first" sh -c "sed -n 3p '$out' | grep -q ^gather"
 check_says '^# 8 times a guideline is violated$' "$out"
 check "JSON has what the table has" python3 - <<'PYTHON'
 import json

@@ -1,5 +1,5 @@
 /*
- * simulated_fleet.h - fleets of hosts with noise and known sickness, and a screening of them.
+ * simulated_fleet.h - fleets of hosts with noise and known fault, and a screening of them.
  *
  * Noise: each value has a lognormal factor of 2.5%, one in 200 is also slower by up to 30%, and
  * each host's sending, receiving and latency differ by up to 1% from the others'.
@@ -13,7 +13,7 @@
 #include "accept/judge/judge.h"
 #include "base/numbers.h"
 
-#define SICK_MOST      64
+#define FAULTS_MOST    64
 #define ROUNDS_MOST    100 /* of isolation: more is a fault */
 #define BANDWIDTH      11.8
 #define LATENCY        2.0
@@ -55,12 +55,12 @@ struct seeded {
 };
 
 struct simulated {
-    int hosts, rails, sick_count;
+    int hosts, rails, fault_count;
     bool quiet;          /* no noise */
     const int *switches; /* of each host: those of one switch have half the latency; NULL */
     int leaves;          /* the host that is gone after the pairs, -1: none */
-    struct seeded sick[SICK_MOST];
-    int *sick_of;      /* [hosts] the first sickness, -1 */
+    struct seeded faults[FAULTS_MOST];
+    int *fault_of;     /* [hosts] the first fault, -1 */
     double (*bias)[3]; /* [hosts] sending, receiving, latency */
     uint64_t random;
     struct reading *readings; /* of one list */
@@ -94,10 +94,10 @@ static inline void simulated_create(struct simulated *f, int hosts, int rails, u
                             .rails = rails,
                             .leaves = -1,
                             .random = seed,
-                            .sick_of = malloc((size_t)hosts * sizeof(int)),
+                            .fault_of = malloc((size_t)hosts * sizeof(int)),
                             .bias = malloc((size_t)hosts * sizeof *f->bias)};
     for (int h = 0; h < hosts; h++) {
-        f->sick_of[h] = -1;
+        f->fault_of[h] = -1;
         for (int i = 0; i < 3; i++)
             f->bias[h][i] = 1 + HOST_SPREAD * (2 * simulated_uniform(&f->random) - 1);
     }
@@ -105,7 +105,7 @@ static inline void simulated_create(struct simulated *f, int hosts, int rails, u
 
 static inline void simulated_free(struct simulated *f)
 {
-    free(f->sick_of);
+    free(f->fault_of);
     free(f->bias);
     free(f->readings);
 }
@@ -115,13 +115,13 @@ static inline bool seeded_is_of_a_link(enum seeded_kind kind)
     return kind == SEEDED_LINK || kind == SEEDED_ONE_WAY;
 }
 
-/* Makes a host sick; of a link, with its peer. False where a host is sick already. */
+/* Makes a host faulty; of a link, with its peer. False where a host is faulty already. */
 static inline bool simulated_seed(struct simulated *f, enum seeded_kind kind, int host, int peer)
 {
     bool link = seeded_is_of_a_link(kind);
-    if (f->sick_count == SICK_MOST || f->sick_of[host] >= 0 || (link && f->sick_of[peer] >= 0))
+    if (f->fault_count == FAULTS_MOST || f->fault_of[host] >= 0 || (link && f->fault_of[peer] >= 0))
         return false;
-    struct seeded *s = &f->sick[f->sick_count];
+    struct seeded *s = &f->faults[f->fault_count];
     *s = (struct seeded){.kind = kind,
                          .host = host,
                          .peer = link ? peer : -1,
@@ -130,13 +130,13 @@ static inline bool simulated_seed(struct simulated *f, enum seeded_kind kind, in
                          .often = 0.3 + 0.7 * simulated_uniform(&f->random)};
     if (kind == SEEDED_SLIGHT)
         s->factor = 0.8 + 0.1 * simulated_uniform(&f->random);
-    f->sick_of[host] = f->sick_count++;
+    f->fault_of[host] = f->fault_count++;
     if (link)
-        f->sick_of[peer] = f->sick_of[host];
+        f->fault_of[peer] = f->fault_of[host];
     return true;
 }
 
-/* What a sickness of one end makes of one value between two hosts: a factor. */
+/* What a fault of one end makes of one value between two hosts: a factor. */
 static inline double seeded_factor(struct simulated *f, const struct seeded *s,
                                    const struct reading *r)
 {
@@ -198,17 +198,17 @@ static inline bool simulated_read(struct simulated *f, struct reading r)
         factor /= fmax(f->bias[r.from][2], f->bias[r.to][2]);
     else
         factor *= fmin(f->bias[r.from][0], f->bias[r.to][1]);
-    double sick = 1;
+    double slowed = 1;
     const int ends[] = {r.from, r.to};
     for (int e = 0; e < 2; e++) {
-        if (f->sick_of[ends[e]] < 0)
+        if (f->fault_of[ends[e]] < 0)
             continue;
-        const struct seeded *s = &f->sick[f->sick_of[ends[e]]];
-        sick = fmin(sick, seeded_factor(f, s, &r));
+        const struct seeded *s = &f->faults[f->fault_of[ends[e]]];
+        slowed = fmin(slowed, seeded_factor(f, s, &r));
         if (r.outcome == READING_VALUE)
             seeded_fails(f, s, &r);
     }
-    factor *= sick;
+    factor *= slowed;
     r.value = r.metric == METRIC_LATENCY ? LATENCY / factor : BANDWIDTH * factor;
     if (f->count == f->room) {
         f->room = f->room * 2 + 1024;
@@ -242,14 +242,14 @@ static inline void simulated_pair(struct simulated *f, int a, int b, uint64_t ra
 struct screened {
     struct fleet *fleet;
     struct isolation *isolation;
-    struct sicknesses *found;
+    struct fleet_faults *found;
     int pair_rounds, rounds; /* of the pairs, and of isolation, */
     uint64_t rails;          /* which was on these (1 << rail) */
 };
 
 /* Runs pairs and isolation. `count` rounds of pairs. */
 static inline struct screened simulated_screen(struct simulated *f, const struct rounds *plan,
-                                               int count, const struct yardsticks *yardsticks,
+                                               int count, const struct references *references,
                                                uint64_t seed)
 {
     struct screened out = {.pair_rounds = count};
@@ -264,7 +264,7 @@ static inline struct screened simulated_screen(struct simulated *f, const struct
     const struct fleet_config config = {
         .hosts = f->hosts, .rails = f->rails, .switches = f->switches};
     out.fleet = fleet_create(&config, f->readings, f->count);
-    out.isolation = isolation_create(out.fleet, yardsticks, f->readings, f->count, seed);
+    out.isolation = isolation_create(out.fleet, references, f->readings, f->count, seed);
     if (f->leaves >= 0)
         present[f->leaves] = false;
     uint64_t rails;
@@ -277,7 +277,7 @@ static inline struct screened simulated_screen(struct simulated *f, const struct
             simulated_pair(f, pairs[i].a, pairs[i].b, rails);
         isolation_add(out.isolation, f->readings, f->count);
     }
-    out.found = sicknesses_find(out.isolation);
+    out.found = fleet_faults_find(out.isolation);
     free(pairs);
     free(present);
     return out;
@@ -288,16 +288,16 @@ static inline enum health screened_health(const struct screened *screened, int h
 {
     enum health worst = HEALTH_GOOD;
     for (int i = 0; i < screened->found->count; i++) {
-        const struct sickness *sickness = &screened->found->items[i];
-        if ((sickness->host == host || sickness->peer == host) && sickness_health(sickness) > worst)
-            worst = sickness_health(sickness);
+        const struct fleet_fault *fault = &screened->found->items[i];
+        if ((fault->host == host || fault->peer == host) && fleet_fault_health(fault) > worst)
+            worst = fleet_fault_health(fault);
     }
     return worst;
 }
 
 static inline void screened_free(struct screened *screened)
 {
-    sicknesses_free(screened->found);
+    fleet_faults_free(screened->found);
     isolation_free(screened->isolation);
     fleet_free(screened->fleet);
 }

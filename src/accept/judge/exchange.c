@@ -262,7 +262,7 @@ int switches_pairs(const struct switch_level *level, const int *hosts, int count
     return made;
 }
 
-/* ---- sick hosts ---- */
+/* ---- faulty hosts ---- */
 
 /* C(part, picked) / C(whole, picked): the probability that all that are picked are of the part. */
 static double picked_from(int part, int whole, int picked)
@@ -273,12 +273,12 @@ static double picked_from(int part, int whole, int picked)
     return chance;
 }
 
-int switches_common(const struct switch_level *level, int hosts, const bool *sick)
+int switches_common(const struct switch_level *level, int hosts, const bool *faulty)
 {
     int common = -1, picked = 0, known = 0;
     for (int h = 0; h < hosts; h++) {
         known += level->switches[h] >= 0;
-        if (!sick[h])
+        if (!faulty[h])
             continue;
         if (level->switches[h] < 0 || (picked > 0 && level->switches[h] != common))
             return -1;

@@ -227,7 +227,7 @@ static void levels_find(struct fleet *fleet)
  * cell lie around its level as noise makes them, and the median of k readings with the deviation d
  * has the deviation 1.2533 * d / sqrt(k). The many readings give a better estimate than the few
  * levels of a small fleet. The reading that is the level itself says nothing, and is left out; so
- * are cells of two readings, where one sick host of 3 would decide.
+ * are cells of two readings, where one faulty host of 3 would decide.
  */
 static double levels_noise(struct fleet *fleet, int series)
 {

@@ -41,11 +41,11 @@ struct series_limit {
 };
 
 /* Takes another limit, if it is stricter. */
-void limit_tighten(struct excess_limit *limit, double excess, enum yardstick yardstick);
+void limit_tighten(struct excess_limit *limit, double excess, enum reference reference);
 
 /* The limits of a fleet, by the readings that it was made from. The fleet and the memory that the
- * yardsticks point to must stay until limits_free(). */
-struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
+ * references point to must stay until limits_free(). */
+struct limits *limits_create(const struct fleet *fleet, const struct references *references,
                              const struct reading *readings, size_t count);
 void limits_free(struct limits *limits); /* NULL is allowed */
 

@@ -79,10 +79,10 @@ static struct suspect *suspect_take(struct isolation *isolation, int host, int p
 }
 
 /* Keeps the partner with which a reading showed it. */
-static void witness_keep(struct suspect *suspect, const struct reading *reading)
+static void partner_keep(struct suspect *suspect, const struct reading *reading)
 {
-    if (suspect->witness_count < WITNESSES_MOST)
-        suspect->witnesses[suspect->witness_count++] =
+    if (suspect->partner_count < PARTNERS_MOST)
+        suspect->partners[suspect->partner_count++] =
             reading->from == suspect->host ? reading->to : reading->from;
 }
 
@@ -104,7 +104,7 @@ static struct suspect *take_failing(struct isolation *isolation, int host, int p
 {
     enum reading_outcome outcome = reading_outcome(reading);
     struct suspect *suspect = suspect_take(isolation, host, peer, series, outcome);
-    suspect->limit = (struct excess_limit){.excess = DBL_MAX, .yardstick = YARDSTICK_FAILURE};
+    suspect->limit = (struct excess_limit){.excess = DBL_MAX, .reference = REFERENCE_FAILURE};
     suspect->excess = INFINITY;
     suspect->patience = PATIENCE_FAILURE;
     if (outcome > suspect->outcome)
@@ -113,7 +113,7 @@ static struct suspect *take_failing(struct isolation *isolation, int host, int p
         suspect->state = SUSPECT_OPEN;
         suspect->tries = suspect->hits = 0;
     }
-    witness_keep(suspect, reading);
+    partner_keep(suspect, reading);
     return suspect;
 }
 
@@ -373,7 +373,7 @@ static void met_reserve(struct isolation *isolation)
                 arena_new(isolation->memory, (size_t)isolation->fleet->config.hosts, sizeof(bool));
 }
 
-struct isolation *isolation_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
+struct isolation *isolation_create(const struct fleet *fleet, const struct references *references,
                                    const struct reading *readings, size_t count, uint64_t seed)
 {
     struct arena *memory = arena_create();
@@ -382,7 +382,7 @@ struct isolation *isolation_create(const struct fleet *fleet, const struct yards
     *isolation = (struct isolation){
         .memory = memory,
         .fleet = fleet,
-        .limits = limits_create(fleet, yardsticks, readings, count),
+        .limits = limits_create(fleet, references, readings, count),
         .end = &isolation->suspects,
         .hosts = arena_new(memory, hosts, sizeof *isolation->hosts),
         .crossed = arena_new(memory, hosts, sizeof *isolation->crossed), /* no more than hosts */
@@ -594,7 +594,7 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     if (outcome > suspect->outcome)
         suspect->outcome = outcome;
     if (hit)
-        witness_keep(suspect, reading);
+        partner_keep(suspect, reading);
     suspect_judge(isolation, suspect);
 }
 

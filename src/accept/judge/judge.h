@@ -30,7 +30,7 @@ enum metric {
 
 const char *metric_unit(enum metric metric);
 
-/* In order of gravity. */
+/* In order of severity. */
 enum reading_outcome {
     READING_VALUE,
     READING_ERROR, /* the job failed, and its hosts are there */
@@ -162,20 +162,20 @@ double fleet_level(const struct fleet *fleet, int series, int host);
  * for all cells together. A single reading likewise, with the deviation of the readings of hosts
  * within their limits. A suspect costs no more than a measurement again, which confirms or clears
  * it, so each factor allows for some false alarms: one cell in a run, and as many pairs as fit
- * into one round. The floor keeps equal hosts from accusing each other over 1%.
+ * into one round. The floor keeps a difference of 1% between equal hosts from being a fault.
  * ---- */
 
 /* The reference that a value is compared with. */
-enum yardstick {
-    YARDSTICK_FLEET,   /* the median, and so many deviations */
-    YARDSTICK_RATE,    /* the rate of the link: RATE_LEAST of it, where the fleet has RATE_FLEET */
-    YARDSTICK_EARLIER, /* an earlier run, after what changed for the whole fleet */
-    YARDSTICK_PROFILE, /* what a file asks for */
-    YARDSTICK_FAILURE, /* a pair failed */
-    YARDSTICK_RAILS,   /* the other rails of the fleet */
-    YARDSTICKS,
+enum reference {
+    REFERENCE_FLEET,   /* the median, and so many deviations */
+    REFERENCE_RATE,    /* the rate of the link: RATE_LEAST of it, where the fleet has RATE_FLEET */
+    REFERENCE_EARLIER, /* an earlier run, after what changed for the whole fleet */
+    REFERENCE_PROFILE, /* what a file asks for */
+    REFERENCE_FAILURE, /* a pair failed */
+    REFERENCE_RAILS,   /* the other rails of the fleet */
+    REFERENCES,
 };
-extern const char *const threshold_words[YARDSTICKS]; /* "threshold by the profile" */
+extern const char *const threshold_words[REFERENCES]; /* "threshold by the profile" */
 
 #define RATE_LEAST 0.7
 #define RATE_FLEET 0.9
@@ -183,11 +183,11 @@ extern const char *const threshold_words[YARDSTICKS]; /* "threshold by the profi
 /* A number beside the fleet's, in the metric's unit. */
 struct reason {
     enum metric metric;
-    enum yardstick yardstick;
+    enum reference reference;
     double value, median, deviation, threshold;
 };
 
-struct yardsticks {
+struct references {
     double floor[METRICS]; /* what is worse by less than this share is never a suspect */
     double latency_floor;  /* us, likewise */
     double earlier_floor;  /* the share that a host may lose since the earlier run */
@@ -199,24 +199,24 @@ struct yardsticks {
 
 /* Floors of 5% for bandwidths and of 15% and 0.5 us for latencies, 10% since an earlier run; no
  * reference but the fleet. */
-struct yardsticks yardsticks_default(void);
+struct references references_default(void);
 
-/* A reference that the fleet itself misses: it accuses no host then. */
+/* A reference that the fleet itself misses: no host is suspected then. */
 struct fleet_note {
-    enum yardstick yardstick;
+    enum reference reference;
     int series;
     double value, threshold; /* the fleet's median, and what it should be; in the metric's unit */
 };
 
 struct excess_limit {
     double excess;
-    enum yardstick yardstick;
+    enum reference reference;
 };
 
 struct limits {
     struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
-    struct yardsticks yardsticks;
+    struct references references;
     int hosts;
     struct excess_limit *cell;              /* [series * hosts + host] */
     struct series_limit *series;            /* of each */
@@ -236,7 +236,7 @@ struct limits {
  *
  *     max(spread_factor(judged, FALSE_ALARMS) * deviation, floor)
  *
- * in one measurement, so that no more than one run in 100 accuses anybody by chance; or beyond
+ * in one measurement, so that no more than one run in 100 has a false alarm; or beyond
  * what a profile or an earlier run asks. Fewer than HOSTS_COMPARED are compared with those alone.
  * ---- */
 
@@ -265,7 +265,7 @@ void host_values_judge(const struct value_rule *rule, struct judged_value *value
  * host, so how hosts differ is no drift.
  *
  * A host drifts if its excess rises by the test of Mann and Kendall (base/stats/stats.h has the
- * source), so surely that no more than one run in 100 accuses anybody by chance, and from the
+ * source), so surely that no more than one run in 100 has a false alarm, and from the
  * first third of its rotations to the last by more than the floor. About 12 rotations are the
  * fewest that can tell it.
  *
@@ -347,7 +347,7 @@ int rounds_pairs(const struct rounds *rounds, int round, const bool *present,
  * are suspects.
  * ---- */
 
-#define WITNESSES_MOST 6 /* the first are kept */
+#define PARTNERS_MOST 6 /* the first are kept */
 
 enum suspect_state {
     SUSPECT_OPEN,
@@ -364,12 +364,12 @@ struct suspect {
     enum suspect_state state;
     struct excess_limit limit;    /* what a reading must exceed to confirm */
     double excess;                /* as the pairs showed it: the level, or the reading */
-    enum reading_outcome outcome; /* the gravest; READING_VALUE: slow */
+    enum reading_outcome outcome; /* the worst; READING_VALUE: slow */
     int patience;                 /* so many good readings clear it, if there is no bad one */
     int tries_most;               /* so many readings clear it, if they do not confirm it */
     int tries, hits;              /* readings since, and those beyond the limit */
-    int witness_count;
-    int witnesses[WITNESSES_MOST]; /* partners with which a reading showed it */
+    int partner_count;
+    int partners[PARTNERS_MOST];   /* partners with which a reading showed it */
     int number;                    /* of suspects before it */
     struct suspect *next;          /* in the order in which they were found */
     struct suspect *sibling;       /* the host's next one; of a link: its sender's */
@@ -424,9 +424,9 @@ struct isolation {
     bool is_done; /* isolation_pairs() found none; else suspects may be open that were not tried */
 };
 
-/* From the readings that the fleet was made from. The fleet and what the yardsticks point to must
+/* From the readings that the fleet was made from. The fleet and what the references point to must
  * stay until isolation_free(). The same seed makes the same rounds. */
-struct isolation *isolation_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
+struct isolation *isolation_create(const struct fleet *fleet, const struct references *references,
                                    const struct reading *readings, size_t count, uint64_t seed);
 void isolation_free(struct isolation *isolation); /* NULL is allowed */
 
@@ -451,52 +451,52 @@ void isolation_add(struct isolation *isolation, const struct reading *readings, 
  * both ends of a job fail.
  * ---- */
 
-/* In order of gravity. A failure is as grave as its outcome: wrong data outranks a loss. */
-enum sickness_kind {
-    SICKNESS_LATENCY,
-    SICKNESS_DUPLEX, /* slow where both directions are in use, and not where one is */
-    SICKNESS_SLOW,
-    SICKNESS_FAILURE,
+/* In order of severity. A failure is as severe as its outcome: wrong data outranks a loss. */
+enum fleet_fault_kind {
+    FLEET_FAULT_LATENCY,
+    FLEET_FAULT_DUPLEX, /* slow where both directions are in use, and not where one is */
+    FLEET_FAULT_SLOW,
+    FLEET_FAULT_FAILURE,
 };
 
-enum sickness_place {
+enum fleet_fault_place {
     PLACE_HOST,
     PLACE_LINK,   /* between two hosts that are good with others */
     PLACE_EITHER, /* two hosts or the link between them: this cannot be told apart */
 };
 
-struct sickness {
-    enum sickness_kind kind;
-    enum sickness_place place;
+struct fleet_fault {
+    enum fleet_fault_kind kind;
+    enum fleet_fault_place place;
     int host, peer;           /* peer -1: PLACE_HOST */
     int rail;                 /* -1: all */
     enum direction direction; /* of the host */
     struct reason reason;     /* the worst; its value is 0 of a failure */
     bool confirmed;   /* seen again; a failure that was not, and what could not be tried, is none */
     bool ended_early; /* isolation ended before it was tried again */
-    const struct suspect *worst; /* of its suspects: has its outcome, tries and witnesses */
+    const struct suspect *worst; /* of its suspects: has its outcome, tries and partners */
 };
 
 /* bad: a fault of the host is confirmed. suspect: one is not confirmed, or is the link's, which
  * has two ends, or either host's. Slowness that was seen once, and not again, leaves a host good.
  *
- * In order of gravity. HEALTH_UNKNOWN: the host could not be judged. */
+ * In order of severity. HEALTH_UNKNOWN: the host could not be judged. */
 enum health { HEALTH_GOOD, HEALTH_UNKNOWN, HEALTH_SUSPECT, HEALTH_BAD };
 
-struct sicknesses {
-    struct sickness *items; /* the gravest first, then by host */
+struct fleet_faults {
+    struct fleet_fault *items; /* the worst first, then by host */
     int count;
     int passing; /* suspects of slowness that were cleared: disturbed measurements */
     int untried; /* links whose readings were slow, but were not measured again */
 };
 
-/* All that isolation has found so far; isolation must stay until sicknesses_free(). */
-struct sicknesses *sicknesses_find(const struct isolation *isolation);
-void sicknesses_free(struct sicknesses *sicknesses); /* NULL is allowed */
+/* All that isolation has found so far; isolation must stay until fleet_faults_free(). */
+struct fleet_faults *fleet_faults_find(const struct isolation *isolation);
+void fleet_faults_free(struct fleet_faults *faults); /* NULL is allowed */
 
 /* The health of the hosts of its place. Slowness that was not tried again is noise as likely as
  * not, and no failure is. */
-enum health sickness_health(const struct sickness *sickness);
+enum health fleet_fault_health(const struct fleet_fault *fault);
 
 /* ---- Sentences ---- */
 
@@ -513,8 +513,8 @@ struct fleet_names {
  *     link n3-n9 on mlx5_2: n3 sends to n9 at 3.1 GB/s, the fleet's median is ...: confirmed
  *         in 3 of 3 measurements
  *     n3, n9 or the link between them: a worker was lost: not seen again in 6 measurements */
-void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
-                  struct text *text);
+void fleet_fault_put(const struct fleet_fault *fault, const struct fleet_names *names,
+                     struct text *text);
 
 /* Adds the name of a series: "bandwidth one way of mlx5_2 (sent)", "latency". */
 void series_name_put(const struct fleet *fleet, int series, const struct fleet_names *names,
@@ -538,7 +538,7 @@ const char *fleet_size_remark(int hosts);
  * looked at from the worst median of its shares to the best. A group is congested when the median
  * of those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has
  * explained is below SHARE_LEAST; it explains all its transfers. So a good switch that talked to
- * a congested one is not accused. Of two groups that talked only to each other the first one is
+ * a congested one is no suspect. Of two groups that talked only to each other the first one is
  * taken for both.
  * ---- */
 
@@ -617,7 +617,7 @@ int switches_pairs(const struct switch_level *level, const int *hosts, int count
  *     sum over all switches of C(hosts of the switch, faulty) / C(hosts, faulty)  <=  CHANCE_MOST
  */
 #define CHANCE_MOST 0.05
-int switches_common(const struct switch_level *level, int hosts, const bool *sick);
+int switches_common(const struct switch_level *level, int hosts, const bool *faulty);
 
 /* ---- Facts that hosts are expected to have, as lines of text:
  *
@@ -686,7 +686,7 @@ struct inventory_finding {
     char text[FINDING_TEXT_MOST];      /* "n17: mlx5_2 runs at 200 Gb/s; 63 of 64 hosts have 400" */
 };
 
-/* By host, those of no host first; the gravest first. */
+/* By host, those of no host first; the worst first. */
 struct inventory_findings {
     struct inventory_finding *items;
     int count;

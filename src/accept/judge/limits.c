@@ -1,5 +1,5 @@
 /*
- * limits.c - the limits of cells and readings by all yardsticks.
+ * limits.c - the limits of cells and readings by all references.
  */
 #include "accept/judge/internal.h"
 
@@ -14,9 +14,9 @@
 #define RAILS_FLOOR    0.15 /* by which a rail of the whole fleet may lie below the others */
 #define NOTES_MOST     4    /* of a series */
 
-struct yardsticks yardsticks_default(void)
+struct references references_default(void)
 {
-    return (struct yardsticks){
+    return (struct references){
         .floor = {[METRIC_LATENCY] = 0.15, [METRIC_ALONE] = 0.05, [METRIC_BOTH] = 0.05},
         .latency_floor = 0.5,
         .earlier_floor = 0.1,
@@ -46,26 +46,26 @@ static double median_value(const struct limits *limits, int series)
 /* What a level or a reading may be worse by, whatever its noise. */
 static double floor_excess(const struct limits *limits, const struct series *series)
 {
-    double share = limits->yardsticks.floor[series->metric];
+    double share = limits->references.floor[series->metric];
     if (series->metric == METRIC_LATENCY && series->reference > 0)
-        share = fmax(share, limits->yardsticks.latency_floor / series->reference);
+        share = fmax(share, limits->references.latency_floor / series->reference);
     return worse_share(is_less_better(series->metric), share);
 }
 
-static void note_add(struct limits *limits, enum yardstick yardstick, int series, double threshold)
+static void note_add(struct limits *limits, enum reference reference, int series, double threshold)
 {
     limits->notes[limits->note_count++] = (struct fleet_note){
-        .yardstick = yardstick,
+        .reference = reference,
         .series = series,
         .value = median_value(limits, series),
         .threshold = threshold,
     };
 }
 
-void limit_tighten(struct excess_limit *limit, double excess, enum yardstick yardstick)
+void limit_tighten(struct excess_limit *limit, double excess, enum reference reference)
 {
     if (excess < limit->excess)
-        *limit = (struct excess_limit){.excess = excess, .yardstick = yardstick};
+        *limit = (struct excess_limit){.excess = excess, .reference = reference};
 }
 
 static struct excess_limit *cell_of(struct limits *limits, int series, int host)
@@ -78,12 +78,12 @@ static void fleet_hold(struct limits *limits, int s)
     const struct series *series = &limits->fleet->series[s];
     double slack = fmax(limits->factor * series->levels.deviation, floor_excess(limits, series));
     for (int h = 0; h < limits->hosts; h++)
-        limit_tighten(cell_of(limits, s, h), series->levels.median + slack, YARDSTICK_FLEET);
+        limit_tighten(cell_of(limits, s, h), series->levels.median + slack, REFERENCE_FLEET);
 }
 
 /* Holds a series against a value that its hosts should reach. Where the fleet itself does not, it
- * is noted, and no host is accused; nor is one unless the fleet reaches `fleet_least`. */
-static void value_hold(struct limits *limits, int s, enum yardstick yardstick, double value,
+ * is noted, and no host is suspected; nor is one unless the fleet reaches `fleet_least`. */
+static void value_hold(struct limits *limits, int s, enum reference reference, double value,
                        double fleet_least)
 {
     const struct series *series = &limits->fleet->series[s];
@@ -91,12 +91,12 @@ static void value_hold(struct limits *limits, int s, enum yardstick yardstick, d
     if (value <= 0 || series->levels.count == 0)
         return;
     if (worse_by(is_less_better(series->metric), median, value) > 0)
-        note_add(limits, yardstick, s, value);
+        note_add(limits, reference, s, value);
     else if (worse_by(is_less_better(series->metric), median, fleet_least) <= 0)
         for (int h = 0; h < limits->hosts; h++)
             limit_tighten(cell_of(limits, s, h),
                           worse_by(is_less_better(series->metric), value, series->reference),
-                          yardstick);
+                          reference);
 }
 
 /* The excess that a host's level of the earlier run has among those of today; NAN: it had none. */
@@ -114,8 +114,8 @@ static double earlier_level(const struct limits *limits, int s, int host)
  * by. */
 static double earlier_floor(const struct limits *limits, enum metric metric)
 {
-    const struct yardsticks *yardsticks = &limits->yardsticks;
-    double share = fmax(yardsticks->earlier_floor, yardsticks->floor[metric]);
+    const struct references *references = &limits->references;
+    double share = fmax(references->earlier_floor, references->floor[metric]);
     return worse_share(is_less_better(metric), share);
 }
 
@@ -143,13 +143,13 @@ static void earlier_hold(struct limits *limits, int s)
     double change = median_of(limits->scratch, count);
     limits->series[s].changed = change;
     if (change > floor)
-        note_add(limits, YARDSTICK_EARLIER, s,
+        note_add(limits, REFERENCE_EARLIER, s,
                  fleet_value(limits->fleet, s, series->levels.median - change + floor));
     double slack = fmax(limits->factor * sqrt(2) * series->noise, floor);
     for (int h = 0; h < limits->hosts; h++) {
         double then = earlier_level(limits, s, h);
         if (isfinite(then))
-            limit_tighten(cell_of(limits, s, h), then + change + slack, YARDSTICK_EARLIER);
+            limit_tighten(cell_of(limits, s, h), then + change + slack, REFERENCE_EARLIER);
     }
 }
 
@@ -169,21 +169,21 @@ static void rails_hold(struct limits *limits, int s)
     double threshold =
         median * (series->metric == METRIC_LATENCY ? 1 + RAILS_FLOOR : 1 - RAILS_FLOOR);
     if (worse_by(is_less_better(series->metric), median_value(limits, s), threshold) > 0)
-        note_add(limits, YARDSTICK_RAILS, s, threshold);
+        note_add(limits, REFERENCE_RAILS, s, threshold);
 }
 
 static void cells_hold(struct limits *limits)
 {
-    const struct yardsticks *yardsticks = &limits->yardsticks;
+    const struct references *references = &limits->references;
     for (int s = 0; s < limits->fleet->series_count; s++) {
         const struct series *series = &limits->fleet->series[s];
         fleet_hold(limits, s);
-        double rate = yardsticks->rates && series->metric == METRIC_ALONE
-                          ? yardsticks->rates[series->rail]
+        double rate = references->rates && series->metric == METRIC_ALONE
+                          ? references->rates[series->rail]
                           : 0;
-        value_hold(limits, s, YARDSTICK_RATE, RATE_LEAST * rate, RATE_FLEET * rate);
-        double asked = yardsticks->asked[series->metric];
-        value_hold(limits, s, YARDSTICK_PROFILE, asked, asked);
+        value_hold(limits, s, REFERENCE_RATE, RATE_LEAST * rate, RATE_FLEET * rate);
+        double asked = references->asked[series->metric];
+        value_hold(limits, s, REFERENCE_PROFILE, asked, asked);
         if (limits->earlier)
             earlier_hold(limits, s);
         rails_hold(limits, s);
@@ -243,33 +243,33 @@ static int compare_readings(const void *a, const void *b)
 struct excess_limit limits_reading(const struct limits *limits, const struct reading *reading)
 {
     int s = fleet_from(limits->fleet, reading);
-    struct excess_limit limit = {.excess = limits->series[s].reading, .yardstick = YARDSTICK_FLEET};
+    struct excess_limit limit = {.excess = limits->series[s].reading, .reference = REFERENCE_FLEET};
     const struct reading *then = limits->earlier ? bsearch(reading, limits->earlier_readings,
-                                                           limits->yardsticks.earlier_count,
+                                                           limits->references.earlier_count,
                                                            sizeof *reading, compare_readings)
                                                  : NULL;
     if (then && reading_outcome(then) == READING_VALUE) {
         double slack = fmax(limits->reading_factor * sqrt(2) * limits->series[s].deviation,
                             earlier_floor(limits, then->metric));
         limit_tighten(&limit, fleet_excess(limits->fleet, then) + limits->series[s].changed + slack,
-                      YARDSTICK_EARLIER);
+                      REFERENCE_EARLIER);
     }
     return limit;
 }
 
 static void earlier_take(struct limits *limits)
 {
-    const struct yardsticks *yardsticks = &limits->yardsticks;
-    if (!yardsticks->earlier)
+    const struct references *references = &limits->references;
+    if (!references->earlier)
         return;
-    size_t count = yardsticks->earlier_count;
-    limits->earlier = fleet_create(&limits->fleet->config, yardsticks->earlier, count);
+    size_t count = references->earlier_count;
+    limits->earlier = fleet_create(&limits->fleet->config, references->earlier, count);
     limits->earlier_readings = arena_new(limits->memory, count, sizeof *limits->earlier_readings);
-    memcpy(limits->earlier_readings, yardsticks->earlier, count * sizeof *yardsticks->earlier);
+    memcpy(limits->earlier_readings, references->earlier, count * sizeof *references->earlier);
     qsort(limits->earlier_readings, count, sizeof *limits->earlier_readings, compare_readings);
 }
 
-struct limits *limits_create(const struct fleet *fleet, const struct yardsticks *yardsticks,
+struct limits *limits_create(const struct fleet *fleet, const struct references *references,
                              const struct reading *readings, size_t count)
 {
     size_t series = (size_t)fleet->series_count, hosts = (size_t)fleet->config.hosts;
@@ -278,7 +278,7 @@ struct limits *limits_create(const struct fleet *fleet, const struct yardsticks 
     *limits = (struct limits){
         .memory = memory,
         .fleet = fleet,
-        .yardsticks = *yardsticks,
+        .references = *references,
         .hosts = fleet->config.hosts,
         .cell = arena_new(memory, series * hosts, sizeof *limits->cell),
         .series = arena_new(memory, series, sizeof *limits->series),

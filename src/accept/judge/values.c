@@ -63,19 +63,19 @@ void host_values_judge(const struct value_rule *rule, struct judged_value *value
         values[h].outlier = false;
         if (!is_number(value))
             continue;
-        struct excess_limit limit = {.excess = INFINITY, .yardstick = YARDSTICK_FLEET};
+        struct excess_limit limit = {.excess = INFINITY, .reference = REFERENCE_FLEET};
         if (count >= HOSTS_COMPARED)
             limit.excess = fmax(factor * deviation, worse_share(less, rule->floor));
         if (rule->asked > 0)
-            limit_tighten(&limit, worse_by(less, rule->asked, median), YARDSTICK_PROFILE);
+            limit_tighten(&limit, worse_by(less, rule->asked, median), REFERENCE_PROFILE);
         if (rule->earlier && is_number(rule->earlier[h]))
             limit_tighten(
                 &limit,
                 worse_by(less, rule->earlier[h], median) + change +
                     fmax(factor * sqrt(2) * deviation, worse_share(less, rule->earlier_floor)),
-                YARDSTICK_EARLIER);
+                REFERENCE_EARLIER);
         values[h].outlier = worse_by(less, value, median) > limit.excess;
-        values[h].reason = (struct reason){.yardstick = limit.yardstick,
+        values[h].reason = (struct reason){.reference = limit.reference,
                                            .value = value,
                                            .median = median,
                                            .deviation = deviation * median,

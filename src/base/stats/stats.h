@@ -89,13 +89,13 @@ struct modes modes_of(const uint64_t *sorted, size_t count);
 /* ---- The statistics of an acceptance run: what is the middle of a fleet, how far do healthy
  * hosts lie from it, how far off is an outlier, and how often must an outlier be seen again.
  *
- * All of them stand up to sick hosts among the values: up to half of the values may be anything.
+ * All of them stand up to faulty hosts among the values: up to half of the values may be anything.
  * ---- */
 
 /* With fewer there is no middle that hosts can be held against. */
 #define HOSTS_COMPARED 4
 
-/* The expected number of false accusations that a run may cost. */
+/* The expected number of false alarms in a run. */
 #define FALSE_ALARMS 0.01
 
 /* The middle of a set of values, and their spread: an estimate of the standard deviation. */
@@ -128,7 +128,7 @@ struct spread spread_of(double *values, size_t count);
 
 /*
  * How many deviations off is an outlier, where `judged` values are judged and `alarms` of them may
- * be accused by chance? The tail of healthy values is taken for a Laplace distribution's, which is
+ * be false alarms? The tail of healthy values is taken for a Laplace distribution's, which is
  * heavier than the normal one: noise of networks has outliers. There P(value - median > x) =
  * exp(-x / s) / 2, and the MAD is s * ln 2, which makes the deviation above d = 1.4826 * ln 2 * s =
  * 1.0277 * s. From judged * P = alarms (Bonferroni's inequality, so the values may depend on each

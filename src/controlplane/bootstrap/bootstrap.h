@@ -32,7 +32,7 @@ struct bootstrap_options {
     const char *interface; /* address or device to listen on; NULL: any */
     double timeout;        /* seconds without progress after which a job ends */
     int verbosity;         /* 0 to 2 */
-    bool outlives;         /* ranks go on when others are lost; rank 0 alone knows how it ends */
+    bool survives;         /* ranks go on when others are lost; rank 0 alone knows how it ends */
 };
 
 /* ---- Which launcher started this process, and as which rank, by the environment. ---- */
@@ -149,7 +149,7 @@ enum status bootstrap_run(const struct bootstrap_options *options, struct bootst
 /* The number of ranks: options->np, else the cores of the affinity mask, at least 2, at most 8. */
 int local_ranks(const struct bootstrap_options *options);
 
-/* Runs them all; returns the gravest of their statuses. */
+/* Runs them all; returns the worst of their statuses. */
 enum status bootstrap_run_local(const struct bootstrap_options *options, rank_main *main,
                                 void *argument);
 

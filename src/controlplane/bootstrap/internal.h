@@ -35,18 +35,18 @@ enum status secret_find(const char *shared, struct membership *membership);
 /* Mixes a nonce of this job into membership->secret. */
 void secret_mix(const unsigned char nonce[SECRET_BYTES], struct membership *membership);
 
-/* ---- The parent of ranks that are processes: none outlives it. ---- */
+/* ---- The parent of ranks that are processes: none survives it. ---- */
 
 struct supervisor;
 
-/* The caller blocks SIGINT and SIGTERM before. `outlives`: a rank that is lost is no reason to end
+/* The caller blocks SIGINT and SIGTERM before. `survives`: a rank that is lost is no reason to end
  * the others, and rank 0's status is that of all. NULL: no descriptor is left. */
-struct supervisor *supervisor_create(int ranks, bool outlives);
+struct supervisor *supervisor_create(int ranks, bool survives);
 /* As fork(); the kernel kills the child when its supervisor dies. */
 int supervisor_fork(struct supervisor *supervisor, int rank);
 /* In a child: frees its copy of the supervisor. */
 void supervisor_leave(struct supervisor *supervisor);
-/* Waits until all ranks have ended; returns the gravest of their statuses. Where all of them are
+/* Waits until all ranks have ended; returns the worst of their statuses. Where all of them are
  * stopped for `timeout` seconds, it kills them. */
 enum status supervisor_wait(struct supervisor *supervisor, double timeout);
 /* Kills the ranks that are left, and frees the supervisor. */

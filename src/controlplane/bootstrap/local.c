@@ -91,7 +91,7 @@ static enum status run_threads(const struct bootstrap_options *options,
     pthread_mutex_unlock(&start.lock);
     for (int rank = 0; rank < started; rank++) {
         pthread_join(threads[rank].thread, NULL);
-        status = status_graver(status, threads[rank].status);
+        status = status_worse(status, threads[rank].status);
     }
     sodium_memzero(threads, (size_t)membership->ranks * sizeof *threads);
     free(threads);
@@ -112,7 +112,7 @@ static void child_run(const struct bootstrap_options *options, const struct memb
 static enum status run_processes(const struct bootstrap_options *options,
                                  struct membership *membership, rank_main *main, void *argument)
 {
-    struct supervisor *supervisor = supervisor_create(membership->ranks, options->outlives);
+    struct supervisor *supervisor = supervisor_create(membership->ranks, options->survives);
     if (!supervisor)
         return fail(STATUS_ERROR, "no descriptor is left for signals");
     membership->own_process = true;

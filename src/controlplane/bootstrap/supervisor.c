@@ -1,5 +1,5 @@
 /*
- * supervisor.c - the parent of ranks that are processes: none outlives it.
+ * supervisor.c - the parent of ranks that are processes: none survives it.
  *
  * The control plane ends all ranks at about the same time. The supervisor handles ranks that cannot
  * follow it: stopped, killed or stuck. It reports the signal that killed a rank, which only a
@@ -49,7 +49,7 @@ struct child {
 
 struct supervisor {
     int ranks, alive;
-    bool outlives;
+    bool survives;
     int signals; /* signalfd of the signals that end a job, and of SIGCHLD */
     sigset_t old;
     struct child *children;
@@ -60,7 +60,7 @@ struct supervisor {
     int signal;      /* which */
 };
 
-struct supervisor *supervisor_create(int ranks, bool outlives)
+struct supervisor *supervisor_create(int ranks, bool survives)
 {
     sigset_t set;
     signal(SIGCHLD, SIG_DFL); /* else, where the caller ignores it, the kernel reaps the ranks */
@@ -70,7 +70,7 @@ struct supervisor *supervisor_create(int ranks, bool outlives)
     if (signals < 0)
         return NULL;
     struct supervisor *supervisor = new_array(1, sizeof *supervisor);
-    *supervisor = (struct supervisor){.ranks = ranks, .outlives = outlives, .signals = signals};
+    *supervisor = (struct supervisor){.ranks = ranks, .survives = survives, .signals = signals};
     supervisor->children = new_array((size_t)ranks, sizeof *supervisor->children);
     pthread_sigmask(SIG_BLOCK, &set, &supervisor->old);
     return supervisor;
@@ -113,9 +113,9 @@ static void child_gone(struct supervisor *supervisor, int rank, enum status stat
     struct child *child = &supervisor->children[rank];
     child->status = status;
     child->pid = 0;
-    bool decides = rank == 0 || !supervisor->outlives;
+    bool decides = rank == 0 || !supervisor->survives;
     if (decides)
-        supervisor->status = status_graver(supervisor->status, status);
+        supervisor->status = status_worse(supervisor->status, status);
     supervisor->alive--;
     if (supervisor->ending > 0 || rank == 0 || (!status_is_whole(status) && decides))
         supervisor->ending = clock_seconds(); /* each end gives the others more time */
@@ -138,7 +138,7 @@ static void child_ended(struct supervisor *supervisor, int rank, int how)
                          "rank %d (pid %d) was killed by signal %d (%s)", rank, (int)child->pid,
                          WTERMSIG(how), strsignal(WTERMSIG(how)));
         status = fail_aloud(&failure);
-        if (!supervisor->outlives)
+        if (!supervisor->survives)
             children_notify_lost(supervisor, rank);
     }
     child_gone(supervisor, rank, status);
@@ -198,7 +198,7 @@ static void signals_pass_on(struct supervisor *supervisor)
         double now = clock_seconds();
         if (supervisor->signaled == 0) {
             /* Even if the ranks no longer react to it, the signal ended the job. */
-            supervisor->status = status_graver(supervisor->status, STATUS_INTERRUPTED);
+            supervisor->status = status_worse(supervisor->status, STATUS_INTERRUPTED);
             children_signal(supervisor, (int)info.ssi_signo);
             supervisor->signaled = now;
             supervisor->signal = (int)info.ssi_signo;
@@ -238,7 +238,7 @@ static void child_kill_late(struct supervisor *supervisor, int rank)
                      (int)child->pid, stopped ? "is stopped" : "is still there");
     /* After a failure, a rank that is still freeing its memory is not worth a line. */
     if (stopped || status_is_whole(supervisor->status))
-        supervisor->status = status_graver(supervisor->status, fail_aloud(&failure));
+        supervisor->status = status_worse(supervisor->status, fail_aloud(&failure));
 }
 
 /* The kernel keeps a dead process for its debugger, and a killed one while a call of one of its threads
@@ -301,7 +301,7 @@ static void children_watch_stopped(struct supervisor *supervisor, double seconds
         "no rank has progressed for %.1f s: all ranks that are left (%d of %d) are stopped, as "
         "by SIGSTOP, and were killed; SIGCONT continues a stopped rank",
         supervisor->stopped, supervisor->alive, supervisor->ranks);
-    supervisor->status = status_graver(supervisor->status, fail_aloud(&failure));
+    supervisor->status = status_worse(supervisor->status, fail_aloud(&failure));
 }
 
 /* No status is without a reason: rank 0 reports that of its own status, and the supervisor has said

@@ -166,7 +166,7 @@ void control_name_algorithm(struct control *control, int index, const char *text
 enum status control_fail(struct control *control, enum status status);
 
 /* This rank is finished, with its own status (STATUS_OK, WRONG_DATA, SLOW). Waits until all are, or
- * the job ends otherwise. Returns the job's status, the same on every rank: the gravest. One of
+ * the job ends otherwise. Returns the job's status, the same on every rank: the worst. One of
  * these three says that all ranks have finished. */
 enum status control_finish(struct control *control, enum status status);
 

@@ -480,7 +480,7 @@ struct root {
     int shares;           /* ranks whose share of the exchange is here */
     struct maxima maxima; /* of EXCHANGE_MAXIMUM, so far */
     int finished;         /* ranks that have finished, */
-    enum status status;   /* and the gravest of their statuses */
+    enum status status;   /* and the worst of their statuses */
     bool interrupted;
     enum status refusal; /* why the job does not begin; OK: it does */
     double progressed;   /* when any rank last did */

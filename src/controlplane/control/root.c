@@ -146,7 +146,7 @@ static void peer_finished(struct root *root, struct peer *peer, const struct not
         return; /* it came through the parent, too */
     peer->standing.finished = true;
     root->progressed = root->control->helper.now;
-    root->status = status_graver(root->status, notice->status);
+    root->status = status_worse(root->status, notice->status);
     if (++root->finished == root->ranks)
         root_end(root, FRAME_VERDICT, root->status, "");
 }

@@ -21,7 +21,7 @@ struct wait_graph {
     int *awaited;               /* the rank that it waits for; NO_RANK: none, or not one alone */
     int *waiters;               /* how many wait for it, directly or through others, */
     int *direct;                /* how many directly, */
-    int *accused;               /* and how many have failed because it was lost or late */
+    int *blamed;                /* and how many have failed because it was lost or late */
     bool *cyclic;               /* it is in a circle */
     bool *listed;               /* scratch for lists */
     int *order;                 /* ranks in no circle, each before the one that it waits for: */

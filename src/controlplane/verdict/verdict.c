@@ -56,7 +56,7 @@ void verdict_add_error(const struct situation *s, struct verdict *verdict, int r
 /*
  * The first fault.
  */
-#define ACCUSERS_LEAST 2 /* failures that name one peer, until it and not a link is suspected */
+#define BLAMED_LEAST 2 /* failures that name one peer, until it and not a link is suspected */
 
 /* Does a cause explain itself? Then the consequences are named last. */
 static bool any_is_reason(const struct situation *s)
@@ -156,20 +156,20 @@ static void put_alike(const struct situation *s, const struct cause *cause, stru
 
 /* The rank that most failures name as lost or late, and that has not failed itself; NO_RANK:
  * none, or only one failure names it: that may be the link as well. */
-static int most_accused(const struct wait_graph *graph)
+static int most_blamed(const struct wait_graph *graph)
 {
     int found = NO_RANK;
     for (int rank = 0; rank < graph->situation->ranks; rank++) {
-        if (graph->cause[rank] || graph->accused[rank] < ACCUSERS_LEAST)
+        if (graph->cause[rank] || graph->blamed[rank] < BLAMED_LEAST)
             continue;
-        if (found == NO_RANK || graph->accused[rank] > graph->accused[found])
+        if (found == NO_RANK || graph->blamed[rank] > graph->blamed[found])
             found = rank;
     }
     return found;
 }
 
 /* The headline for a rank that several others have lost. */
-static void word_accused(struct wait_graph *graph, int rank, struct verdict *verdict)
+static void word_blamed(struct wait_graph *graph, int rank, struct verdict *verdict)
 {
     const struct situation *s = graph->situation;
     bool lost = false;
@@ -197,9 +197,9 @@ static void word_causes(const struct situation *s, struct wait_graph *graph,
                         struct verdict *verdict)
 {
     bool has_reason = any_is_reason(s);
-    int accused = has_reason ? NO_RANK : most_accused(graph), named = 0;
-    if (accused != NO_RANK) {
-        word_accused(graph, accused, verdict);
+    int blamed = has_reason ? NO_RANK : most_blamed(graph), named = 0;
+    if (blamed != NO_RANK) {
+        word_blamed(graph, blamed, verdict);
         named = 1;
     }
     for (int order = 0; order <= ORDER_LAST; order++)
@@ -208,7 +208,7 @@ static void word_causes(const struct situation *s, struct wait_graph *graph,
             if (cause_order(graph, cause, has_reason) != order)
                 continue;
             if (order < ORDER_LAST)
-                verdict->status = status_graver(verdict->status, cause->failure.status);
+                verdict->status = status_worse(verdict->status, cause->failure.status);
             char words[MESSAGE_MOST];
             struct text text = text_in(words, sizeof words);
             cause_describe(s, cause, &text);

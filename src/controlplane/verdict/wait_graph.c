@@ -48,7 +48,7 @@ static void add_edges(struct wait_graph *graph)
         if (peer == NO_RANK)
             continue;
         graph->awaited[rank] = peer;
-        graph->accused[peer]++;
+        graph->blamed[peer]++;
     }
 }
 
@@ -123,7 +123,7 @@ void graph_free(struct wait_graph *graph)
     free(graph->awaited);
     free(graph->waiters);
     free(graph->direct);
-    free(graph->accused);
+    free(graph->blamed);
     free(graph->cyclic);
     free(graph->listed);
     free(graph->order);
@@ -138,7 +138,7 @@ void graph_open(struct wait_graph *graph, const struct situation *situation)
                                  .awaited = new_array(ranks, sizeof(int)),
                                  .waiters = new_array(ranks, sizeof(int)),
                                  .direct = new_array(ranks, sizeof(int)),
-                                 .accused = new_array(ranks, sizeof(int)),
+                                 .blamed = new_array(ranks, sizeof(int)),
                                  .cyclic = new_array(ranks, sizeof(bool)),
                                  .listed = new_array(ranks, sizeof(bool)),
                                  .order = new_array(ranks, sizeof(int))};

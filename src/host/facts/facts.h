@@ -149,7 +149,7 @@ void inventory_collect(const struct inventory_source *source, struct inventory *
 /* ---- All that a host counts: its NICs, interfaces and GPUs, PCIe, memory, CPUs, and
  * TCP. Read before and after a stage, what grew (device_changes_since) is evidence with a name.
  *
- * COUNTER_SICK is what a healthy host does not count, COUNTER_CONGESTED what a busy network does;
+ * COUNTER_FAULTY is what a healthy host does not count, COUNTER_CONGESTED what a busy network does;
  * the rest is traffic.
  * ---- */
 

@@ -66,8 +66,8 @@ static const struct {
     const char *name;
     enum counter_class class;
 } tcp_counters[] = {
-    {"InErrs", COUNTER_SICK},
-    {"InCsumErrors", COUNTER_SICK},
+    {"InErrs", COUNTER_FAULTY},
+    {"InCsumErrors", COUNTER_FAULTY},
     {"RetransSegs", COUNTER_CONGESTED},
     {"TCPTimeouts", COUNTER_CONGESTED},
     {"TCPLostRetransmit", COUNTER_CONGESTED},
@@ -132,11 +132,11 @@ static void host_add(const struct host_counters *counters, struct device_changes
     uint64_t throttles;
     inquiry_asks(counters->inquiry, "the", "kernel", "");
     if (memory_errors_read(counters->sysfs, &errors)) {
-        counter_add(&list, "memory_errors_uncorrected", COUNTER_SICK, errors.uncorrected);
-        counter_add(&list, "memory_errors_corrected", COUNTER_SICK, errors.corrected);
+        counter_add(&list, "memory_errors_uncorrected", COUNTER_FAULTY, errors.uncorrected);
+        counter_add(&list, "memory_errors_corrected", COUNTER_FAULTY, errors.corrected);
     }
     if (cpu_throttles_read(counters->sysfs, &throttles))
-        counter_add(&list, "cpu_thermal_throttles", COUNTER_SICK, throttles);
+        counter_add(&list, "cpu_thermal_throttles", COUNTER_FAULTY, throttles);
     tcp_add(counters, &list);
     device_keep(now, "host", &list);
 }
@@ -163,10 +163,10 @@ static const struct {
     const char *name;
     enum counter_class class;
 } interface_counters[] = {
-    {"rx_errors", COUNTER_SICK},           {"tx_errors", COUNTER_SICK},
-    {"rx_crc_errors", COUNTER_SICK},       {"rx_frame_errors", COUNTER_SICK},
-    {"rx_length_errors", COUNTER_SICK},    {"tx_carrier_errors", COUNTER_SICK},
-    {"tx_aborted_errors", COUNTER_SICK},   {"rx_dropped", COUNTER_CONGESTED},
+    {"rx_errors", COUNTER_FAULTY},         {"tx_errors", COUNTER_FAULTY},
+    {"rx_crc_errors", COUNTER_FAULTY},     {"rx_frame_errors", COUNTER_FAULTY},
+    {"rx_length_errors", COUNTER_FAULTY},  {"tx_carrier_errors", COUNTER_FAULTY},
+    {"tx_aborted_errors", COUNTER_FAULTY}, {"rx_dropped", COUNTER_CONGESTED},
     {"tx_dropped", COUNTER_CONGESTED},     {"rx_missed_errors", COUNTER_CONGESTED},
     {"rx_fifo_errors", COUNTER_CONGESTED}, {"rx_over_errors", COUNTER_CONGESTED},
 };
@@ -182,7 +182,7 @@ static void interface_add(const struct host_counters *counters, const char *netd
                          interface_counters[i].name))
             counter_add(&list, interface_counters[i].name, interface_counters[i].class, value);
     if (sysfs_number(&value, "%s/class/net/%s/carrier_down_count", counters->sysfs, netdev))
-        counter_add(&list, "carrier_lost", COUNTER_SICK, value);
+        counter_add(&list, "carrier_lost", COUNTER_FAULTY, value);
     if (!counters->source.root[0])
         pause_counters(netdev, &list);
     device_keep(now, netdev, &list);
@@ -215,11 +215,11 @@ static void pcie_add(const struct host_counters *counters, struct device_changes
         if (!pci_errors_read(counters->sysfs, names[i], &errors))
             continue;
         snprintf(name, sizeof name, "%.16s_correctable", names[i]);
-        counter_add(&list, name, COUNTER_SICK, errors.correctable);
+        counter_add(&list, name, COUNTER_FAULTY, errors.correctable);
         snprintf(name, sizeof name, "%.16s_nonfatal", names[i]);
-        counter_add(&list, name, COUNTER_SICK, errors.nonfatal);
+        counter_add(&list, name, COUNTER_FAULTY, errors.nonfatal);
         snprintf(name, sizeof name, "%.16s_fatal", names[i]);
-        counter_add(&list, name, COUNTER_SICK, errors.fatal);
+        counter_add(&list, name, COUNTER_FAULTY, errors.fatal);
     }
     sysfs_names_free(names, count);
     device_keep(now, "PCIe", &list);

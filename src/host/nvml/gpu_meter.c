@@ -33,31 +33,32 @@ struct field {
 /* Times are in ns. */
 static const struct field fields[] = {
     {NVML_FI_DEV_PERF_POLICY_POWER, COUNTER_CONGESTED, "power_cap_ns", ALL},
-    {NVML_FI_DEV_PERF_POLICY_THERMAL, COUNTER_SICK, "thermal_violation_ns", ALL},
-    {NVML_FI_575_SW_THERM_SLOWDOWN, COUNTER_SICK, "sw_thermal_slowdown_ns", R575},
-    {NVML_FI_575_HW_THERM_SLOWDOWN, COUNTER_SICK, "hw_thermal_slowdown_ns", R575},
-    {NVML_FI_575_HW_POWER_BRAKE_SLOWDOWN, COUNTER_SICK, "hw_power_brake_ns", R575},
-    {NVML_FI_590_SW_THERM_SLOWDOWN, COUNTER_SICK, "sw_thermal_slowdown_ns", LATER},
-    {NVML_FI_590_HW_THERM_SLOWDOWN, COUNTER_SICK, "hw_thermal_slowdown_ns", LATER},
-    {NVML_FI_590_HW_POWER_BRAKE_SLOWDOWN, COUNTER_SICK, "hw_power_brake_ns", LATER},
-    {NVML_FI_DEV_ECC_SBE_VOL_TOTAL, COUNTER_SICK, "ecc_corrected", ALL},
-    {NVML_FI_DEV_ECC_DBE_VOL_TOTAL, COUNTER_SICK, "ecc_uncorrected", ALL},
-    {NVML_FI_DEV_REMAPPED_COR, COUNTER_SICK, "remapped_rows_corrected", ALL},
-    {NVML_FI_DEV_REMAPPED_UNC, COUNTER_SICK, "remapped_rows_uncorrected", ALL},
-    {NVML_FI_DEV_REMAPPED_PENDING, COUNTER_SICK, "row_remap_pending", LASTS},
-    {NVML_FI_DEV_REMAPPED_FAILURE, COUNTER_SICK, "row_remap_failed", LASTS},
-    {NVML_FI_DEV_PCIE_REPLAY_COUNTER, COUNTER_SICK, "pcie_replays", ALL},
+    {NVML_FI_DEV_PERF_POLICY_THERMAL, COUNTER_FAULTY, "thermal_violation_ns", ALL},
+    {NVML_FI_575_SW_THERM_SLOWDOWN, COUNTER_FAULTY, "sw_thermal_slowdown_ns", R575},
+    {NVML_FI_575_HW_THERM_SLOWDOWN, COUNTER_FAULTY, "hw_thermal_slowdown_ns", R575},
+    {NVML_FI_575_HW_POWER_BRAKE_SLOWDOWN, COUNTER_FAULTY, "hw_power_brake_ns", R575},
+    {NVML_FI_590_SW_THERM_SLOWDOWN, COUNTER_FAULTY, "sw_thermal_slowdown_ns", LATER},
+    {NVML_FI_590_HW_THERM_SLOWDOWN, COUNTER_FAULTY, "hw_thermal_slowdown_ns", LATER},
+    {NVML_FI_590_HW_POWER_BRAKE_SLOWDOWN, COUNTER_FAULTY, "hw_power_brake_ns", LATER},
+    {NVML_FI_DEV_ECC_SBE_VOL_TOTAL, COUNTER_FAULTY, "ecc_corrected", ALL},
+    {NVML_FI_DEV_ECC_DBE_VOL_TOTAL, COUNTER_FAULTY, "ecc_uncorrected", ALL},
+    {NVML_FI_DEV_REMAPPED_COR, COUNTER_FAULTY, "remapped_rows_corrected", ALL},
+    {NVML_FI_DEV_REMAPPED_UNC, COUNTER_FAULTY, "remapped_rows_uncorrected", ALL},
+    {NVML_FI_DEV_REMAPPED_PENDING, COUNTER_FAULTY, "row_remap_pending", LASTS},
+    {NVML_FI_DEV_REMAPPED_FAILURE, COUNTER_FAULTY, "row_remap_failed", LASTS},
+    {NVML_FI_DEV_PCIE_REPLAY_COUNTER, COUNTER_FAULTY, "pcie_replays", ALL},
 };
 #define FIELDS (int)(sizeof fields / sizeof *fields)
 
 /* Of each NVLink: "nvlink3_replays". Blackwell has the second half. */
 static const struct field link_fields[] = {
-    {NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY, COUNTER_SICK, "replays", ALL},
-    {NVML_FI_DEV_NVLINK_ERROR_DL_RECOVERY, COUNTER_SICK, "recoveries", ALL},
-    {NVML_FI_DEV_NVLINK_ERROR_DL_CRC, COUNTER_SICK, "crc_errors", ALL},
-    {NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, COUNTER_SICK, "recoveries", ALL},
-    {NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS, COUNTER_SICK, "failed_recoveries", ALL},
-    {NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS, COUNTER_SICK, "receive_errors", ALL},
+    {NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY, COUNTER_FAULTY, "replays", ALL},
+    {NVML_FI_DEV_NVLINK_ERROR_DL_RECOVERY, COUNTER_FAULTY, "recoveries", ALL},
+    {NVML_FI_DEV_NVLINK_ERROR_DL_CRC, COUNTER_FAULTY, "crc_errors", ALL},
+    {NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, COUNTER_FAULTY, "recoveries", ALL},
+    {NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS, COUNTER_FAULTY, "failed_recoveries",
+     ALL},
+    {NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS, COUNTER_FAULTY, "receive_errors", ALL},
 };
 #define LINK_FIELDS (int)(sizeof link_fields / sizeof *link_fields)
 
@@ -120,7 +121,7 @@ static bool nvlinks_add(const struct gpu_meter *meter, struct counter_list *list
         if (!fields_add(meter, link_fields, LINK_FIELDS, link, list))
             return false;
     if (links > 0)
-        counter_add(list, "nvlinks_down", COUNTER_SICK,
+        counter_add(list, "nvlinks_down", COUNTER_FAULTY,
                     (uint64_t)(links - gpu_nvlinks_up(meter->gpu, links)));
     return true;
 }
@@ -160,7 +161,7 @@ static void xids_add(struct gpu_meter *meter, struct counter_list *list)
     for (int i = 0; i < meter->xid_count; i++) {
         char name[COUNTER_NAME_MOST];
         snprintf(name, sizeof name, "xid_%llu", meter->xids[i].xid);
-        counter_add_since_open(list, name, COUNTER_SICK, meter->xids[i].count);
+        counter_add_since_open(list, name, COUNTER_FAULTY, meter->xids[i].count);
     }
 }
 
@@ -171,7 +172,7 @@ static void gpu_meter_read(struct meter *reading, struct counter_list *list)
     meter->has_read = true;
     xids_add(meter, list);
     if (!answers || !nvlinks_add(meter, list)) {
-        counter_add_since_open(list, "gpu_lost", COUNTER_SICK, 1);
+        counter_add_since_open(list, "gpu_lost", COUNTER_FAULTY, 1);
         return;
     }
     gauges_add(meter->gpu, list);

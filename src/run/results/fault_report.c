@@ -68,14 +68,14 @@ static struct hop_answer fault_hops(const struct group_line *line,
     struct problem problem = line->whole->mine->problem; /* of the group of rank 0 */
     const struct candidate *candidate = &job->candidates[line->whole->mine->choice];
     const struct inputs inputs = job_inputs(job, candidate, &line->ranks, finding->iteration);
-    enum hop_witness *witnesses = new_array((size_t)problem.ranks, sizeof *witnesses);
+    enum hop_evidence *evidence = new_array((size_t)problem.ranks, sizeof *evidence);
     problem.root = finding->root;
     problem.shape = line->ranks.nodes;
     problem.members = NULL;
     for (int r = 0; r < problem.ranks && collective_is_uniform(candidate->collective); r++)
-        witnesses[r] = summary_of(line, r)->wrong == 0 ? WITNESS_RIGHT : WITNESS_NONE;
+        evidence[r] = summary_of(line, r)->wrong == 0 ? EVIDENCE_RIGHT : EVIDENCE_NONE;
     for (int i = 0; i < group->count; i++)
-        witnesses[group->ranks[i]] = WITNESS_WRONG;
+        evidence[group->ranks[i]] = EVIDENCE_WRONG;
     const struct hop_answer answer =
         hop_search(&(struct hop_question){.choice = &candidate->choice,
                                           .problem = &problem,
@@ -83,9 +83,9 @@ static struct hop_answer fault_hops(const struct group_line *line,
                                           .inputs = &inputs,
                                           .finding = finding,
                                           .fault = fault,
-                                          .witnesses = witnesses,
+                                          .evidence = evidence,
                                           .tick = line->whole->tick});
-    free(witnesses);
+    free(evidence);
     return answer;
 }
 

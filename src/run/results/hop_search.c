@@ -41,7 +41,7 @@ struct retrace {
 
     const struct wrong_element *element; /* that is followed, which leads to what is below */
     bool is_complete;      /* every part of it has come from somewhere, and there was room */
-    int roots[RANKS_MOST]; /* nodes; NO_NODE: the rank is no witness */
+    int roots[RANKS_MOST]; /* nodes; NO_NODE: the rank is no evidence */
     int count;
     struct node nodes[NODES_MOST], sorted[NODES_MOST];
     int places[NODES_MOST], path[NODES_MOST]; /* of nodes_sort() */
@@ -209,7 +209,7 @@ static void retrace_follow(struct retrace *retrace, const struct wrong_element *
     for (int r = 0; r < question->problem->ranks; r++) {
         const struct schedule *schedule = retrace->schedules[r];
         retrace->roots[r] = NO_NODE;
-        if (question->witnesses[r] != WITNESS_NONE &&
+        if (question->evidence[r] != EVIDENCE_NONE &&
             element->at < schedule->extent[BUFFER_DESTINATION])
             retrace->roots[r] =
                 node_of_place(retrace, r, schedule->count, schedule->storage[BUFFER_DESTINATION],
@@ -265,14 +265,14 @@ static void retrace_compute(struct retrace *retrace, int first, int bit)
     }
 }
 
-/* Has each witness what it should, by what was computed? */
+/* Has each evidence what it should, by what was computed? */
 static bool retrace_agrees(const struct retrace *retrace, bool flipped)
 {
     const struct hop_question *question = retrace->question;
     const struct wrong_element *element = retrace->element;
     size_t size = question->inputs->datatype->size;
     for (int r = 0; r < question->problem->ranks; r++) {
-        bool wrong = flipped && question->witnesses[r] == WITNESS_WRONG;
+        bool wrong = flipped && question->evidence[r] == EVIDENCE_WRONG;
         if (retrace->roots[r] != NO_NODE &&
             memcmp(retrace->nodes[retrace->roots[r]].value,
                    wrong ? element->got : element->expected, size) != 0)

@@ -42,10 +42,10 @@ enum hop_fault {
     HOP_LOST,    /* poison stands where it belongs, or it was not combined */
 };
 
-enum hop_witness {
-    WITNESS_NONE,  /* it is not known what the rank has there */
-    WITNESS_RIGHT, /* what belongs there */
-    WITNESS_WRONG, /* the wrong value */
+enum hop_evidence {
+    EVIDENCE_NONE,  /* it is not known what the rank has there */
+    EVIDENCE_RIGHT, /* what belongs there */
+    EVIDENCE_WRONG, /* the wrong value */
 };
 
 /* Elements of a reduction that are wrong, and on which ranks. */
@@ -56,7 +56,7 @@ struct hop_question {
     const struct inputs *inputs;
     const struct finding *finding; /* its first element, and those that no hypothesis fits */
     enum hop_fault fault;
-    const enum hop_witness *witnesses; /* by rank */
+    const enum hop_evidence *evidence; /* by rank */
     const struct tick *tick;           /* called now and then; false ends the search. May be NULL */
 };
 

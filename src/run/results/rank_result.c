@@ -307,8 +307,8 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
     for (int i = 0; i < summary.steps; i++)
         summary.step[i] = step_times_median(rank_result->steps, i, tick);
     summary_code(codec_to(bytes), 0, 0, &summary);
-    device_changes_encode(&rank_result->changes, job->watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
-                          bytes);
+    device_changes_encode(&rank_result->changes,
+                          job->watches ? COUNTER_CLASSES : COUNTER_FAULTY + 1, bytes);
     free(summary.step);
 }
 

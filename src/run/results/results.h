@@ -602,7 +602,7 @@ struct job_end {
     const struct job_error *errors;
     int error_count;
     long long rejected; /* connections from outside the job that were dropped; -1: not known */
-    struct device_readings sick;       /* what devices have counted in all lines, the unfinished one
+    struct device_readings faults;     /* what devices have counted in all lines, the unfinished one
                                           among them, and a healthy network does not count */
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
@@ -636,7 +636,7 @@ struct report {
     void (*running)(struct report *report, const struct progress_snapshot *now);
     /* Always called, also after errors: all but the status is written. */
     void (*end)(struct report *report, const struct job *job, const struct job_end *end);
-    /* At last, in the process whose exit status it is: writes the status, which is graver where
+    /* At last, in the process whose exit status it is: writes the status, which is worse where
      * results could not be written. Returns it; later calls return the same. Any thread of that
      * process may call it, in the place of one that hangs. */
     enum status (*conclude)(struct report *report, enum status status);

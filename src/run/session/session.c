@@ -185,9 +185,9 @@ static enum status session_report(struct session *session, enum status status)
     if (end.rejected > 0)
         say_verbose(1, "rejected %lld connections that did not belong to this job", end.rejected);
     end.unfinished = session->postmortem.readings;
-    device_sums_of_class(&session->results.devices, COUNTER_SICK, &end.sick); /* best effort */
+    device_sums_of_class(&session->results.devices, COUNTER_FAULTY, &end.faults); /* best effort */
     session->report->end(session->report, &session->job, &end);
-    device_readings_free(&end.sick);
+    device_readings_free(&end.faults);
     return session->membership->started_here ? status
                                              : session->report->conclude(session->report, status);
 }
@@ -270,7 +270,7 @@ enum status session_run(const struct membership *membership, void *argument)
         } else {
             status = control_fail(session->control, status);
             postmortem_make(session->control, &session->watch,
-                            session->job.watches ? COUNTER_CLASSES : COUNTER_SICK + 1,
+                            session->job.watches ? COUNTER_CLASSES : COUNTER_FAULTY + 1,
                             &session->results.devices, &session->postmortem);
         }
     }

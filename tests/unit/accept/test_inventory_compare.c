@@ -12,13 +12,13 @@
 #define SICK 3 /* the host that differs */
 
 /* Of a host's findings; -1: it has none. */
-static int inventory_gravest(const struct inventory_findings *found, int host)
+static int inventory_worst(const struct inventory_findings *found, int host)
 {
-    int gravest = -1;
+    int worst = -1;
     for (int i = 0; i < found->count; i++)
-        if (found->items[i].host == host && (int)found->items[i].severity > gravest)
-            gravest = (int)found->items[i].severity;
-    return gravest;
+        if (found->items[i].host == host && (int)found->items[i].severity > worst)
+            worst = (int)found->items[i].severity;
+    return worst;
 }
 
 static struct inventory_findings findings;
@@ -160,9 +160,9 @@ static void test_parts(void **state)
     expect_finding("bad", 3, "n4 has 1 RDMA port; 7 of 8 hosts have 2 (mlx5_1 is missing)");
     expect_finding("bad", 3, "n4 has 1 GPU; 6 of 8 hosts have 2 (0000:20:00.0 is missing)");
     expect_finding("note", 4, "n5 has 3 GPUs; 6 of 8 hosts have 2 (0000:27:00.0 is only there)");
-    assert_int_equal(inventory_gravest(&findings, 3), SEVERITY_BAD);
-    assert_int_equal(inventory_gravest(&findings, 4), SEVERITY_NOTE);
-    assert_int_equal(inventory_gravest(&findings, 0), -1);
+    assert_int_equal(inventory_worst(&findings, 3), SEVERITY_BAD);
+    assert_int_equal(inventory_worst(&findings, 4), SEVERITY_NOTE);
+    assert_int_equal(inventory_worst(&findings, 0), -1);
     snprintf(command, sizeof command,
              "cd '%s/n4/sys' && mv ../away class/infiniband/mlx5_1 && "
              "mv ../away.gpu bus/pci/devices/0000:20:00.0; "
@@ -263,7 +263,7 @@ static void test_own_best(void **state)
                         "n9 does not tell of its GPUs: the driver has not answered for 5 s");
     assert_string_equal(findings.items[1].text,
                         "n9 has 4.0 KiB free in /dev/shm; its best is 1.0 MiB");
-    assert_int_equal(inventory_gravest(&findings, 0), SEVERITY_BAD);
+    assert_int_equal(inventory_worst(&findings, 0), SEVERITY_BAD);
     inventory_free(&full);
 }
 

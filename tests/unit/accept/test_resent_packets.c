@@ -69,7 +69,7 @@ static void a_lossy_host_is_named_and_its_partners_are_not(void **state)
     fleet_close(&acceptance);
 }
 
-static void a_lossy_link_and_a_few_packets_accuse_no_host(void **state)
+static void a_lossy_link_and_a_few_packets_name_no_host(void **state)
 {
     (void)state;
     struct roster roster = {0};
@@ -84,7 +84,7 @@ static void a_lossy_link_and_a_few_packets_accuse_no_host(void **state)
 }
 
 /* Queues that are full everywhere: hosts differ by chance. */
-static void a_fleet_that_sends_much_again_accuses_no_host(void **state)
+static void a_fleet_that_sends_much_again_names_no_host(void **state)
 {
     (void)state;
     struct roster roster = {0};
@@ -101,8 +101,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lossy_host_is_named_and_its_partners_are_not),
-        cmocka_unit_test(a_lossy_link_and_a_few_packets_accuse_no_host),
-        cmocka_unit_test(a_fleet_that_sends_much_again_accuses_no_host),
+        cmocka_unit_test(a_lossy_link_and_a_few_packets_name_no_host),
+        cmocka_unit_test(a_fleet_that_sends_much_again_names_no_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

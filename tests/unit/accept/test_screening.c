@@ -1,6 +1,6 @@
 /*
  * test_screening.c - screening of fleets without noise, where what follows is known: places, the
- * yardsticks, small fleets, and the sentences.
+ * references, small fleets, and the sentences.
  * tier: check; load: cpu1
  */
 #include <math.h>
@@ -26,29 +26,29 @@ static void fleet_quiet(struct simulated *f, int hosts, int rails)
         f->bias[h][0] = f->bias[h][1] = f->bias[h][2] = 1;
 }
 
-/* Makes a host or link sick, always. */
-static void make_sick(struct simulated *f, struct seeded sick)
+/* Makes a host or link faulty, always. */
+static void make_fault(struct simulated *f, struct seeded fault)
 {
-    sick.often = sick.often > 0 ? sick.often : 1;
-    f->sick[f->sick_count] = sick;
-    f->sick_of[sick.host] = f->sick_count;
-    if (sick.peer >= 0)
-        f->sick_of[sick.peer] = f->sick_count;
-    f->sick_count++;
+    fault.often = fault.often > 0 ? fault.often : 1;
+    f->faults[f->fault_count] = fault;
+    f->fault_of[fault.host] = f->fault_count;
+    if (fault.peer >= 0)
+        f->fault_of[fault.peer] = f->fault_count;
+    f->fault_count++;
 }
 
-static struct screened screen_with(struct simulated *f, const struct yardsticks *yardsticks)
+static struct screened screen_with(struct simulated *f, const struct references *references)
 {
     struct rounds *plan = rounds_plan(f->hosts, rounds_all(f->hosts), 1); /* all pairs */
-    struct screened screened = simulated_screen(f, plan, rounds_all(f->hosts), yardsticks, 1);
+    struct screened screened = simulated_screen(f, plan, rounds_all(f->hosts), references, 1);
     rounds_free(plan);
     return screened;
 }
 
 static struct screened screen(struct simulated *f)
 {
-    struct yardsticks yardsticks = yardsticks_default();
-    return screen_with(f, &yardsticks);
+    struct references references = references_default();
+    return screen_with(f, &references);
 }
 
 static void check_sentence(const struct screened *screened, int at, const char *expected)
@@ -56,7 +56,7 @@ static void check_sentence(const struct screened *screened, int at, const char *
     char line[400];
     struct text text = text_in(line, sizeof line);
     assert_true(at < screened->found->count);
-    sickness_put(&screened->found->items[at], &(struct fleet_names){.hosts = names}, &text);
+    fleet_fault_put(&screened->found->items[at], &(struct fleet_names){.hosts = names}, &text);
     assert_string_equal(line, expected);
 }
 
@@ -76,7 +76,7 @@ static void test_places(void **state)
 {
     (void)state;
     static const struct {
-        struct seeded sick;
+        struct seeded fault;
         const char *sentence;
     } cases[] = {
         {{.kind = SEEDED_HOST, .host = 3, .factor = 0.5, .peer = -1},
@@ -105,23 +105,23 @@ static void test_places(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct simulated f;
         fleet_quiet(&f, 8, 2);
-        make_sick(&f, cases[i].sick);
+        make_fault(&f, cases[i].fault);
         check_one(&f, cases[i].sentence);
     }
 }
 
-/* Partners meet a suspect on the rail of its sick NIC, or on all of a sick host. */
+/* Partners meet a suspect on the rail of its faulty NIC, or on all of a faulty host. */
 static void test_rails_of_suspects(void **state)
 {
     (void)state;
     for (int nic = 0; nic < 2; nic++) {
         struct simulated f;
         fleet_quiet(&f, 8, 8);
-        make_sick(&f, (struct seeded){.kind = nic ? SEEDED_NIC : SEEDED_HOST,
-                                      .host = 3,
-                                      .factor = 0.5,
-                                      .rail = 5,
-                                      .peer = -1});
+        make_fault(&f, (struct seeded){.kind = nic ? SEEDED_NIC : SEEDED_HOST,
+                                       .host = 3,
+                                       .factor = 0.5,
+                                       .rail = 5,
+                                       .peer = -1});
         struct screened screened = screen(&f);
         assert_int_equal(screened.found->count, 1);
         assert_int_equal(screened.found->items[0].rail, nic ? 5 : -1);
@@ -137,13 +137,13 @@ static void test_two(void **state)
     (void)state;
     struct simulated f;
     fleet_quiet(&f, 8, 1);
-    make_sick(&f, (struct seeded){.kind = SEEDED_SEND, .host = 1, .factor = 0.5, .peer = -1});
-    make_sick(&f, (struct seeded){.kind = SEEDED_WRONG, .host = 5, .factor = 1, .peer = -1});
+    make_fault(&f, (struct seeded){.kind = SEEDED_SEND, .host = 1, .factor = 0.5, .peer = -1});
+    make_fault(&f, (struct seeded){.kind = SEEDED_WRONG, .host = 5, .factor = 1, .peer = -1});
     struct screened screened = screen(&f);
     assert_int_equal(screened.found->count, 2);
     assert_int_equal(screened.found->items[0].worst->outcome, READING_WRONG);
     assert_int_equal(screened.found->items[0].host, 5);
-    assert_int_equal(screened.found->items[1].kind, SICKNESS_SLOW);
+    assert_int_equal(screened.found->items[1].kind, FLEET_FAULT_SLOW);
     assert_int_equal(screened.found->items[1].host, 1);
     for (int h = 0; h < 8; h++)
         assert_int_equal(screened_health(&screened, h),
@@ -152,7 +152,7 @@ static void test_two(void **state)
     simulated_free(&f);
 }
 
-/* A sick host can be told from the others from 3 hosts on. */
+/* A faulty host can be told from the others from 3 hosts on. */
 static void test_small_fleets(void **state)
 {
     (void)state;
@@ -162,12 +162,12 @@ static void test_small_fleets(void **state)
             struct simulated f;
             fleet_quiet(&f, hosts, 1);
             bool link = kinds[k] == SEEDED_LINK;
-            make_sick(
+            make_fault(
                 &f,
                 (struct seeded){
                     .kind = kinds[k], .host = 0, .peer = link ? 1 : -1, .factor = 0.5, .often = 3});
             struct screened screened = screen(&f);
-            const struct sickness *found = screened.found->items;
+            const struct fleet_fault *found = screened.found->items;
             bool seen = hosts > 2 || kinds[k] == SEEDED_LOST; /* 2 slow hosts are equal */
             assert_int_equal(screened.found->count, seen);
             if (hosts == 2) /* there is no good partner to ask */
@@ -204,9 +204,9 @@ static void pairs_measure(struct simulated *f)
 static struct screened pairs_isolate(struct simulated *f)
 {
     const struct fleet_config config = {.hosts = 6, .rails = 1};
-    struct yardsticks yardsticks = yardsticks_default();
+    struct references references = references_default();
     struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
-    s.isolation = isolation_create(s.fleet, &yardsticks, f->readings, f->count, 1);
+    s.isolation = isolation_create(s.fleet, &references, f->readings, f->count, 1);
     bool present[6] = {true, true, true, true, true, true};
     struct host_pair pairs[3];
     uint64_t rails;
@@ -217,7 +217,7 @@ static struct screened pairs_isolate(struct simulated *f)
             simulated_pair(f, pairs[i].a, pairs[i].b, rails);
         isolation_add(s.isolation, f->readings, f->count);
     }
-    s.found = sicknesses_find(s.isolation);
+    s.found = fleet_faults_find(s.isolation);
     return s;
 }
 
@@ -256,7 +256,7 @@ static void test_slow_and_failing(void **state)
     (void)state;
     struct simulated f;
     fleet_quiet(&f, 6, 1);
-    make_sick(&f, (struct seeded){.kind = SEEDED_LATENCY, .host = 1, .factor = 0.2, .peer = -1});
+    make_fault(&f, (struct seeded){.kind = SEEDED_LATENCY, .host = 1, .factor = 0.2, .peer = -1});
     pairs_measure(&f);
     f.readings[0].outcome = READING_LATE; /* of n0 and n1, as a job that fails has it */
     assert_int_equal(f.readings[0].metric, METRIC_LATENCY);
@@ -276,7 +276,7 @@ static void test_host_that_leaves(void **state)
     struct simulated f;
     fleet_quiet(&f, 8, 1);
     f.leaves = 3;
-    make_sick(&f, (struct seeded){.kind = SEEDED_SEND, .host = 3, .factor = 0.5, .peer = -1});
+    make_fault(&f, (struct seeded){.kind = SEEDED_SEND, .host = 3, .factor = 0.5, .peer = -1});
     struct screened screened = screen(&f);
     assert_int_equal(screened.found->count, 1);
     assert_false(screened.found->items[0].confirmed);
@@ -285,7 +285,7 @@ static void test_host_that_leaves(void **state)
     simulated_free(&f);
 }
 
-/* Two hosts of a small switch are far from all others: their latency is no sickness. */
+/* Two hosts of a small switch are far from all others: their latency is no fault. */
 static void test_switches(void **state)
 {
     (void)state;
@@ -295,8 +295,8 @@ static void test_switches(void **state)
         fleet_quiet(&f, 8, 1);
         f.switches = switches;
         struct rounds *plan = rounds_plan(8, 7, 1);
-        struct yardsticks yardsticks = yardsticks_default();
-        struct screened screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+        struct references references = references_default();
+        struct screened screened = simulated_screen(&f, plan, 7, &references, 1);
         assert_int_equal(screened.found->count, 0);
         screened_free(&screened);
         simulated_free(&f);
@@ -305,18 +305,18 @@ static void test_switches(void **state)
 }
 
 /* The bandwidth of a host alone on its switch is held against all others, since it would be its own
- * yardstick. What is far has a higher latency, which is no sickness. */
+ * reference. What is far has a higher latency, which is no fault. */
 static void test_alone_on_switch(void **state)
 {
     (void)state;
     static const int alone[] = {0, 0, 0, 0, 0, 0, 0, 1}, halves[] = {0, 0, 0, 0, 1, 1, 1, 1};
     struct simulated f;
     struct rounds *plan = rounds_plan(8, 7, 1);
-    struct yardsticks yardsticks = yardsticks_default();
+    struct references references = references_default();
     fleet_quiet(&f, 8, 1);
-    make_sick(&f, (struct seeded){.kind = SEEDED_HOST, .host = 7, .factor = 0.5, .peer = -1});
+    make_fault(&f, (struct seeded){.kind = SEEDED_HOST, .host = 7, .factor = 0.5, .peer = -1});
     f.switches = alone;
-    struct screened screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+    struct screened screened = simulated_screen(&f, plan, 7, &references, 1);
     assert_int_equal(screened_health(&screened, 7), HEALTH_BAD);
     assert_int_equal(screened.found->count, 1);
     assert_true(fleet_distance_median(screened.fleet, METRIC_ALONE, 0, DISTANCE_NEAR) == 0);
@@ -324,7 +324,7 @@ static void test_alone_on_switch(void **state)
                 LATENCY / 2);
     screened_free(&screened);
     f.switches = halves;
-    screened = simulated_screen(&f, plan, 7, &yardsticks, 1);
+    screened = simulated_screen(&f, plan, 7, &references, 1);
     assert_int_equal(screened_health(&screened, 7), HEALTH_BAD);
     assert_int_equal(screened.found->count, 1);
     assert_true(fleet_distance_median(screened.fleet, METRIC_LATENCY, 0, DISTANCE_NEAR) ==
@@ -338,19 +338,19 @@ static void test_alone_on_switch(void **state)
     rounds_free(plan);
 }
 
-/* Yardsticks. */
+/* References. */
 
-static void check_note(const struct screened *screened, enum yardstick yardstick, int findings)
+static void check_note(const struct screened *screened, enum reference reference, int findings)
 {
     assert_true(screened->isolation->limits->note_count > 0);
-    assert_int_equal(screened->isolation->limits->notes[0].yardstick, yardstick);
+    assert_int_equal(screened->isolation->limits->notes[0].reference, reference);
     assert_int_equal(screened->found->count, findings);
 }
 
-static void test_yardsticks(void **state)
+static void test_references(void **state)
 {
     (void)state;
-    struct yardsticks yardsticks = yardsticks_default();
+    struct references references = references_default();
     struct simulated f;
     /* Hosts that differ so much that 0.67 of the rate is no outlier. */
     static const double bias[] = {1, 1.2, 0.96, 1.3, 0.94, 1.1, 0.9, 0.67};
@@ -363,26 +363,26 @@ static void test_yardsticks(void **state)
     assert_int_equal(screened.found->count, 0);
     screened_free(&screened);
     double rate = BANDWIDTH;
-    yardsticks.rates = &rate;
-    screened = screen_with(&f, &yardsticks);
+    references.rates = &rate;
+    screened = screen_with(&f, &references);
     assert_int_equal(screened.found->count, 1);
     assert_int_equal(screened.found->items[0].host, 7);
-    assert_int_equal(screened.found->items[0].reason.yardstick, YARDSTICK_RATE);
+    assert_int_equal(screened.found->items[0].reason.reference, REFERENCE_RATE);
     assert_int_equal(screened.isolation->limits->note_count, 0);
     screened_free(&screened);
     rate = 2 * BANDWIDTH; /* the whole fleet misses it */
-    screened = screen_with(&f, &yardsticks);
-    check_note(&screened, YARDSTICK_RATE, 0);
+    screened = screen_with(&f, &references);
+    check_note(&screened, REFERENCE_RATE, 0);
     screened_free(&screened);
-    yardsticks.rates = NULL;
-    yardsticks.asked[METRIC_BOTH] = 0.8 * BANDWIDTH;
-    screened = screen_with(&f, &yardsticks);
+    references.rates = NULL;
+    references.asked[METRIC_BOTH] = 0.8 * BANDWIDTH;
+    screened = screen_with(&f, &references);
     assert_int_equal(screened.found->count, 1);
-    assert_int_equal(screened.found->items[0].reason.yardstick, YARDSTICK_PROFILE);
+    assert_int_equal(screened.found->items[0].reason.reference, REFERENCE_PROFILE);
     screened_free(&screened);
-    yardsticks.asked[METRIC_BOTH] = 1.5 * BANDWIDTH;
-    screened = screen_with(&f, &yardsticks);
-    check_note(&screened, YARDSTICK_PROFILE, 0);
+    references.asked[METRIC_BOTH] = 1.5 * BANDWIDTH;
+    screened = screen_with(&f, &references);
+    check_note(&screened, REFERENCE_PROFILE, 0);
     char line[300];
     struct text text = text_in(line, sizeof line);
     fleet_note_put(&screened.isolation->limits->notes[1], screened.fleet,
@@ -408,18 +408,18 @@ static void test_earlier(void **state)
     for (int a = 0; a < 8; a++)
         for (int b = a + 1; b < 8; b++)
             simulated_pair(&then, a, b, RAILS_ALL);
-    struct yardsticks yardsticks = yardsticks_default();
-    yardsticks.earlier = then.readings;
-    yardsticks.earlier_count = then.count;
-    struct screened screened = screen_with(&now, &yardsticks);
+    struct references references = references_default();
+    references.earlier = then.readings;
+    references.earlier_count = then.count;
+    struct screened screened = screen_with(&now, &references);
     assert_int_equal(screened.found->count, 1);
     assert_int_equal(screened.found->items[0].host, 3);
-    assert_int_equal(screened.found->items[0].reason.yardstick, YARDSTICK_EARLIER);
+    assert_int_equal(screened.found->items[0].reason.reference, REFERENCE_EARLIER);
     screened_free(&screened);
     for (int h = 0; h < 8; h++)
         now.bias[h][0] = 0.8 * bias[h];
-    screened = screen_with(&now, &yardsticks); /* all of it is slower */
-    check_note(&screened, YARDSTICK_EARLIER, 0);
+    screened = screen_with(&now, &references); /* all of it is slower */
+    check_note(&screened, REFERENCE_EARLIER, 0);
     screened_free(&screened);
     simulated_free(&then);
     simulated_free(&now);
@@ -479,17 +479,17 @@ static void test_host_values(void **state)
     values[6].value = 95;
     assert_int_equal(values_judge(&rule, values), 1);
     assert_true(values[1].outlier);
-    assert_int_equal(values[1].reason.yardstick, YARDSTICK_EARLIER);
+    assert_int_equal(values[1].reason.reference, REFERENCE_EARLIER);
     const double all_slower[] = {130, 131, 129, 130, 132, 128, 124, 130}; /* no host's fault */
     rule.earlier = all_slower;
     assert_int_equal(values_judge(&rule, values), 0);
     rule = (struct value_rule){.floor = 0.05, .judged = 8, .asked = 97};
     assert_int_equal(values_judge(&rule, values), 1);
-    assert_int_equal(values[6].reason.yardstick, YARDSTICK_PROFILE);
+    assert_int_equal(values[6].reason.reference, REFERENCE_PROFILE);
 }
 
 /* Hosts of switch 1 get half of what they have when few talk. Switch 3 talks to it only, and is not
- * accused; switch 2 has one slow pair. */
+ * suspected; switch 2 has one slow pair. */
 static void test_exchange(void **state)
 {
     (void)state;
@@ -525,7 +525,7 @@ static void test_slowest(void **state)
     (void)state;
     struct simulated f;
     fleet_quiet(&f, 8, 1);
-    make_sick(&f, (struct seeded){.kind = SEEDED_SEND, .host = 7, .factor = 0.5, .peer = -1});
+    make_fault(&f, (struct seeded){.kind = SEEDED_SEND, .host = 7, .factor = 0.5, .peer = -1});
     struct screened screened = screen(&f);
     bool present[8] = {true, true, true, true, true, true, true, true};
     double rate;
@@ -562,10 +562,10 @@ static void test_all_failing(void **state)
                                                       .metric = METRIC_ALONE,
                                                       .outcome = READING_ERROR};
     const struct fleet_config config = {.hosts = ALL, .rails = 1};
-    const struct yardsticks yardsticks = yardsticks_default();
+    const struct references references = references_default();
     struct fleet *fleet = fleet_create(&config, readings, filled);
     clock_t began = clock();
-    struct isolation *isolation = isolation_create(fleet, &yardsticks, readings, filled, 1);
+    struct isolation *isolation = isolation_create(fleet, &references, readings, filled, 1);
     assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 1.5);
     for (int h = 0; h < ALL; h++) {
         const struct suspect *suspect = isolation->hosts[h].suspects;
@@ -592,7 +592,7 @@ int main(void)
         cmocka_unit_test(test_slow_and_failing),
         cmocka_unit_test(test_host_that_leaves),
         cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_yardsticks),
+        cmocka_unit_test(test_references),
         cmocka_unit_test(test_earlier),
         cmocka_unit_test(test_bad_readings),
         cmocka_unit_test(test_host_values),

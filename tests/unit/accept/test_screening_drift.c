@@ -1,5 +1,5 @@
 /*
- * test_screening_drift.c - hosts over the rotations of a soak: simulated ones, healthy and sick.
+ * test_screening_drift.c - hosts over the rotations of a soak: simulated ones, healthy and faulty.
  * tier: check; load: cpu1
  */
 #include <math.h>
@@ -48,8 +48,8 @@ static void find(struct soak *soak, int hosts, int rotations)
     drifts_find(&series, soak->drifts);
 }
 
-/* How many runs accuse a host other than this one. */
-static int accuses(const struct soak *soak, int but)
+/* How many runs name a host other than this one. */
+static int alarms(const struct soak *soak, int but)
 {
     for (int h = 0; h < HOSTS; h++)
         if (h != but && (soak->drifts[h].drifts || soak->drifts[h].dips_often))
@@ -62,13 +62,13 @@ static void test_healthy(void **state)
     (void)state;
     static struct soak soak;
     uint64_t random = 3;
-    int accused = 0;
+    int alarms_found = 0;
     for (int run = 0; run < RUNS; run++) {
         simulate(&soak, &random);
         find(&soak, HOSTS, ROTATIONS);
-        accused += accuses(&soak, -1);
+        alarms_found += alarms(&soak, -1);
     }
-    assert_in_range(accused, 0, RUNS / 100);
+    assert_in_range(alarms_found, 0, RUNS / 100);
 }
 
 /* Host 3 loses 15% from the first rotation to the last, beside the fleet. */
@@ -77,19 +77,19 @@ static void test_drift(void **state)
     (void)state;
     static struct soak soak;
     uint64_t random = 4;
-    int named = 0, accused = 0;
+    int named = 0, alarms_found = 0;
     for (int run = 0; run < RUNS; run++) {
         simulate(&soak, &random);
         for (int r = 0; r < ROTATIONS; r++)
             soak.values[r * HOSTS + 3] *= 1 - 0.15 * r / ROTATIONS;
         find(&soak, HOSTS, ROTATIONS);
         named += soak.drifts[3].drifts;
-        accused += accuses(&soak, 3);
+        alarms_found += alarms(&soak, 3);
         assert_true(soak.drifts[3].worse > 0.02 && soak.drifts[3].worse < 0.2);
         assert_true(soak.drifts[3].last < soak.drifts[3].first);
     }
     assert_in_range(named, RUNS * 95 / 100, RUNS);
-    assert_in_range(accused, 0, RUNS / 100);
+    assert_in_range(alarms_found, 0, RUNS / 100);
 }
 
 /* Host 5 has half of its bandwidth in every fourth rotation; all hosts dip in one. */
@@ -98,7 +98,7 @@ static void test_dips(void **state)
     (void)state;
     static struct soak soak;
     uint64_t random = 5;
-    int named = 0, accused = 0;
+    int named = 0, alarms_found = 0;
     for (int run = 0; run < RUNS; run++) {
         simulate(&soak, &random);
         for (int r = 1; r < ROTATIONS; r += 4)
@@ -108,10 +108,10 @@ static void test_dips(void **state)
         find(&soak, HOSTS, ROTATIONS);
         named += soak.drifts[5].dips_often && soak.drifts[5].dips == 6;
         assert_int_equal(1, soak.drifts[5].worst % 4);
-        accused += accuses(&soak, 5);
+        alarms_found += alarms(&soak, 5);
     }
     assert_in_range(named, RUNS * 95 / 100, RUNS);
-    assert_in_range(accused, 0, RUNS / 100);
+    assert_in_range(alarms_found, 0, RUNS / 100);
 }
 
 /* One host alone is held against itself; a host that is lost after a while has fewer rotations. */
@@ -134,7 +134,7 @@ static void test_few(void **state)
     find(&soak, HOSTS, ROTATIONS);
     assert_int_equal(2, soak.drifts[1].measured);
     assert_int_equal(0, soak.drifts[2].measured);
-    assert_false(accuses(&soak, -1));
+    assert_false(alarms(&soak, -1));
 }
 
 static struct drift drift_of(bool less_is_better, double first, double step)

@@ -1,5 +1,5 @@
 /*
- * test_screening_fleets.c - screening of simulated fleets (simulated_fleet.h): is what is sick
+ * test_screening_fleets.c - screening of simulated fleets (simulated_fleet.h): is what is faulty
  * named, and nothing else?
  *
  *     test_screening_fleets              a sample, as a test
@@ -19,20 +19,20 @@
 
 #include "tests/unit/simulated_fleet.h"
 
-#define SICK_SHARE 100 /* one host in so many, at most; at least one */
+#define FAULTY_SHARE 100 /* one host in so many, at most; at least one */
 
 /* SEEDED_KINDS: two of different kinds in each run; and healthy fleets. */
 enum { KIND_TWO = SEEDED_KINDS, KIND_NONE, KINDS };
 
 struct tally_of_runs {
-    int runs, sick, named, about; /* named: the right place; about: the right host at least */
-    int accusing;                 /* runs that name a host or link that is not sick */
+    int runs, faults, named, about; /* named: the right place; about: the right host at least */
+    int alarms;                     /* runs that name a host or link that is not faulty */
     int rounds, rounds_most;
     double seconds;
 };
 
-/* Is the host or link of a sickness the seeded one? */
-static bool is_about(const struct sickness *s, const struct seeded *seeded)
+/* Is the host or link of a fault the seeded one? */
+static bool is_about(const struct fleet_fault *s, const struct seeded *seeded)
 {
     if (seeded->peer < 0)
         return s->place == PLACE_HOST && s->host == seeded->host;
@@ -40,7 +40,7 @@ static bool is_about(const struct sickness *s, const struct seeded *seeded)
                                       (s->host == seeded->peer && s->peer == seeded->host));
 }
 
-static bool is_named(const struct sickness *s, const struct seeded *seeded, int rails)
+static bool is_named(const struct fleet_fault *s, const struct seeded *seeded, int rails)
 {
     static const enum direction directions[SEEDED_KINDS] = {
         [SEEDED_HOST] = DIRECTION_ANY,        [SEEDED_SEND] = DIRECTION_SEND,
@@ -52,10 +52,10 @@ static bool is_named(const struct sickness *s, const struct seeded *seeded, int 
     enum reading_outcome outcome = seeded->kind == SEEDED_LOST    ? READING_LOST
                                    : seeded->kind == SEEDED_WRONG ? READING_WRONG
                                                                   : READING_VALUE;
-    enum sickness_kind kind = seeded->kind == SEEDED_LATENCY  ? SICKNESS_LATENCY
-                              : seeded->kind == SEEDED_DUPLEX ? SICKNESS_DUPLEX
-                              : outcome != READING_VALUE      ? SICKNESS_FAILURE
-                                                              : SICKNESS_SLOW;
+    enum fleet_fault_kind kind = seeded->kind == SEEDED_LATENCY  ? FLEET_FAULT_LATENCY
+                                 : seeded->kind == SEEDED_DUPLEX ? FLEET_FAULT_DUPLEX
+                                 : outcome != READING_VALUE      ? FLEET_FAULT_FAILURE
+                                                                 : FLEET_FAULT_SLOW;
     int rail = seeded->kind == SEEDED_NIC && rails > 1 ? seeded->rail : -1;
     return is_about(s, seeded) && s->kind == kind && s->worst->outcome == outcome && s->confirmed &&
            s->rail == rail && s->direction == directions[seeded->kind] &&
@@ -65,31 +65,31 @@ static bool is_named(const struct sickness *s, const struct seeded *seeded, int 
 static void judge(struct tally_of_runs *tally, const struct simulated *f,
                   const struct screened *screened)
 {
-    bool accuses = false;
+    bool alarms = false;
     for (int i = 0; i < screened->found->count; i++) {
-        bool sick = false;
-        for (int k = 0; k < f->sick_count; k++)
-            sick = sick || is_about(&screened->found->items[i], &f->sick[k]);
-        accuses = accuses || !sick;
+        bool faulty = false;
+        for (int k = 0; k < f->fault_count; k++)
+            faulty = faulty || is_about(&screened->found->items[i], &f->faults[k]);
+        alarms = alarms || !faulty;
     }
-    for (int k = 0; k < f->sick_count; k++) {
+    for (int k = 0; k < f->fault_count; k++) {
         bool named = false, about = false;
         for (int i = 0; i < screened->found->count; i++) {
-            named = named || is_named(&screened->found->items[i], &f->sick[k], f->rails);
-            about = about || is_about(&screened->found->items[i], &f->sick[k]);
+            named = named || is_named(&screened->found->items[i], &f->faults[k], f->rails);
+            about = about || is_about(&screened->found->items[i], &f->faults[k]);
         }
         tally->named += named;
         tally->about += about;
     }
     tally->runs++;
-    tally->sick += f->sick_count;
-    tally->accusing += accuses;
+    tally->faults += f->fault_count;
+    tally->alarms += alarms;
     tally->rounds += screened->rounds;
     tally->rounds_most =
         screened->rounds > tally->rounds_most ? screened->rounds : tally->rounds_most;
 }
 
-/* Seeds one sickness; a link is one that the plan measures, since others cannot be found. */
+/* Seeds one fault; a link is one that the plan measures, since others cannot be found. */
 static void seed_one(struct simulated *f, const struct rounds *plan, int count,
                      enum seeded_kind kind)
 {
@@ -128,17 +128,17 @@ static void run(struct tally_of_runs *tally, struct fleet_kind fleet, int kind, 
     simulated_create(&f, hosts, rails, seed);
     int *switches = switches_make(hosts, fleet.behind);
     f.switches = switches;
-    int count = rounds_enough(hosts), most = hosts / SICK_SHARE > 1 ? hosts / SICK_SHARE : 1;
+    int count = rounds_enough(hosts), most = hosts / FAULTY_SHARE > 1 ? hosts / FAULTY_SHARE : 1;
     struct rounds *plan = rounds_plan(hosts, count, seed);
-    int sick = kind == KIND_NONE  ? 0
-               : kind == KIND_TWO ? 2
-                                  : 1 + (int)random_below(&f.random, (uint64_t)most);
+    int faults = kind == KIND_NONE  ? 0
+                 : kind == KIND_TWO ? 2
+                                    : 1 + (int)random_below(&f.random, (uint64_t)most);
     int first = (int)random_below(&f.random, SEEDED_SLIGHT);
     int other = (first + 1 + (int)random_below(&f.random, SEEDED_SLIGHT - 1)) % SEEDED_SLIGHT;
-    for (int i = 0; i < sick; i++)
+    for (int i = 0; i < faults; i++)
         seed_one(&f, plan, count, (enum seeded_kind)(kind != KIND_TWO ? kind : i ? other : first));
-    struct yardsticks yardsticks = yardsticks_default();
-    struct screened screened = simulated_screen(&f, plan, count, &yardsticks, seed);
+    struct references references = references_default();
+    struct screened screened = simulated_screen(&f, plan, count, &references, seed);
     judge(tally, &f, &screened);
     screened_free(&screened);
     rounds_free(plan);
@@ -160,8 +160,8 @@ static void table(int runs, uint64_t seed, int hosts_only)
     static const struct fleet_kind fleets[] = {{3, 1, 0},  {4, 1, 0},   {5, 1, 0},    {8, 1, 0},
                                                {8, 1, 4},  {64, 1, 0},  {64, 4, 0},   {64, 1, 16},
                                                {64, 1, 2}, {512, 1, 0}, {512, 1, 32}, {4096, 1, 0}};
-    printf("%6s %5s %6s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "behind", "sick",
-           "runs", "sick", "named", "about", "accusing", "rounds", "ms/run");
+    printf("%6s %5s %6s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "behind", "kind",
+           "runs", "faults", "named", "about", "alarms", "rounds", "ms/run");
     for (size_t i = 0; i < sizeof fleets / sizeof *fleets; i++)
         for (int kind = 0; kind < KINDS; kind++) {
             struct tally_of_runs tally = {0};
@@ -170,17 +170,17 @@ static void table(int runs, uint64_t seed, int hosts_only)
                 continue;
             for (int r = 0; r < runs; r++)
                 run(&tally, fleets[i], kind, seed + (uint64_t)r);
-            double sick = tally.sick > 0 ? tally.sick : 1;
+            double faults = tally.faults > 0 ? tally.faults : 1;
             printf("%6d %5d %6d  %-14s %6d %6d %7.2f%% %7.2f%% %9d %2d + %4.1f (%2d) %7.1f\n",
                    fleets[i].hosts, fleets[i].rails, fleets[i].behind, kind_name(kind), runs,
-                   tally.sick, 100 * tally.named / sick, 100 * tally.about / sick, tally.accusing,
-                   rounds_enough(fleets[i].hosts), (double)tally.rounds / runs, tally.rounds_most,
-                   1e3 * tally.seconds / runs);
+                   tally.faults, 100 * tally.named / faults, 100 * tally.about / faults,
+                   tally.alarms, rounds_enough(fleets[i].hosts), (double)tally.rounds / runs,
+                   tally.rounds_most, 1e3 * tally.seconds / runs);
             fflush(stdout);
         }
 }
 
-/* So many runs of each kind. Returns those of all sick fleets together. */
+/* So many runs of each kind. Returns those of all faulty fleets together. */
 static struct tally_of_runs sample(struct fleet_kind fleet, int runs)
 {
     struct tally_of_runs all = {0};
@@ -188,11 +188,11 @@ static struct tally_of_runs sample(struct fleet_kind fleet, int runs)
         struct tally_of_runs tally = {0};
         for (int r = 0; r < runs && (fleet.rails > 1 || kind != SEEDED_NIC); r++)
             run(&tally, fleet, kind, (uint64_t)r + 1);
-        all.sick += tally.sick;
+        all.faults += tally.faults;
         all.named += tally.named;
         all.about += tally.about;
         all.runs += tally.runs;
-        all.accusing += tally.accusing;
+        all.alarms += tally.alarms;
     }
     return all;
 }
@@ -200,14 +200,15 @@ static struct tally_of_runs sample(struct fleet_kind fleet, int runs)
 static void check_sample(struct fleet_kind fleet, int runs)
 {
     struct tally_of_runs all = sample(fleet, runs);
-    print_message("%d hosts, %d rails, %d behind a switch: %d of %d named in %d runs, %d accuse\n",
-                  fleet.hosts, fleet.rails, fleet.behind, all.named, all.sick, all.runs,
-                  all.accusing);
-    assert_true(all.named >= 0.95 * all.sick);
-    assert_true(all.accusing <= 0.05 * all.runs);
+    print_message("%d hosts, %d rails, %d behind a switch: %d of %d named in %d runs, %d with a "
+                  "false alarm\n",
+                  fleet.hosts, fleet.rails, fleet.behind, all.named, all.faults, all.runs,
+                  all.alarms);
+    assert_true(all.named >= 0.95 * all.faults);
+    assert_true(all.alarms <= 0.05 * all.runs);
 }
 
-static void test_sick_fleets(void **state)
+static void test_faulty_fleets(void **state)
 {
     (void)state;
     check_sample((struct fleet_kind){64, 1, 0}, 20);
@@ -231,19 +232,19 @@ static void test_now_and_then(void **state)
     struct tally_of_runs tally = {0};
     for (int r = 0; r < 200; r++)
         run(&tally, (struct fleet_kind){64, 1, 0}, SEEDED_FLAKY, (uint64_t)r + 1);
-    print_message("now and then: %d of %d named, %d accuse\n", tally.named, tally.sick,
-                  tally.accusing);
-    assert_true(tally.named >= 0.9 * tally.sick);
-    assert_true(tally.accusing <= 0.04 * tally.runs);
+    print_message("now and then: %d of %d named, %d with a false alarm\n", tally.named,
+                  tally.faults, tally.alarms);
+    assert_true(tally.named >= 0.9 * tally.faults);
+    assert_true(tally.alarms <= 0.04 * tally.runs);
 }
 
-/* As large as a run may be: some 40 sick hosts. */
+/* As large as a run may be: some 40 faulty hosts. */
 static void test_large_fleet(void **state)
 {
     (void)state;
     struct tally_of_runs tally = {0};
     run(&tally, (struct fleet_kind){4096, 1, 0}, SEEDED_SEND, 1);
-    assert_true(tally.named >= 0.95 * tally.sick && tally.accusing == 0);
+    assert_true(tally.named >= 0.95 * tally.faults && tally.alarms == 0);
     assert_in_range(tally.rounds_most, 2, 16);
 }
 
@@ -256,13 +257,13 @@ static void test_healthy_fleets(void **state)
         const struct fleet_kind fleet = {sizes[r % 6], 1 + r % 2, r / 6 % 2 ? 0 : 2 + r % 5};
         run(&tally, fleet, KIND_NONE, (uint64_t)r + 1);
     }
-    assert_true(tally.accusing <= 1);
+    assert_true(tally.alarms <= 1);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sick_fleets),    cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_faulty_fleets),  cmocka_unit_test(test_switches),
         cmocka_unit_test(test_now_and_then),   cmocka_unit_test(test_large_fleet),
         cmocka_unit_test(test_healthy_fleets),
     };

@@ -50,8 +50,8 @@ static void test_spread(void **state)
     assert_near(spread.median, 7);
     assert_near(spread.deviation, 0);
     /* The deviations from 13 are 2 1 1 0 87, their median is 1; b of 5 values is 1.206. */
-    double sick[] = {11, 12, 14, 13, 100};
-    spread = spread_of(sick, 5);
+    double faulty[] = {11, 12, 14, 13, 100};
+    spread = spread_of(faulty, 5);
     assert_int_equal(spread.count, 5);
     assert_near(spread.median, 13);
     assert_near(spread.deviation, 1.4826 * 1.206);

@@ -184,12 +184,12 @@ static void test_pairs(void **state)
     assert_int_equal(switches_used(&level, alone, 2), 1);
 }
 
-static int common(const struct switch_level *level, int count, const char *sick)
+static int common(const struct switch_level *level, int count, const char *faulty)
 {
-    bool is_sick[64];
+    bool is_faulty[64];
     for (int h = 0; h < count; h++)
-        is_sick[h] = strchr(sick, 'a' + h);
-    return switches_common(level, count, is_sick);
+        is_faulty[h] = strchr(faulty, 'a' + h);
+    return switches_common(level, count, is_faulty);
 }
 
 /* Sick hosts behind one switch: two of 16 hosts behind 4 switches are so with probability 1/5, three

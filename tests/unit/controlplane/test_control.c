@@ -49,7 +49,7 @@ static enum status finish_life(struct control *control, struct job_of_ranks *job
     return control_finish(control, own[control_rank(control)]);
 }
 
-static void test_gravest_for_all(void **state)
+static void test_worst_for_all(void **state)
 {
     (void)state;
     job_free(job_live(1, finish_life, STATUS_WRONG_DATA));
@@ -395,7 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(test_gravest_for_all),
+        cmocka_unit_test(test_worst_for_all),
         cmocka_unit_test(test_failure_reaches_all),
         cmocka_unit_test(test_postmortems),
         cmocka_unit_test(test_deadline),

@@ -41,7 +41,7 @@ static void test_deep_trees(void **state)
         }
 }
 
-static enum status gravest_life(struct control *control, struct job_of_ranks *job)
+static enum status worst_life(struct control *control, struct job_of_ranks *job)
 {
     return control_finish(control,
                           control_rank(control) == job->victim ? STATUS_WRONG_DATA : STATUS_SLOW);
@@ -60,7 +60,7 @@ static void test_any_rank_is_heard(void **state)
         job_free(job);
         job = job_create(7, 2, 5);
         job->victim = victim;
-        job->life = gravest_life;
+        job->life = worst_life;
         job_expect(job, STATUS_WRONG_DATA);
         job_free(job);
     }

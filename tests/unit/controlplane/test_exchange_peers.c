@@ -328,12 +328,12 @@ static enum status dying_life(struct control *control, struct job_of_ranks *job)
 }
 
 /* Rank 0 knows that the victim is dead, and so does its parent: in a chain, one rank at most. */
-static void check_witnesses(const struct job_of_ranks *job)
+static void check_confirmers(const struct job_of_ranks *job)
 {
-    int witnesses = atomic_load(&job->pace);
-    assert_true(witnesses & 1);
-    assert_in_range(__builtin_popcount((unsigned)witnesses), 1, 2);
-    assert_true(witnesses < 1 << RANKS);
+    int confirmers = atomic_load(&job->pace);
+    assert_true(confirmers & 1);
+    assert_in_range(__builtin_popcount((unsigned)confirmers), 1, 2);
+    assert_true(confirmers < 1 << RANKS);
 }
 
 static void test_death(void **state)
@@ -367,7 +367,7 @@ static void test_death(void **state)
         }
         assert_int_equal(victim, job->outcome[0].bottleneck);
         assert_non_null(strstr(job->outcome[0].message, "is gone"));
-        check_witnesses(job);
+        check_confirmers(job);
         job_free(job);
     }
 }

@@ -1,5 +1,5 @@
 /*
- * test_supervisor.c - the status of a job, made of how its ranks ended: the gravest one counts,
+ * test_supervisor.c - the status of a job, made of how its ranks ended: the worst one counts,
  * whichever rank it is of, none is without a sentence, and no rank keeps the supervisor from its
  * end.
  * tier: check; load: wait; program: own
@@ -72,7 +72,7 @@ static bool is_said(const char *text, const char *reason)
     return at && (!gap || strstr(at, gap + 2));
 }
 
-static void the_gravest_status_counts(void **state)
+static void the_worst_status_counts(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof all_ends / sizeof all_ends[0]; i++)
@@ -87,7 +87,7 @@ static void the_gravest_status_counts(void **state)
         }
 }
 
-static void interrupted_is_graver_than_a_timeout_and_so_on(void **state)
+static void interrupted_is_worse_than_a_timeout_and_so_on(void **state)
 {
     static const enum status order[] = {STATUS_INTERRUPTED, STATUS_TIMEOUT, STATUS_ERROR,
                                         STATUS_UNAVAILABLE, STATUS_USAGE,   STATUS_WRONG_DATA,
@@ -96,7 +96,7 @@ static void interrupted_is_graver_than_a_timeout_and_so_on(void **state)
     (void)state;
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b < count; b++)
-            assert_int_equal(status_graver(order[a], order[b]), order[a < b ? a : b]);
+            assert_int_equal(status_worse(order[a], order[b]), order[a < b ? a : b]);
 }
 
 /* A child holds the last rank as a debugger does, until the supervisor has ended. */
@@ -287,8 +287,8 @@ static void a_rank_that_does_not_die_holds_no_job_that_is_given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interrupted_is_graver_than_a_timeout_and_so_on),
-        cmocka_unit_test(the_gravest_status_counts),
+        cmocka_unit_test(interrupted_is_worse_than_a_timeout_and_so_on),
+        cmocka_unit_test(the_worst_status_counts),
         cmocka_unit_test(a_debugger_holds_no_job),
         cmocka_unit_test(a_rank_that_does_not_die_holds_no_job),
         cmocka_unit_test(a_rank_that_does_not_die_holds_no_job_that_is_given_up),

@@ -1,5 +1,5 @@
 /*
- * test_verdict_causes.c - of all failures of a job, the verdict names the first, or the gravest.
+ * test_verdict_causes.c - of all failures of a job, the verdict names the first, or the worst.
  * tier: check; load: cpu1
  */
 #include "tests/unit/situations.h"
@@ -56,7 +56,7 @@ static void test_reason_not_status(void **state)
     reach(STATUS_ERROR, 3);
 }
 
-static void test_gravest(void **state)
+static void test_worst(void **state)
 {
     (void)state;
     begin(4);
@@ -136,7 +136,7 @@ static void test_other_peer(void **state)
 
 /* Several ranks have lost a rank that reports nothing itself: it is named, though no two
  * sentences are equal, and though the ranks were waiting for others. */
-static void test_accused(void **state)
+static void test_blamed(void **state)
 {
     (void)state;
     begin(6);
@@ -164,7 +164,7 @@ static void test_accused(void **state)
     says("rank 3 (host host0, pid 103): no memory");
 }
 
-static void test_accused_of_delay(void **state)
+static void test_blamed_for_delay(void **state)
 {
     (void)state;
     begin(4);
@@ -224,7 +224,7 @@ static void test_late_and_unreachable(void **state)
     begin(4);
     fails(1, REASON_PEER_LATE, 2, "rank 2 has not connected");
     fails(2, REASON_PEER_UNREACHABLE, 3, "nothing connects rank 2 and rank 3");
-    reach(status_graver(STATUS_TIMEOUT, STATUS_UNAVAILABLE), 1);
+    reach(status_worse(STATUS_TIMEOUT, STATUS_UNAVAILABLE), 1);
     assert_int_equal(STATUS_TIMEOUT, verdict.status);
     assert_int_equal(1, verdict.line_count);
     causes[1].failure.reason = REASON_PEER_LATE;
@@ -252,13 +252,13 @@ int main(void)
         cmocka_unit_test(test_lost_by_forgery),
         cmocka_unit_test(test_failure_before_its_victims),
         cmocka_unit_test(test_reason_not_status),
-        cmocka_unit_test(test_gravest),
+        cmocka_unit_test(test_worst),
         cmocka_unit_test(test_many_causes),
         cmocka_unit_test(test_peers_alike),
         cmocka_unit_test(test_own_alike),
         cmocka_unit_test(test_other_peer),
-        cmocka_unit_test(test_accused),
-        cmocka_unit_test(test_accused_of_delay),
+        cmocka_unit_test(test_blamed),
+        cmocka_unit_test(test_blamed_for_delay),
         cmocka_unit_test(test_edge_of_failure),
         cmocka_unit_test(test_waited_for_waiters),
         cmocka_unit_test(test_late_and_unreachable),

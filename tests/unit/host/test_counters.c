@@ -38,12 +38,12 @@ static void test_since_open(void **state)
     struct counter_list before = {0}, now = {0}, change = {0};
     char text[64];
     (void)state;
-    counter_add_since_open(&before, "xid_48", COUNTER_SICK, 1);
-    counter_add_since_open(&now, "xid_48", COUNTER_SICK, 3);
-    counter_add_since_open(&now, "xid_79", COUNTER_SICK, 2);
-    counter_add(&now, "a_new_one", COUNTER_SICK, 5);
+    counter_add_since_open(&before, "xid_48", COUNTER_FAULTY, 1);
+    counter_add_since_open(&now, "xid_48", COUNTER_FAULTY, 3);
+    counter_add_since_open(&now, "xid_79", COUNTER_FAULTY, 2);
+    counter_add(&now, "a_new_one", COUNTER_FAULTY, 5);
     counters_change(&before, &now, &change);
-    assert_string_equal(counters_text(&change, COUNTER_SICK, text, sizeof text),
+    assert_string_equal(counters_text(&change, COUNTER_FAULTY, text, sizeof text),
                         "xid_48 2, xid_79 2");
     counter_list_free(&before);
     counter_list_free(&now);
@@ -56,8 +56,8 @@ static void test_travel(void **state)
     struct counter_list list = {0};
     (void)state;
     counter_add(&list, "clock", COUNTER_GAUGE, 1980);
-    counter_add(&list, "errors", COUNTER_SICK, 2);
-    for (int classes = COUNTER_SICK + 1; classes <= COUNTER_CLASSES; classes++) {
+    counter_add(&list, "errors", COUNTER_FAULTY, 2);
+    for (int classes = COUNTER_FAULTY + 1; classes <= COUNTER_CLASSES; classes++) {
         struct counter_list got = {0};
         struct bytes share = {0};
         counters_encode(&list, classes, &share);

@@ -143,13 +143,13 @@ static void test_counters(void **state)
     host_counters_read(counters, &now);
     device_changes_since(&before, &now, &grown);
     assert_int_equal(grown.count, 4); /* a veth beside hardware is none of the host's */
-    expect_grown(&grown, "host", COUNTER_SICK, "memory_errors_corrected 3");
+    expect_grown(&grown, "host", COUNTER_FAULTY, "memory_errors_corrected 3");
     expect_grown(&grown, "host", COUNTER_CONGESTED, "tcp_RetransSegs 3, tcp_TCPTimeouts 6");
-    expect_grown(&grown, "PCIe", COUNTER_SICK,
+    expect_grown(&grown, "PCIe", COUNTER_FAULTY,
                  "0000:20:00.0_correctable 3, 0000:20:00.0_nonfatal 6, 0000:20:00.0_fatal 9");
-    expect_grown(&grown, "mlx5_0", COUNTER_SICK, "symbol_error 3");
+    expect_grown(&grown, "mlx5_0", COUNTER_FAULTY, "symbol_error 3");
     expect_grown(&grown, "mlx5_0", COUNTER_CONGESTED, "np_cnp_sent 3");
-    expect_grown(&grown, "eth1", COUNTER_SICK, "rx_crc_errors 3");
+    expect_grown(&grown, "eth1", COUNTER_FAULTY, "rx_crc_errors 3");
     host_counters_close(counters);
     counts_make(0);
     device_changes_free(&before);

@@ -36,7 +36,7 @@ static void test_counters(void **state)
     file_make(IB "mlx5_0/hw_counters/out_of_buffer", "1\n");
     port_counters(tree, "mlx5_0:1", &before);
     assert_int_equal(before.count, 6);
-    assert_int_equal(counter_value(&before, "symbol_error", COUNTER_SICK), 65535);
+    assert_int_equal(counter_value(&before, "symbol_error", COUNTER_FAULTY), 65535);
     assert_true(counter_value(&before, "port_xmit_wait", COUNTER_CONGESTED) == UINT64_MAX);
     assert_int_equal(counter_value(&before, "vendor_magic", COUNTER_OTHER), 5);
 
@@ -47,11 +47,11 @@ static void test_counters(void **state)
     file_make(IB "mlx5_0/hw_counters/out_of_buffer", "4\n");
     port_counters(tree, "mlx5_0:1", &now);
     counters_change(&before, &now, &change);
-    assert_string_equal(counters_text(&change, COUNTER_SICK, text, sizeof text),
+    assert_string_equal(counters_text(&change, COUNTER_FAULTY, text, sizeof text),
                         "local_ack_timeout_err 2, out_of_buffer 3");
     assert_int_equal(change.count, 2);
     counters_sum(&change, &change);
-    assert_int_equal(counter_value(&change, "out_of_buffer", COUNTER_SICK), 6);
+    assert_int_equal(counter_value(&change, "out_of_buffer", COUNTER_FAULTY), 6);
     counter_list_free(&before);
     counter_list_free(&now);
     counter_list_free(&change);

@@ -110,7 +110,7 @@ static void healthy_make(void)
     uverbs_make(1, "rxe0");
 }
 
-static void sick_make(void)
+static void faults_make(void)
 {
     nic_make("bad_0", NULL, "1: CA\n", "1.0\n");
     port_make("bad_0", 1, "InfiniBand\n", "1: DOWN\n", "2: Polling\n", "10 Gb/sec (4X SDR)\n");
@@ -158,7 +158,7 @@ static int tree_make(void **state)
     file_make("bus/pci/devices/0000:72:00.0/vendor", "0x10de\n");
     file_make("bus/pci/devices/0000:72:00.0/class", "0x068000\n"); /* NVSwitch */
     healthy_make();
-    sick_make();
+    faults_make();
     return 0;
 }
 

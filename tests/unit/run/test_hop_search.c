@@ -34,7 +34,7 @@ struct bench {
     struct problem problem;
     struct inputs inputs;
     struct finding finding;
-    enum hop_witness witnesses[MANY];
+    enum hop_evidence evidence[MANY];
     const struct tick *tick;
 };
 
@@ -90,7 +90,7 @@ static struct hop_answer bench_ask(struct bench *bench, enum hop_fault fault, ui
                                              .inputs = &bench->inputs,
                                              .finding = &bench->finding,
                                              .fault = fault,
-                                             .witnesses = bench->witnesses,
+                                             .evidence = bench->evidence,
                                              .tick = bench->tick});
 }
 
@@ -115,7 +115,7 @@ static void test_chain(void **state)
     (void)state;
     struct bench bench;
     bench_open(&bench, COLLECTIVE_REDUCE, "chain");
-    bench.witnesses[0] = WITNESS_WRONG;
+    bench.evidence[0] = EVIDENCE_WRONG;
     for (int sender = 1; sender < RANKS; sender++) {
         for (int bit = 0; bit < 32; bit++) {
             uint32_t flip = (uint32_t)1 << bit;
@@ -140,13 +140,13 @@ static void test_chain(void **state)
 }
 
 /* In a mesh every rank gets each contribution by itself: only one message explains one rank. */
-static void test_witnesses(void **state)
+static void test_evidence(void **state)
 {
     (void)state;
     struct bench bench;
     bench_open(&bench, COLLECTIVE_ALLREDUCE, "oneshot");
     for (int rank = 0; rank < RANKS; rank++)
-        bench.witnesses[rank] = rank == 4 ? WITNESS_WRONG : WITNESS_RIGHT;
+        bench.evidence[rank] = rank == 4 ? EVIDENCE_WRONG : EVIDENCE_RIGHT;
     uint32_t others = sum_of(&bench, 0, RANKS - 1) - value_of(&bench, 1);
     struct hop_answer answer =
         bench_ask(&bench, HOP_FLIPPED, others + (value_of(&bench, 1) ^ 1u << 9));
@@ -157,7 +157,7 @@ static void test_witnesses(void **state)
     }
     assert_true(found);
     /* No message of it would change two ranks. */
-    bench.witnesses[2] = WITNESS_WRONG;
+    bench.evidence[2] = EVIDENCE_WRONG;
     assert_int_equal(bench_ask(&bench, HOP_FLIPPED, others + (value_of(&bench, 1) ^ 1u << 9)).count,
                      0);
 }
@@ -168,7 +168,7 @@ static void test_memory(void **state)
     (void)state;
     struct bench bench;
     bench_open(&bench, COLLECTIVE_REDUCE, "linear");
-    bench.witnesses[0] = WITNESS_WRONG;
+    bench.evidence[0] = EVIDENCE_WRONG;
     uint32_t partial = 0, got = 0;
     struct hop_answer answer = {.count = 0};
     for (int bit = 0; bit < 32 && answer.count == 0; bit++) {
@@ -201,12 +201,12 @@ static void test_lost(void **state)
     (void)state;
     struct bench bench;
     bench_open(&bench, COLLECTIVE_REDUCE, "chain");
-    bench.witnesses[0] = WITNESS_WRONG;
+    bench.evidence[0] = EVIDENCE_WRONG;
     for (int sender = 1; sender < RANKS - 1; sender++)
         expect_lost(&bench, sum_of(&bench, 0, sender - 1), sender, sender - 1);
     bench_open(&bench, COLLECTIVE_ALLREDUCE, "oneshot");
     for (int rank = 0; rank < RANKS; rank++)
-        bench.witnesses[rank] = rank == 4 ? WITNESS_WRONG : WITNESS_RIGHT;
+        bench.evidence[rank] = rank == 4 ? EVIDENCE_WRONG : EVIDENCE_RIGHT;
     uint32_t others = sum_of(&bench, 0, RANKS - 1) - value_of(&bench, 1), poison;
     memset(&poison, PATTERN_POISON, sizeof poison);
     struct hop_answer lost = bench_ask(&bench, HOP_LOST, others);
@@ -225,7 +225,7 @@ static void test_elements(void **state)
     uint32_t sum = 0, got;
     int first = 0, both = 0;
     bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "oneshot");
-    bench.witnesses[0] = WITNESS_WRONG;
+    bench.evidence[0] = EVIDENCE_WRONG;
     for (int rank = 0; rank < MANY; rank++) {
         bool rises = !(value_of(&bench, rank) & flip), falls = value_at(&bench, rank, OTHER) & flip;
         first += rank > 0 && rises;
@@ -260,7 +260,7 @@ static void test_small_stack(void **state)
     pthread_attr_t attributes;
     pthread_t thread;
     bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring");
-    bench.witnesses[0] = WITNESS_WRONG;
+    bench.evidence[0] = EVIDENCE_WRONG;
     assert_int_equal(pthread_attr_init(&attributes), 0);
     assert_int_equal(pthread_attr_setstacksize(&attributes, STACK), 0);
     assert_int_equal(pthread_create(&thread, &attributes, search_deeply, &bench), 0);
@@ -283,7 +283,7 @@ static void test_tick(void **state)
     int ticks = 0;
     const struct tick tick = {.call = tick_count, .argument = &ticks};
     bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring");
-    bench.witnesses[0] = WITNESS_WRONG;
+    bench.evidence[0] = EVIDENCE_WRONG;
     bench.tick = &tick;
     bench_ask(&bench, HOP_FLIPPED, sum_of(&bench, 0, MANY - 1) + 5);
     assert_true(ticks > MANY + 5);
@@ -303,7 +303,7 @@ static void test_ended(void **state)
     int ticks = 0;
     const struct tick tick = {.call = tick_end, .argument = &ticks};
     bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring");
-    bench.witnesses[0] = WITNESS_WRONG;
+    bench.evidence[0] = EVIDENCE_WRONG;
     bench.tick = &tick;
     uint32_t got = sum_of(&bench, 0, MANY - 1) ^ 1u << 30;
     assert_int_equal(bench_ask(&bench, HOP_FLIPPED, got).count, 0);
@@ -314,7 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_long_run),    cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_witnesses),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_evidence),    cmocka_unit_test(test_memory),
         cmocka_unit_test(test_lost),        cmocka_unit_test(test_elements),
         cmocka_unit_test(test_small_stack), cmocka_unit_test(test_tick),
         cmocka_unit_test(test_ended),

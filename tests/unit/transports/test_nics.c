@@ -53,10 +53,11 @@ static void nic_counters(const char *name, struct counter_list *list)
     uint64_t readings = ++of_name[name[3] & 7];
     while (hangs && readings > 1 && strcmp(name, hangs) == 0)
         sleep(1);
-    counter_add(list, "symbol_error", COUNTER_SICK, strcmp(name, "nic3:1") == 0 ? 7 : 3 * readings);
+    counter_add(list, "symbol_error", COUNTER_FAULTY,
+                strcmp(name, "nic3:1") == 0 ? 7 : 3 * readings);
     counter_add(list, "np_cnp_sent", COUNTER_CONGESTED, 5 * readings);
     counter_add(list, "vendor_magic", COUNTER_OTHER, readings);
-    counter_add(list, "link_downed", COUNTER_SICK, 1); /* it does not change */
+    counter_add(list, "link_downed", COUNTER_FAULTY, 1); /* it does not change */
 }
 
 static struct meter *nic_meter(const char *name)
@@ -176,9 +177,9 @@ static void test_json(void **state)
         assert_int_equal(number(nic, "other", "vendor_magic"), 1);
         assert_non_null(nic_of_line(line, 1));
     }
-    json_t *sick = json_object_get(document, "nic_faults");
-    assert_int_equal(json_array_size(sick), 2);
-    assert_int_equal(number(json_array_get(sick, 1), "counters", "symbol_error"), 6);
+    json_t *faults = json_object_get(document, "nic_faults");
+    assert_int_equal(json_array_size(faults), 2);
+    assert_int_equal(number(json_array_get(faults, 1), "counters", "symbol_error"), 6);
 }
 
 static void test_threads(void **state)

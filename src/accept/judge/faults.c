@@ -1,5 +1,5 @@
 /*
- * sickness.c - from suspects to places: hosts, NICs and links; and sentences about them.
+ * faults.c - from suspects to places: hosts, NICs and links; and sentences about them.
  */
 #include "accept/judge/internal.h"
 
@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define WITNESSES_NAMED 3
+#define PARTNERS_NAMED 3
 
-/* Suspects that become one sickness, or one for each rail. */
+/* Suspects that become one fault, or one for each rail. */
 struct merging {
     const struct fleet *fleet;
     const struct isolation *isolation;
-    struct sicknesses *found;
+    struct fleet_faults *found;
     int host, peer; /* peer -1: of the host itself */
     enum complaint complaint;
     const struct suspect **suspects; /* room for all suspects */
@@ -85,7 +85,7 @@ static bool is_steady(const struct merging *m, const struct suspect *suspect)
            limits_exceeds(m->isolation->limits, suspect->series, suspect->host);
 }
 
-/* Is a cell of the host good, beside a sickness of it? Where the sickness shows now and then, the
+/* Is a cell of the host good, beside a fault of it? Where the fault shows now and then, the
  * level is good, and so each reading must be. */
 static bool is_good_cell(const struct merging *m, const struct suspect *worst, enum metric metric,
                          int rail, enum direction direction)
@@ -121,16 +121,16 @@ static uint64_t rails_of(const struct merging *m)
     return rails;
 }
 
-/* Have all rails the sickness? A host that fails on more than one fails on any. */
+/* Have all rails the fault? A host that fails on more than one fails on any. */
 static bool has_all_rails(const struct merging *m)
 {
-    uint64_t sick = rails_of(m);
-    const struct suspect *worst = worst_of(m, sick);
+    uint64_t faulty = rails_of(m);
+    const struct suspect *worst = worst_of(m, faulty);
     const struct series *series = series_of(m, worst);
-    if (m->complaint == COMPLAINT_FAILURE && (sick & (sick - 1)) != 0)
+    if (m->complaint == COMPLAINT_FAILURE && (faulty & (faulty - 1)) != 0)
         return true;
     for (int r = 0; r < m->fleet->config.rails; r++)
-        if (!(sick >> r & 1) &&
+        if (!(faulty >> r & 1) &&
             (m->peer >= 0 || is_good_beside(m, worst, series->metric, r, series->direction)))
             return false;
     return true;
@@ -144,20 +144,20 @@ static enum direction direction_of(const struct merging *m, uint64_t rails)
     if (m->complaint == COMPLAINT_LATENCY || series->metric == METRIC_LATENCY ||
         (m->complaint == COMPLAINT_FAILURE && worst->outcome != READING_WRONG))
         return DIRECTION_ANY;
-    bool sick[DIRECTIONS] = {false};
+    bool faulty[DIRECTIONS] = {false};
     for (int i = 0; i < m->count; i++) {
         const struct series *s = series_of(m, m->suspects[i]);
         bool forth = m->suspects[i]->host == m->host; /* of a link: it sends */
         if (rails >> s->rail & 1)
-            sick[forth ? s->direction : 1 - s->direction] = true;
+            faulty[forth ? s->direction : 1 - s->direction] = true;
     }
     for (int d = 0; d < DIRECTIONS && m->peer < 0; d++)
         for (int r = 0; r < m->fleet->config.rails; r++)
             if ((rails >> r & 1) && !is_good_beside(m, worst, series->metric, r, (enum direction)d))
-                sick[d] = true;
-    return sick[DIRECTION_SEND] == sick[DIRECTION_RECEIVE] ? DIRECTION_ANY
-           : sick[DIRECTION_SEND]                          ? DIRECTION_SEND
-                                                           : DIRECTION_RECEIVE;
+                faulty[d] = true;
+    return faulty[DIRECTION_SEND] == faulty[DIRECTION_RECEIVE] ? DIRECTION_ANY
+           : faulty[DIRECTION_SEND]                            ? DIRECTION_SEND
+                                                               : DIRECTION_RECEIVE;
 }
 
 /* Is it slow only where both directions are in use? Of a link: no reading of one direction was. */
@@ -173,12 +173,12 @@ static bool is_duplex(const struct merging *m, const struct suspect *worst,
     return true;
 }
 
-static enum sickness_kind kind_of(const struct merging *m, const struct suspect *worst,
-                                  enum direction direction, uint64_t rails)
+static enum fleet_fault_kind kind_of(const struct merging *m, const struct suspect *worst,
+                                     enum direction direction, uint64_t rails)
 {
     if (m->complaint != COMPLAINT_BANDWIDTH)
-        return m->complaint == COMPLAINT_FAILURE ? SICKNESS_FAILURE : SICKNESS_LATENCY;
-    return is_duplex(m, worst, direction, rails) ? SICKNESS_DUPLEX : SICKNESS_SLOW;
+        return m->complaint == COMPLAINT_FAILURE ? FLEET_FAULT_FAILURE : FLEET_FAULT_LATENCY;
+    return is_duplex(m, worst, direction, rails) ? FLEET_FAULT_DUPLEX : FLEET_FAULT_SLOW;
 }
 
 /* The value of an excess, of a link beside those at its distance. */
@@ -192,7 +192,7 @@ static double value_of(const struct merging *m, const struct suspect *suspect, d
 static struct reason reason_of(const struct merging *m, const struct suspect *worst)
 {
     const struct series *series = series_of(m, worst);
-    struct reason reason = {.metric = series->metric, .yardstick = worst->limit.yardstick};
+    struct reason reason = {.metric = series->metric, .reference = worst->limit.reference};
     if (worst->outcome != READING_VALUE || !isfinite(worst->excess))
         return reason;
     double deviation = worst->peer < 0 ? series->levels.deviation
@@ -205,36 +205,36 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
 }
 
 /* The sender of a link in one direction alone is named first. */
-static void sickness_add(struct merging *m, enum sickness_place place, uint64_t rails,
-                         bool all_rails)
+static void fleet_fault_add(struct merging *m, enum fleet_fault_place place, uint64_t rails,
+                            bool all_rails)
 {
     const struct suspect *worst = worst_of(m, rails);
     enum direction direction = direction_of(m, rails);
     bool turned = place != PLACE_HOST && direction == DIRECTION_RECEIVE;
     *LIST_ADD(m->found->items, m->found->count) =
-        (struct sickness){.kind = kind_of(m, worst, direction, rails),
-                          .place = place,
-                          .host = turned ? m->peer : m->host,
-                          .peer = turned ? m->host : m->peer,
-                          .rail = all_rails ? -1 : series_of(m, worst)->rail,
-                          .direction = turned ? DIRECTION_SEND : direction,
-                          .reason = reason_of(m, worst),
-                          .confirmed = m->confirmed,
-                          .ended_early = !m->isolation->is_done,
-                          .worst = worst};
+        (struct fleet_fault){.kind = kind_of(m, worst, direction, rails),
+                             .place = place,
+                             .host = turned ? m->peer : m->host,
+                             .peer = turned ? m->host : m->peer,
+                             .rail = all_rails ? -1 : series_of(m, worst)->rail,
+                             .direction = turned ? DIRECTION_SEND : direction,
+                             .reason = reason_of(m, worst),
+                             .confirmed = m->confirmed,
+                             .ended_early = !m->isolation->is_done,
+                             .worst = worst};
 }
 
-/* One sickness of all rails, or one for each. */
-static void sickness_add_rails(struct merging *m, enum sickness_place place)
+/* One fault of all rails, or one for each. */
+static void fleet_fault_add_rails(struct merging *m, enum fleet_fault_place place)
 {
     uint64_t rails = rails_of(m);
     if (m->fleet->config.rails == 1 || has_all_rails(m)) {
-        sickness_add(m, place, rails, true);
+        fleet_fault_add(m, place, rails, true);
         return;
     }
     for (int r = 0; r < m->fleet->config.rails; r++)
         if (rails >> r & 1)
-            sickness_add(m, place, UINT64_C(1) << r, false);
+            fleet_fault_add(m, place, UINT64_C(1) << r, false);
 }
 
 /* Does a failure of the host stand for a link's, too? Then the link's is told. */
@@ -260,9 +260,9 @@ static void host_merge(struct merging *m)
         return; /* told with host 0 */
     if (two) {
         m->peer = 1 - m->host;
-        sickness_add(m, PLACE_EITHER, rails_of(m), m->fleet->config.rails == 1);
+        fleet_fault_add(m, PLACE_EITHER, rails_of(m), m->fleet->config.rails == 1);
     } else
-        sickness_add_rails(m, PLACE_HOST);
+        fleet_fault_add_rails(m, PLACE_HOST);
 }
 
 /* The end's suspect for a link's failure, if there is one with this state. */
@@ -297,7 +297,7 @@ static void link_merge(struct merging *m)
         return;
     }
     bool open = end_is(m, m->host, SUSPECT_OPEN) || end_is(m, m->peer, SUSPECT_OPEN);
-    sickness_add_rails(m, m->confirmed && !open ? PLACE_LINK : PLACE_EITHER);
+    fleet_fault_add_rails(m, m->confirmed && !open ? PLACE_LINK : PLACE_EITHER);
 }
 
 /* Merges each link once: at the first of its suspects. */
@@ -328,18 +328,18 @@ static void merge_all(struct merging *m)
     }
 }
 
-static int compare_sicknesses(const void *a, const void *b)
+static int compare_faults(const void *a, const void *b)
 {
-    const struct sickness *left = a, *right = b;
+    const struct fleet_fault *left = a, *right = b;
     return COMPARE(right->kind, left->kind) ?:
            COMPARE(right->worst->outcome, left->worst->outcome) ?:
            COMPARE(left->host, right->host) ?:
            COMPARE(left->rail, right->rail);
 }
 
-struct sicknesses *sicknesses_find(const struct isolation *isolation)
+struct fleet_faults *fleet_faults_find(const struct isolation *isolation)
 {
-    struct sicknesses *found = new_array(1, sizeof *found);
+    struct fleet_faults *found = new_array(1, sizeof *found);
     struct merging m = {.fleet = isolation->fleet,
                         .isolation = isolation,
                         .found = found,
@@ -349,24 +349,24 @@ struct sicknesses *sicknesses_find(const struct isolation *isolation)
     for (const struct suspect *s = isolation->suspects; s; s = s->next)
         found->passing += s->state == SUSPECT_CLEARED && s->outcome == READING_VALUE;
     if (found->count > 0)
-        qsort(found->items, (size_t)found->count, sizeof *found->items, compare_sicknesses);
+        qsort(found->items, (size_t)found->count, sizeof *found->items, compare_faults);
     return found;
 }
 
-void sicknesses_free(struct sicknesses *sicknesses)
+void fleet_faults_free(struct fleet_faults *faults)
 {
-    if (sicknesses)
-        free(sicknesses->items);
-    free(sicknesses);
+    if (faults)
+        free(faults->items);
+    free(faults);
 }
 
-enum health sickness_health(const struct sickness *sickness)
+enum health fleet_fault_health(const struct fleet_fault *fault)
 {
     bool passes =
-        sickness->ended_early && sickness->worst->tries == 0 && sickness->kind != SICKNESS_FAILURE;
-    return passes                                                 ? HEALTH_GOOD
-           : sickness->place == PLACE_HOST && sickness->confirmed ? HEALTH_BAD
-                                                                  : HEALTH_SUSPECT;
+        fault->ended_early && fault->worst->tries == 0 && fault->kind != FLEET_FAULT_FAILURE;
+    return passes                                           ? HEALTH_GOOD
+           : fault->place == PLACE_HOST && fault->confirmed ? HEALTH_BAD
+                                                            : HEALTH_SUSPECT;
 }
 
 /* ---- sentences ---- */
@@ -385,14 +385,15 @@ static void put_rail(int rail, const struct fleet_names *names, struct text *tex
 }
 
 /* Does the sentence about a host begin with what it does? */
-static bool is_deed(const struct sickness *s)
+static bool is_deed(const struct fleet_fault *s)
 {
-    return s->kind == SICKNESS_FAILURE ? s->worst->outcome == READING_WRONG
-                                       : s->kind != SICKNESS_LATENCY;
+    return s->kind == FLEET_FAULT_FAILURE ? s->worst->outcome == READING_WRONG
+                                          : s->kind != FLEET_FAULT_LATENCY;
 }
 
 /* "n17: ", "n17: mlx5_2 ", "n17: mlx5_2: ", "link n3-n9 on mlx5_2: " */
-static void put_place(const struct sickness *s, const struct fleet_names *names, struct text *text)
+static void put_place(const struct fleet_fault *s, const struct fleet_names *names,
+                      struct text *text)
 {
     bool of_host = s->place == PLACE_HOST;
     if (of_host)
@@ -409,27 +410,28 @@ static void put_place(const struct sickness *s, const struct fleet_names *names,
     text_add(text, s->rail >= 0 && of_host && is_deed(s) ? " " : ": ");
 }
 
-const char *const threshold_words[YARDSTICKS] = {
-    [YARDSTICK_FLEET] = "threshold",
-    [YARDSTICK_RATE] = "threshold by the link's rate",
-    [YARDSTICK_EARLIER] = "threshold by the earlier run",
-    [YARDSTICK_PROFILE] = "threshold by the profile",
-    [YARDSTICK_FAILURE] = "threshold",
-    [YARDSTICK_RAILS] = "threshold by the other rails",
+const char *const threshold_words[REFERENCES] = {
+    [REFERENCE_FLEET] = "threshold",
+    [REFERENCE_RATE] = "threshold by the link's rate",
+    [REFERENCE_EARLIER] = "threshold by the earlier run",
+    [REFERENCE_PROFILE] = "threshold by the profile",
+    [REFERENCE_FAILURE] = "threshold",
+    [REFERENCE_RAILS] = "threshold by the other rails",
 };
 
 static void put_reason(const struct reason *reason, struct text *text)
 {
     text_add(text, "%.3g %s, the fleet's median is %.3g (spread %.2g, ", reason->value,
              metric_unit(reason->metric), reason->median, reason->deviation);
-    text_add(text, "%s %.3g)", threshold_words[reason->yardstick], reason->threshold);
+    text_add(text, "%s %.3g)", threshold_words[reason->reference], reason->threshold);
 }
 
 static const char *const host_deeds[] = {[DIRECTION_SEND] = "sends",
                                          [DIRECTION_RECEIVE] = "receives",
                                          [DIRECTION_ANY] = "sends and receives"};
 
-static void put_slow(const struct sickness *s, const struct fleet_names *names, struct text *text)
+static void put_slow(const struct fleet_fault *s, const struct fleet_names *names,
+                     struct text *text)
 {
     static const char *const meanwhile[] = {[DIRECTION_SEND] = " while it receives",
                                             [DIRECTION_RECEIVE] = " while it sends",
@@ -445,7 +447,7 @@ static void put_slow(const struct sickness *s, const struct fleet_names *names, 
     put_reason(&s->reason, text);
 }
 
-static void put_failure(const struct sickness *s, const struct fleet_names *names,
+static void put_failure(const struct fleet_fault *s, const struct fleet_names *names,
                         struct text *text)
 {
     enum reading_outcome outcome = s->worst->outcome;
@@ -464,40 +466,40 @@ static void put_failure(const struct sickness *s, const struct fleet_names *name
         text_add(text, "wrong data");
 }
 
-static bool is_named_before(const struct suspect *suspect, int witness)
+static bool is_named_before(const struct suspect *suspect, int partner)
 {
-    for (int w = 0; w < witness; w++)
-        if (suspect->witnesses[w] == suspect->witnesses[witness])
+    for (int w = 0; w < partner; w++)
+        if (suspect->partners[w] == suspect->partners[partner])
             return true;
     return false;
 }
 
 /* "n02", "n02 and n31", "n02, n31, n40 and others". */
-static void put_witnesses(const struct suspect *suspect, const struct fleet_names *names,
-                          struct text *text)
+static void put_partners(const struct suspect *suspect, const struct fleet_names *names,
+                         struct text *text)
 {
     int partners = 0, named = 0;
-    for (int w = 0; w < suspect->witness_count; w++)
+    for (int w = 0; w < suspect->partner_count; w++)
         partners += !is_named_before(suspect, w);
-    int most = partners <= WITNESSES_NAMED + 1 ? partners : WITNESSES_NAMED;
-    for (int w = 0; w < suspect->witness_count && named < most; w++) {
+    int most = partners <= PARTNERS_NAMED + 1 ? partners : PARTNERS_NAMED;
+    for (int w = 0; w < suspect->partner_count && named < most; w++) {
         if (is_named_before(suspect, w))
             continue;
         const char *before = named == 0 ? "" : named == partners - 1 ? " and " : ", ";
-        text_add(text, "%s%s", before, names->hosts[suspect->witnesses[w]]);
+        text_add(text, "%s%s", before, names->hosts[suspect->partners[w]]);
         named++;
     }
     if (partners > named)
         text_add(text, " and others");
 }
 
-static void put_evidence(const struct sickness *s, const struct fleet_names *names,
+static void put_evidence(const struct fleet_fault *s, const struct fleet_names *names,
                          struct text *text)
 {
     const struct suspect *worst = s->worst;
-    if (s->confirmed && s->place == PLACE_HOST && worst->witness_count > 0) {
+    if (s->confirmed && s->place == PLACE_HOST && worst->partner_count > 0) {
         text_add(text, ": confirmed with ");
-        put_witnesses(worst, names, text);
+        put_partners(worst, names, text);
     } else if (s->confirmed || worst->tries > 0)
         text_add(text, ": %s in %d of %d measurements", s->confirmed ? "confirmed" : "seen again",
                  worst->hits, worst->tries);
@@ -506,18 +508,18 @@ static void put_evidence(const struct sickness *s, const struct fleet_names *nam
                                       : ": not confirmed, since no good partner is there");
 }
 
-void sickness_put(const struct sickness *sickness, const struct fleet_names *names,
-                  struct text *text)
+void fleet_fault_put(const struct fleet_fault *fault, const struct fleet_names *names,
+                     struct text *text)
 {
-    put_place(sickness, names, text);
-    if (sickness->kind == SICKNESS_FAILURE)
-        put_failure(sickness, names, text);
-    else if (sickness->kind == SICKNESS_LATENCY) {
+    put_place(fault, names, text);
+    if (fault->kind == FLEET_FAULT_FAILURE)
+        put_failure(fault, names, text);
+    else if (fault->kind == FLEET_FAULT_LATENCY) {
         text_add(text, "latency ");
-        put_reason(&sickness->reason, text);
+        put_reason(&fault->reason, text);
     } else
-        put_slow(sickness, names, text);
-    put_evidence(sickness, names, text);
+        put_slow(fault, names, text);
+    put_evidence(fault, names, text);
 }
 
 void series_name_put(const struct fleet *fleet, int series, const struct fleet_names *names,
@@ -540,17 +542,17 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
                     const struct fleet_names *names, struct text *text)
 {
     const struct series *series = &fleet->series[note->series];
-    static const char *const asked[YARDSTICKS] = {
-        [YARDSTICK_RATE] = "70% of the link's rate",
-        [YARDSTICK_EARLIER] = "what the earlier run had, less what a run may lose,",
-        [YARDSTICK_PROFILE] = "what the profile asks",
-        [YARDSTICK_RAILS] = "what the other rails have, worse by 15%,",
+    static const char *const asked[REFERENCES] = {
+        [REFERENCE_RATE] = "70% of the link's rate",
+        [REFERENCE_EARLIER] = "what the earlier run had, less what a run may lose,",
+        [REFERENCE_PROFILE] = "what the profile asks",
+        [REFERENCE_RAILS] = "what the other rails have, worse by 15%,",
     };
     const char *unit = metric_unit(series->metric);
     text_add(text, "all hosts: the median of their ");
     series_name_put(fleet, note->series, names, text);
     text_add(text, " is %.3g %s; %s is %.3g %s", note->value, unit,
-             asked[note->yardstick] ? asked[note->yardstick] : "the threshold", note->threshold,
+             asked[note->reference] ? asked[note->reference] : "the threshold", note->threshold,
              unit);
 }
 
@@ -564,7 +566,7 @@ const char *fleet_size_remark(int hosts)
                "slow, "
                "and neither host can be told from the other or from the link between them";
     case 3:
-        return "3 hosts: one sick host or link can be told from the others, two cannot";
+        return "3 hosts: one faulty host or link can be told from the others, two cannot";
     default:
         return NULL;
     }

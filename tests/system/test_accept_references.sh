@@ -37,7 +37,7 @@ check_status 4
 check_says 'the profile never is not written: no host is good'
 check "no profile of bad hosts" test ! -e never
 
-# One host alone is the fleet, whose change accuses none of its hosts.
+# One host alone is the fleet, whose change is evidence against none of its hosts.
 sed -E 's/"name": "[^"]*"/"name": "elsewhere"/' earlier.json >elsewhere.json
 cctest accept --np 2 "${stages[@]}" --baseline earlier.json
 check_status 0
@@ -92,7 +92,7 @@ for host in 1 2; do host_rate "$host" 400mbit; done
 pairs() { launch "1 2" accept -x tcp --quick --stages pairs,isolate "$@"; }
 table() { out=$scratch/0.out err=$scratch/0.err; }
 
-# Two hosts that are both slower than they were: no host is accused, and the fleet is told.
+# Two hosts that are both slower than they were: no host is named, and the fleet is told.
 pairs --write-profile "$scratch/fast"
 for rank in 0 1; do ended "$rank" 0; done
 table

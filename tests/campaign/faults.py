@@ -1,4 +1,4 @@
-"""sickness.py - what a host or a link of accept.py's fleet may suffer from: made, undone, and known again in findings.
+"""faults.py - what a host or a link of accept.py's fleet may suffer from: made, undone, and known again in findings.
 
 Hosts are numbers from 1, as in tests/system/hosts.sh. Every host sends and receives at RATE, which a machine of two cores
 carries for all of them, so that the network is the bottleneck and not the cores.
@@ -21,7 +21,7 @@ def run(*words, check=True):
 
 
 class Finding:
-    """One of a document's findings that accuses: its hosts by number, and the sentence."""
+    """One of a document's findings about faults: its hosts by number, and the sentence."""
 
     def __init__(self, document, finding):
         rank = [host["agents"][0] for host in document["hosts"]]
@@ -33,7 +33,7 @@ class Finding:
         return self.text.partition(": ")[2]
 
 
-class Sickness:
+class Fault:
     """Of a host. A kind says how it is made before the agents start, how it strikes while they run, and by what it is
     named: the host alone, with the clause that is_named() asks for."""
     kind = ""
@@ -78,7 +78,7 @@ class Sickness:
         return PARTLY if any(finding.hosts & set(self.victims) for finding in findings) else MISSED
 
 
-class Throttled(Sickness):
+class Throttled(Fault):
     kind = "throttled"
     clause = "sends and receives at "
 
@@ -114,7 +114,7 @@ class ThrottledReceiving(Throttled):
         fleet.rate(self.host, RATE, self.rate)
 
 
-class ThrottledLink(Sickness):
+class ThrottledLink(Fault):
     kind = "link"
     ends = 2
 
@@ -132,7 +132,7 @@ class ThrottledLink(Sickness):
             fleet.rate(host)
 
 
-class Filtered(Sickness):
+class Filtered(Fault):
     """A rule of nftables where the cable of a host ends, in each direction."""
     needs = "nft"
 
@@ -142,10 +142,10 @@ class Filtered(Sickness):
     def make(self, fleet):
         chains = (f"chain {hook} {{ type filter hook {hook} device lan0-{self.host} priority 0; {self.rule()} }};"
                   for hook in ("ingress", "egress"))
-        run("nft", f"table netdev sick{self.host} {{ {' '.join(chains)} }}")
+        run("nft", f"table netdev faulty{self.host} {{ {' '.join(chains)} }}")
 
     def undo(self, fleet):
-        run("nft", f"delete table netdev sick{self.host}")
+        run("nft", f"delete table netdev faulty{self.host}")
 
 
 class Lossy(Filtered):
@@ -182,7 +182,7 @@ class Flips(Filtered):
         return super().is_named(finding) and "wrong data" in finding.text
 
 
-class Hog(Sickness):
+class Hog(Fault):
     """Two busy processes share a quarter of a core with the host's agents: other hosts keep their cores."""
     kind = "hog"
     needs = "cgroup"
@@ -222,7 +222,7 @@ class Hog(Sickness):
                 time.sleep(0.02)
 
 
-class Delayed(Sickness):
+class Delayed(Fault):
     """The workers of a host are late with each message."""
     kind = "delayed"
     needs = "gcc"
@@ -259,7 +259,7 @@ class Delayed(Sickness):
         self.folder.cleanup()
 
 
-class Struck(Sickness):
+class Struck(Fault):
     """Once, at a random moment."""
     spares_root = True
     done = False
@@ -312,7 +312,7 @@ class Cut(Struck):
         fleet.hosts("host_heal", self.host)
 
 
-class Different(Sickness):
+class Different(Fault):
     """An inventory unlike the others'."""
     kind = "inventory"
     needs_stage = "inventory"
@@ -324,7 +324,7 @@ class Different(Sickness):
         return super().is_named(finding) and "locked memory" in finding.text
 
 
-class FullShm(Sickness):
+class FullShm(Fault):
     kind = "full-shm"
     needs_stage = "inventory"
 
