@@ -83,7 +83,7 @@ without() {
     local old=$scratch/build/tests/$1
     mkdir -p "$scratch/build/tests/verbs" "$scratch/build/tests/cuda"
     : >"$old"
-    run make -C "$repository" CUDA=no BUILD="$scratch/build" "${@:2}"
+    RUN_LIMIT=1200 run make -C "$repository" CUDA=no BUILD="$scratch/build" "${@:2}"
     check_status 0 "make ${*:2}"
     check "make ${*:2} removes $1" test ! -e "$old"
 }
@@ -108,7 +108,7 @@ without_headers() {
     for header in pmix infiniband/verbs rdma/rdma_cma cuda cuda_runtime_api cuda_runtime nccl nvml; do
         echo "#error $header.h is missing" >"$poison/$header.h"
     done
-    run make -s -k -C "$repository" PMIX=no VERBS=no CUDA=no CXX=none "CPPFLAGS=-I$poison" CFLAGS=-O0 "BUILD=$scratch/bare" \
+    RUN_LIMIT=1200 run make -s -k -C "$repository" PMIX=no VERBS=no CUDA=no CXX=none "CPPFLAGS=-I$poison" CFLAGS=-O0 "BUILD=$scratch/bare" \
         "binary=$scratch/bare/cctest" tests
     check_status 0 "make tests without the optional headers"
     run "$scratch/bare/cctest" alltoall -a pairwise --np 2 -b 1K -e 1K -n 1
