@@ -66,11 +66,12 @@ static struct measured_metric *metric_find(struct measured *measured, const json
     if (measured->metric_count == METRICS_MOST)
         return NULL;
     struct measured_metric *metric = &measured->metrics[measured->metric_count++];
-    *metric = (struct measured_metric){.name = name,
-                                       .unit = unit,
-                                       .of_pairs = of_pairs,
-                                       .more_is_worse =
-                                           strcmp(unit, "us") == 0 || strcmp(unit, "s") == 0};
+    *metric =
+        (struct measured_metric){.name = name,
+                                 .unit = unit,
+                                 .of_pairs = of_pairs,
+                                 .more_is_worse = strcmp(unit, "us") == 0 ||
+                                                  strcmp(unit, "s") == 0 || strcmp(unit, "%") == 0};
     return metric;
 }
 
@@ -176,7 +177,8 @@ const char *metric_title(const struct measured_metric *metric)
 {
     static const char *const titles[][2] = {{"latency", "Latency"},
                                             {"alone", "Bandwidth one way"},
-                                            {"both", "Bandwidth both ways at once"}};
+                                            {"both", "Bandwidth both ways at once"},
+                                            {"loss", "Packets sent again"}};
     for (size_t i = 0; metric->of_pairs && i < sizeof titles / sizeof titles[0]; i++)
         if (strcmp(metric->name, titles[i][0]) == 0)
             return titles[i][1];

@@ -31,6 +31,7 @@ struct map {
     int shared; /* hosts in a cell */
     double width, height, left;
     double best, worst; /* the values of the faintest and the strongest colour */
+    double start;       /* that logarithms of values have: losses may be 0 */
     double *values;     /* [side * side], NAN: not measured */
     bool *failed;       /* [side * side] */
 };
@@ -129,19 +130,26 @@ static void values_fill(struct map *map)
 /* From the median, so that what is usual is faint, to the worst. */
 static void range_find(struct map *map)
 {
-    double median = map->metric->median > 0 ? map->metric->median : 1, worst = median;
+    double median = map->metric->median, worst;
+    map->start = strcmp(map->metric->unit, "%") == 0 ? LOSS_START : 0;
+    median = median > 0 || map->start > 0 ? median : 1;
+    worst = median;
     for (int i = 0; i < map->side * map->side; i++)
         if (map->values[i] > 0 && metric_is_worse(map->metric, map->values[i], worst))
             worst = map->values[i];
     map->best = median;
-    map->worst = map->metric->more_is_worse ? fmax(worst, median * RANGE_LEAST)
-                                            : fmin(worst, median / RANGE_LEAST);
+    double started = median + map->start;
+    map->worst = map->metric->more_is_worse ? fmax(worst, started * RANGE_LEAST - map->start)
+                                            : fmin(worst, started / RANGE_LEAST - map->start);
 }
 
 /* By ratios. */
 static int level_of(const struct map *map, double value)
 {
-    double share = value > 0 ? log(value / map->best) / log(map->worst / map->best) : 1;
+    double best = map->best + map->start;
+    double share = value + map->start > 0
+                       ? log((value + map->start) / best) / log((map->worst + map->start) / best)
+                       : 1;
     int level = (int)(share * RAMP_LEVELS);
     return level < 0 ? 0 : level >= RAMP_LEVELS ? RAMP_LEVELS - 1 : level;
 }
@@ -229,7 +237,8 @@ static void cell_put(FILE *out, const struct map *map, int from, int to)
     if (failed)
         text_put(out, ": failed");
     else
-        text_put(out, ": %s %s, %s of the median%s", number_text(value, number), map->metric->unit,
+        text_put(out, map->metric->median > 0 ? ": %s %s, %s of the median%s" : ": %s %s%s%s",
+                 number_text(value, number), map->metric->unit,
                  share_text(value, map->metric->median, share),
                  map->failed[at] ? "; some failed" : "");
     fprintf(out, "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", x + 0.5,

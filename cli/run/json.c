@@ -464,11 +464,12 @@ static json_t *sample_peers(const struct rank_sample *sample, int most)
                                  (json_int_t)stats->sent, "received", (json_int_t)stats->received);
         if (stats->counted)
             json_object_update_new(
-                peer, json_pack("{s:f, s:f, s:I, s:o}", "on_the_way_us", (double)stats->busy * 1e-3,
-                                "awaited_us", (double)stats->starved * 1e-3, "resent",
-                                (json_int_t)stats->resent, "GBps",
-                                stats->busy ? json_real((double)stats->sent / (double)stats->busy)
-                                            : json_null()));
+                peer,
+                json_pack("{s:f, s:f, s:I, s:I, s:o}", "on_the_way_us", (double)stats->busy * 1e-3,
+                          "awaited_us", (double)stats->starved * 1e-3, "packets",
+                          (json_int_t)stats->packets, "resent", (json_int_t)stats->resent, "GBps",
+                          stats->busy ? json_real((double)stats->sent / (double)stats->busy)
+                                      : json_null()));
         json_array_append_new(peers, peer);
     }
     return peers;

@@ -308,7 +308,6 @@ struct acceptance {
     struct rails rails;         /* of the pairs */
     struct readings readings;   /* of all stages, in their order */
     int pairs_first, pairs_end; /* those of the last stage pairs; equal: there are none */
-    bool *loses_packets;        /* by host; NULL: not judged */
     struct fleet *fleet;        /* as the pairs showed it; NULL: none were measured */
     size_t message_bytes;       /* of one that measures bandwidth; 0: not known */
     double end;                 /* clock_seconds() at which the run is to end; INFINITY: any time */

@@ -4,9 +4,7 @@
 #include "accept/internal.h"
 
 #include "base/clock.h"
-#include "base/stats/stats.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define COUNTING_SECONDS 10.0
@@ -119,76 +117,6 @@ void counting_free(struct acceptance *acceptance)
     for (int i = 0; i < acceptance->growth.count; i++)
         counter_list_free(&acceptance->growth.items[i].device.counters);
     free(acceptance->growth.items);
-}
-
-/*
- * Hosts that lose packets.
- */
-#define FLOOR 9 /* ten times the fleet's: a full queue drops packets, too */
-
-double resent_packets(const json_t *document)
-{
-    double count = 0;
-    size_t l, s, p;
-    json_t *line, *sample, *peer;
-    json_array_foreach(json_object_get(document, "results"), l, line)
-        json_array_foreach(json_object_get(line, "samples"), s, sample)
-            json_array_foreach(json_object_get(sample, "peers"), p, peer) {
-                count += line_number(peer, "resent");
-            }
-    return count;
-}
-
-/* The lower median of a host's pairs, and one, since logarithms are compared; 0: it has none.
- * `sums` has room for all hosts. */
-static double host_value(const struct acceptance *acceptance, int host, double *sums)
-{
-    const struct readings *readings = &acceptance->readings;
-    size_t pairs = 0;
-    for (int h = 0; h < acceptance->roster->host_count; h++)
-        sums[h] = -1;
-    for (int i = acceptance->pairs_first; i < readings->count; i++) {
-        const struct reading *reading = &readings->items[i];
-        if (reading->outcome != READING_VALUE || (reading->from != host && reading->to != host))
-            continue;
-        double *sum = &sums[reading->from == host ? reading->to : reading->from];
-        *sum = fmax(*sum, 0) + reading->resent;
-    }
-    for (int h = 0; h < acceptance->roster->host_count; h++)
-        if (sums[h] >= 0)
-            sums[pairs++] = sums[h];
-    return pairs > 0 ? 1 + select_value(sums, pairs, (pairs - 1) / 2) : 0;
-}
-
-static void lossy_find(struct acceptance *acceptance, int host, const struct reason *reason)
-{
-    stage_finds(acceptance, STAGE_PAIRS, host, HEALTH_BAD, STATUS_SLOW,
-                "%s: loses packets: with its median partner TCP sends %.0f again, the fleet's "
-                "median is %.0f (threshold %.0f)",
-                acceptance->labels[host], reason->value - 1, reason->median - 1,
-                reason->threshold - 1);
-}
-
-void resent_packets_judge(struct acceptance *acceptance)
-{
-    int hosts = acceptance->roster->host_count;
-    const struct value_rule rule = {.less_is_better = true, .floor = FLOOR, .judged = hosts};
-    if (hosts < HOSTS_COMPARED)
-        return;
-    double *sums = new_array((size_t)hosts, sizeof *sums);
-    struct judged_value *values = new_array((size_t)hosts, sizeof *values);
-    if (!acceptance->loses_packets) /* a rotation of the soak judges them again */
-        acceptance->loses_packets = arena_new(acceptance->memory, (size_t)hosts, sizeof(bool));
-    for (int h = 0; h < hosts; h++)
-        values[h].value = host_value(acceptance, h, sums);
-    host_values_judge(&rule, values, hosts);
-    for (int h = 0; h < hosts; h++) {
-        acceptance->loses_packets[h] = values[h].outlier;
-        if (values[h].outlier)
-            lossy_find(acceptance, h, &values[h].reason);
-    }
-    free(sums);
-    free(values);
 }
 
 /*

@@ -254,17 +254,11 @@ int hosts_good(const struct acceptance *acceptance, int *hosts)
     return count;
 }
 
-bool host_is_explained(const struct acceptance *acceptance, int host)
-{
-    return acceptance->roster->hosts[host].lost ||
-           (acceptance->loses_packets && acceptance->loses_packets[host]);
-}
-
 int hosts_pairable(const struct acceptance *acceptance, bool *present)
 {
     int count = 0;
     for (int h = 0; h < acceptance->roster->host_count; h++)
-        count += present[h] = !host_is_explained(acceptance, h);
+        count += present[h] = !acceptance->roster->hosts[h].lost;
     return count;
 }
 

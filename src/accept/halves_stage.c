@@ -144,7 +144,7 @@ static enum status pairs_exchange(struct halving *halving, int count, bool few, 
     trials.transport = split_transport(halving, transport);
     trials_add(
         &trials, halving->agents, 2 * count,
-        "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c 1 --timeout 15",
+        "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c all --timeout 15",
         acceptance->message_bytes, acceptance->message_bytes,
         acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS);
     enum status status = trials_run(&trials, JOB_SECONDS);
@@ -411,7 +411,7 @@ enum status all_run(struct acceptance *acceptance, struct stage_result *result)
             agents[whole.ranks++] = roster->hosts[whole.hosts[i]].agents[a];
     trials_open(&trials, acceptance, STAGE_ALL);
     trials_add(&trials, agents, whole.ranks,
-               "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c 1 --timeout %g",
+               "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c all --timeout %g",
                fmax(fmin(STALL_SECONDS, stage_left(acceptance) / 3), 1));
     enum status status = trials_run(&trials, ALL_SECONDS);
     if (status == STATUS_OK)

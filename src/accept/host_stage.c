@@ -33,10 +33,10 @@ static const struct host_look host_looks[LOOKS] = {
     [LOOK_NICS] =
         {STAGE_SELF,
          "sendrecv --np 2 --ranks-as threads -a uni -b 1M -e 1M -n auto --budget 0.3 -w 2 "
-         "-c 1 --timeout 5",
+         "-c all --timeout 5",
          RANKS_ON_NIC, "a loop through it fails", 20},
     [LOOK_AGENTS] = {STAGE_NODE,
-                     "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c 1 "
+                     "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 0.5 -w 3 -c all "
                      "--timeout 10",
                      RANKS_OF_AGENTS, "collectives among its own agents fail", 30},
 };

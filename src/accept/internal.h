@@ -131,10 +131,7 @@ bool turn_fits(struct turns *turns, const struct acceptance *acceptance);
 int hosts_left(const struct acceptance *acceptance, int *hosts);
 /* The same, of hosts that are good so far. */
 int hosts_good(const struct acceptance *acceptance, int *hosts);
-/* Is it known why measurements with this host fail or are slow: is it lost, or does it lose
- * packets? */
-bool host_is_explained(const struct acceptance *acceptance, int host);
-/* Marks the hosts that are not, and returns how many. */
+/* Marks the same, and returns how many. */
 int hosts_pairable(const struct acceptance *acceptance, bool *present);
 
 /* Names of all hosts and rails, for sentences about them. */
@@ -164,16 +161,6 @@ void losses_judge(struct acceptance *acceptance);
 enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
 void counting_free(struct acceptance *acceptance);
 
-/* Packets that TCP sent again in a job of a pair that ran with -v. A loss that few iterations meet
- * leaves their median as it was. */
-double resent_packets(const json_t *document);
-
-/* Finds the hosts that lose packets. A pair's number is the packets that both of its hosts sent
- * again. A host's is the lower median of its pairs', so that a lossy partner does not move it;
- * the screening of single hosts (accept/judge/judge.h) judges it. Sets
- * acceptance->loses_packets. */
-void resent_packets_judge(struct acceptance *acceptance);
-
 /* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */
 
 /* Two jobs for each pair, one after the other: the first has the latency, the bandwidth from a to
@@ -193,6 +180,10 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
 /* Adds the readings of one of a pair's two jobs that has run: of one that failed, the first. */
 void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
                    const struct host_pair *pair, bool second);
+
+/* Of the packets that a rank of a job with -v sent, those that were sent again, in %; NAN: its
+ * transport counts none. A loss that few iterations meet leaves their median as it was. */
+double lost_packets(const json_t *document, int rank);
 
 /* The readings of the last stage pairs; NULL: there are none. */
 const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count);

@@ -11,13 +11,13 @@
 #define FEW_SHARE       0.15
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 
-/* A lost agent, also one whose loss was noticed later, and lost packets are findings of their
- * own, and are no evidence against a partner. */
+/* A lost agent, also one whose loss was noticed later, is a finding of its own, and is no evidence
+ * against a partner. */
 static bool is_explained(const struct acceptance *acceptance, const struct fleet_fault *fault)
 {
+    const struct fleet_host *hosts = acceptance->roster->hosts;
     return fault->worst->outcome != READING_WRONG &&
-           (host_is_explained(acceptance, fault->host) ||
-            (fault->peer >= 0 && host_is_explained(acceptance, fault->peer)));
+           (hosts[fault->host].lost || (fault->peer >= 0 && hosts[fault->peer].lost));
 }
 
 /* Slow hosts that no good one was left to be tried with. */
@@ -52,6 +52,7 @@ static void fleet_fault_report(struct acceptance *acceptance, enum accept_stage 
     struct text text = text_in(found.text, sizeof found.text);
     snprintf(found.what, sizeof found.what, "%s, rail %d",
              failure                              ? "failure"
+             : fault->kind == FLEET_FAULT_LOSS    ? "loss"
              : fault->kind == FLEET_FAULT_LATENCY ? "latency"
                                                   : "bandwidth",
              fault->rail);

@@ -3,6 +3,7 @@
  */
 #include "accept/internal.h"
 
+#include "base/io/io.h"
 #include "base/stats/stats.h"
 
 #include <math.h>
@@ -222,8 +223,8 @@ static enum status pair_jobs_try(struct pair_jobs *jobs, const struct host_pair 
 
 /* ---- measurements ---- */
 
-/* The readings that the two jobs of a pair bring. The least latency is that of the link; others
- * may be those of a CPU that was busy. */
+/* The readings that the two jobs of a pair bring, besides losses. The least latency is that of the
+ * link; others may be those of a CPU that was busy. */
 static const struct job_reading {
     bool second; /* of the second job */
     enum metric metric;
@@ -238,34 +239,95 @@ static const struct job_reading {
 };
 #define JOB_READINGS (sizeof job_readings / sizeof job_readings[0])
 
+/* One of a pair's two jobs that has run. */
+struct pair_job {
+    struct acceptance *acceptance;
+    const struct trials *trials;
+    int job, rail;
+    const struct host_pair *pair;
+    bool second;
+};
+
+/* Adds a reading from a to b, or reversed. */
+static struct reading *reading_add(const struct pair_job *of, enum metric metric, bool reversed)
+{
+    struct readings *readings = &of->acceptance->readings;
+    struct reading *reading = LIST_ADD(readings->items, readings->count);
+    *reading = (struct reading){.from = reversed ? of->pair->b : of->pair->a,
+                                .to = reversed ? of->pair->a : of->pair->b,
+                                .rail = of->rail,
+                                .metric = metric,
+                                .outcome = of->trials->outcomes[of->job].outcome,
+                                .stage = (int)of->trials->stage};
+    return reading;
+}
+
+/* The host that found wrong data received it, over some of the links. */
+static bool wrong_data_take(const struct pair_job *of)
+{
+    size_t index;
+    const json_t *error, *document = of->trials->outcomes[of->job].document;
+    bool found[2] = {false, false};
+    json_array_foreach(json_object_get(document, "errors"), index, error)
+    {
+        int rank = (int)json_integer_value(json_object_get(error, "rank"));
+        if (strcmp(word_of(error, "phase"), "check") != 0 || rank < 0 || rank > 1 || found[rank])
+            continue;
+        found[rank] = true;
+        reading_add(of, METRIC_ALONE, (rank == 0) != of->second);
+    }
+    return found[0] || found[1];
+}
+
+double lost_packets(const json_t *document, int rank)
+{
+    double packets = 0, resent = 0;
+    size_t l, s, p;
+    const json_t *line, *sample, *peer;
+    json_array_foreach(json_object_get(document, "results"), l, line)
+        json_array_foreach(json_object_get(line, "samples"), s,
+                           sample) if (json_integer_value(json_object_get(sample, "rank")) == rank)
+            json_array_foreach(json_object_get(sample, "peers"), p, peer)
+    {
+        packets += line_number(peer, "packets");
+        resent += line_number(peer, "resent");
+    }
+    return packets > 0 ? 100 * fmin(resent / packets, 1) : NAN;
+}
+
+/* Of both directions in which a job moves data. */
+static void losses_take(const struct pair_job *of)
+{
+    for (int sender = 0; sender < 2; sender++) {
+        double loss = lost_packets(of->trials->outcomes[of->job].document, sender);
+        if (!isnan(loss) && !(of->second && sender == 1))
+            reading_add(of, METRIC_LOSS, (sender == 1) != of->second)->value = loss;
+    }
+}
+
 void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
                    const struct host_pair *pair, bool second)
 {
-    struct acceptance *acceptance = jobs->acceptance;
+    const struct pair_job of = {jobs->acceptance, trials, job, rail, pair, second};
     const struct trial *trial = &trials->outcomes[job];
     bool failed = trial->outcome != READING_VALUE;
     if (failed && !job_failed(jobs, trials, job))
         return;
-    double resent = failed || trials->stage != STAGE_PAIRS ? 0 : resent_packets(trial->document);
+    if (trial->outcome == READING_WRONG && wrong_data_take(&of))
+        return;
     for (size_t i = 0; i < JOB_READINGS; i++) {
         const struct job_reading *from = &job_readings[i];
-        size_t bytes = from->metric == METRIC_LATENCY ? LATENCY_BYTES : acceptance->message_bytes;
+        size_t bytes =
+            from->metric == METRIC_LATENCY ? LATENCY_BYTES : jobs->acceptance->message_bytes;
         if (from->second != second)
             continue;
-        struct reading *reading = LIST_ADD(acceptance->readings.items, acceptance->readings.count);
-        *reading = (struct reading){.from = from->reversed ? pair->b : pair->a,
-                                    .to = from->reversed ? pair->a : pair->b,
-                                    .rail = rail,
-                                    .metric = from->metric,
-                                    .outcome = trial->outcome,
-                                    .stage = (int)trials->stage,
-                                    .resent = resent};
+        struct reading *reading = reading_add(&of, from->metric, from->reversed);
         if (failed)
             return;
         reading->value =
             line_number(trials_line(trials, job, NULL, from->algorithm, bytes), from->number);
-        resent = 0; /* counted with the first */
     }
+    losses_take(&of);
 }
 
 /* Runs one of the two jobs of each pair: the second has b first. */
@@ -279,7 +341,7 @@ static enum status half_run(struct pair_jobs *jobs, enum accept_stage stage, int
     if (!second)
         snprintf(factor, sizeof factor, " -f %zu", bytes / LATENCY_BYTES);
     snprintf(command, sizeof command,
-             "sendrecv -a %s -b %zu -e %zu%s -n auto --budget %g -w 2 -c 1 -v --timeout %g",
+             "sendrecv -a %s -b %zu -e %zu%s -n auto --budget %g -w 2 -c all -v --timeout %g",
              second ? "uni" : "pingpong,uni,bidir", second ? bytes : LATENCY_BYTES, bytes, factor,
              acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS,
              round_seconds(acceptance) / STALL_SHARE);
@@ -509,7 +571,6 @@ static enum status pairs_go(struct pairing *pairing, struct stage_result *result
         stage_lacks(result, STAGE_PARTLY, "%d rail%s could not be used: see the findings",
                     acceptance->rails.dropped, plural(acceptance->rails.dropped));
     if (status == STATUS_OK) {
-        resent_packets_judge(acceptance);
         pairs_learn(pairing, result);
     }
     return status;

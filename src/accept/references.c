@@ -32,6 +32,7 @@ const struct measured_number measured_numbers[MEASURED] = {
     [MEASURED_PAIRS + METRIC_LATENCY] = {"pairs.latency", "latency", VALUE_MICROSECONDS, true},
     [MEASURED_PAIRS + METRIC_ALONE] = {"pairs.bandwidth", "alone", VALUE_GBYTES, false},
     [MEASURED_PAIRS + METRIC_BOTH] = {"pairs.bandwidth_both", "both", VALUE_GBYTES, false},
+    [MEASURED_PAIRS + METRIC_LOSS] = {"pairs.loss", "loss", VALUE_PERCENT, true},
 };
 
 /* The index of a key; -1: no stage measures that. */
@@ -167,7 +168,8 @@ static struct made_number pairs_made(const struct acceptance *acceptance,
             if (fleet->series[s].metric != metric || !isfinite(level) || healths[h] != HEALTH_GOOD)
                 continue;
             scratch[count] = fleet_value(fleet, s, level);
-            made.worst = worse_of(made.worst, scratch[count++], metric == METRIC_LATENCY);
+            made.worst = worse_of(made.worst, scratch[count++],
+                                  measured_numbers[MEASURED_PAIRS + metric].less_is_better);
         }
     made.median = median_of(scratch, count);
     return made;
@@ -279,7 +281,7 @@ void baseline_pairs_take(struct baseline *baseline, const char *const *names, in
             metric--;
         bool known = strcmp(word_of(pair, "stage"), accept_stage_names[STAGE_PAIRS]) == 0 &&
                      strcmp(word_of(pair, "outcome"), "ok") == 0 && metric >= 0 &&
-                     reading.from >= 0 && reading.to >= 0 && reading.rail >= 0 && reading.value > 0;
+                     reading.from >= 0 && reading.to >= 0 && reading.rail >= 0;
         reading.metric = known ? (enum metric)metric : METRIC_LATENCY;
         if (known)
             *LIST_ADD(baseline->pairs.items, baseline->pairs.count) = reading;

@@ -72,6 +72,7 @@ class Job:
     def __init__(self, number, cctest, fleet, stages, folder, seeded):
         self.fleet, self.folder, self.json = fleet, folder, folder / "job.json"
         self.processes, self.stopped, self.namespaces = [], set(), {}
+        self.ended, self.read_at = set(), 0
         environment = dict(os.environ, CCTEST_SECRET=f"the shared secret of run {number:08}", TMPDIR=str(folder))
         self.begun = time.monotonic()
         for host in fleet.numbers:
@@ -104,6 +105,17 @@ class Job:
     def root_ended(self):
         return self.processes[0].look()
 
+    def stages(self):
+        """Names of the stages that have ended, as rank 0 has written them so far."""
+        try:
+            written = self.json.stat().st_mtime_ns
+            if written != self.read_at:
+                self.ended = {stage["stage"] for stage in json.loads(self.json.read_text())["stages"]}
+                self.read_at = written
+        except (OSError, ValueError):
+            pass
+        return self.ended
+
     def go(self, seeded):
         """Strikes, until all that can end have. Returns the seconds that it took, infinite if one had to be killed."""
         until = self.begun + BUDGET + TIMEOUT
@@ -114,6 +126,8 @@ class Job:
                 each.strike(self)
             time.sleep(0.01)
         took = max((process.ended for process in self.processes if process.ended), default=until) - self.begun
+        for each in seeded:
+            each.finish(self)
         for pid in self.stopped: # it learns that it is late, and ends
             self.signal(pid, jobs.signal.SIGCONT)
         for process in self.processes:
@@ -169,9 +183,9 @@ def do(given, number, plan, chance, fleet):
 
 def judged(document, seeded, took, left):
     findings = [faults.Finding(document, finding) for finding in document["findings"]
-                if finding["health"] in ("suspect", "bad") and finding["host"] is not None]
+                if finding["health"] in ("suspect", "bad") or (finding["host"] is None and finding["status"] != "ok")]
     victims = {host for each in seeded for host in each.victims}
-    named_hosts = {host for finding in findings for host in finding.hosts}
+    named_hosts = {host for finding in findings if not finding.of_fleet for host in finding.hosts}
     named = [(each.kind, each.judge(findings), each.late) for each in seeded]
     false = sorted(named_hosts - victims)
     whole = document.get("status") not in (None, "running") and document["hosts"] != []
@@ -244,7 +258,7 @@ def main():
     if not os.environ.get("TEST_PRIVATE"): # set by lib.sh
         sys.exit("run tests/system/test_accept_campaign.sh, which provides a private machine")
     known = subprocess.run([given.cctest, "help", "accept"], check=True, capture_output=True, text=True).stdout
-    stages = [stage for stage in ("inventory", "self", "pairs", "isolate") if re.search(rf"\b{stage}\b[,\s]", known)]
+    stages = [stage for stage in ("inventory", "self", "pairs", "isolate", "halves", "all") if re.search(rf"\b{stage}\b[,\s]", known)]
     given.stages = given.stages or ",".join(stages)
     kinds = []
     for kind in given.kind or faults.KINDS:

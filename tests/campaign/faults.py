@@ -5,6 +5,7 @@ carries for all of them, so that the network is the bottleneck and not the cores
 """
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -21,11 +22,14 @@ def run(*words, check=True):
 
 
 class Finding:
-    """One of a document's findings about faults: its hosts by number, and the sentence."""
+    """One of a document's findings about faults: its hosts by number (of a link, its sender first), and the sentence."""
 
     def __init__(self, document, finding):
         rank = [host["agents"][0] for host in document["hosts"]]
-        self.hosts = {rank[finding[end]] + 1 for end in ("host", "peer") if finding[end] is not None}
+        self.of_fleet = finding["host"] is None
+        named = finding.get("hosts") or [finding[end] for end in ("host", "peer") if finding[end] is not None]
+        self.hosts_in_order = [rank[host] + 1 for host in named]
+        self.hosts = set(self.hosts_in_order)
         self.text = finding["message"]
 
     def says(self):
@@ -41,6 +45,7 @@ class Fault:
     needs_stage = None # of `cctest accept`, which finds it
     spares_root = False # the host of rank 0 cannot have it
     ends = 1 # hosts
+    cause = "" # a pattern that the sentence has which names the place
 
     def __init__(self, random, hosts):
         free = [host for host in hosts if host > 1 or not self.spares_root]
@@ -66,6 +71,9 @@ class Fault:
     def strike(self, job):
         """Called every few ms while agents run."""
 
+    def finish(self, job):
+        """The agents have ended."""
+
     def undo(self, fleet):
         pass
 
@@ -73,7 +81,7 @@ class Fault:
         return finding.hosts == set(self.victims)
 
     def judge(self, findings):
-        if any(self.is_named(finding) for finding in findings):
+        if any(self.is_named(finding) and re.search(self.cause, finding.text) for finding in findings):
             return RIGHT
         return PARTLY if any(finding.hosts & set(self.victims) for finding in findings) else MISSED
 
@@ -312,6 +320,213 @@ class Cut(Struck):
         fleet.hosts("host_heal", self.host)
 
 
+class Periodic(Fault):
+    """Comes for `down` seconds, every `period` seconds."""
+    downs, periods = (0.3, 0.3), (4, 6)
+    active = False
+
+    def draw(self, random):
+        self.down, self.period = random.uniform(*self.downs), random.uniform(*self.periods)
+        self.offset = random.uniform(0, self.period)
+
+    def title(self):
+        return f"{super().title()} for {self.down * 1000:.0f} ms every {self.period:.1f} s"
+
+    def strike(self, job):
+        active = (time.monotonic() - job.begun + self.offset) % self.period < self.down
+        if active != self.active:
+            self.active = active
+            (self.begin if active else self.end)(job)
+
+    def begin(self, job):
+        raise NotImplementedError
+
+    def end(self, job):
+        raise NotImplementedError
+
+    def finish(self, job):
+        if self.active:
+            self.active = False
+            self.end(job)
+
+
+class Carrier(Periodic):
+    """The link of a host loses its carrier."""
+    kind = "carrier"
+    cause = "carrier"
+
+    def begin(self, job):
+        job.fleet.hosts("host_unplug", self.host)
+
+    def end(self, job):
+        job.fleet.hosts("host_plug", self.host)
+
+
+class Gaps(Periodic):
+    """Nothing arrives at a host, and nothing leaves it."""
+    kind = "gaps"
+    cause = "stood still|no packet|did not arrive"
+
+    def begin(self, job):
+        job.fleet.hosts("host_cut", self.host)
+
+    def end(self, job):
+        job.fleet.hosts("host_heal", self.host)
+
+
+class Pauses(Periodic):
+    """The processes of a host do not run."""
+    kind = "pauses"
+    cause = "did not run"
+    spares_root = True
+    downs, periods = (0.4, 3), (2, 8)
+
+    def draw(self, random):
+        super().draw(random)
+        self.down = min(self.down, 0.4 * self.period)
+
+    def begin(self, job):
+        for pid in job.on_host(self.host, "cctest"):
+            job.signal(pid, signal.SIGSTOP)
+
+    def end(self, job):
+        for pid in job.on_host(self.host, "cctest"):
+            job.signal(pid, signal.SIGCONT)
+
+
+class FilteredLink(Filtered):
+    """A rule for packets between two hosts: in both directions, or from the first to the second alone."""
+    ends = 2
+    both = True
+
+    def make(self, fleet):
+        ends = [f"10.77.0.{host}" for host in self.victims]
+        ways = [ends, ends[::-1]] if self.both else [ends]
+        rules = " ".join(f"ip saddr {source} ip daddr {target} {self.rule()}" for source, target in ways)
+        hook = f"type filter hook ingress devices = {{ {', '.join(f'lan0-{host}' for host in self.victims)} }} priority 0;"
+        run("nft", f"table netdev faulty{self.host} {{ chain ingress {{ {hook} {rules} }}; }}")
+
+
+class LossyLink(FilteredLink):
+    kind = "lossy-link"
+    cause = "loses packets"
+
+    def draw(self, random):
+        self.percent = random.choice((2, 4, 8))
+
+    def title(self):
+        return f"{super().title()} {self.percent}%"
+
+    def rule(self):
+        return f"numgen random mod 100 < {self.percent} drop;"
+
+
+class LossyWay(LossyLink):
+    """From the first host to the second."""
+    kind = "lossy-way"
+    both = False
+
+    def draw(self, random):
+        self.percent = random.choice((5, 10))
+
+    def is_named(self, finding):
+        return super().is_named(finding) and finding.hosts_in_order == self.victims
+
+
+class FlipsWay(FilteredLink):
+    """Packets with data that is altered, and right checksums, from the first host to the second."""
+    kind = "flips-way"
+    cause = "wrong data"
+    both = False
+
+    def rule(self):
+        return "ip length > 8000 numgen random mod 100 < 2 @th,2560,8 set 0x55;"
+
+    def is_named(self, finding):
+        return super().is_named(finding) and finding.hosts_in_order == self.victims
+
+
+class Doubled(Filtered):
+    """A part of the packets that a host sends arrives twice."""
+    kind = "doubled"
+    cause = "twice|duplicate"
+
+    def draw(self, random):
+        self.percent = random.randint(15, 30)
+
+    def title(self):
+        return f"{super().title()} {self.percent}%"
+
+    def make(self, fleet):
+        rules = " ".join(f"ip daddr 10.77.0.{host} numgen random mod 100 < {self.percent} dup to lan0-{host};"
+                         for host in fleet.numbers if host != self.host)
+        hook = f"type filter hook ingress device lan0-{self.host} priority 0;"
+        run("nft", f"table netdev faulty{self.host} {{ chain ingress {{ {hook} {rules} }}; }}")
+
+
+class SlowHosts(Throttled):
+    """Three hosts."""
+    kind = "three-slow"
+    ends = 3
+
+    def make(self, fleet):
+        for host in self.victims:
+            fleet.rate(host, self.rate, self.rate)
+
+    def undo(self, fleet):
+        for host in self.victims:
+            fleet.rate(host)
+
+    def judge(self, findings):
+        named = {host for host in self.victims for finding in findings
+                 if finding.hosts == {host} and finding.says().startswith(self.clause)}
+        return RIGHT if named == set(self.victims) else PARTLY if named else MISSED
+
+
+class Fading(Throttled):
+    """Becomes slow when the pairs have been measured."""
+    kind = "fading"
+    needs_stage = "halves"
+    done = False
+
+    def make(self, fleet):
+        pass
+
+    def strike(self, job):
+        if not self.done and "pairs" in job.stages():
+            self.done = True
+            job.fleet.rate(self.host, self.rate, self.rate)
+
+    def is_named(self, finding):
+        return finding.hosts == {self.host}
+
+
+class Uplink(Fault):
+    """Half of the fleet stands behind a second switch, with a slow link between the two."""
+    kind = "uplink"
+    needs_stage = "halves"
+    ends = 4
+    of_fleet = True
+
+    def draw(self, random):
+        self.rate = random.randint(150, 250)
+
+    def title(self):
+        return f"{super().title()} {self.rate} Mbit/s"
+
+    def make(self, fleet):
+        fleet.hosts("hosts_apart", f"{self.rate}mbit", *self.victims)
+
+    def undo(self, fleet):
+        fleet.hosts("hosts_together", *self.victims)
+
+    def judge(self, findings):
+        """The halves are named by their hosts: either of them, since nothing says which side the switch is on."""
+        halves = [set(self.victims), set(range(1, 9)) - set(self.victims)]
+        named = [finding for finding in findings if finding.hosts in halves]
+        return RIGHT if named else PARTLY if any(finding.of_fleet for finding in findings) else MISSED
+
+
 class Different(Fault):
     """An inventory unlike the others'."""
     kind = "inventory"
@@ -340,7 +555,8 @@ class FullShm(Fault):
 
 
 KINDS = {each.kind: each for each in (Throttled, ThrottledSending, ThrottledReceiving, ThrottledLink, Lossy, BlackHole,
-                                      Flips, Hog, Delayed, Killed, Stopped, Cut, Different, FullShm)}
+                                      Flips, Hog, Delayed, Killed, Stopped, Cut, Carrier, Gaps, Pauses, LossyLink, LossyWay,
+                                      FlipsWay, Doubled, SlowHosts, Fading, Uplink, Different, FullShm)}
 
 
 def missing(kind, stages):

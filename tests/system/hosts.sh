@@ -133,6 +133,16 @@ hosts_apart() { # hosts_apart RATE HOST...
     done
 }
 
+# Undoes hosts_apart.
+hosts_together() { # hosts_together HOST...
+    local lan host
+    for lan in 0 1; do
+        for host in "$@"; do ip link set "lan$lan-$host" master "lan$lan"; done
+        ip link del "up$lan"
+        ip link del "far$lan"
+    done
+}
+
 host_unrate() { # host_unrate I: full speed again
     local lan
     for lan in 0 1; do

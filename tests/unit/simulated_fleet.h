@@ -2,7 +2,8 @@
  * simulated_fleet.h - fleets of hosts with noise and known fault, and a screening of them.
  *
  * Noise: each value has a lognormal factor of 2.5%, one in 200 is also slower by up to 30%, and
- * each host's sending, receiving and latency differ by up to 1% from the others'.
+ * each host's sending, receiving and latency differ by up to 1% from the others'. Of 5,000 packets up
+ * to 2 are lost, of a disturbed reading up to 30.
  */
 #ifndef CCTEST_TESTS_SIMULATED_FLEET_H
 #define CCTEST_TESTS_SIMULATED_FLEET_H
@@ -21,6 +22,9 @@
 #define DISTURBED      200 /* one reading in so many */
 #define DISTURBED_MOST 0.3
 #define HOST_SPREAD    0.01
+#define PACKETS        5000.0
+#define LOST_USUALLY   2
+#define LOST_DISTURBED 30
 
 enum seeded_kind {
     SEEDED_HOST,    /* slow in both directions */
@@ -31,20 +35,26 @@ enum seeded_kind {
     SEEDED_ONE_WAY, /* one pair in one direction */
     SEEDED_DUPLEX,  /* slow where both directions are in use */
     SEEDED_LATENCY,
-    SEEDED_FLAKY,  /* slow in both directions, now and then */
-    SEEDED_LOST,   /* a worker dies now and then */
-    SEEDED_WRONG,  /* some of the data that a host sends arrives wrong */
-    SEEDED_SLIGHT, /* slow in both directions by 10% to 20%; the others by 20% to 80% */
+    SEEDED_FLAKY, /* slow in both directions, now and then */
+    SEEDED_LOST,  /* a worker dies now and then */
+    SEEDED_WRONG, /* some of the data that a host sends arrives wrong */
+    SEEDED_LOSSY, /* loses packets in both directions, and is slow thereby; 0.5% to 8% of them */
+    SEEDED_LOSSY_SEND, /* in one */
+    SEEDED_LOSSY_LINK, /* one pair, in both directions */
+    SEEDED_LOSSY_WAY,  /* one pair, in one direction */
+    SEEDED_SLIGHT,     /* slow in both directions by 10% to 20%; the others by 20% to 80% */
     SEEDED_KINDS,
 };
 
 static const char *const seeded_names[SEEDED_KINDS] = {
-    [SEEDED_HOST] = "host slow",       [SEEDED_SEND] = "send slow",
-    [SEEDED_RECEIVE] = "receive slow", [SEEDED_NIC] = "NIC slow",
-    [SEEDED_LINK] = "link slow",       [SEEDED_ONE_WAY] = "link one way",
-    [SEEDED_DUPLEX] = "both at once",  [SEEDED_LATENCY] = "latency",
-    [SEEDED_FLAKY] = "now and then",   [SEEDED_LOST] = "lost",
-    [SEEDED_WRONG] = "wrong data",     [SEEDED_SLIGHT] = "10-20% slow",
+    [SEEDED_HOST] = "host slow",        [SEEDED_SEND] = "send slow",
+    [SEEDED_RECEIVE] = "receive slow",  [SEEDED_NIC] = "NIC slow",
+    [SEEDED_LINK] = "link slow",        [SEEDED_ONE_WAY] = "link one way",
+    [SEEDED_DUPLEX] = "both at once",   [SEEDED_LATENCY] = "latency",
+    [SEEDED_FLAKY] = "now and then",    [SEEDED_LOST] = "lost",
+    [SEEDED_WRONG] = "wrong data",      [SEEDED_SLIGHT] = "10-20% slow",
+    [SEEDED_LOSSY] = "lossy",           [SEEDED_LOSSY_SEND] = "lossy send",
+    [SEEDED_LOSSY_LINK] = "lossy link", [SEEDED_LOSSY_WAY] = "lossy one way",
 };
 
 struct seeded {
@@ -52,6 +62,7 @@ struct seeded {
     int host, peer, rail;
     double factor; /* of the bandwidth, or 1 / of the latency */
     double often;  /* the probability of a failure, or of being slow */
+    double lost;   /* % of the packets */
 };
 
 struct simulated {
@@ -112,7 +123,8 @@ static inline void simulated_free(struct simulated *f)
 
 static inline bool seeded_is_of_a_link(enum seeded_kind kind)
 {
-    return kind == SEEDED_LINK || kind == SEEDED_ONE_WAY;
+    return kind == SEEDED_LINK || kind == SEEDED_ONE_WAY || kind == SEEDED_LOSSY_LINK ||
+           kind == SEEDED_LOSSY_WAY;
 }
 
 /* Makes a host faulty; of a link, with its peer. False where a host is faulty already. */
@@ -127,7 +139,8 @@ static inline bool simulated_seed(struct simulated *f, enum seeded_kind kind, in
                          .peer = link ? peer : -1,
                          .rail = (int)random_below(&f->random, (uint64_t)f->rails),
                          .factor = 0.2 + 0.6 * simulated_uniform(&f->random),
-                         .often = 0.3 + 0.7 * simulated_uniform(&f->random)};
+                         .often = 0.3 + 0.7 * simulated_uniform(&f->random),
+                         .lost = 0.5 * pow(16, simulated_uniform(&f->random))};
     if (kind == SEEDED_SLIGHT)
         s->factor = 0.8 + 0.1 * simulated_uniform(&f->random);
     f->fault_of[host] = f->fault_count++;
@@ -146,9 +159,11 @@ static inline double seeded_factor(struct simulated *f, const struct seeded *s,
     switch (s->kind) {
     case SEEDED_HOST:
     case SEEDED_SLIGHT:
+    case SEEDED_LOSSY:
         slow = !latency;
         break;
     case SEEDED_SEND:
+    case SEEDED_LOSSY_SEND:
         slow = !latency && sends;
         break;
     case SEEDED_RECEIVE:
@@ -158,9 +173,11 @@ static inline double seeded_factor(struct simulated *f, const struct seeded *s,
         slow = !latency && r->rail == s->rail;
         break;
     case SEEDED_LINK:
+    case SEEDED_LOSSY_LINK:
         slow = !latency && link;
         break;
     case SEEDED_ONE_WAY:
+    case SEEDED_LOSSY_WAY:
         slow = !latency && link && sends;
         break;
     case SEEDED_DUPLEX:
@@ -188,6 +205,28 @@ static inline bool seeded_fails(struct simulated *f, const struct seeded *s, str
     return r->outcome != READING_VALUE;
 }
 
+static inline bool seeded_loses(enum seeded_kind kind)
+{
+    return kind >= SEEDED_LOSSY && kind <= SEEDED_LOSSY_WAY;
+}
+
+/* The loss of a reading, %, by the faults of its ends, each of which makes it slow, too. */
+static inline double simulated_loss(struct simulated *f, const struct reading *r)
+{
+    bool disturbed = random_below(&f->random, DISTURBED) == 0;
+    double lost = (double)random_below(&f->random, (disturbed ? LOST_DISTURBED : LOST_USUALLY) + 1);
+    double loss = f->quiet ? 0 : 100 * lost / PACKETS;
+    const struct reading bandwidth = {.from = r->from, .to = r->to, .metric = METRIC_ALONE};
+    const int ends[] = {r->from, r->to};
+    for (int e = 0; e < 2; e++) {
+        const struct seeded *s = f->fault_of[ends[e]] < 0 ? NULL : &f->faults[f->fault_of[ends[e]]];
+        if (s && seeded_loses(s->kind) && seeded_factor(f, s, &bandwidth) < 1)
+            loss = fmax(loss,
+                        f->quiet ? s->lost : s->lost * (0.8 + 0.4 * simulated_uniform(&f->random)));
+    }
+    return loss;
+}
+
 /* Measures one value. False: the job is over. */
 static inline bool simulated_read(struct simulated *f, struct reading r)
 {
@@ -209,7 +248,9 @@ static inline bool simulated_read(struct simulated *f, struct reading r)
             seeded_fails(f, s, &r);
     }
     factor *= slowed;
-    r.value = r.metric == METRIC_LATENCY ? LATENCY / factor : BANDWIDTH * factor;
+    r.value = r.metric == METRIC_LATENCY ? LATENCY / factor
+              : r.metric == METRIC_LOSS  ? simulated_loss(f, &r)
+                                         : BANDWIDTH * factor;
     if (f->count == f->room) {
         f->room = f->room * 2 + 1024;
         f->readings = realloc(f->readings, f->room * sizeof *f->readings);
@@ -232,8 +273,10 @@ static inline void simulated_pair(struct simulated *f, int a, int b, uint64_t ra
             {.from = b, .to = a, .rail = rail, .metric = METRIC_ALONE},
             {.from = a, .to = b, .rail = rail, .metric = METRIC_BOTH},
             {.from = b, .to = a, .rail = rail, .metric = METRIC_BOTH},
+            {.from = a, .to = b, .rail = rail, .metric = METRIC_LOSS},
+            {.from = b, .to = a, .rail = rail, .metric = METRIC_LOSS},
         };
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 7; i++)
             if (!simulated_read(f, job[i]))
                 break;
     }

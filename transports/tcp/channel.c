@@ -81,6 +81,7 @@ void tcp_wait_stats(const struct channel *base, struct wait_stats *wait_stats)
         return;
     uint64_t full = info.tcpi_rwnd_limited;
     wait_stats->busy = (info.tcpi_busy_time > full ? info.tcpi_busy_time - full : 0) * 1000;
+    wait_stats->packets = info.tcpi_data_segs_out;
     wait_stats->resent = info.tcpi_total_retrans;
 }
 

@@ -106,8 +106,8 @@ static bool is_good_cell(const struct merging *m, const struct suspect *worst, e
 static bool is_good_beside(const struct merging *m, const struct suspect *worst, enum metric metric,
                            int rail, enum direction direction)
 {
-    bool steady = is_steady(m, worst);
-    if (metric == METRIC_LATENCY || steady)
+    bool bandwidth = metric == METRIC_ALONE || metric == METRIC_BOTH;
+    if (!bandwidth || is_steady(m, worst))
         return is_good_cell(m, worst, metric, rail, direction);
     return is_good_cell(m, worst, METRIC_ALONE, rail, direction) &&
            is_good_cell(m, worst, METRIC_BOTH, rail, direction);
@@ -177,7 +177,9 @@ static enum fleet_fault_kind kind_of(const struct merging *m, const struct suspe
                                      enum direction direction, uint64_t rails)
 {
     if (m->complaint != COMPLAINT_BANDWIDTH)
-        return m->complaint == COMPLAINT_FAILURE ? FLEET_FAULT_FAILURE : FLEET_FAULT_LATENCY;
+        return m->complaint == COMPLAINT_FAILURE ? FLEET_FAULT_FAILURE
+               : m->complaint == COMPLAINT_LOSS  ? FLEET_FAULT_LOSS
+                                                 : FLEET_FAULT_LATENCY;
     return is_duplex(m, worst, direction, rails) ? FLEET_FAULT_DUPLEX : FLEET_FAULT_SLOW;
 }
 
@@ -199,7 +201,9 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
                                        : m->isolation->limits->series[worst->series].deviation;
     reason.value = value_of(m, worst, worst->excess);
     reason.median = value_of(m, worst, series->levels.median);
-    reason.deviation = deviation * reason.median;
+    reason.deviation = series->metric == METRIC_LOSS
+                           ? value_of(m, worst, series->levels.median + deviation) - reason.median
+                           : deviation * reason.median;
     reason.threshold = value_of(m, worst, worst->limit.excess);
     return reason;
 }
@@ -328,6 +332,34 @@ static void merge_all(struct merging *m)
     }
 }
 
+/* Do lost packets of the same host, or link, explain why it is slow or late? */
+static bool is_by_loss(const struct fleet_faults *found, const struct fleet_fault *fault)
+{
+    bool wrong = fault->kind == FLEET_FAULT_FAILURE && fault->worst->outcome == READING_WRONG;
+    for (int i = 0; i < found->count && fault->kind != FLEET_FAULT_LOSS && !wrong; i++) {
+        const struct fleet_fault *loss = &found->items[i];
+        bool same = (loss->host == fault->host && loss->peer == fault->peer) ||
+                    (loss->host == fault->peer && loss->peer == fault->host);
+        bool end = loss->peer < 0 && (loss->host == fault->host || loss->host == fault->peer);
+        if (loss->kind == FLEET_FAULT_LOSS && loss->confirmed && (same || end))
+            return true;
+    }
+    return false;
+}
+
+static void losses_explain(struct fleet_faults *found)
+{
+    int kept = 0;
+    bool *explained = new_array((size_t)found->count, sizeof *explained);
+    for (int i = 0; i < found->count; i++)
+        explained[i] = is_by_loss(found, &found->items[i]);
+    for (int i = 0; i < found->count; i++)
+        if (!explained[i])
+            found->items[kept++] = found->items[i];
+    found->count = kept;
+    free(explained);
+}
+
 static int compare_faults(const void *a, const void *b)
 {
     const struct fleet_fault *left = a, *right = b;
@@ -345,6 +377,7 @@ struct fleet_faults *fleet_faults_find(const struct isolation *isolation)
                         .found = found,
                         .suspects = new_array((size_t)isolation->count, sizeof *m.suspects)};
     merge_all(&m);
+    losses_explain(found);
     free(m.suspects);
     for (const struct suspect *s = isolation->suspects; s; s = s->next)
         found->passing += s->state == SUSPECT_CLEARED && s->outcome == READING_VALUE;
@@ -373,7 +406,7 @@ enum health fleet_fault_health(const struct fleet_fault *fault)
 
 const char *metric_unit(enum metric metric)
 {
-    return metric == METRIC_LATENCY ? "us" : "GB/s";
+    return metric == METRIC_LATENCY ? "us" : metric == METRIC_LOSS ? "%" : "GB/s";
 }
 
 static void put_rail(int rail, const struct fleet_names *names, struct text *text)
@@ -447,6 +480,25 @@ static void put_slow(const struct fleet_fault *s, const struct fleet_names *name
     put_reason(&s->reason, text);
 }
 
+/* "loses packets that it sends: 5.1% of them are sent again, the fleet's median is ..." */
+static void put_loss(const struct fleet_fault *s, const struct fleet_names *names,
+                     struct text *text)
+{
+    static const char *const ways[] = {[DIRECTION_SEND] = " that it sends",
+                                       [DIRECTION_RECEIVE] = " that are sent to it",
+                                       [DIRECTION_ANY] = ""};
+    if (s->place == PLACE_HOST)
+        text_add(text, "loses packets%s: ", ways[s->direction]);
+    else if (s->direction == DIRECTION_SEND)
+        text_add(text, "loses packets from %s to %s: ", names->hosts[s->host],
+                 names->hosts[s->peer]);
+    else
+        text_add(text, "loses packets: ");
+    text_add(text, "%.3g%% are sent again, the fleet's median is %.2g%% (spread %.2g%%, %s %.2g%%)",
+             s->reason.value, s->reason.median, s->reason.deviation,
+             threshold_words[s->reason.reference], s->reason.threshold);
+}
+
 static void put_failure(const struct fleet_fault *s, const struct fleet_names *names,
                         struct text *text)
 {
@@ -514,6 +566,8 @@ void fleet_fault_put(const struct fleet_fault *fault, const struct fleet_names *
     put_place(fault, names, text);
     if (fault->kind == FLEET_FAULT_FAILURE)
         put_failure(fault, names, text);
+    else if (fault->kind == FLEET_FAULT_LOSS)
+        put_loss(fault, names, text);
     else if (fault->kind == FLEET_FAULT_LATENCY) {
         text_add(text, "latency ");
         put_reason(&fault->reason, text);
@@ -527,7 +581,8 @@ void series_name_put(const struct fleet *fleet, int series, const struct fleet_n
 {
     static const char *const what[] = {[METRIC_LATENCY] = "latency",
                                        [METRIC_ALONE] = "bandwidth one way",
-                                       [METRIC_BOTH] = "bandwidth in both directions at once"};
+                                       [METRIC_BOTH] = "bandwidth in both directions at once",
+                                       [METRIC_LOSS] = "loss of packets"};
     const struct series *rest = &fleet->series[series];
     text_add(text, "%s", what[rest->metric]);
     if (fleet->config.rails > 1) {

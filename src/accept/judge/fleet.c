@@ -3,6 +3,7 @@
  */
 #include "accept/judge/internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,31 @@ bool fleet_has(const struct fleet *fleet, const struct reading *reading)
 
 enum reading_outcome reading_outcome(const struct reading *reading)
 {
-    bool usable = isfinite(reading->value) && reading->value > 0;
+    double least = reading->metric == METRIC_LOSS ? 0 : DBL_TRUE_MIN;
+    bool usable = isfinite(reading->value) && reading->value >= least;
     return reading->outcome == READING_VALUE && !usable ? READING_ERROR : reading->outcome;
 }
 
 bool is_less_better(enum metric metric)
 {
-    return metric == METRIC_LATENCY;
+    return metric == METRIC_LATENCY || metric == METRIC_LOSS;
+}
+
+static double start_of(enum metric metric)
+{
+    return metric == METRIC_LOSS ? LOSS_START : 0;
+}
+
+double metric_excess(enum metric metric, double value, double reference)
+{
+    double start = start_of(metric);
+    return worse_by(is_less_better(metric), value + start, reference + start);
+}
+
+double metric_value(enum metric metric, double reference, double excess)
+{
+    double start = start_of(metric);
+    return worse_value(is_less_better(metric), reference + start, excess) - start;
 }
 
 static int cell_of(const struct fleet *fleet, int series, int host)
@@ -72,7 +91,7 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading)
         return INFINITY;
     double reference =
         fleet->classes[class_of(fleet, reading)].reference[distance_of(fleet, reading)];
-    return worse_by(is_less_better(reading->metric), reading->value, reference);
+    return metric_excess(reading->metric, reading->value, reference);
 }
 
 double fleet_distance_median(const struct fleet *fleet, enum metric metric, int rail,
@@ -85,7 +104,7 @@ double fleet_distance_median(const struct fleet *fleet, enum metric metric, int 
 double fleet_value(const struct fleet *fleet, int series, double excess)
 {
     const struct series *s = &fleet->series[series];
-    return worse_value(is_less_better(s->metric), s->reference, excess);
+    return metric_value(s->metric, s->reference, excess);
 }
 
 double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess)
@@ -93,7 +112,7 @@ double fleet_link_value(const struct fleet *fleet, int series, int host, int pee
     const struct series *s = &fleet->series[series];
     const struct reading link = {.from = host, .to = peer, .rail = s->rail, .metric = s->metric};
     double reference = fleet->classes[class_of(fleet, &link)].reference[distance_of(fleet, &link)];
-    return worse_value(is_less_better(s->metric), reference, excess);
+    return metric_value(s->metric, reference, excess);
 }
 
 double fleet_median(const struct fleet *fleet, enum metric metric)

@@ -28,10 +28,11 @@ static bool is_failing(const struct suspect *suspect)
 
 enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect)
 {
-    bool latency = isolation->fleet->series[suspect->series].metric == METRIC_LATENCY;
-    return is_failing(suspect) ? COMPLAINT_FAILURE
-           : latency           ? COMPLAINT_LATENCY
-                               : COMPLAINT_BANDWIDTH;
+    enum metric metric = isolation->fleet->series[suspect->series].metric;
+    return is_failing(suspect)        ? COMPLAINT_FAILURE
+           : metric == METRIC_LOSS    ? COMPLAINT_LOSS
+           : metric == METRIC_LATENCY ? COMPLAINT_LATENCY
+                                      : COMPLAINT_BANDWIDTH;
 }
 
 /* The suspect by slowness, or by failures, NULL if there is none. A latency is in either order. */

@@ -24,11 +24,14 @@ enum metric {
     METRIC_LATENCY,       /* us, of a short message; the same in both directions */
     METRIC_ALONE,         /* GB/s from one host to the other, which sends nothing meanwhile */
     METRIC_BOTH,          /* GB/s from one to the other, which sends as fast as it can meanwhile */
+    METRIC_LOSS,          /* %, of the packets from one to the other that are sent again */
     METRICS,              /* of pairs, which fleet_create() takes */
     METRIC_OWN = METRICS, /* a number of one host: `number` says which */
 };
 
 const char *metric_unit(enum metric metric);
+
+#define LOSS_START 0.1 /* %, of METRIC_LOSS: 5 of the 5,000 packets of a short measurement */
 
 /* In order of severity. */
 enum reading_outcome {
@@ -53,10 +56,9 @@ struct reading {
     int from, to, rail; /* METRIC_OWN: of the host `from` */
     enum metric metric;
     enum reading_outcome outcome;
-    double value; /* above 0; of READING_VALUE only */
+    double value; /* above 0, a loss at least 0; of READING_VALUE only */
     /* In the list of an acceptance run alone: */
     int stage;                        /* enum accept_stage */
-    double resent;                    /* packets that TCP sent again in its job; its first reading has them */
     const struct host_number *number; /* METRIC_OWN */
     const char *part;                 /* METRIC_OWN: the one with this value; "" */
 };
@@ -66,10 +68,12 @@ enum reading_outcome reading_outcome(const struct reading *reading);
 
 /* ---- Excess: how much worse a value is than a reference, as a natural logarithm,
  *
- *     ln(reference / value) of a bandwidth,   ln(value / reference) of a latency
+ *     ln(reference / value) of a bandwidth,   ln(value / reference) of a latency,
+ *     ln((value + 0.1%) / (reference + 0.1%)) of a loss
  *
  * so 0.1 is about 10% worse, a series with noise in proportion has the same spread at every speed,
- * and worse is larger in both.
+ * and worse is larger in all. Losses may be 0, and a few packets more or less are noise: they have
+ * a start (Tukey, "Exploratory Data Analysis", 1977: started logarithms).
  * ---- */
 
 /* ---- A fleet as its pairs showed it: how good each host is in each series.
@@ -197,8 +201,8 @@ struct references {
     size_t earlier_count;
 };
 
-/* Floors of 5% for bandwidths and of 15% and 0.5 us for latencies, 10% since an earlier run; no
- * reference but the fleet. */
+/* Floors of 5% for bandwidths, of 15% and 0.5 us for latencies and of 0.1% of all packets for
+ * losses, 10% since an earlier run; no reference but the fleet. */
 struct references references_default(void);
 
 /* A reference that the fleet itself misses: no host is suspected then. */
@@ -356,7 +360,13 @@ enum suspect_state {
 };
 
 /* Suspects of one complaint are merged. */
-enum complaint { COMPLAINT_FAILURE, COMPLAINT_BANDWIDTH, COMPLAINT_LATENCY, COMPLAINTS };
+enum complaint {
+    COMPLAINT_FAILURE,
+    COMPLAINT_LOSS,
+    COMPLAINT_BANDWIDTH,
+    COMPLAINT_LATENCY,
+    COMPLAINTS
+};
 
 struct suspect {
     int host, peer; /* the link from host to peer; peer -1: the host itself */
@@ -448,7 +458,7 @@ void isolation_add(struct isolation *isolation, const struct reading *readings, 
  * at most half of its own limit. Where a bandwidth is slow alone, what is measured in both
  * directions at once is slow too and says no more; where only that is slow, and both ways, the
  * fault is one of both directions at once. Failures but wrong data have no direction, since
- * both ends of a job fail.
+ * both ends of a job fail. Lost packets make a host or a link slow, so they are told alone.
  * ---- */
 
 /* In order of severity. A failure is as severe as its outcome: wrong data outranks a loss. */
@@ -456,6 +466,7 @@ enum fleet_fault_kind {
     FLEET_FAULT_LATENCY,
     FLEET_FAULT_DUPLEX, /* slow where both directions are in use, and not where one is */
     FLEET_FAULT_SLOW,
+    FLEET_FAULT_LOSS,
     FLEET_FAULT_FAILURE,
 };
 

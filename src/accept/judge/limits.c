@@ -17,7 +17,10 @@
 struct references references_default(void)
 {
     return (struct references){
-        .floor = {[METRIC_LATENCY] = 0.15, [METRIC_ALONE] = 0.05, [METRIC_BOTH] = 0.05},
+        .floor = {[METRIC_LATENCY] = 0.15,
+                  [METRIC_ALONE] = 0.05,
+                  [METRIC_BOTH] = 0.05,
+                  [METRIC_LOSS] = 1.0},
         .latency_floor = 0.5,
         .earlier_floor = 0.1,
     };
@@ -90,13 +93,12 @@ static void value_hold(struct limits *limits, int s, enum reference reference, d
     double median = median_value(limits, s);
     if (value <= 0 || series->levels.count == 0)
         return;
-    if (worse_by(is_less_better(series->metric), median, value) > 0)
+    if (metric_excess(series->metric, median, value) > 0)
         note_add(limits, reference, s, value);
-    else if (worse_by(is_less_better(series->metric), median, fleet_least) <= 0)
+    else if (metric_excess(series->metric, median, fleet_least) <= 0)
         for (int h = 0; h < limits->hosts; h++)
             limit_tighten(cell_of(limits, s, h),
-                          worse_by(is_less_better(series->metric), value, series->reference),
-                          reference);
+                          metric_excess(series->metric, value, series->reference), reference);
 }
 
 /* The excess that a host's level of the earlier run has among those of today; NAN: it had none. */
@@ -106,8 +108,7 @@ static double earlier_level(const struct limits *limits, int s, int host)
     double level = fleet_level(limits->earlier, s, host);
     if (!isfinite(level))
         return NAN;
-    return worse_by(is_less_better(series->metric), fleet_value(limits->earlier, s, level),
-                    series->reference);
+    return metric_excess(series->metric, fleet_value(limits->earlier, s, level), series->reference);
 }
 
 /* What a host may lose since an earlier run, excess: no less than it may differ from the fleet
@@ -166,9 +167,10 @@ static void rails_hold(struct limits *limits, int s)
     if (others == 0 || series->levels.count == 0)
         return;
     double median = median_of(limits->scratch, others);
+    double share = fmax(RAILS_FLOOR, limits->references.floor[series->metric]);
     double threshold =
-        median * (series->metric == METRIC_LATENCY ? 1 + RAILS_FLOOR : 1 - RAILS_FLOOR);
-    if (worse_by(is_less_better(series->metric), median_value(limits, s), threshold) > 0)
+        metric_value(series->metric, median, worse_share(is_less_better(series->metric), share));
+    if (metric_excess(series->metric, median_value(limits, s), threshold) > 0)
         note_add(limits, REFERENCE_RAILS, s, threshold);
 }
 

@@ -94,7 +94,8 @@ struct wait_stats {
     uint64_t starved;
     /* Sending: ns in which bytes were in flight and the peer had room for them. */
     uint64_t busy;
-    uint64_t resent; /* packets that were sent again */
+    uint64_t packets; /* with data, that were sent, again or not; 0: not known */
+    uint64_t resent;  /* of them, those that were sent again */
 };
 
 /* What the network, or a device, does while a rank moves nothing. */

@@ -34,6 +34,7 @@ enum value_unit {
     VALUE_MICROSECONDS, /* of measurements, as are those below */
     VALUE_GBYTES,       /* GB/s: 10^9 bytes a second */
     VALUE_STEPS,        /* million steps/s */
+    VALUE_PERCENT,      /* % */
     VALUE_UNITS
 };
 extern const char *const value_unit_names[VALUE_UNITS]; /* "Gb/s", and how a size is written */

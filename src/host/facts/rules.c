@@ -187,7 +187,8 @@ const char *const value_unit_names[VALUE_UNITS] = {[VALUE_TEXT] = "",
                                                    [VALUE_LANES] = "lanes (x16)",
                                                    [VALUE_MICROSECONDS] = "us",
                                                    [VALUE_GBYTES] = "GB/s",
-                                                   [VALUE_STEPS] = "million steps/s"};
+                                                   [VALUE_STEPS] = "million steps/s",
+                                                   [VALUE_PERCENT] = "%"};
 
 const char *value_text(enum value_unit unit, double number, char text[VALUE_TEXT_MOST])
 {

@@ -248,6 +248,7 @@ static void peer_code(struct codec codec, int ranks, struct peer_stats *peer)
     code_u64(codec, &peer->received);
     code_u64(codec, &peer->starved);
     code_u64(codec, &peer->busy);
+    code_u64(codec, &peer->packets);
     code_u64(codec, &peer->resent);
 }
 

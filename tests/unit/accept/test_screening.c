@@ -72,6 +72,8 @@ static void check_one(struct simulated *f, const char *expected)
 
 #define BESIDE "the fleet's median is 11.8 (spread 0, threshold 11.2): "
 
+#define NONE_BESIDE "the fleet's median is 0% (spread 0%, threshold 0.1%): "
+
 static void test_places(void **state)
 {
     (void)state;
@@ -97,6 +99,17 @@ static void test_places(void **state)
         {{.kind = SEEDED_LATENCY, .host = 3, .factor = 0.5, .peer = -1},
          "n3: latency 4 us, the fleet's median is 2 (spread 0, threshold 2.5): confirmed with n0 "
          "and n4"},
+        {{.kind = SEEDED_LOSSY, .host = 3, .factor = 0.5, .lost = 2, .peer = -1},
+         "n3: loses packets: 2% are sent again, " NONE_BESIDE "confirmed with n0 and n4"},
+        {{.kind = SEEDED_LOSSY_SEND, .host = 3, .factor = 0.5, .lost = 2, .peer = -1},
+         "n3: loses packets that it sends: 2% are sent again, " NONE_BESIDE
+         "confirmed with n0 and n4"},
+        {{.kind = SEEDED_LOSSY_LINK, .host = 3, .factor = 0.5, .lost = 0.5, .peer = 6},
+         "link n3-n6: loses packets: 0.5% are sent again, " NONE_BESIDE
+         "confirmed in 2 of 2 measurements"},
+        {{.kind = SEEDED_LOSSY_WAY, .host = 6, .factor = 0.9, .lost = 0.5, .peer = 3},
+         "link n6-n3: loses packets from n6 to n3: 0.5% are sent again, " NONE_BESIDE
+         "confirmed in 2 of 2 measurements"},
         {{.kind = SEEDED_WRONG, .host = 3, .factor = 1, .peer = -1},
          "n3: sends wrong data: confirmed with n6, n5, n1 and others"},
         {{.kind = SEEDED_LOST, .host = 3, .factor = 1, .often = 3, .peer = -1},

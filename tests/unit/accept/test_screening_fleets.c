@@ -48,18 +48,22 @@ static bool is_named(const struct fleet_fault *s, const struct seeded *seeded, i
         [SEEDED_LINK] = DIRECTION_ANY,        [SEEDED_ONE_WAY] = DIRECTION_SEND,
         [SEEDED_DUPLEX] = DIRECTION_ANY,      [SEEDED_LATENCY] = DIRECTION_ANY,
         [SEEDED_FLAKY] = DIRECTION_ANY,       [SEEDED_LOST] = DIRECTION_ANY,
-        [SEEDED_WRONG] = DIRECTION_SEND,      [SEEDED_SLIGHT] = DIRECTION_ANY};
+        [SEEDED_WRONG] = DIRECTION_SEND,      [SEEDED_SLIGHT] = DIRECTION_ANY,
+        [SEEDED_LOSSY] = DIRECTION_ANY,       [SEEDED_LOSSY_SEND] = DIRECTION_SEND,
+        [SEEDED_LOSSY_LINK] = DIRECTION_ANY,  [SEEDED_LOSSY_WAY] = DIRECTION_SEND};
     enum reading_outcome outcome = seeded->kind == SEEDED_LOST    ? READING_LOST
                                    : seeded->kind == SEEDED_WRONG ? READING_WRONG
                                                                   : READING_VALUE;
     enum fleet_fault_kind kind = seeded->kind == SEEDED_LATENCY  ? FLEET_FAULT_LATENCY
                                  : seeded->kind == SEEDED_DUPLEX ? FLEET_FAULT_DUPLEX
+                                 : seeded_loses(seeded->kind)    ? FLEET_FAULT_LOSS
                                  : outcome != READING_VALUE      ? FLEET_FAULT_FAILURE
                                                                  : FLEET_FAULT_SLOW;
     int rail = seeded->kind == SEEDED_NIC && rails > 1 ? seeded->rail : -1;
     return is_about(s, seeded) && s->kind == kind && s->worst->outcome == outcome && s->confirmed &&
            s->rail == rail && s->direction == directions[seeded->kind] &&
-           (seeded->kind != SEEDED_ONE_WAY || s->host == seeded->host);
+           ((seeded->kind != SEEDED_ONE_WAY && seeded->kind != SEEDED_LOSSY_WAY) ||
+            s->host == seeded->host);
 }
 
 static void judge(struct tally_of_runs *tally, const struct simulated *f,
