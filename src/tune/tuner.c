@@ -39,8 +39,7 @@ static enum status sizes_add(struct tuner *tuner, const struct collective *colle
     return STATUS_OK;
 }
 
-/* Powers of two, what lies halfway between two of them, and all ranks: 2, 3, 4, 6, 8, 12 ... */
-static int ranks_default(int all, int ranks[TUNE_RANKS_MOST])
+int tuner_ranks_default(int all, int ranks[TUNE_RANKS_MOST])
 {
     int count = 0;
     for (int r = 2; r < all; r *= 2) {
@@ -59,7 +58,7 @@ static enum status grid_make(struct tuner *tuner)
     int count = options->rank_count;
     memcpy(ranks, options->ranks, sizeof ranks);
     if (count == 0)
-        count = ranks_default(all, ranks);
+        count = tuner_ranks_default(all, ranks);
     if (all < 2 || ranks[count - 1] > all)
         return fail_option(
             STATUS_USAGE, "rank-counts np",
@@ -140,8 +139,7 @@ static enum status races_run(struct tuner *tuner)
     return status;
 }
 
-/* A job that failed is an error, too; the winners of the others are there. */
-static enum status races_judge(const struct tuner *tuner)
+enum status tuner_judge(const struct tuner *tuner)
 {
     int measured = 0;
     for (int i = 0; i < tuner->race_count; i++)
@@ -180,7 +178,7 @@ static enum status coordinate(const struct membership *membership,
     if (status == STATUS_OK)
         status = races_run(&tuner);
     if (status == STATUS_OK)
-        status = races_judge(&tuner);
+        status = tuner_judge(&tuner);
     if (status != STATUS_OK && status != STATUS_WRONG_DATA)
         log_print_failure(log_current());
     status = report->end(report, &tuner, status);

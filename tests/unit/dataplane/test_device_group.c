@@ -262,6 +262,30 @@ static void offers_travel(void **state)
     bytes_free(&share);
 }
 
+/* An offer of one set more than there is room for is refused, and not read. */
+static void sets_of_an_offer(void **state)
+{
+    struct hosts hosts;
+    char memory[8];
+    struct region region = {.base = memory, .bytes = sizeof memory};
+    struct device_set sets[DEVICE_SETS_MOST + 1];
+    (void)state;
+    for (int i = 0; i <= DEVICE_SETS_MOST; i++)
+        sets[i] = (struct device_set){&region, {memory, memory + 1, memory + i}};
+    for (int count = 0; count <= DEVICE_SETS_MOST + 1; count++) {
+        struct bytes share = {0};
+        hosts_make(&hosts, 1);
+        assert_int_equal(device_group_encode(&hosts.group, sets, count, &share), STATUS_OK);
+        struct reader reader = {.at = share.data, .left = share.size};
+        bool fits = count <= DEVICE_SETS_MOST;
+        assert_int_equal(device_group_decode(&hosts.group, 1, &reader), fits);
+        assert_int_equal(reader.left == 0, fits);
+        if (fits && count > 0)
+            assert_int_equal(hosts.offers[1].offset[count - 1][BUFFER_SCRATCH], count - 1);
+        bytes_free(&share);
+    }
+}
+
 static void reaches(struct hosts *hosts, int peer, const char *refusal)
 {
     char reason[GROUP_REASON_MOST] = "";
@@ -331,6 +355,7 @@ int main(void)
         cmocka_unit_test(processes_that_share_a_gpu),
         cmocka_unit_test(a_rank_that_cannot),
         cmocka_unit_test(offers_travel),
+        cmocka_unit_test(sets_of_an_offer),
         cmocka_unit_test(reach_of_ranks),
         cmocka_unit_test(ranks_of_several_hosts),
     };
