@@ -6,6 +6,13 @@
 
 #include "predict/fit/fit.h"
 
+/* ---- measure.c ---- */
+
+/* Takes the benchmarks of a job that has run, from its JSON, or why it has none. Their `times` and
+ * `firsts` are those of each job so far. STATUS_ERROR: memory ran out. */
+enum status measurement_read(const struct job *job, const struct fleet_outcome *outcome,
+                             struct fit_measurement *measurement);
+
 /* ---- From benchmarks to a model. ---- */
 
 /* Finds all costs of `model`, part by part: a rank alone, each link, combining, shared cores. Sets

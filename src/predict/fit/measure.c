@@ -5,7 +5,7 @@
  * ends of a message on each core, uni the sender's end alone (rank 0 ends when its last message has
  * left), and a window of messages what each further one costs.
  */
-#include "predict/fit/fit.h"
+#include "predict/fit/internal.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -267,8 +267,8 @@ static void core_latency_read(const json_t *links, struct core_latency *latency)
     }
 }
 
-static enum status lines_read(const struct job *job, const struct fleet_outcome *outcome,
-                              struct fit_measurement *measurement)
+enum status measurement_read(const struct job *job, const struct fleet_outcome *outcome,
+                             struct fit_measurement *measurement)
 {
     json_t *document = outcome->result ? json_loads(outcome->result, 0, NULL) : NULL;
     const json_t *lines = json_object_get(document, "results"), *line;
@@ -386,7 +386,7 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
                                  now, &outcomes);
     sched_setaffinity(0, sizeof measurements->own, &measurements->own); /* where it was */
     if (status == STATUS_OK)
-        status = lines_read(job, &outcomes[0], measurement);
+        status = measurement_read(job, &outcomes[0], measurement);
     coordinator_outcomes_free(outcomes, 1);
     return status;
 }

@@ -1,6 +1,7 @@
 /*
  * test_fit.c - a model that is known is found again from the times that it predicts: those of a rank
- * alone, of a link by each path, of rails, of combining, and of cores that ranks share.
+ * alone, of a link by each path, of rails, of combining, and of cores that ranks share. What it
+ * predicts of benchmarks, which come from the JSON of jobs, is what formulas say.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
@@ -10,13 +11,14 @@
 #include <cmocka.h>
 #undef fail /* log.h has a function of that name */
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "predict/fit/fit.h"
 #include "predict/fit/internal.h"
+#include "tests/unit/textbook.h"
 
 #define LINES_MOST 64
 #define BESIDE     (-1) /* as a window: another core does the same beside the rank */
@@ -251,6 +253,106 @@ static void no_link_is_told(void **state)
     free(found);
 }
 
+/* ---- benchmarks ---- */
+
+/* A job has run, with these lines. */
+static void job_read(struct fit_measurement *measurement, json_t *lines)
+{
+    static const struct job job = {.transports_text = "tcp"};
+    json_t *document = json_pack("{s:o}", "results", lines);
+    struct fleet_outcome outcome = {.result = json_dumps(document, 0)};
+    assert_non_null(outcome.result);
+    measurement->transports[0] = tcp()[0];
+    assert_int_equal(STATUS_OK, measurement_read(&job, &outcome, measurement));
+    free(outcome.result);
+    json_decref(document);
+}
+
+static json_t *line_of(const char *collective, const char *algorithm, int window, int ranks,
+                       int count, double time)
+{
+    return json_pack("{s:s, s:s, s:{s:i}, s:s, s:i, s:i, s:i, s:{s:f}, s:[{s:f}, {s:f}]}",
+                     "collective", collective, "algorithm", algorithm, "algorithm_options",
+                     "window", window, "datatype", "float", "ranks", ranks, "count", count, "bytes",
+                     4 * count, "time_us", "p50", time, "samples", "p50_us", time / 2, "p50_us",
+                     time);
+}
+
+static void says(const struct benchmark *benchmark, const struct model *model, double expected)
+{
+    double time, first;
+    assert_int_equal(STATUS_OK, benchmark_predict(benchmark, model, &time, &first));
+    if (fabs(time / expected - 1) > 1e-9)
+        print_error("%zu bytes: %.9g us, not %.9g\n", benchmark->bytes, time, expected);
+    assert_true(fabs(time / expected - 1) <= 1e-9);
+}
+
+/* A message of n bytes takes a + n b. There and back are two of them, and a pingpong's time is that of
+ * one. Those of both directions, and of a window, travel at once. */
+static void messages_go_one_way(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pingpong", "uni", "bidir"};
+    const struct model *model = textbook(PORT_RANK);
+    for (int a = 0; a < 3; a++) {
+        struct fit_measurement of = {.subject = SUBJECT_LINK};
+        job_read(&of, json_pack("[o, o]", line_of("sendrecv", names[a], a > 0, 2, 7, 40),
+                                line_of("sendrecv", names[a], a > 0, 2, COUNT, 60)));
+        assert_int_equal(of.count, 2);
+        for (int i = 0; i < 2; i++) {
+            const struct benchmark *it = &of.benchmarks[i];
+            assert_int_equal(it->ranks, 2);
+            assert_int_equal(it->beside, 0);
+            assert_int_equal(it->window, a > 0);
+            assert_true(it->time == 40 + 20 * i);
+            assert_true(it->first == (a == 1 ? it->time / 2 : 0));
+            says(it, model, ALPHA + (i ? 4 * COUNT : 28) * BETA);
+        }
+        free(of.benchmarks);
+    }
+}
+
+/* A rank alone copies at the speed of its core. Those of all cores share the bus of the memory, and each
+ * copies at its part of that, if that is less. */
+static void cores_share_the_memory_bus(void **state)
+{
+    (void)state;
+    const double copy = 5e-5, bus = 2e-5;
+    struct model model = {.cores = 16, .copy = {1, {{1, copy}}}, .bus = {1, {{1, bus}}}};
+    for (int cores = 1; cores <= 7; cores++) {
+        struct fit_measurement of = {.subject = SUBJECT_BUS};
+        job_read(&of, json_pack("[o]", line_of("allgather", "ring", 0, cores, COUNT, 40)));
+        assert_int_equal(of.count, 1);
+        assert_int_equal(of.benchmarks[0].ranks, 1);
+        assert_int_equal(of.benchmarks[0].beside, cores - 1);
+        says(&of.benchmarks[0], &model, 4 * COUNT * fmax(copy, cores * bus));
+        free(of.benchmarks);
+    }
+}
+
+/* Of several jobs those count that have the most lines. A line without a time is none. */
+static void jobs_are_passes(void **state)
+{
+    (void)state;
+    struct fit_measurement of = {.subject = SUBJECT_LINK};
+    job_read(&of, json_pack("[o]", line_of("sendrecv", "uni", 4, 2, 8, 10)));
+    job_read(&of, json_pack("[o, o]", line_of("sendrecv", "uni", 4, 2, 8, 12),
+                            line_of("sendrecv", "uni", 4, 2, 64, 14)));
+    job_read(&of, json_pack("[o, o]", line_of("sendrecv", "uni", 4, 2, 8, 16),
+                            line_of("sendrecv", "uni", 4, 2, 64, 0)));
+    job_read(&of, json_pack("[o, o]", line_of("sendrecv", "uni", 4, 2, 8, 18),
+                            line_of("sendrecv", "uni", 4, 2, 64, 20)));
+    assert_int_equal(of.count, 2);
+    assert_int_equal(of.passes, 2);
+    for (int i = 0; i < 2; i++) {
+        const struct benchmark *it = &of.benchmarks[i];
+        assert_int_equal(it->window, 4);
+        assert_true(it->times[0] == 12 + 2 * i && it->times[1] == 18 + 2 * i);
+        assert_true(it->firsts[0] == 6 + i && it->firsts[1] == 9 + i);
+    }
+    free(of.benchmarks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +360,9 @@ int main(void)
         cmocka_unit_test(a_known_model_is_found),
         cmocka_unit_test(rails_are_told_apart),
         cmocka_unit_test(no_link_is_told),
+        cmocka_unit_test(messages_go_one_way),
+        cmocka_unit_test(cores_share_the_memory_bus),
+        cmocka_unit_test(jobs_are_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
