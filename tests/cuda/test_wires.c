@@ -11,7 +11,8 @@ enum { ELEMENT = 4, PIECES = PULL_CELLS + 1 };
 
 enum garbage {
     NOTHING,
-    CELLS_SENT,   /* more than a wire has */
+    ALL_CELLS,    /* none, either: as many as a wire has */
+    CELLS_SENT,   /* one more */
     REGION,       /* that was not lent */
     OUTSIDE,      /* bytes behind the region */
     PART,         /* of an element */
@@ -20,6 +21,17 @@ enum garbage {
     CELLS_READ,   /* likewise */
     CELLS_UNREAD, /* fewer than had been read */
     GARBAGES
+};
+
+static const char *const words[GARBAGES] = {
+    [CELLS_SENT] = "a number of cells sent",
+    [REGION] = "a reference",
+    [OUTSIDE] = "a reference",
+    [PART] = "a reference",
+    [TIMES] = "a reference",
+    [BYTES_READ] = "a number of bytes read",
+    [CELLS_READ] = "a number of cells read",
+    [CELLS_UNREAD] = "a number of cells read",
 };
 
 static struct pull_channel *channel_of(struct rank *me, bool sends)
@@ -39,8 +51,11 @@ static void receiver_spoil(struct pull_wire *wire, enum garbage garbage)
         cell.run = ELEMENT / 2;
     else if (garbage == TIMES)
         cell = (struct pull_cell){.run = ELEMENT, .times = ((uint64_t)1 << 62) + 1};
-    wire->cells[0] = cell;
-    atomic_store(&wire->published, garbage == CELLS_SENT ? PULL_CELLS + 1 : 1);
+    for (int i = 0; i < PULL_CELLS; i++)
+        wire->cells[i] = cell;
+    atomic_store(&wire->published, garbage == CELLS_SENT  ? PULL_CELLS + 1
+                                   : garbage == ALL_CELLS ? PULL_CELLS
+                                                          : 1);
 }
 
 static void sender_spoil(struct pull_wire *wire, enum garbage garbage)
@@ -75,9 +90,10 @@ static void garbage_is_told(struct rank *me)
     else if (garbage != NOTHING)
         receiver_spoil(channel_of(me, false)->wire, garbage);
     status = me->endpoint->transport->progress(me->endpoint);
-    require(me, (status == STATUS_OK) == (garbage == NOTHING));
-    require(me, garbage == NOTHING ||
+    require(me, (status == STATUS_OK) == !words[garbage]);
+    require(me, !words[garbage] ||
                     (me->log.failure.reason == REASON_PEER_INVALID && me->log.failure.peer == 1 &&
+                     strstr(me->log.failure.text, words[garbage]) &&
                      strstr(me->log.failure.text, "that no rank writes")));
 }
 

@@ -528,6 +528,22 @@ static void test_no_address(void **state)
     provider_check();
 }
 
+/* The service level and the traffic class that the user gives are those of queue pairs that librdmacm
+ * connects, too; the provider takes no others. */
+static void test_service(void **state)
+{
+    (void)state;
+    struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {
+        [VERBS_CONNECT] = {.given = true, .number = VERBS_CONNECT_RDMACM},
+        [VERBS_SL] = {.given = true, .number = 3},
+        [VERBS_TCLASS] = {.given = true, .number = 104}};
+    struct world *world = world_of(2, connect_and_move);
+    world->config.settings = settings;
+    provider_configure("sl=3,tclass=104");
+    assert_true(world_run(world));
+    free(world);
+}
+
 /* Several rails and several ranks; each queue pair is connected once. */
 static void test_many(void **state)
 {
@@ -544,7 +560,7 @@ int main(void)
         cmocka_unit_test(test_second_try), cmocka_unit_test(test_no_way),
         cmocka_unit_test(test_many),       cmocka_unit_test(test_second_subnet),
         cmocka_unit_test(test_taken_port), cmocka_unit_test(test_ipv6),
-        cmocka_unit_test(test_no_address),
+        cmocka_unit_test(test_no_address), cmocka_unit_test(test_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

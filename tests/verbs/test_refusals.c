@@ -1,6 +1,6 @@
 /*
  * test_refusals.c - each reason for which a rank cannot use verbs, or not with a peer: one clause,
- * with what to do, and nothing is left open.
+ * with what to do, and nothing is left open. Which NIC a rank takes where it may use several.
  * tier: deep; load: cpu1
  */
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static const unsigned char secret[32] = "only these ranks know it";
 struct attempt {
     struct transport_setting settings[TRANSPORT_OPTIONS_MOST];
     struct region region;
-    int process_ranks;
+    int process_ranks, local_rank;
     struct transport_config config;
     struct endpoint *endpoint;
     struct log log;
@@ -41,9 +41,12 @@ struct attempt {
 
 static enum status attempt_open(struct attempt *attempt, const char *option)
 {
-    *attempt = (struct attempt){.region = attempt->region, .process_ranks = attempt->process_ranks};
+    *attempt = (struct attempt){.region = attempt->region,
+                                .process_ranks = attempt->process_ranks,
+                                .local_rank = attempt->local_rank};
     attempt->config = (struct transport_config){.ranks = 2,
-                                                .local_ranks = 1,
+                                                .local_ranks = attempt->local_rank + 1,
+                                                .local_rank = attempt->local_rank,
                                                 .process_ranks = attempt->process_ranks,
                                                 .settings = attempt->settings,
                                                 .regions = &attempt->region,
@@ -174,6 +177,41 @@ static void ports(void **state)
     /* A reason that says more comes first. */
     provider_port(0, 1, 1)->attr.state = IBV_PORT_ACTIVE;
     assert_refused(&attempt, "gid=99", "NIC strict1:1 has no GID at index 99");
+}
+
+/* The ranks of a host take turns with NICs that are equally near, which these are: no sysfs knows them. */
+static void turns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *provider, *nics[7]; /* of each rank */
+    } hosts[] = {
+        {"devices=3",
+         {"strict0:1", "strict1:1", "strict2:1", "strict0:1", "strict1:1", "strict2:1",
+          "strict0:1"}},
+        {"devices=2,ports=2",
+         {"strict0:1", "strict0:2", "strict1:1", "strict1:2", "strict0:1", "strict0:2",
+          "strict1:1"}},
+        {"devices=3,down=1", /* the next one instead */
+         {"strict0:1", "strict2:1", "strict2:1", "strict0:1", "strict2:1", "strict2:1",
+          "strict0:1"}},
+    };
+    struct attempt attempt = {0};
+    for (size_t h = 0; h < sizeof hosts / sizeof hosts[0]; h++) {
+        provider_configure(hosts[h].provider);
+        for (attempt.local_rank = 0; attempt.local_rank < 7; attempt.local_rank++)
+            assert_opened(&attempt, NULL, hosts[h].nics[attempt.local_rank]);
+    }
+    /* Those that use all of them, with the one that they send from. */
+    provider_configure("devices=3");
+    for (attempt.local_rank = 0; attempt.local_rank < 7; attempt.local_rank++) {
+        assert_int_equal(attempt_open(&attempt, "rails=match"), STATUS_OK);
+        const struct verbs_endpoint *endpoint = (struct verbs_endpoint *)(void *)attempt.endpoint;
+        assert_int_equal(endpoint->rail_count, 3);
+        assert_int_equal(endpoint->address.home, attempt.local_rank % 3);
+        transport_verbs.close(attempt.endpoint);
+    }
+    provider_check();
 }
 
 static void names(void **state)
@@ -486,6 +524,7 @@ int main(void)
         cmocka_unit_test(hosts_and_devices),
         cmocka_unit_test(queues),
         cmocka_unit_test(ports),
+        cmocka_unit_test(turns),
         cmocka_unit_test(names),
         cmocka_unit_test(tables),
         cmocka_unit_test(locked_memory),
