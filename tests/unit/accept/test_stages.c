@@ -1,0 +1,366 @@
+/*
+ * test_stages.c - stages of `cctest accept` on a fleet that answers at once: the values that pairs get
+ * when few and when many exchange, and counters that grow. The coordinator is this test's.
+ * tier: check; load: cpu1; program: own
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accept/internal.h"
+
+#define HOSTS_MOST 33
+#define AGENTS     2 /* of a host */
+#define SPLIT_RUNS 3 /* few pairs, few others, and all of them */
+
+/* ---- the coordinator in place of that of controlplane/agents/ ---- */
+
+/* The halves that it has seen. */
+struct splits {
+    int runs;
+    int size;              /* pairs of a run of few, at most; by switch, one of each switch */
+    int few[HOSTS_MOST];   /* of each host of the present split: how often it was among few, and */
+    int peers[HOSTS_MOST]; /* with which */
+};
+
+struct coordinator {
+    struct roster roster;
+    struct fleet_host hosts[HOSTS_MOST];
+    struct known_agent known[HOSTS_MOST * AGENTS];
+    int agents[HOSTS_MOST * AGENTS];
+    double share;                     /* of pairs, of what they have when few exchange; */
+    int congested;                    /* and half of that behind this switch; -1: none */
+    const struct switch_level *level; /* NULL: there are no switches */
+    struct splits splits;
+    struct device_changes now[HOSTS_MOST]; /* what each host has counted */
+};
+
+static int host_of(const struct coordinator *coordinator, int agent)
+{
+    assert_int_equal(agent % AGENTS, 0); /* the first of its host */
+    return coordinator->roster.agents[agent].host;
+}
+
+/* What a pair has when few exchange: no two pairs are alike, and shares are exact. */
+static double rate_of(int a, int b)
+{
+    return ldexp(1, a + 2 * b);
+}
+
+static double share_of(const struct coordinator *coordinator, int a, int b)
+{
+    const struct switch_level *level = coordinator->level;
+    bool is_cut = level && (level->switches[a] == coordinator->congested) !=
+                               (level->switches[b] == coordinator->congested);
+    return is_cut ? coordinator->share / 2 : coordinator->share;
+}
+
+/* A pair of a run. Few of a split are others in each run, and are among all. */
+static void pair_see(struct splits *splits, bool few, int a, int b)
+{
+    if (few) {
+        assert_int_equal(splits->few[a] + splits->few[b], 0);
+        splits->few[a] = splits->few[b] = 1;
+        splits->peers[a] = b;
+        splits->peers[b] = a;
+    } else if (splits->few[a] || splits->few[b]) {
+        assert_int_equal(splits->peers[a], b);
+        assert_int_equal(splits->peers[b], a);
+    }
+}
+
+static void run_see(const struct coordinator *coordinator, const struct fleet_job *job, bool few)
+{
+    int hosts[HOSTS_MOST] = {0}, switches[HOSTS_MOST] = {0};
+    bool by_switch = coordinator->splits.runs >= 3 * SPLIT_RUNS;
+    for (int r = 0; r < job->ranks; r++) {
+        int host = host_of(coordinator, job->agents[r]);
+        assert_int_equal(hosts[host]++, 0);
+        if (by_switch && few)
+            assert_int_equal(switches[coordinator->level->switches[host]]++, 0);
+    }
+    if (few && !by_switch)
+        assert_int_equal(job->ranks / 2, coordinator->splits.size);
+}
+
+/* The pairs of a job exchange. */
+static json_t *pairs_exchange(struct coordinator *coordinator, const struct fleet_job *job)
+{
+    struct splits *splits = &coordinator->splits;
+    bool few = splits->runs % SPLIT_RUNS < SPLIT_RUNS - 1;
+    json_t *groups = json_array();
+    if (splits->runs % SPLIT_RUNS == 0)
+        memset(splits->few, 0, sizeof splits->few);
+    run_see(coordinator, job, few);
+    for (int r = 0; r < job->ranks; r += 2) {
+        int a = host_of(coordinator, job->agents[r]), b = host_of(coordinator, job->agents[r + 1]);
+        pair_see(splits, few, a, b);
+        double rate = rate_of(a, b) * (few ? 1 : share_of(coordinator, a, b));
+        json_array_append_new(groups, json_pack("{s:f}", "busbw_GBps", rate));
+    }
+    splits->runs++;
+    return json_pack("{s:s, s:[{s:s, s:i, s:o}]}", "status", "ok", "results", "collective",
+                     "sendrecv", "bytes", 4096, "groups", groups);
+}
+
+static void job_run(struct coordinator *coordinator, const struct fleet_job *job,
+                    struct fleet_outcome *outcome)
+{
+    outcome->ends = calloc((size_t)job->ranks, sizeof *outcome->ends); /* all exited well */
+    assert_non_null(outcome->ends);
+    if (strcmp(job->command, WORK_COUNTERS) == 0) {
+        struct bytes bytes = {0};
+        device_changes_encode(&coordinator->now[host_of(coordinator, job->agents[0])],
+                              COUNTER_OTHER, &bytes);
+        outcome->size = bytes.size;
+        outcome->result = calloc(bytes.size + 1, 1);
+        assert_non_null(outcome->result);
+        memcpy(outcome->result, bytes.data, bytes.size);
+        bytes_free(&bytes);
+        return;
+    }
+    json_t *document = pairs_exchange(coordinator, job);
+    outcome->result = json_dumps(document, 0);
+    assert_non_null(outcome->result);
+    outcome->size = strlen(outcome->result);
+    json_decref(document);
+}
+
+enum status coordinator_run(struct coordinator *coordinator, const char *stage,
+                            const struct fleet_job *jobs, int count, double seconds,
+                            coordinator_progress *progress, void *argument,
+                            struct fleet_outcome **outcomes)
+{
+    (void)stage, (void)seconds, (void)progress, (void)argument;
+    *outcomes = calloc((size_t)count, sizeof **outcomes);
+    assert_non_null(*outcomes);
+    for (int j = 0; j < count; j++)
+        job_run(coordinator, &jobs[j], &(*outcomes)[j]);
+    return STATUS_OK;
+}
+
+void coordinator_outcomes_free(struct fleet_outcome *outcomes, int count)
+{
+    for (int j = 0; j < count; j++) {
+        free(outcomes[j].result);
+        free(outcomes[j].ends);
+    }
+    free(outcomes);
+}
+
+const struct roster *coordinator_roster(const struct coordinator *coordinator)
+{
+    return &coordinator->roster;
+}
+
+/* Of accept_run(), which does not run here. */
+enum status coordinator_open(const struct membership *membership, const struct agent_config *config,
+                             struct coordinator **coordinator)
+{
+    (void)membership, (void)config, (void)coordinator;
+    return STATUS_ERROR;
+}
+
+void coordinator_close(struct coordinator *coordinator, enum status status)
+{
+    (void)coordinator, (void)status;
+}
+
+/* ---- a fleet ---- */
+
+static struct coordinator fleet;
+
+static struct acceptance fleet_open(int hosts)
+{
+    static const struct job job = {.transports_text = "tcp"};
+    static const struct accept_options asked = {.quick = false};
+    static char names[HOSTS_MOST][8];
+    static const char *labels[HOSTS_MOST];
+    fleet = (struct coordinator){.share = 1, .congested = -1};
+    fleet.roster = (struct roster){.ranks = hosts * AGENTS,
+                                   .present = hosts * AGENTS,
+                                   .agents = fleet.known,
+                                   .hosts = fleet.hosts,
+                                   .host_count = hosts};
+    for (int h = 0; h < hosts; h++) {
+        snprintf(names[h], sizeof names[h], "h%d", h);
+        labels[h] = names[h];
+        fleet.hosts[h].agents = &fleet.agents[h * AGENTS];
+        fleet.hosts[h].count = AGENTS;
+        for (int a = h * AGENTS; a < (h + 1) * AGENTS; a++) {
+            fleet.agents[a] = a;
+            fleet.known[a].host = h;
+        }
+    }
+    struct acceptance acceptance = {.memory = arena_create(),
+                                    .stage_memory = arena_create(),
+                                    .job = &job,
+                                    .asked = &asked,
+                                    .options = "",
+                                    .coordinator = &fleet,
+                                    .roster = &fleet.roster,
+                                    .labels = labels,
+                                    .until = INFINITY,
+                                    .message_bytes = 4096,
+                                    .seed = 1};
+    acceptance.stages[0].jobs = json_array();
+    return acceptance;
+}
+
+static void fleet_close(struct acceptance *acceptance)
+{
+    findings_free(&acceptance->findings);
+    json_decref(acceptance->stages[0].jobs);
+    arena_free(acceptance->memory);
+    arena_free(acceptance->stage_memory);
+}
+
+/* ---- halves ---- */
+
+static void halve(struct acceptance *acceptance, struct stage_result *result)
+{
+    static int pairs_were_measured;
+    acceptance->fleet = (struct fleet *)(void *)&pairs_were_measured;
+    *result = (struct stage_result){.stage = STAGE_HALVES};
+    assert_int_equal(halves_run(acceptance, result), STATUS_OK);
+    assert_int_equal(result->state, STAGE_DONE);
+}
+
+/* Each pair is compared with itself. One of 8 pairs is few, and one host of an odd number rests. */
+static void pairs_are_compared_with_themselves(void **state)
+{
+    (void)state;
+    static const double shares[] = {1, 0.9, SHARE_LEAST, 0.79};
+    for (int hosts = 31; hosts <= HOSTS_MOST; hosts++) {
+        for (int i = 0; i < 4; i++) {
+            struct acceptance acceptance = fleet_open(hosts);
+            struct stage_result result;
+            char text[STAGE_TEXT_MOST];
+            fleet.share = shares[i];
+            fleet.splits.size = hosts / 2 / 8;
+            halve(&acceptance, &result);
+            assert_int_equal(fleet.splits.runs, 3 * SPLIT_RUNS);
+            snprintf(text, sizeof text,
+                     "pairs have, of what they have when few exchange: 3 random halves of %d "
+                     "hosts: %.0f%%",
+                     hosts, 100 * shares[i]);
+            assert_string_equal(result.text, text);
+            assert_int_equal(acceptance.findings.count, shares[i] < SHARE_LEAST);
+            fleet_close(&acceptance);
+        }
+    }
+}
+
+/* Behind switches of 8, 8, 4 and 8 hosts. */
+static void switch_that_is_congested_is_named(void **state)
+{
+    (void)state;
+    char names[4][3], *name[4];
+    int switches[28];
+    struct switch_level level = {.count = 4, .name = name, .switches = switches};
+    for (int s = 0; s < 4; s++) {
+        snprintf(names[s], sizeof names[s], "s%d", s & 3);
+        name[s] = names[s];
+    }
+    for (int h = 0; h < 28; h++)
+        switches[h] = h < 16 ? h / 8 : h < 20 ? 2 : 3;
+    struct acceptance acceptance = fleet_open(28);
+    struct stage_result result;
+    acceptance.leaves = level;
+    fleet.level = &level;
+    fleet.congested = 2;
+    fleet.splits.size = 1;
+    halve(&acceptance, &result);
+    assert_int_equal(fleet.splits.runs, 2 * 3 * SPLIT_RUNS);
+    assert_non_null(strstr(result.text, "3 random halves of 28 hosts: 100%, "));
+    assert_non_null(strstr(result.text, ", 3 halves by switch of 4 switches: "));
+    assert_int_equal(acceptance.findings.count, 1);
+    assert_string_equal(acceptance.findings.items[0].text,
+                        "all: when 12 pairs of hosts behind different switches exchange at once, "
+                        "those behind s2 have 50% of what they have when few exchange (least: "
+                        "80%): the links between this switch and the others are congested");
+    fleet_close(&acceptance);
+}
+
+/* ---- counters ---- */
+
+static void counts(int host, const char *device, const char *counter, enum counter_class class,
+                   uint64_t value)
+{
+    struct device_changes *now = &fleet.now[host];
+    for (int d = 0; d < now->count; d++) {
+        if (strcmp(now->devices[d].name, device) == 0) {
+            counter_add(&now->devices[d].counters, counter, class, value);
+            return;
+        }
+    }
+    counter_add(device_changes_add(now, device), counter, class, value);
+}
+
+/* What each host has counted: so much more than the base. */
+static void all_count(uint64_t base, const uint64_t faulty[], const uint64_t congested[], int hosts)
+{
+    for (int h = 0; h < hosts; h++) {
+        device_changes_free(&fleet.now[h]);
+        fleet.now[h] = (struct device_changes){.count = 0};
+        counts(h, "eth0", "rx_errors", COUNTER_FAULTY, base + faulty[h]);
+        counts(h, "eth0", "pause_frames", COUNTER_CONGESTED, base + congested[h]);
+        counts(h, "eth0", "packets", COUNTER_OTHER, 100 * base);
+        counts(h, "mlx5_0:1", "symbol_error", COUNTER_FAULTY, base + (faulty[h] > 1 ? 7 : 0));
+        counts(h, "mlx5_0:1", "np_cnp_sent", COUNTER_CONGESTED, base + congested[h]);
+    }
+}
+
+/* Errors that grow are a finding of the stage; what tells of a busy network is kept, and none. */
+static void errors_are_found_and_congestion_is_kept(void **state)
+{
+    (void)state;
+    enum { HOSTS = 5 };
+    static const uint64_t none[HOSTS] = {0};
+    static const uint64_t faulty[HOSTS] = {0, 0, 1, 2, 3}, congested[HOSTS] = {0, 4, 0, 0, 5};
+    static const int devices[HOSTS] = {0, 2, 1, 2, 2};
+    static const char *const texts[] = {
+        "h2 counted in stage pairs: eth0: rx_errors 1",
+        "h3 counted in stage pairs: eth0: rx_errors 2; mlx5_0:1: symbol_error 7",
+        "h4 counted in stage pairs: eth0: rx_errors 3; mlx5_0:1: symbol_error 7"};
+    struct acceptance acceptance = fleet_open(HOSTS);
+    int kept[HOSTS] = {0};
+    all_count(10, none, none, HOSTS); /* before the first look: of no stage */
+    assert_int_equal(counting_look(&acceptance, STAGE_INVENTORY), STATUS_OK);
+    assert_int_equal(acceptance.growth.count + acceptance.findings.count, 0);
+    all_count(10, faulty, congested, HOSTS);
+    assert_int_equal(counting_look(&acceptance, STAGE_PAIRS), STATUS_OK);
+    assert_int_equal(counting_look(&acceptance, STAGE_HALVES), STATUS_OK); /* nothing more */
+    assert_int_equal(acceptance.findings.count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(acceptance.findings.items[i].host, 2 + i);
+        assert_int_equal(acceptance.findings.items[i].stage, STAGE_PAIRS);
+        assert_string_equal(acceptance.findings.items[i].text, texts[i]);
+    }
+    for (int i = 0; i < acceptance.growth.count; i++)
+        kept[acceptance.growth.items[i].host]++;
+    assert_memory_equal(kept, devices, sizeof kept);
+    for (int h = 0; h < HOSTS; h++)
+        device_changes_free(&fleet.now[h]);
+    counting_free(&acceptance);
+    fleet_close(&acceptance);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairs_are_compared_with_themselves),
+        cmocka_unit_test(switch_that_is_congested_is_named),
+        cmocka_unit_test(errors_are_found_and_congestion_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
