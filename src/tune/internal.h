@@ -46,12 +46,12 @@ double round_seconds(const struct race *race);
 
 /* ---- tuner.c ---- */
 
-/* The numbers of ranks, of `all`, that are measured unless --rank-counts names others: powers of two,
- * the numbers halfway between two of them, and all: 2, 3, 4, 6, 8, 12 ... Returns how many. */
+/* The numbers of ranks, of `all`, that are measured unless --rank-counts names others: powers of
+ * two, the numbers halfway between two of them, and all: 2, 3, 4, 6, 8, 12 ... Returns how many. */
 int tuner_ranks_default(int all, int ranks[TUNE_RANKS_MOST]);
 
-/* The status of the run, once the races are over. A job that failed is an error, although the winners
- * of the others are known. */
+/* The status of the run, once the races are over. A job that failed is an error, although the
+ * winners of the others are known. */
 enum status tuner_judge(const struct tuner *tuner);
 
 #endif

@@ -528,8 +528,8 @@ static void test_no_address(void **state)
     provider_check();
 }
 
-/* The service level and the traffic class that the user gives are those of queue pairs that librdmacm
- * connects, too; the provider takes no others. */
+/* The service level and the traffic class that the user gives are those of queue pairs that
+ * librdmacm connects, too. The provider takes no others. */
 static void test_service(void **state)
 {
     (void)state;

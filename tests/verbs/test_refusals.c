@@ -179,7 +179,7 @@ static void ports(void **state)
     assert_refused(&attempt, "gid=99", "NIC strict1:1 has no GID at index 99");
 }
 
-/* The ranks of a host take turns with NICs that are equally near, which these are: no sysfs knows them. */
+/* The ranks of a host take turns with NICs that are equally near: no sysfs knows these. */
 static void turns(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void turns(void **state)
         for (attempt.local_rank = 0; attempt.local_rank < 7; attempt.local_rank++)
             assert_opened(&attempt, NULL, hosts[h].nics[attempt.local_rank]);
     }
-    /* Those that use all of them, with the one that they send from. */
+    /* With rails=match a rank has all of them, and sends from one. */
     provider_configure("devices=3");
     for (attempt.local_rank = 0; attempt.local_rank < 7; attempt.local_rank++) {
         assert_int_equal(attempt_open(&attempt, "rails=match"), STATUS_OK);

@@ -1,6 +1,6 @@
 /*
- * test_host_work.c - how fast the CPUs of a host are, on a machine that is made up: its CPUs, the time
- * that each of them takes, and its memory are this test's.
+ * test_host_work.c - how fast the CPUs of a host are, on a machine that is made up: its CPUs, the
+ * time that each of them takes, and its memory are this test's.
  * tier: check; load: cpu1; program: own
  */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_stages.c - stages of `cctest accept` on a fleet that answers at once: the values that pairs get
- * when few and when many exchange, and counters that grow. The coordinator is this test's.
+ * test_stages.c - stages of `cctest accept` on a fleet that answers at once: the values that pairs
+ * get when few and when many exchange, and counters that grow. The coordinator is this test's.
  * tier: check; load: cpu1; program: own
  */
 #include <setjmp.h>
@@ -27,9 +27,9 @@
 /* The halves that it has seen. */
 struct splits {
     int runs;
-    int size;              /* pairs of a run of few, at most; by switch, one of each switch */
-    int few[HOSTS_MOST];   /* of each host of the present split: how often it was among few, and */
-    int peers[HOSTS_MOST]; /* with which */
+    int size;              /* pairs of a run of few; not by switch */
+    bool few[HOSTS_MOST];  /* by host: it was among few of the present split, */
+    int peers[HOSTS_MOST]; /* with this host */
 };
 
 struct coordinator {
@@ -37,8 +37,8 @@ struct coordinator {
     struct fleet_host hosts[HOSTS_MOST];
     struct known_agent known[HOSTS_MOST * AGENTS];
     int agents[HOSTS_MOST * AGENTS];
-    double share;                     /* of pairs, of what they have when few exchange; */
-    int congested;                    /* and half of that behind this switch; -1: none */
+    double share;                     /* of its bandwidth, that a pair has when all exchange; */
+    int congested;                    /* half of that behind this switch; -1: none */
     const struct switch_level *level; /* NULL: there are no switches */
     struct splits splits;
     struct device_changes now[HOSTS_MOST]; /* what each host has counted */
@@ -50,7 +50,7 @@ static int host_of(const struct coordinator *coordinator, int agent)
     return coordinator->roster.agents[agent].host;
 }
 
-/* What a pair has when few exchange: no two pairs are alike, and shares are exact. */
+/* The bandwidth of a pair when few exchange. Pairs differ, and their shares are exact. */
 static double rate_of(int a, int b)
 {
     return ldexp(1, a + 2 * b);
@@ -64,12 +64,12 @@ static double share_of(const struct coordinator *coordinator, int a, int b)
     return is_cut ? coordinator->share / 2 : coordinator->share;
 }
 
-/* A pair of a run. Few of a split are others in each run, and are among all. */
+/* A pair of a run. Each run of few has other pairs of the split. The run of all has them too. */
 static void pair_see(struct splits *splits, bool few, int a, int b)
 {
     if (few) {
-        assert_int_equal(splits->few[a] + splits->few[b], 0);
-        splits->few[a] = splits->few[b] = 1;
+        assert_false(splits->few[a] || splits->few[b]);
+        splits->few[a] = splits->few[b] = true;
         splits->peers[a] = b;
         splits->peers[b] = a;
     } else if (splits->few[a] || splits->few[b]) {
@@ -162,7 +162,7 @@ const struct roster *coordinator_roster(const struct coordinator *coordinator)
     return &coordinator->roster;
 }
 
-/* Of accept_run(), which does not run here. */
+/* Only accept_run(), which does not run here, calls these two. */
 enum status coordinator_open(const struct membership *membership, const struct agent_config *config,
                              struct coordinator **coordinator)
 {
@@ -306,7 +306,7 @@ static void counts(int host, const char *device, const char *counter, enum count
     counter_add(device_changes_add(now, device), counter, class, value);
 }
 
-/* What each host has counted: so much more than the base. */
+/* Each host has counted so much more than the base. */
 static void all_count(uint64_t base, const uint64_t faulty[], const uint64_t congested[], int hosts)
 {
     for (int h = 0; h < hosts; h++) {
@@ -320,7 +320,7 @@ static void all_count(uint64_t base, const uint64_t faulty[], const uint64_t con
     }
 }
 
-/* Errors that grow are a finding of the stage; what tells of a busy network is kept, and none. */
+/* Errors that grow are a finding of the stage. Signs of a busy network are kept, and are none. */
 static void errors_are_found_and_congestion_is_kept(void **state)
 {
     (void)state;

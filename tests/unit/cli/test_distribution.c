@@ -1,6 +1,6 @@
 /*
- * test_distribution.c - the histogram of a metric in a page: its bars, what is counted in words, and the
- * hosts that are named below it.
+ * test_distribution.c - the histogram of a metric in a page: its bars, what is counted in words,
+ * and the hosts that are named below it.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static char *picture_of(const double *values, size_t count)
     return text;
 }
 
-/* The bars, and no others. A bar's place, height and words follow from its bin and what it counts. */
+/* The bars, and no others. A bar's place, height and words follow from its bin and its count. */
 static void bars_are(const char *picture, const int *expected, double least, double width)
 {
     int found = 0, bars = 0, highest = 0;
@@ -75,7 +75,7 @@ static void bars_are(const char *picture, const int *expected, double least, dou
     assert_int_equal(found, bars);
 }
 
-/* Those from 0 to 40 have bins of 1; 40 itself is in the last. */
+/* Values from 0 to 40 have bins of 1; 40 itself is in the last one. */
 static void values_fall_into_bins_and_failed_ones_are_counted(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * test_fit.c - a model that is known is found again from the times that it predicts: those of a rank
- * alone, of a link by each path, of rails, of combining, and of cores that ranks share. What it
- * predicts of benchmarks, which come from the JSON of jobs, is what formulas say.
+ * test_fit.c - a model that is known is found again from the times that it predicts: those of a
+ * rank alone, of a link by each path, of rails, of combining, and of cores that ranks share.
+ * Benchmarks are read from the JSON of jobs, and predictions of them are what formulas say.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
@@ -287,8 +287,8 @@ static void says(const struct benchmark *benchmark, const struct model *model, d
     assert_true(fabs(time / expected - 1) <= 1e-9);
 }
 
-/* A message of n bytes takes a + n b. There and back are two of them, and a pingpong's time is that of
- * one. Those of both directions, and of a window, travel at once. */
+/* A message of n bytes takes a + n b. A pingpong has two of them in turn, and its time is that of
+ * one. The messages of both directions travel at once. */
 static void messages_go_one_way(void **state)
 {
     (void)state;
@@ -312,8 +312,8 @@ static void messages_go_one_way(void **state)
     }
 }
 
-/* A rank alone copies at the speed of its core. Those of all cores share the bus of the memory, and each
- * copies at its part of that, if that is less. */
+/* A rank alone copies at the speed of its core. Ranks on all cores share the bus of the memory, and
+ * a rank's part of it may be slower. */
 static void cores_share_the_memory_bus(void **state)
 {
     (void)state;
@@ -330,7 +330,7 @@ static void cores_share_the_memory_bus(void **state)
     }
 }
 
-/* Of several jobs those count that have the most lines. A line without a time is none. */
+/* The jobs with the most lines count. A line without a time is none. */
 static void jobs_are_passes(void **state)
 {
     (void)state;

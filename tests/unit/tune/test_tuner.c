@@ -1,6 +1,6 @@
 /*
- * test_tuner.c - which numbers of ranks are measured, how a run of tune ends, and what is read of its
- * document.
+ * test_tuner.c - which numbers of ranks are measured, how a run of tune ends, and what is read of
+ * its document.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
