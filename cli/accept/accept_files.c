@@ -243,7 +243,7 @@ static json_t *inventory_json(const struct acceptance *acceptance, int host)
 static const char *switch_of(const struct acceptance *acceptance, int host)
 {
     const struct switch_level *leaves = &acceptance->leaves;
-    bool known = leaves->count > 0 && leaves->switches[host] >= 0;
+    bool known = leaves->count > 0 && leaves->switches[host] >= 0 && !acceptance->parts_found;
     return known ? leaves->name[leaves->switches[host]] : NULL;
 }
 
@@ -258,9 +258,11 @@ static json_t *hosts_json(const struct acceptance *acceptance)
         for (int a = 0; a < host->count; a++)
             json_array_append_new(agents, json_integer(host->agents[a]));
         json_array_append_new(
-            hosts, json_pack("{s:i, s:s, s:s, s:b, s:o, s:s?, s:o}", "host", h, "name",
+            hosts, json_pack("{s:i, s:s, s:s, s:b, s:f, s:f, s:o, s:s?, s:o}", "host", h, "name",
                              acceptance->labels[h], "health", health_words[healths[h]], "lost",
-                             host->lost, "agents", agents, "switch", switch_of(acceptance, h),
+                             host->lost, "stopped_seconds", 1e-6 * (double)host->gaps.stopped_us,
+                             "unheard_seconds", 1e-6 * (double)host->gaps.unheard_us, "agents",
+                             agents, "switch", switch_of(acceptance, h),
                              "inventory", inventory_json(acceptance, h)));
     }
     free(healths);

@@ -259,7 +259,7 @@ static enum status switches_find(struct acceptance *acceptance)
 static void switches_judge(struct acceptance *acceptance)
 {
     int hosts = acceptance->roster->host_count, count = 0, last = STAGE_START;
-    if (acceptance->leaves.count == 0)
+    if (acceptance->leaves.count == 0 || acceptance->parts_found)
         return;
     bool *faulty = new_array((size_t)hosts, sizeof *faulty);
     enum health *healths = findings_healths(&acceptance->findings, hosts);
@@ -359,6 +359,8 @@ static enum status coordinate(const struct membership *membership,
     acceptance.ended_early = status != STATUS_OK;
     if (status == STATUS_OK) {
         losses_judge(&acceptance);
+        carriers_judge(&acceptance);
+        gaps_judge(&acceptance);
         profile_judge(&acceptance);
         switches_judge(&acceptance);
         status = findings_status(&acceptance.findings);

@@ -4,8 +4,11 @@
 #include "accept/internal.h"
 
 #include "base/clock.h"
+#include "base/stats/stats.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COUNTING_SECONDS 10.0
 #define LOOKS_MOST       2 /* that fail: the host is not asked again */
@@ -117,6 +120,142 @@ void counting_free(struct acceptance *acceptance)
     for (int i = 0; i < acceptance->growth.count; i++)
         counter_list_free(&acceptance->growth.items[i].device.counters);
     free(acceptance->growth.items);
+}
+
+/*
+ * Network interfaces that lose their carrier.
+ */
+#define CARRIER_COUNTER "carrier_lost"
+#define CARRIER_LEAST   2 /* times: once, somebody may have pulled a cable */
+
+static uint64_t counter_value(const struct counter_list *list, const char *name)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->counters[i].name, name) == 0)
+            return list->counters[i].value;
+    return 0;
+}
+
+static unsigned long long carrier_losses(const struct acceptance *acceptance, int host,
+                                         const char *device)
+{
+    unsigned long long losses = 0;
+    for (int i = 0; i < acceptance->growth.count; i++) {
+        const struct counter_growth *growth = &acceptance->growth.items[i];
+        if (growth->host == host && strcmp(growth->device.name, device) == 0)
+            losses += counter_value(&growth->device.counters, CARRIER_COUNTER);
+    }
+    return losses;
+}
+
+static bool is_first_of_device(const struct acceptance *acceptance, int index)
+{
+    const struct counter_growth *growth = acceptance->growth.items;
+    int i = 0;
+    while (growth[i].host != growth[index].host ||
+           strcmp(growth[i].device.name, growth[index].device.name) != 0)
+        i++;
+    return i == index;
+}
+
+/* A link that goes down lets no packet through, either. */
+static bool host_lost_carrier(const struct acceptance *acceptance, int host)
+{
+    bool lost = false;
+    for (int i = 0; i < acceptance->growth.count; i++) {
+        const struct counter_growth *growth = &acceptance->growth.items[i];
+        lost |= growth->host == host && counter_value(&growth->device.counters, CARRIER_COUNTER) > 0;
+    }
+    return lost;
+}
+
+void carriers_judge(struct acceptance *acceptance)
+{
+    for (int i = 0; i < acceptance->growth.count; i++) {
+        const struct counter_growth *growth = &acceptance->growth.items[i];
+        unsigned long long losses =
+            carrier_losses(acceptance, growth->host, growth->device.name);
+        if (losses == 0 || !is_first_of_device(acceptance, i))
+            continue;
+        stage_finds(acceptance, growth->stage, growth->host,
+                    losses >= CARRIER_LEAST ? HEALTH_BAD : HEALTH_SUSPECT, STATUS_SLOW,
+                    "%s: %s lost its carrier %llu time%s in %.0f s: its cable, its transceiver, or "
+                    "the port at the other end",
+                    acceptance->labels[growth->host], growth->device.name, losses, plural(losses),
+                    clock_seconds() - acceptance->began);
+    }
+}
+
+/*
+ * Hosts that stand still now and then. Each of them is compared with the others by its time in all.
+ */
+#define GAPS_LEAST 0.4 /* seconds: what is less, beside the fleet's median, is no fault */
+
+static enum accept_stage last_stage(const struct acceptance *acceptance)
+{
+    int count = acceptance->stage_count;
+    return count > 0 ? acceptance->stages[count - 1].stage : STAGE_START;
+}
+
+/* How long each host stood still, seconds; 0: not known. */
+enum gap { GAP_STOPPED, GAP_UNHEARD, GAPS };
+
+static double gap_seconds(const struct host_gaps *gaps, enum gap gap)
+{
+    return 1e-6 * (double)(gap == GAP_STOPPED ? gaps->stopped_us : gaps->unheard_us);
+}
+
+static void gap_find(struct acceptance *acceptance, int host, enum gap gap,
+                     const struct reason *reason)
+{
+    static const char *const clauses[GAPS][2] = {
+        [GAP_STOPPED] = {"did not run", "its processes were stopped, or other processes had its "
+                                        "cores"},
+        [GAP_UNHEARD] = {"stood still for rank 0", "its link, or the network before it, let no "
+                                                   "packet through"}};
+    const struct host_gaps *gaps = &acceptance->roster->hosts[host].gaps;
+    unsigned long long times = gap == GAP_STOPPED ? gaps->stops : gaps->unheard;
+    stage_finds(acceptance, last_stage(acceptance), host, HEALTH_BAD, STATUS_SLOW,
+                "%s: %s %llu time%s, for %.2f s in all of %.0f s (the fleet's median: %.2f s, "
+                "threshold %.2f s): %s",
+                acceptance->labels[host], clauses[gap][0], times, plural(times),
+                gap_seconds(gaps, gap), clock_seconds() - acceptance->began,
+                reason->median, reason->threshold, clauses[gap][1]);
+}
+
+/* The link of rank 0's host stands still for all others. */
+static bool root_gaps_find(struct acceptance *acceptance, double median)
+{
+    const struct roster *roster = acceptance->roster;
+    int root = roster->agents[0].host;
+    double stopped = gap_seconds(&roster->hosts[root].gaps, GAP_STOPPED);
+    if (roster->host_count < HOSTS_COMPARED || median < GAPS_LEAST || stopped > median / 2)
+        return false;
+    stage_finds(acceptance, last_stage(acceptance), root, HEALTH_BAD, STATUS_SLOW,
+                "%s: stood still for all other hosts, for %.2f s in all of %.0f s (their median): "
+                "its link, or the network before it, let no packet through",
+                acceptance->labels[root], median, clock_seconds() - acceptance->began);
+    return true;
+}
+
+void gaps_judge(struct acceptance *acceptance)
+{
+    const struct roster *roster = acceptance->roster;
+    size_t hosts = (size_t)roster->host_count;
+    double *seconds = new_array(hosts, sizeof *seconds);
+    for (enum gap gap = 0; gap < GAPS; gap++) {
+        for (size_t h = 0; h < hosts; h++)
+            seconds[h] = gap_seconds(&roster->hosts[h].gaps, gap);
+        struct reason reason = gaps_limit(seconds, hosts, GAPS_LEAST, GAPS * (double)hosts);
+        bool root = gap == GAP_UNHEARD && root_gaps_find(acceptance, reason.median);
+        for (int h = 0; h < roster->host_count && !root; h++) {
+            reason.value = gap_seconds(&roster->hosts[h].gaps, gap);
+            if (reason.value > reason.threshold && !roster->hosts[h].lost &&
+                !(gap == GAP_UNHEARD && host_lost_carrier(acceptance, h)))
+                gap_find(acceptance, h, gap, &reason);
+        }
+    }
+    free(seconds);
 }
 
 /*

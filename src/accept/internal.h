@@ -159,6 +159,14 @@ void losses_judge(struct acceptance *acceptance);
  * memory, and what TCP sent again. What grew since the last call is noted as a finding of the
  * stage that has just ended; the first call notes nothing. */
 enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
+
+/* Once no stage runs any more: the hosts whose network interfaces lost their carrier. */
+void carriers_judge(struct acceptance *acceptance);
+/* Likewise: the hosts whose agents did not run, or did not hear rank 0, for much longer than the
+ * others'. If all others did not hear it, it is rank 0's host. A lost carrier explains that a host
+ * did not hear it. */
+void gaps_judge(struct acceptance *acceptance);
+
 void counting_free(struct acceptance *acceptance);
 
 /* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */

@@ -3,6 +3,7 @@
  */
 #include "accept/internal.h"
 
+#include "base/host_list.h"
 #include "base/io/io.h"
 #include "base/stats/stats.h"
 
@@ -372,6 +373,7 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
  */
 #define LATE_LEAST     3 /* readings: two jobs of each pair, so with two partners at least */
 #define ROUNDS_TEXT    40
+#define PART_NAME_BYTES 100
 #define QUICK_READINGS 2 /* at least, of each host and rail, with --quick */
 
 struct pairing {
@@ -521,13 +523,51 @@ static void distances_put(const struct fleet *fleet, struct text *text)
     }
 }
 
+/* Two parts of the fleet whose pairs across are slow: as if two switches were known. */
+static void parts_take(struct acceptance *acceptance, const int *side)
+{
+    int hosts = acceptance->roster->host_count;
+    struct switch_level *parts = &acceptance->leaves;
+    const char **names = stage_memory(acceptance, (size_t)hosts, sizeof *names);
+    parts->count = 2;
+    parts->name = new_array(2, sizeof *parts->name);
+    parts->switches = new_array((size_t)hosts, sizeof *parts->switches);
+    memcpy(parts->switches, side, (size_t)hosts * sizeof *side);
+    for (int part = 0; part < 2; part++) {
+        char listed[PART_NAME_BYTES];
+        struct text text = text_in(listed, sizeof listed);
+        int count = 0;
+        for (int h = 0; h < hosts; h++)
+            if (side[h] == part)
+                names[count++] = acceptance->labels[h];
+        host_list_add(&text, names, count);
+        parts->name[part] = new_text(listed);
+    }
+    acceptance->parts_found = true;
+}
+
+/* From the readings of the pairs; once more where they fall into two parts that --switches does not
+ * tell. */
+static void fleet_learn(struct acceptance *acceptance, const struct reading *readings, size_t count)
+{
+    struct fleet_config config = {.hosts = acceptance->roster->host_count,
+                                  .rails = acceptance->rails.count,
+                                  .switches = acceptance->leaves.switches};
+    int *side = stage_memory(acceptance, (size_t)config.hosts, sizeof *side);
+    acceptance->fleet = fleet_create(&config, readings, count);
+    if (acceptance->leaves.count > 0 ||
+        !cut_find(acceptance->fleet, readings, count, acceptance->seed, side))
+        return;
+    parts_take(acceptance, side);
+    config.switches = acceptance->leaves.switches;
+    fleet_free(acceptance->fleet);
+    acceptance->fleet = fleet_create(&config, readings, count);
+}
+
 /* Learns the fleet from the readings, and says its medians. */
 static void pairs_learn(const struct pairing *pairing, struct stage_result *result)
 {
     struct acceptance *acceptance = pairing->acceptance;
-    const struct fleet_config config = {.hosts = acceptance->roster->host_count,
-                                        .rails = acceptance->rails.count,
-                                        .switches = acceptance->leaves.switches};
     char rounds[ROUNDS_TEXT];
     double medians[METRICS];
     char apart[STAGE_TEXT_MOST / 2], failures[STAGE_TEXT_MOST];
@@ -536,7 +576,7 @@ static void pairs_learn(const struct pairing *pairing, struct stage_result *resu
     size_t count;
     acceptance->pairs_end = acceptance->readings.count;
     const struct reading *readings = pair_readings(acceptance, &count);
-    acceptance->fleet = fleet_create(&config, readings, count);
+    fleet_learn(acceptance, readings, count);
     if (!values_exist(readings, count)) {
         if (count > 0 || pairing->done > 0)
             stage_lacks(result, STAGE_PARTLY, "no pair could be measured: %s", failures);
@@ -544,6 +584,9 @@ static void pairs_learn(const struct pairing *pairing, struct stage_result *resu
     }
     for (int m = 0; m < METRICS; m++)
         medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
+    if (acceptance->parts_found)
+        text_add(&text, "; in two parts, %s and %s", acceptance->leaves.name[0],
+                 acceptance->leaves.name[1]);
     distances_put(acceptance->fleet, &text);
     stage_says(result,
                "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each%s; "

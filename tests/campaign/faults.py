@@ -21,6 +21,15 @@ def run(*words, check=True):
     return subprocess.run(list(map(str, words)), check=check, capture_output=True, text=True).stdout
 
 
+def hosts_of(listed):
+    """The numbers of a list of hosts, such as h[1-4,6]."""
+    hosts = set()
+    for each in re.findall(r"\d+(?:-\d+)?", listed):
+        first, _, last = each.partition("-")
+        hosts |= set(range(int(first), int(last or first) + 1))
+    return hosts
+
+
 class Finding:
     """One of a document's findings about faults: its hosts by number (of a link, its sender first), and the sentence."""
 
@@ -427,7 +436,7 @@ class LossyWay(LossyLink):
     both = False
 
     def draw(self, random):
-        self.percent = random.choice((5, 10))
+        self.percent = random.choice((10, 15))
 
     def is_named(self, finding):
         return super().is_named(finding) and finding.hosts_in_order == self.victims
@@ -521,10 +530,13 @@ class Uplink(Fault):
         fleet.hosts("hosts_together", *self.victims)
 
     def judge(self, findings):
-        """The halves are named by their hosts: either of them, since nothing says which side the switch is on."""
+        """Both halves are named by their hosts."""
         halves = [set(self.victims), set(range(1, 9)) - set(self.victims)]
-        named = [finding for finding in findings if finding.hosts in halves]
-        return RIGHT if named else PARTLY if any(finding.of_fleet for finding in findings) else MISSED
+        for finding in findings:
+            lists = [hosts_of(listed) for listed in re.findall(r"h(?:\d+|\[[\d,-]+\])(?:,h\d+)*", finding.text)]
+            if all(half in lists for half in halves):
+                return RIGHT
+        return PARTLY if any(finding.of_fleet for finding in findings) else MISSED
 
 
 class Different(Fault):

@@ -224,6 +224,26 @@ static void try_order(const unsigned char *data, size_t size)
     bytes_free(&bytes);
 }
 
+/* Of heartbeats, in both directions. */
+static void try_beat(const unsigned char *data, size_t size)
+{
+    double seconds = 0, again = 0;
+    struct host_gaps gaps, gaps_again;
+    struct bytes bytes = {0};
+    if (beat_decode(data, size, &seconds)) {
+        require(seconds > 0);
+        beat_encode(seconds, &bytes);
+        require(beat_decode(bytes.data, bytes.size, &again) && again == seconds);
+    }
+    bytes_free(&bytes);
+    if (gaps_decode(data, size, &gaps)) {
+        gaps_encode(&gaps, &bytes);
+        require(gaps_decode(bytes.data, bytes.size, &gaps_again));
+        require(memcmp(&gaps, &gaps_again, sizeof gaps) == 0);
+    }
+    bytes_free(&bytes);
+}
+
 static void try_report(const unsigned char *data, size_t size)
 {
     struct report_message report, again;
@@ -252,6 +272,7 @@ enum {
     PARCELS,
     ORDER,
     REPORT,
+    BEAT,
     MESSAGES
 };
 
@@ -293,6 +314,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case REPORT:
         try_report(input.at, input.left);
+        break;
+    case BEAT:
+        try_beat(input.at, input.left);
         break;
     case FAILURE:
         try_failure(input.at, input.left, ranks);
@@ -371,6 +395,12 @@ void fuzz_seeds(void)
     seed_begin(&bytes, REPORT, 2);
     report_message_encode(&report, &bytes);
     fuzz_seed("report", bytes.data, bytes.size);
+    seed_begin(&bytes, BEAT, 2);
+    beat_encode(0.05, &bytes);
+    fuzz_seed("beat", bytes.data, bytes.size);
+    seed_begin(&bytes, BEAT, 2);
+    gaps_encode(&(struct host_gaps){.stops = 1, .stopped_us = 200000}, &bytes);
+    fuzz_seed("gaps", bytes.data, bytes.size);
 
     const struct member members[] = {{.host = "n1", .pid = 7},
                                      {.host = "n2", .pid = 8, .node = 1},

@@ -154,6 +154,20 @@ double fleet_median(const struct fleet *fleet, enum metric metric);
 /* A cell's level: NAN without readings, INFINITY where more than half of them failed. */
 double fleet_level(const struct fleet *fleet, int series, int host);
 
+/* ---- A fleet in two parts, whose pairs across are slow: a switch that nobody has named.
+ *
+ * A bandwidth counts by its excess beyond that of its slower host, which is the best of the host's
+ * own. The two parts are the signs of the vector that makes the pairs across the slowest (the
+ * spectral method of Donath and Hoffman, "Lower bounds for the partitioning of graphs", 1973),
+ * improved by moving single hosts. They count if the median across is slower than that inside each
+ * part by 0.2 (18%), and by more than chance gives to the best of all partitions in one run of 100
+ * (a normal bound over 2^(hosts - 1) of them).
+ * ---- */
+
+/* `readings`: those of the fleet. `side`: of each host, 0 or 1. False: there is no such cut. */
+bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count,
+              uint64_t seed, int *side);
+
 /* ---- From where on a host or a link of a fleet is a suspect.
  *
  * A cell's limit is the strictest of several, and so is a single reading's, which is wider, since
@@ -261,6 +275,14 @@ struct judged_value {
 
 /* Judges a value of each host. */
 void host_values_judge(const struct value_rule *rule, struct judged_value *values, int hosts);
+
+/* What the time that a host stood still, in all, must exceed to be a fault:
+ *
+ *     median + max(least, median, spread_factor(judged, FALSE_ALARMS) * deviation)
+ *
+ * of all hosts, of 3 and fewer with the least of them for the median. The whole machine may stand
+ * still, so what all hosts have is none's. Reorders `seconds`, and replaces them. */
+struct reason gaps_limit(double *seconds, size_t hosts, double least, double judged);
 
 /* ---- Hosts over the rotations of a soak: which become worse, and which are worse now and then.
  *

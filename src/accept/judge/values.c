@@ -84,6 +84,24 @@ void host_values_judge(const struct value_rule *rule, struct judged_value *value
 }
 
 /*
+ * Gaps.
+ */
+struct reason gaps_limit(double *seconds, size_t hosts, double least, double judged)
+{
+    struct reason limit = {0};
+    if (hosts < HOSTS_COMPARED) {
+        limit.median = hosts > 0 ? select_value(seconds, hosts, 0) : 0;
+    } else {
+        struct spread spread = spread_of(seconds, hosts);
+        limit.median = spread.median;
+        limit.deviation = spread.deviation;
+    }
+    double slack = fmax(least, spread_factor(judged, FALSE_ALARMS) * limit.deviation);
+    limit.threshold = limit.median + fmax(limit.median, slack);
+    return limit;
+}
+
+/*
  * Drift.
  */
 #define DIPS_LEAST 2

@@ -6,18 +6,21 @@
 #include <arpa/inet.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
 
+#define WATCH_SECONDS     0.01
 #define LOOK_SECONDS      0.1 /* between two looks at a worker whose time is over */
 #define HEARTBEAT_SECONDS 1.0
 #define STALL_SECONDS     0.5 /* a turn that takes longer than its wait and this was stalled */
@@ -67,6 +70,38 @@ static void signals_serve(struct agent *agent)
             agent->signal = (int)info.ssi_signo;
 }
 
+/* ---- gaps ---- */
+
+static void *watch_main(void *argument)
+{
+    struct agent_watch *watch = argument;
+    const struct timespec pause = {.tv_nsec = (long)(WATCH_SECONDS * 1e9)};
+    for (double before = clock_seconds(); !atomic_load(&watch->ends);) {
+        nanosleep(&pause, NULL);
+        double now = clock_seconds(), gap = now - before - WATCH_SECONDS;
+        if (gap >= STOPPED_LEAST) {
+            atomic_fetch_add(&watch->stops, 1);
+            atomic_fetch_add(&watch->stopped_us, (uint64_t)(gap * 1e6));
+        }
+        before = now;
+    }
+    return NULL;
+}
+
+/* Where no thread can be started, no gap is known. Its signals are blocked. */
+static void watch_start(struct agent_watch *watch)
+{
+    watch->runs = pthread_create(&watch->thread, NULL, watch_main, watch) == 0;
+}
+
+static void watch_stop(struct agent_watch *watch)
+{
+    atomic_store(&watch->ends, true);
+    if (watch->runs)
+        pthread_join(watch->thread, NULL);
+    watch->runs = false;
+}
+
 /* ---- the agent ---- */
 
 /* Lists of hosts are for Slurm, whose name of a node may be another one than the host's own. */
@@ -104,10 +139,12 @@ enum status agent_open(struct agent *agent, const struct agent_ops *ops,
     enum status status = agent->signals < 0
                              ? fail(STATUS_ERROR, "no descriptor is left for signals")
                              : agent_listen(agent);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         rank_acceptor_open(&agent->rank_acceptor, &agent->request, agent->now);
-    else
+        watch_start(&agent->watch);
+    } else {
         agent_close(agent);
+    }
     return status;
 }
 
@@ -125,6 +162,7 @@ static void agent_leave(struct agent *agent, bool accepts)
 
 void agent_close(struct agent *agent)
 {
+    watch_stop(&agent->watch);
     worker_abandon(&agent->worker);
     rank_acceptor_close(&agent->rank_acceptor);
     listeners_close(&agent->work);

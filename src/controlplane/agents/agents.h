@@ -5,6 +5,8 @@
 #define CCTEST_CONTROLPLANE_AGENTS_AGENTS_H
 
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "base/bytes.h"
@@ -75,6 +77,22 @@ struct report_message {
 };
 void report_message_encode(const struct report_message *report, struct bytes *bytes);
 bool report_message_decode(const void *data, size_t size, struct report_message *report);
+
+/* Gaps at a host, since its agents met: how often, and microseconds in all. */
+struct host_gaps {
+    uint64_t stops, stopped_us;   /* its agent did not run, for STOPPED_LEAST or longer */
+    uint64_t unheard, unheard_us; /* it ran, and no word of rank 0 came for UNHEARD_LEAST or longer */
+};
+#define STOPPED_LEAST 0.1  /* seconds */
+#define UNHEARD_LEAST 0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0 */
+#define UNHEARD_BEATS 5
+
+/* HEARTBEAT. From rank 0, and to the agents below: the seconds between two of them. To rank 0: the gaps
+ * at the host. */
+void beat_encode(double seconds, struct bytes *bytes);
+bool beat_decode(const void *data, size_t size, double *seconds);
+void gaps_encode(const struct host_gaps *gaps, struct bytes *bytes);
+bool gaps_decode(const void *data, size_t size, struct host_gaps *gaps);
 
 /* ---- The process that an agent forks for one stage: started, watched and ended.
  *
@@ -151,6 +169,14 @@ void worker_abandon(struct worker *worker);
 
 struct agent;
 
+/* Notes when its process does not run: a thread that wants to run 100 times a second. */
+struct agent_watch {
+    pthread_t thread;
+    bool runs;
+    atomic_bool ends;
+    _Atomic uint64_t stops, stopped_us;
+};
+
 /* What rank 0 and the other agents do differently. */
 struct agent_ops {
     /* The argument of these is the agent. */
@@ -181,6 +207,7 @@ struct agent {
     int signal;       /* that came, and ends the run; 0: none */
     double silence;   /* seconds without a word after which an agent counts as lost */
     double heartbeat; /* seconds between two of its own words */
+    struct agent_watch watch;
     double now;   /* seconds at this turn; stands still while the process gets no core, so that */
     double stood; /* others are not taken for silent then: so many seconds in all */
 };
@@ -218,6 +245,7 @@ struct fleet_host {
     char why[160];                /* why: a clause whose subject is that agent, */
     char stage[STAGE_NAME_MOST];  /* and what ran; "": nothing */
     char doing[COMMAND_MOST / 4]; /* what its worker was ordered to do then; "": nothing */
+    struct host_gaps gaps;        /* so far, as its leader has last said */
 };
 
 enum presence { PRESENCE_ABSENT, PRESENCE_CALLED, PRESENCE_PRESENT, PRESENCE_LOST };

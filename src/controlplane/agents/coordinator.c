@@ -23,13 +23,21 @@
  */
 struct pulse {
     struct child_links *links;
-    double seconds; /* between two heartbeats */
+    double seconds; /* between two heartbeats; to be written while it does not run */
     double beat; /* clock_seconds() at the last one, or the start; to be read once it has stopped */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop;
     bool runs, stops;
 };
+
+static void beat_send(struct child_links *links, double seconds)
+{
+    struct bytes bytes = {0};
+    beat_encode(seconds, &bytes);
+    child_links_send(links, 0, FRAME_HEARTBEAT, bytes.data, bytes.size);
+    bytes_free(&bytes);
+}
 
 /* False: it is to stop. */
 static bool pulse_wait(struct pulse *pulse)
@@ -53,7 +61,7 @@ static void *pulse_main(void *argument)
     struct pulse *pulse = argument;
     while (pulse_wait(pulse)) {
         pulse->beat = clock_seconds();
-        child_links_send(pulse->links, 0, FRAME_HEARTBEAT, NULL, 0);
+        beat_send(pulse->links, pulse->seconds);
         child_links_flush(pulse->links);
     }
     return NULL;
@@ -100,6 +108,8 @@ static void pulse_free(struct pulse *pulse)
  * Rank 0's view of a fleet.
  */
 #define LOOK_SECONDS    0.25
+#define BEAT_LEAST      0.05    /* seconds between two heartbeats, and */
+#define BEAT_EACH       0.25e-3 /* of each host: rank 0 sends 4,000 of them a second at most */
 #define REPORT_SECONDS  8.0 /* after a worker's time, until its agent's report must be here */
 #define PARTING_SECONDS 2.0
 
@@ -304,6 +314,27 @@ static bool agent_says_lost(struct coordinator *coordinator, int rank, const str
     return !reader.bad;
 }
 
+/* Of the host of a leader; rank 0's own host has rank 0's. */
+static bool gaps_taken(struct coordinator *coordinator, const struct frame *frame)
+{
+    struct host_gaps gaps;
+    struct roster *roster = &coordinator->roster;
+    bool right = gaps_decode(frame->data, frame->size, &gaps);
+    int host = roster->agents[frame->rank].host;
+    if (right && roster->complete && host != roster->agents[0].host)
+        roster->hosts[host].gaps = gaps;
+    return right;
+}
+
+static void own_gaps_take(struct coordinator *coordinator)
+{
+    struct roster *roster = &coordinator->roster;
+    struct agent_watch *watch = &coordinator->agent.watch;
+    if (roster->complete)
+        roster->hosts[roster->agents[0].host].gaps = (struct host_gaps){
+            .stops = atomic_load(&watch->stops), .stopped_us = atomic_load(&watch->stopped_us)};
+}
+
 static bool coordinator_received(void *argument, struct child_link *child,
                                  const struct frame *frame)
 {
@@ -313,7 +344,7 @@ static bool coordinator_received(void *argument, struct child_link *child,
         return false;
     switch (frame->type) {
     case FRAME_HEARTBEAT:
-        return true;
+        return gaps_taken(coordinator, frame);
     case FRAME_AGENT:
         return agent_introduced(coordinator, frame);
     case FRAME_REPORT:
@@ -366,11 +397,12 @@ static void coordinator_check_silence(struct coordinator *coordinator)
 static enum status coordinator_turn(struct coordinator *coordinator, double seconds)
 {
     struct agent *agent = &coordinator->agent;
-    agent_turn(agent, seconds);
+    agent_turn(agent, fmin(seconds, agent->heartbeat));
     if (agent->now - coordinator->heartbeat_at >= agent->heartbeat) {
         coordinator->heartbeat_at = agent->now;
-        child_links_send(&agent->below, 0, FRAME_HEARTBEAT, NULL, 0);
+        beat_send(&agent->below, agent->heartbeat);
     }
+    own_gaps_take(coordinator);
     coordinator_check_silence(coordinator);
     duties_end_lost(coordinator);
     coordinator->turned_at = clock_seconds();
@@ -392,6 +424,8 @@ static enum status coordinator_assemble(struct coordinator *coordinator)
     char why[120];
     snprintf(why, sizeof why, "it did not call rank 0 within %.3g s (--timeout)", timeout);
     roster_complete(roster, why);
+    agent->heartbeat = fmin(fmax(BEAT_LEAST, BEAT_EACH * roster->leader_count), agent->heartbeat);
+    coordinator->pulse.seconds = agent->heartbeat;
     if (membership->joined)
         membership->joined(membership->joined_argument);
     return STATUS_OK;

@@ -17,6 +17,7 @@
 #define ATTEMPT_SECONDS 5.0 /* for one address to answer and to authenticate */
 #define RETRY_SECONDS   0.1
 #define SIGNAL_SECONDS  1.0 /* from a signal until it leaves: rank 0 may end the run first */
+#define SETTLE_SECONDS  0.1 /* until the thread of the watch has noted what it slept through */
 #define PARTING_SECONDS 1.0 /* for those below to take the last frame */
 
 enum follower_state {
@@ -39,6 +40,12 @@ struct follower {
     int leader;
     struct wire up;
     double heard, heartbeat_at, signaled_at;
+    double word_at;     /* clock_seconds() when the last word of rank 0 or the leader came; 0: none */
+    uint64_t stopped;   /* watch.stopped_us then */
+    double gap;         /* that ended at gap_ended, and is not counted yet */
+    double gap_ended;   /* clock_seconds() */
+    uint64_t gap_began; /* watch.stopped_us before it */
+    struct host_gaps gaps;
 };
 
 static struct follower *follower_of(struct agent *agent)
@@ -177,7 +184,7 @@ static bool follower_handle(struct follower *follower, const struct frame *frame
 {
     switch (frame->type) {
     case FRAME_HEARTBEAT:
-        return true;
+        return beat_decode(frame->data, frame->size, &follower->agent.heartbeat);
     case FRAME_REDIRECT:
         return follower_redirect(follower, frame);
     case FRAME_ORDER:
@@ -212,6 +219,40 @@ static void follower_lost_up(struct follower *follower, enum frame_state state)
                                : fail_peer(REASON_PEER_LOST, 0, "rank 0 is lost: %s", why));
 }
 
+/* A word of rank 0 has come. The gap before it is counted later, when the thread of the watch has
+ * noted whether this process ran. */
+static void follower_hear(struct follower *follower)
+{
+    double now = clock_seconds(), least = UNHEARD_BEATS * follower->agent.heartbeat;
+    uint64_t stopped = atomic_load(&follower->agent.watch.stopped_us);
+    double gap = follower->word_at > 0 ? now - follower->word_at : 0;
+    if (follower->state == FOLLOWER_PLACED && gap >= fmax(UNHEARD_LEAST, least)) {
+        if (follower->gap <= 0)
+            follower->gap_began = follower->stopped;
+        follower->gap += gap;
+        follower->gap_ended = now;
+    }
+    follower->word_at = now;
+    follower->stopped = stopped;
+    follower->heard = follower->agent.now;
+}
+
+static void gap_count(struct follower *follower)
+{
+    struct agent_watch *watch = &follower->agent.watch;
+    struct host_gaps *gaps = &follower->gaps;
+    gaps->stops = atomic_load(&watch->stops);
+    gaps->stopped_us = atomic_load(&watch->stopped_us);
+    if (follower->gap <= 0 || clock_seconds() - follower->gap_ended < SETTLE_SECONDS)
+        return;
+    double ran = follower->gap - (double)(gaps->stopped_us - follower->gap_began) * 1e-6;
+    follower->gap = 0;
+    if (ran < UNHEARD_LEAST)
+        return;
+    gaps->unheard++;
+    gaps->unheard_us += (uint64_t)(ran * 1e6);
+}
+
 static void follower_receive(struct follower *follower)
 {
     struct wire *wire = &follower->up;
@@ -219,7 +260,7 @@ static void follower_receive(struct follower *follower)
     enum frame_state state;
     bool open = wire_fill(wire);
     while (wire->fd >= 0 && (state = wire_take(wire, &frame)) != FRAME_PART) {
-        follower->heard = follower->agent.now;
+        follower_hear(follower);
         if (state == FRAME_WHOLE && follower_handle(follower, &frame) && wire == &follower->up)
             continue;
         follower_lost_up(follower, state == FRAME_WHOLE ? FRAME_BAD : state);
@@ -319,9 +360,15 @@ static void follower_heartbeat(struct follower *follower)
     if (agent->now - follower->heartbeat_at < agent->heartbeat)
         return;
     follower->heartbeat_at = agent->now;
+    gap_count(follower);
+    struct bytes bytes = {0};
+    gaps_encode(&follower->gaps, &bytes);
     if (follower->state == FOLLOWER_PLACED)
-        wire_put(&follower->up, agent->membership->rank, FRAME_HEARTBEAT, NULL, 0);
-    child_links_send(&agent->below, 0, FRAME_HEARTBEAT, NULL, 0);
+        wire_put(&follower->up, agent->membership->rank, FRAME_HEARTBEAT, bytes.data, bytes.size);
+    bytes_free(&bytes);
+    beat_encode(agent->heartbeat, &bytes);
+    child_links_send(&agent->below, 0, FRAME_HEARTBEAT, bytes.data, bytes.size);
+    bytes_free(&bytes);
 }
 
 static void follower_check_silence(struct follower *follower)
@@ -396,7 +443,7 @@ enum status follower_run(const struct membership *membership, const struct agent
         if (follower->state == FOLLOWER_CALLS && follower->connector.state == CALL_NONE &&
             agent->now >= follower->call_again)
             follower_call_root(follower);
-        agent_turn(agent, agent->heartbeat / 4);
+        agent_turn(agent, agent->heartbeat / 2);
         follower_heartbeat(follower);
         follower_check_silence(follower);
         follower_check_signal(follower);

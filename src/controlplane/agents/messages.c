@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SECONDS_MOST 1e7
+#define BEAT_LEAST   0.01 /* seconds: an agent has other things to do */
 
 static void addresses_code(struct codec codec, struct address_list *list)
 {
@@ -75,6 +76,39 @@ int message_agent(const void *data, size_t size)
     struct reader reader = {.at = data, .left = size};
     int agent = (int)read_u32(&reader);
     return reader.bad ? -1 : agent;
+}
+
+void beat_encode(double seconds, struct bytes *bytes)
+{
+    seconds_code(codec_to(bytes), &seconds);
+}
+
+bool beat_decode(const void *data, size_t size, double *seconds)
+{
+    struct reader reader = {.at = data, .left = size};
+    seconds_code(codec_from(&reader), seconds);
+    return !reader.bad && reader.left == 0 && *seconds >= BEAT_LEAST;
+}
+
+static void gaps_code(struct codec codec, struct host_gaps *gaps)
+{
+    code_u64(codec, &gaps->stops);
+    code_u64(codec, &gaps->stopped_us);
+    code_u64(codec, &gaps->unheard);
+    code_u64(codec, &gaps->unheard_us);
+}
+
+void gaps_encode(const struct host_gaps *gaps, struct bytes *bytes)
+{
+    struct host_gaps sent = *gaps;
+    gaps_code(codec_to(bytes), &sent);
+}
+
+bool gaps_decode(const void *data, size_t size, struct host_gaps *gaps)
+{
+    struct reader reader = {.at = data, .left = size};
+    gaps_code(codec_from(&reader), gaps);
+    return !reader.bad && reader.left == 0;
 }
 
 /* As code_text(), but its lines stay. It is zeroed. */

@@ -355,9 +355,105 @@ static void errors_are_found_and_congestion_is_kept(void **state)
     fleet_close(&acceptance);
 }
 
+/* ---- faults that come and go ---- */
+
+static void check_findings(const struct acceptance *acceptance, const char *const *texts, int count)
+{
+    assert_int_equal(acceptance->findings.count, count);
+    for (int i = 0; i < count; i++)
+        assert_string_equal(acceptance->findings.items[i].text, texts[i]);
+}
+
+/* Over all stages, each interface by itself: once is a suspect. */
+static void a_carrier_that_is_lost_again_is_a_fault(void **state)
+{
+    (void)state;
+    enum { HOSTS = 4 };
+    static const char *const texts[] = {
+        "h1: eth0 lost its carrier 5 times in 25 s: its cable, its transceiver, or the port at the "
+        "other end",
+        "h2: eth1 lost its carrier 1 time in 25 s: its cable, its transceiver, or the port at the "
+        "other end"};
+    struct acceptance acceptance = fleet_open(HOSTS);
+    acceptance.began = clock_seconds() - 25;
+    for (int look = 0; look < 3; look++) {
+        for (int h = 0; h < HOSTS; h++) {
+            device_changes_free(&fleet.now[h]);
+            fleet.now[h] = (struct device_changes){.count = 0};
+            counts(h, "eth0", "carrier_lost", COUNTER_FAULTY,
+                   7 + (uint64_t)(h == 1 ? (int[]){0, 2, 5}[look] : 0));
+            counts(h, "eth1", "carrier_lost", COUNTER_FAULTY, 3 + (uint64_t)(h == 2 && look == 2));
+        }
+        assert_int_equal(counting_look(&acceptance, (enum accept_stage)(STAGE_SELF + look)),
+                         STATUS_OK);
+    }
+    int notes = acceptance.findings.count;
+    acceptance.findings.count = 0; /* the notes of the stages */
+    carriers_judge(&acceptance);
+    assert_true(notes == 3);
+    check_findings(&acceptance, texts, 2);
+    assert_int_equal(acceptance.findings.items[0].health, HEALTH_BAD);
+    assert_int_equal(acceptance.findings.items[1].health, HEALTH_SUSPECT);
+    fleet.hosts[1].gaps.unheard_us = 3000000; /* since its carrier was lost */
+    gaps_judge(&acceptance);
+    assert_int_equal(acceptance.findings.count, 2);
+    for (int h = 0; h < HOSTS; h++)
+        device_changes_free(&fleet.now[h]);
+    counting_free(&acceptance);
+    fleet_close(&acceptance);
+}
+
+#define FEW_SECONDS                                                                                \
+    "(the fleet's median: 0.00 s, threshold 0.40 s): "
+
+static void a_host_that_stands_still_is_named(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "h3: did not run 7 times, for 6.10 s in all of 25 s " FEW_SECONDS
+        "its processes were stopped, or other processes had its cores",
+        "h2: stood still for rank 0 1 time, for 0.41 s in all of 25 s " FEW_SECONDS
+        "its link, or the network before it, let no packet through"};
+    struct acceptance acceptance = fleet_open(5);
+    acceptance.began = clock_seconds() - 25;
+    fleet.hosts[3].gaps = (struct host_gaps){.stops = 7, .stopped_us = 6100000};
+    fleet.hosts[2].gaps = (struct host_gaps){.unheard = 1, .unheard_us = 410000};
+    fleet.hosts[1].gaps = (struct host_gaps){.unheard = 1, .unheard_us = 390000, .stopped_us = 9};
+    fleet.hosts[4].gaps = (struct host_gaps){.stops = 9, .stopped_us = 9000000};
+    fleet.hosts[4].lost = true; /* a finding of its own */
+    gaps_judge(&acceptance);
+    check_findings(&acceptance, texts, 2);
+    fleet_close(&acceptance);
+}
+
+/* All others did not hear rank 0: it is its own host, unless that did not run, which is told. */
+static void the_host_of_rank_0_is_named_for_all_others(void **state)
+{
+    (void)state;
+    for (int stopped = 0; stopped < 2; stopped++) {
+        struct acceptance acceptance = fleet_open(5);
+        acceptance.began = clock_seconds() - 25;
+        for (int h = 1; h < 5; h++)
+            fleet.hosts[h].gaps = (struct host_gaps){.unheard = 4, .unheard_us = 2000000};
+        fleet.hosts[0].gaps.stopped_us = stopped ? 1900000 : 900000;
+        fleet.hosts[0].gaps.stops = 3;
+        gaps_judge(&acceptance);
+        assert_int_equal(acceptance.findings.count, stopped ? 1 : 2);
+        for (int i = 0; i < acceptance.findings.count; i++)
+            assert_int_equal(acceptance.findings.items[i].host, 0);
+        if (!stopped)
+            assert_non_null(strstr(acceptance.findings.items[1].text,
+                                   "h0: stood still for all other hosts, for 2.00 s in all of 25 s"));
+        fleet_close(&acceptance);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_carrier_that_is_lost_again_is_a_fault),
+        cmocka_unit_test(a_host_that_stands_still_is_named),
+        cmocka_unit_test(the_host_of_rank_0_is_named_for_all_others),
         cmocka_unit_test(pairs_are_compared_with_themselves),
         cmocka_unit_test(switch_that_is_congested_is_named),
         cmocka_unit_test(errors_are_found_and_congestion_is_kept),
