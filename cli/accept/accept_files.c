@@ -258,12 +258,12 @@ static json_t *hosts_json(const struct acceptance *acceptance)
         for (int a = 0; a < host->count; a++)
             json_array_append_new(agents, json_integer(host->agents[a]));
         json_array_append_new(
-            hosts, json_pack("{s:i, s:s, s:s, s:b, s:f, s:f, s:o, s:s?, s:o}", "host", h, "name",
-                             acceptance->labels[h], "health", health_words[healths[h]], "lost",
-                             host->lost, "stopped_seconds", 1e-6 * (double)host->gaps.stopped_us,
-                             "unheard_seconds", 1e-6 * (double)host->gaps.unheard_us, "agents",
-                             agents, "switch", switch_of(acceptance, h),
-                             "inventory", inventory_json(acceptance, h)));
+            hosts,
+            json_pack("{s:i, s:s, s:s, s:b, s:f, s:f, s:o, s:s?, s:o}", "host", h, "name",
+                      acceptance->labels[h], "health", health_words[healths[h]], "lost", host->lost,
+                      "stopped_seconds", 1e-6 * (double)host->gaps.stopped_us, "unheard_seconds",
+                      1e-6 * (double)host->gaps.unheard_us, "agents", agents, "switch",
+                      switch_of(acceptance, h), "inventory", inventory_json(acceptance, h)));
     }
     free(healths);
     return hosts;

@@ -286,7 +286,7 @@ static bool is_measured(const struct acceptance *acceptance, int number)
     const struct readings *readings = &acceptance->readings;
     if (number >= MEASURED_PAIRS)
         return acceptance->fleet &&
-               fleet_median(acceptance->fleet, (enum metric)(number - MEASURED_PAIRS)) > 0;
+               fleet_knows(acceptance->fleet, (enum metric)(number - MEASURED_PAIRS));
     for (int i = 0; i < readings->count; i++)
         if (readings->items[i].number &&
             readings->items[i].number->measured == &measured_numbers[number])

@@ -209,15 +209,15 @@ static void congestion_find(const struct halving *halving, const struct exchange
             worst = groups[s].share;
     if (count == 0)
         return;
-    stage_finds(
-        halving->acceptance, STAGE_HALVES, -1, HEALTH_GOOD, STATUS_SLOW,
-        "all: when %d pairs of hosts behind different switches exchange at once, those %s %s have "
-        "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
-        halving->pair_count, half ? "between" : "behind", half ? whole : listed, 100 * worst,
-        100 * SHARE_LEAST,
-        half         ? "the network between these switches is"
-        : count == 1 ? "the links between this switch and the others are"
-                     : "the links between these switches and the others are");
+    stage_finds(halving->acceptance, STAGE_HALVES, -1, HEALTH_GOOD, STATUS_SLOW,
+                "all: when %d pairs of hosts %s exchange at once, those %s %s have "
+                "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
+                halving->pair_count,
+                halving->acceptance->parts_found ? "of two parts" : "behind different switches",
+                half ? "between" : "behind", half ? whole : listed, 100 * worst, 100 * SHARE_LEAST,
+                half         ? "the network between them is"
+                : count == 1 ? "the links between this switch and the others are"
+                             : "the links between these switches and the others are");
 }
 
 /* Returns the median share. */
@@ -288,7 +288,11 @@ static enum status halves_go(struct acceptance *acceptance, const struct switch_
         return status;
     int halved = level ? switches_used(level, halving.hosts, halving.count) : halving.count;
     text_add(&said->text, "%s%d %s of %d %s: %.0f%%", said->text.used ? ", " : "", halving.done,
-             what, halved, level ? "switches" : "hosts", 100 * share);
+             what, halved,
+             !level                    ? "hosts"
+             : acceptance->parts_found ? "parts"
+                                       : "switches",
+             100 * share);
     said->done += halving.done;
     return STATUS_OK;
 }
@@ -301,7 +305,8 @@ static enum status halves_all(struct acceptance *acceptance, struct stage_result
                                .lacks = text_in(lacks, sizeof lacks)};
     enum status status = halves_go(acceptance, NULL, "random halves", &said);
     if (status == STATUS_OK && acceptance->leaves.count > 0)
-        status = halves_go(acceptance, &acceptance->leaves, "halves by switch", &said);
+        status = halves_go(acceptance, &acceptance->leaves,
+                           acceptance->parts_found ? "halves by part" : "halves by switch", &said);
     if (status == STATUS_OK && acceptance->above.count > 0)
         status = halves_go(acceptance, &acceptance->above, "halves by the switches above", &said);
     if (said.done > 0)
@@ -333,27 +338,35 @@ enum status halves_run(struct acceptance *acceptance, struct stage_result *resul
 #define STALL_SECONDS 30.0  /* at most, until the job itself says what it waits for */
 #define ALL_BYTES     (1 << 20)
 
+#define ALL_COLLECTIVES 2
+
 /* All hosts that are good, and the slowest of them. */
 struct whole {
     struct acceptance *acceptance;
     int *hosts, count;
     int ranks, slowest;
     double rate; /* of the slowest host, GB/s */
+    struct found slow[ALL_COLLECTIVES]; /* collectives that it does not explain */
+    int slow_count;
 };
 
 /* Is a collective of so many steps slower than its slowest host explains? */
-static void collective_judge(const struct whole *whole, const char *name, double us, double least_us,
+static void collective_judge(struct whole *whole, const char *name, double us, double least_us,
                              int steps)
 {
     double latency = fleet_median(whole->acceptance->fleet, METRIC_LATENCY);
     double most = least_us / COLLECTIVE_LEAST + steps * latency;
     if (us <= 0 || least_us <= 0 || us <= most)
         return;
-    stage_finds(whole->acceptance, STAGE_ALL, -1, HEALTH_GOOD, STATUS_SLOW,
-                "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g GB/s) "
-                "with the latency of %d steps explains %.4g us at most: look at what many at once "
-                "share",
-                name, whole->ranks, us, whole->acceptance->labels[whole->slowest], whole->rate, steps, most);
+    struct found *found = &whole->slow[whole->slow_count++];
+    *found = (struct found){.stage = STAGE_ALL, .host = -1, .peer = -1, .status = STATUS_SLOW};
+    snprintf(found->what, sizeof found->what, "%s", name);
+    snprintf(found->text, sizeof found->text,
+             "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g GB/s) "
+             "with the latency of %d steps explains %.4g us at most: look at what many at once "
+             "share",
+             name, whole->ranks, us, whole->acceptance->labels[whole->slowest], whole->rate, steps,
+             most);
 }
 
 static void collectives_judge(struct whole *whole, const struct trials *trials,
@@ -382,16 +395,31 @@ static void collectives_judge(struct whole *whole, const struct trials *trials,
                      alltoall_least_us(hosts, ranks / hosts, ALL_BYTES, whole->rate), ranks - 1);
 }
 
-static void all_judge(struct whole *whole, const struct trials *trials, struct stage_result *result)
+/* Where a host has become slow since the pairs, what it slows down is a note. */
+static enum status slow_explain(struct whole *whole, struct stage_result *result)
+{
+    bool found = false;
+    enum status status =
+        whole->slow_count > 0 ? isolate_again(whole->acceptance, result, &found) : STATUS_OK;
+    for (int i = 0; i < whole->slow_count; i++) {
+        whole->slow[i].status = found ? STATUS_OK : STATUS_SLOW;
+        findings_add(&whole->acceptance->findings, &whole->slow[i]);
+    }
+    return status;
+}
+
+static enum status all_judge(struct whole *whole, const struct trials *trials,
+                             struct stage_result *result)
 {
     const struct trial *trial = &trials->outcomes[0];
     if (trial->outcome == READING_VALUE) {
         collectives_judge(whole, trials, result);
-        return;
+        return slow_explain(whole, result);
     }
     trials_find_failure(trials, 0);
     if (!trial->cut)
         stage_lacks(result, STAGE_PARTLY, "its job failed: %s", trial->why);
+    return STATUS_OK;
 }
 
 enum status all_run(struct acceptance *acceptance, struct stage_result *result)
@@ -415,7 +443,7 @@ enum status all_run(struct acceptance *acceptance, struct stage_result *result)
                fmax(fmin(STALL_SECONDS, stage_left(acceptance) / 3), 1));
     enum status status = trials_run(&trials, ALL_SECONDS);
     if (status == STATUS_OK)
-        all_judge(&whole, &trials, result);
+        status = all_judge(&whole, &trials, result);
     trials_close(&trials);
     return status;
 }

@@ -108,6 +108,11 @@ enum status soak_run(struct acceptance *acceptance, struct stage_result *result)
  * was slow is noted. */
 enum status isolate_miss(struct acceptance *acceptance, struct stage_result *pairs);
 
+/* In the stage all, which is slower than the pairs explain: a host or a link may have become slow
+ * since. Measures a few pairs once more, compares them with the fleet and with their first
+ * measurement, and tries suspects again. *found: a host was found. */
+enum status isolate_again(struct acceptance *acceptance, struct stage_result *result, bool *found);
+
 /* ---- Help for stages: findings.c ---- */
 
 /* A stage is not whole, or left out; why, as a clause, which comes behind those that are there. */
@@ -131,7 +136,7 @@ bool turn_fits(struct turns *turns, const struct acceptance *acceptance);
 int hosts_left(const struct acceptance *acceptance, int *hosts);
 /* The same, of hosts that are good so far. */
 int hosts_good(const struct acceptance *acceptance, int *hosts);
-/* Marks the same, and returns how many. */
+/* Marks those that are not lost, and returns how many. */
 int hosts_pairable(const struct acceptance *acceptance, bool *present);
 
 /* Names of all hosts and rails, for sentences about them. */
@@ -163,8 +168,8 @@ enum status counting_look(struct acceptance *acceptance, enum accept_stage stage
 /* Once no stage runs any more: the hosts whose network interfaces lost their carrier. */
 void carriers_judge(struct acceptance *acceptance);
 /* Likewise: the hosts whose agents did not run, or did not hear rank 0, for much longer than the
- * others'. If all others did not hear it, it is rank 0's host. A lost carrier explains that a host
- * did not hear it. */
+ * others'. If all others did not hear it, it is rank 0's host; of two hosts, either. A lost carrier
+ * explains that a host did not hear it. */
 void gaps_judge(struct acceptance *acceptance);
 
 void counting_free(struct acceptance *acceptance);
@@ -189,8 +194,11 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
 void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
                    const struct host_pair *pair, bool second);
 
-/* Of the packets that a rank of a job with -v sent, those that were sent again, in %; NAN: its
- * transport counts none. A loss that few iterations meet leaves their median as it was. */
+/* Measures so many rounds of other pairs of good hosts, for isolate_again(). */
+enum status pairs_once_more(struct acceptance *acceptance, int rounds);
+
+/* The packets that a rank of a job with -v sent again, in % of those that it sent, 0 of very few;
+ * NAN: its transport counts none. A loss that few iterations meet leaves their median as it was. */
 double lost_packets(const json_t *document, int rank);
 
 /* The readings of the last stage pairs; NULL: there are none. */

@@ -4,12 +4,15 @@
  */
 #include "accept/internal.h"
 
+#include <string.h>
+
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
 #define KERNEL_FLOOR    1.0
 #define KERNEL_SHARE    0.1 /* of a bandwidth */
 #define FEW_HOSTS       8
 #define FEW_SHARE       0.15
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
+#define AGAIN_ROUNDS    3
 
 /* A lost agent, also one whose loss was noticed later, is a finding of its own, and is no evidence
  * against a partner. */
@@ -141,12 +144,13 @@ static void isolate_report(struct acceptance *acceptance, enum accept_stage stag
 {
     struct fleet_faults *faults = fleet_faults_find(isolation);
     fleet_faults_report(acceptance, stage, faults, result);
-    notes_report(acceptance, stage, isolation->limits);
+    if (stage != STAGE_ALL)
+        notes_report(acceptance, stage, isolation->limits); /* of the fleet, before */
     if (stage == STAGE_ISOLATE)
         stage_says(result, "%d suspect%s, %d round%s: %d finding%s, %d disturbed measurement%s",
                    suspects, plural(suspects), rounds, plural(rounds), faults->count,
                    plural(faults->count), faults->passing, plural(faults->passing));
-    if (stage == STAGE_ISOLATE && faults->untried > 0)
+    if (stage != STAGE_PAIRS && faults->untried > 0)
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
                     faults->untried);
     fleet_faults_free(faults);
@@ -167,25 +171,24 @@ static struct references references_find(const struct acceptance *acceptance)
         *alone = *both = FEW_SHARE;
     for (int m = 0; m < METRICS; m++)
         references.asked[m] = acceptance->profile.asked[MEASURED_PAIRS + m];
-    references.earlier = acceptance->baseline.pairs.items;
-    references.earlier_count = (size_t)acceptance->baseline.pairs.count;
     return references;
 }
 
-/* Suspects are tried again if they are to be; else what a measurement showed that failed is
- * told. */
+/* Suspects are tried again, but in the stage pairs, where only what a measurement showed that failed
+ * is told. `earlier`: of an earlier run, or of this one, of the same hosts. */
 static enum status suspects_judge(struct acceptance *acceptance, enum accept_stage stage,
-                                  struct stage_result *result)
+                                  const struct readings *earlier, struct stage_result *result)
 {
     size_t count;
     const struct reading *readings = pair_readings(acceptance, &count);
-    baseline_pairs_take(&acceptance->baseline, acceptance->rails.names, acceptance->rails.count);
-    const struct references references = references_find(acceptance);
+    struct references references = references_find(acceptance);
+    references.earlier = earlier->items;
+    references.earlier_count = (size_t)earlier->count;
     struct isolation *isolation =
         isolation_create(acceptance->fleet, &references, readings, count, acceptance->seed);
     int suspects = isolation->count, rounds = 0;
     enum status status =
-        stage == STAGE_ISOLATE ? isolate_rounds(acceptance, isolation, result, &rounds) : STATUS_OK;
+        stage != STAGE_PAIRS ? isolate_rounds(acceptance, isolation, result, &rounds) : STATUS_OK;
     if (status == STATUS_OK)
         isolate_report(acceptance, stage, isolation, suspects, rounds, result);
     isolation_free(isolation);
@@ -197,15 +200,70 @@ static bool pairs_are_known(const struct acceptance *acceptance)
     return acceptance->fleet && acceptance->pairs_end > acceptance->pairs_first;
 }
 
+/* Beside the earlier run that the user gave, if any. */
+static enum status pairs_judge(struct acceptance *acceptance, enum accept_stage stage,
+                               struct stage_result *result)
+{
+    struct baseline *baseline = &acceptance->baseline;
+    baseline_pairs_take(baseline, acceptance->rails.names, acceptance->rails.count);
+    return suspects_judge(acceptance, stage, &baseline->pairs, result);
+}
+
 enum status isolate_run(struct acceptance *acceptance, struct stage_result *result)
 {
     if (pairs_are_known(acceptance))
-        return suspects_judge(acceptance, STAGE_ISOLATE, result);
+        return pairs_judge(acceptance, STAGE_ISOLATE, result);
     stage_lacks(result, STAGE_LEFT_OUT, "no pairs were measured");
     return STATUS_OK;
 }
 
 enum status isolate_miss(struct acceptance *acceptance, struct stage_result *pairs)
 {
-    return pairs_are_known(acceptance) ? suspects_judge(acceptance, STAGE_PAIRS, pairs) : STATUS_OK;
+    return pairs_are_known(acceptance) ? pairs_judge(acceptance, STAGE_PAIRS, pairs) : STATUS_OK;
+}
+
+/* The readings of the last pairs, in memory of the stage. */
+static struct readings pairs_copy(struct acceptance *acceptance)
+{
+    size_t count;
+    const struct reading *readings = pair_readings(acceptance, &count);
+    struct readings copy = {.items = stage_memory(acceptance, count, sizeof *copy.items),
+                            .count = (int)count};
+    memcpy(copy.items, readings, count * sizeof *copy.items);
+    return copy;
+}
+
+static bool finds_hosts(const struct findings *findings, int first)
+{
+    bool found = false;
+    for (int i = first; i < findings->count; i++)
+        found |= findings->items[i].host >= 0 && findings->items[i].health != HEALTH_GOOD;
+    return found;
+}
+
+enum status isolate_again(struct acceptance *acceptance, struct stage_result *result, bool *found)
+{
+    struct fleet *fleet = acceptance->fleet;
+    const struct fleet_config config = fleet->config;
+    int first = acceptance->pairs_first, end = acceptance->pairs_end;
+    int findings = acceptance->findings.count;
+    *found = false;
+    if (!pairs_are_known(acceptance))
+        return STATUS_OK;
+    struct readings earlier = pairs_copy(acceptance);
+    size_t count;
+    acceptance->pairs_first = acceptance->readings.count;
+    enum status status = pairs_once_more(acceptance, AGAIN_ROUNDS);
+    acceptance->pairs_end = acceptance->readings.count;
+    const struct reading *readings = pair_readings(acceptance, &count);
+    if (status == STATUS_OK && count > 0) {
+        acceptance->fleet = fleet_create(&config, readings, count);
+        status = suspects_judge(acceptance, STAGE_ALL, &earlier, result);
+        fleet_free(acceptance->fleet);
+    }
+    acceptance->fleet = fleet;
+    acceptance->pairs_first = first;
+    acceptance->pairs_end = end;
+    *found = finds_hosts(&acceptance->findings, findings);
+    return status;
 }

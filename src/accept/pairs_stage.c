@@ -239,6 +239,7 @@ static const struct job_reading {
     {true, METRIC_ALONE, true, "uni", "busbw_GBps"},
 };
 #define JOB_READINGS (sizeof job_readings / sizeof job_readings[0])
+#define LOST_LEAST   3 /* packets: TCP also sends some again that were late, and not lost */
 
 /* One of a pair's two jobs that has run. */
 struct pair_job {
@@ -250,24 +251,24 @@ struct pair_job {
 };
 
 /* Adds a reading from a to b, or reversed. */
-static struct reading *reading_add(const struct pair_job *of, enum metric metric, bool reversed)
+static struct reading *reading_add(const struct pair_job *run, enum metric metric, bool reversed)
 {
-    struct readings *readings = &of->acceptance->readings;
+    struct readings *readings = &run->acceptance->readings;
     struct reading *reading = LIST_ADD(readings->items, readings->count);
-    *reading = (struct reading){.from = reversed ? of->pair->b : of->pair->a,
-                                .to = reversed ? of->pair->a : of->pair->b,
-                                .rail = of->rail,
+    *reading = (struct reading){.from = reversed ? run->pair->b : run->pair->a,
+                                .to = reversed ? run->pair->a : run->pair->b,
+                                .rail = run->rail,
                                 .metric = metric,
-                                .outcome = of->trials->outcomes[of->job].outcome,
-                                .stage = (int)of->trials->stage};
+                                .outcome = run->trials->outcomes[run->job].outcome,
+                                .stage = (int)run->trials->stage};
     return reading;
 }
 
 /* The host that found wrong data received it, over some of the links. */
-static bool wrong_data_take(const struct pair_job *of)
+static bool wrong_data_take(const struct pair_job *run)
 {
     size_t index;
-    const json_t *error, *document = of->trials->outcomes[of->job].document;
+    const json_t *error, *document = run->trials->outcomes[run->job].document;
     bool found[2] = {false, false};
     json_array_foreach(json_object_get(document, "errors"), index, error)
     {
@@ -275,46 +276,61 @@ static bool wrong_data_take(const struct pair_job *of)
         if (strcmp(word_of(error, "phase"), "check") != 0 || rank < 0 || rank > 1 || found[rank])
             continue;
         found[rank] = true;
-        reading_add(of, METRIC_ALONE, (rank == 0) != of->second);
+        reading_add(run, METRIC_ALONE, (rank == 0) != run->second);
     }
     return found[0] || found[1];
+}
+
+/* Adds what a rank sent in one line of results. */
+static void packets_add(const json_t *line, int rank, double *packets, double *resent)
+{
+    size_t s, p;
+    const json_t *sample, *peer, *peers = NULL;
+    json_array_foreach(json_object_get(line, "samples"), s, sample)
+    {
+        if (json_integer_value(json_object_get(sample, "rank")) == rank)
+            peers = json_object_get(sample, "peers");
+    }
+    json_array_foreach(peers, p, peer)
+    {
+        *packets += line_number(peer, "packets");
+        *resent += line_number(peer, "resent");
+    }
 }
 
 double lost_packets(const json_t *document, int rank)
 {
     double packets = 0, resent = 0;
-    size_t l, s, p;
-    const json_t *line, *sample, *peer;
-    json_array_foreach(json_object_get(document, "results"), l, line)
-        json_array_foreach(json_object_get(line, "samples"), s,
-                           sample) if (json_integer_value(json_object_get(sample, "rank")) == rank)
-            json_array_foreach(json_object_get(sample, "peers"), p, peer)
+    size_t index;
+    const json_t *line;
+    json_array_foreach(json_object_get(document, "results"), index, line)
     {
-        packets += line_number(peer, "packets");
-        resent += line_number(peer, "resent");
+        packets_add(line, rank, &packets, &resent);
     }
-    return packets > 0 ? 100 * fmin(resent / packets, 1) : NAN;
+    if (packets <= 0)
+        return NAN;
+    return resent < LOST_LEAST ? 0 : 100 * fmin(resent / packets, 1);
 }
 
-/* Of both directions in which a job moves data. */
-static void losses_take(const struct pair_job *of)
+/* In both directions in which a job moves data. */
+static void losses_take(const struct pair_job *run)
 {
     for (int sender = 0; sender < 2; sender++) {
-        double loss = lost_packets(of->trials->outcomes[of->job].document, sender);
-        if (!isnan(loss) && !(of->second && sender == 1))
-            reading_add(of, METRIC_LOSS, (sender == 1) != of->second)->value = loss;
+        double loss = lost_packets(run->trials->outcomes[run->job].document, sender);
+        if (!isnan(loss) && !(run->second && sender == 1))
+            reading_add(run, METRIC_LOSS, (sender == 1) != run->second)->value = loss;
     }
 }
 
 void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
                    const struct host_pair *pair, bool second)
 {
-    const struct pair_job of = {jobs->acceptance, trials, job, rail, pair, second};
+    const struct pair_job run = {jobs->acceptance, trials, job, rail, pair, second};
     const struct trial *trial = &trials->outcomes[job];
     bool failed = trial->outcome != READING_VALUE;
     if (failed && !job_failed(jobs, trials, job))
         return;
-    if (trial->outcome == READING_WRONG && wrong_data_take(&of))
+    if (trial->outcome == READING_WRONG && wrong_data_take(&run))
         return;
     for (size_t i = 0; i < JOB_READINGS; i++) {
         const struct job_reading *from = &job_readings[i];
@@ -322,13 +338,13 @@ void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job,
             from->metric == METRIC_LATENCY ? LATENCY_BYTES : jobs->acceptance->message_bytes;
         if (from->second != second)
             continue;
-        struct reading *reading = reading_add(&of, from->metric, from->reversed);
+        struct reading *reading = reading_add(&run, from->metric, from->reversed);
         if (failed)
             return;
         reading->value =
             line_number(trials_line(trials, job, NULL, from->algorithm, bytes), from->number);
     }
-    losses_take(&of);
+    losses_take(&run);
 }
 
 /* Runs one of the two jobs of each pair: the second has b first. */
@@ -373,8 +389,10 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
  */
 #define LATE_LEAST     3 /* readings: two jobs of each pair, so with two partners at least */
 #define ROUNDS_TEXT    40
-#define PART_NAME_BYTES 100
 #define QUICK_READINGS 2 /* at least, of each host and rail, with --quick */
+
+#define PART_NAME_BYTES 100
+#define LOSS_OF_FLEET   1.0 /* %, of its median host: from here on a fault of the network */
 
 struct pairing {
     struct acceptance *acceptance;
@@ -396,6 +414,8 @@ static void late_leave_out(const struct pairing *pairing)
     memset(pairing->ended, 0, hosts * sizeof *pairing->ended);
     for (int i = pairing->acceptance->pairs_first; i < readings->count; i++) {
         const struct reading *reading = &readings->items[i];
+        if (reading->metric == METRIC_LOSS)
+            continue; /* of a job whose bandwidths count */
         int *counts = reading->outcome == READING_LATE ? pairing->late : pairing->ended;
         counts[reading->from]++;
         counts[reading->to]++;
@@ -480,6 +500,31 @@ static enum status rounds_run(struct pairing *pairing, struct stage_result *resu
     return STATUS_OK;
 }
 
+enum status pairs_once_more(struct acceptance *acceptance, int rounds)
+{
+    int hosts = acceptance->roster->host_count, most = rounds_all(hosts);
+    struct pair_jobs jobs = {.acceptance = acceptance};
+    struct rounds *plan = rounds_plan(hosts, rounds < most ? rounds : most, acceptance->seed + 1);
+    bool *present = stage_memory(acceptance, (size_t)hosts, sizeof *present);
+    struct host_pair *pairs = stage_memory(acceptance, (size_t)hosts, sizeof *pairs);
+    int *good = stage_memory(acceptance, (size_t)hosts, sizeof *good);
+    struct turns turns = {0};
+    enum status status = STATUS_OK;
+    for (int r = 0; r < rounds && r < most && status == STATUS_OK; r++) {
+        if (!turn_fits(&turns, acceptance))
+            break;
+        memset(present, 0, (size_t)hosts * sizeof *present);
+        for (int i = hosts_good(acceptance, good); i > 0; i--)
+            present[good[i - 1]] = true;
+        int count = rounds_pairs(plan, r, present, pairs);
+        status = pair_jobs_run(&jobs, STAGE_ISOLATE, pairs, count,
+                               UINT64_C(1) << r % acceptance->rails.count);
+    }
+    failed_jobs_free(&jobs.failed);
+    rounds_free(plan);
+    return status;
+}
+
 const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count)
 {
     *count = (size_t)(acceptance->pairs_end - acceptance->pairs_first);
@@ -510,46 +555,80 @@ static const char *rounds_text(const struct pairing *pairing, char text[ROUNDS_T
 }
 
 /* Where each distance has medians of its own. */
-static void distances_put(const struct fleet *fleet, struct text *text)
+static void distances_put(const struct acceptance *acceptance, struct text *text)
 {
+    const struct fleet *fleet = acceptance->fleet;
+    const char *near = acceptance->parts_found ? "inside each" : "behind one switch";
+    const char *far = acceptance->parts_found ? "between them" : "between switches";
     for (int d = 0; d < DISTANCE_KINDS; d++) {
         double latency = fleet_distance_median(fleet, METRIC_LATENCY, 0, (enum distance)d);
         double both = fleet_distance_median(fleet, METRIC_BOTH, 0, (enum distance)d);
         if (latency > 0)
-            text_add(text, "; %s %.3g us",
-                     d == DISTANCE_NEAR ? "behind one switch" : "between switches", latency);
+            text_add(text, "; %s %.3g us", d == DISTANCE_NEAR ? near : far, latency);
         if (both > 0)
             text_add(text, " and %.3g GB/s each", both);
     }
 }
 
-/* Two parts of the fleet whose pairs across are slow: as if two switches were known. */
+/* The hosts of a part: a list, or if that is long their number and the first. */
+static char *part_name(const struct acceptance *acceptance, const int *side, int part)
+{
+    int hosts = acceptance->roster->host_count, count = 0;
+    const char **names = new_array((size_t)hosts, sizeof *names);
+    char listed[PART_NAME_BYTES];
+    struct text text = text_in(listed, sizeof listed);
+    for (int h = 0; h < hosts; h++)
+        if (side[h] == part)
+            names[count++] = acceptance->labels[h];
+    host_list_add(&text, names, count);
+    if (text.used + 1 >= sizeof listed)
+        snprintf(listed, sizeof listed, "the %d hosts of %.64s's part", count, names[0]);
+    free(names);
+    return new_text(listed);
+}
+
+static void parts_find(struct acceptance *acceptance)
+{
+    const struct fleet *fleet = acceptance->fleet;
+    const char *const *names = (const char *const *)acceptance->leaves.name;
+    struct found found = {.stage = STAGE_PAIRS, .host = -1, .peer = -1, .status = STATUS_SLOW};
+    struct text text = text_in(found.text, sizeof found.text);
+    snprintf(found.what, sizeof found.what, "parts");
+    text_add(&text, "all: the pairs between %s and %s are slower than those inside", names[0],
+             names[1]);
+    for (enum metric m = METRIC_ALONE; m <= METRIC_BOTH; m++) {
+        double inside = fleet_distance_median(fleet, m, 0, DISTANCE_NEAR);
+        double across = fleet_distance_median(fleet, m, 0, DISTANCE_FAR);
+        if (inside > 0)
+            text_add(&text, ", %s %.3g GB/s of %.3g",
+                     m == METRIC_ALONE ? "one way" : "both ways at once", across, inside);
+    }
+    text_add(&text, ": the network between these parts is slow, or they share too little of it");
+    findings_add(&acceptance->findings, &found);
+}
+
+/* Two parts of the fleet whose pairs across are slow count as two switches. */
 static void parts_take(struct acceptance *acceptance, const int *side)
 {
-    int hosts = acceptance->roster->host_count;
+    size_t hosts = (size_t)acceptance->roster->host_count;
     struct switch_level *parts = &acceptance->leaves;
-    const char **names = stage_memory(acceptance, (size_t)hosts, sizeof *names);
-    parts->count = 2;
-    parts->name = new_array(2, sizeof *parts->name);
-    parts->switches = new_array((size_t)hosts, sizeof *parts->switches);
-    memcpy(parts->switches, side, (size_t)hosts * sizeof *side);
-    for (int part = 0; part < 2; part++) {
-        char listed[PART_NAME_BYTES];
-        struct text text = text_in(listed, sizeof listed);
-        int count = 0;
-        for (int h = 0; h < hosts; h++)
-            if (side[h] == part)
-                names[count++] = acceptance->labels[h];
-        host_list_add(&text, names, count);
-        parts->name[part] = new_text(listed);
-    }
+    *parts = (struct switch_level){.count = 2,
+                                   .name = new_array(2, sizeof *parts->name),
+                                   .switches = new_array(hosts, sizeof *parts->switches)};
+    memcpy(parts->switches, side, hosts * sizeof *side);
+    for (int part = 0; part < 2; part++)
+        parts->name[part] = part_name(acceptance, side, part);
     acceptance->parts_found = true;
 }
 
-/* From the readings of the pairs; once more where they fall into two parts that --switches does not
- * tell. */
+/* From the readings of the pairs. Without --switches, once more if they fall into two parts. */
 static void fleet_learn(struct acceptance *acceptance, const struct reading *readings, size_t count)
 {
+    if (acceptance->parts_found) { /* in an earlier rotation */
+        switch_level_free(&acceptance->leaves);
+        acceptance->leaves = (struct switch_level){.count = 0};
+        acceptance->parts_found = false;
+    }
     struct fleet_config config = {.hosts = acceptance->roster->host_count,
                                   .rails = acceptance->rails.count,
                                   .switches = acceptance->leaves.switches};
@@ -562,6 +641,21 @@ static void fleet_learn(struct acceptance *acceptance, const struct reading *rea
     config.switches = acceptance->leaves.switches;
     fleet_free(acceptance->fleet);
     acceptance->fleet = fleet_create(&config, readings, count);
+    parts_find(acceptance);
+}
+
+/* A loss that most hosts have is no host's. */
+static void loss_say(struct acceptance *acceptance, struct text *text)
+{
+    double loss = fleet_median(acceptance->fleet, METRIC_LOSS);
+    if (!fleet_knows(acceptance->fleet, METRIC_LOSS))
+        return;
+    text_add(text, "; %.2g%% of the packets are sent again", loss);
+    if (loss >= LOSS_OF_FLEET)
+        stage_finds(acceptance, STAGE_PAIRS, -1, HEALTH_GOOD, STATUS_SLOW,
+                    "all: the median host sends %.2g%% of its packets again (at most: %g%%): the "
+                    "network loses packets",
+                    loss, LOSS_OF_FLEET);
 }
 
 /* Learns the fleet from the readings, and says its medians. */
@@ -585,9 +679,9 @@ static void pairs_learn(const struct pairing *pairing, struct stage_result *resu
     for (int m = 0; m < METRICS; m++)
         medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
     if (acceptance->parts_found)
-        text_add(&text, "; in two parts, %s and %s", acceptance->leaves.name[0],
-                 acceptance->leaves.name[1]);
-    distances_put(acceptance->fleet, &text);
+        text_add(&text, "; in two parts");
+    distances_put(acceptance, &text);
+    loss_say(acceptance, &text);
     stage_says(result,
                "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each%s; "
                "%s",
@@ -613,9 +707,8 @@ static enum status pairs_go(struct pairing *pairing, struct stage_result *result
     if (acceptance->rails.dropped > 0)
         stage_lacks(result, STAGE_PARTLY, "%d rail%s could not be used: see the findings",
                     acceptance->rails.dropped, plural(acceptance->rails.dropped));
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         pairs_learn(pairing, result);
-    }
     return status;
 }
 

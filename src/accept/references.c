@@ -121,10 +121,12 @@ static void number_put(FILE *out, const struct measured_number *measured, struct
 {
     char value[VALUE_TEXT_MOST];
     bool less = measured->less_is_better;
-    if (made.median <= 0)
+    if (made.median <= 0 && measured->unit != VALUE_PERCENT)
         return;
     double asked = worse_of(made.median * (less ? 1 + ROOM_LATENCY : 1 - ROOM_BANDWIDTH),
                             made.worst * (less ? 1 + ROOM_WORST : 1 - ROOM_WORST), less);
+    if (measured->unit == VALUE_PERCENT)
+        asked = fmax(asked, 0) + LOSS_START; /* a packet more or less */
     snprintf(value, sizeof value, "%.3g", asked);
     fprintf(out, "%s %s %s\n", measured->key,
             profile_operator_names[less ? PROFILE_MOST : PROFILE_LEAST],
@@ -187,8 +189,9 @@ static void numbers_put(FILE *out, const struct acceptance *acceptance)
         number_put(out, &measured_numbers[i],
                    own_made(acceptance, healths, &measured_numbers[i], scratch));
     for (int m = 0; acceptance->fleet && m < METRICS; m++)
-        number_put(out, &measured_numbers[MEASURED_PAIRS + m],
-                   pairs_made(acceptance, healths, (enum metric)m, scratch));
+        if (fleet_knows(acceptance->fleet, (enum metric)m))
+            number_put(out, &measured_numbers[MEASURED_PAIRS + m],
+                       pairs_made(acceptance, healths, (enum metric)m, scratch));
     free(healths);
     free(scratch);
 }

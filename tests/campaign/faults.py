@@ -36,7 +36,7 @@ class Finding:
     def __init__(self, document, finding):
         rank = [host["agents"][0] for host in document["hosts"]]
         self.of_fleet = finding["host"] is None
-        named = finding.get("hosts") or [finding[end] for end in ("host", "peer") if finding[end] is not None]
+        named = [finding[end] for end in ("host", "peer") if finding[end] is not None]
         self.hosts_in_order = [rank[host] + 1 for host in named]
         self.hosts = set(self.hosts_in_order)
         self.text = finding["message"]
@@ -209,9 +209,8 @@ class Hog(Fault):
     def group(name):
         """Makes a control group for processes with a quarter of a core; None: there is none here."""
         for parent, quota, text in (("cpu", "cpu.cfs_quota_us", "25000"), (".", "cpu.max", "25000 100000")):
-            folder = pathlib.Path("/sys/fs/cgroup", parent, f"cctest-campaign-{os.getpid()}-{name}")
-            try:
-                folder.mkdir()
+            try: # another campaign may run, in another namespace of processes
+                folder = pathlib.Path(tempfile.mkdtemp(prefix=f"cctest-campaign-{name}-", dir=f"/sys/fs/cgroup/{parent}"))
             except OSError:
                 continue
             if (folder / quota).exists():
@@ -507,7 +506,7 @@ class Fading(Throttled):
             job.fleet.rate(self.host, self.rate, self.rate)
 
     def is_named(self, finding):
-        return finding.hosts == {self.host}
+        return finding.hosts == {self.host} and re.search(r"(sends|receives) at ", finding.text) is not None
 
 
 class Uplink(Fault):

@@ -224,7 +224,7 @@ static void try_order(const unsigned char *data, size_t size)
     bytes_free(&bytes);
 }
 
-/* Of heartbeats, in both directions. */
+/* Heartbeats, in both directions. */
 static void try_beat(const unsigned char *data, size_t size)
 {
     double seconds = 0, again = 0;

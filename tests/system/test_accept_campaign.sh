@@ -12,7 +12,7 @@ private_machine "$@"
 hosts_up 8 || skip "$hosts_missing"
 link_rate 1 2 40mbit >"$scratch/tc" 2>&1 || skip "no slow links here: $(head -n 1 "$scratch/tc")"
 host_unrate 1 && host_unrate 2
-read -ra given <<<"${ACCEPT_CAMPAIGN:---plan none --plan throttled+killed --plan link+pauses --plan flips-way+carrier --tries 3}"
+read -ra given <<<"${ACCEPT_CAMPAIGN:---plan none --plan throttled+killed --plan link+pauses --plan flips-way+gaps --tries 3}"
 for host in 1 2 3 4 5 6 7 8; do given+=(--holder "${host_holder[$host]}"); done
 cd "$scratch" || exit # where the hosts' commands run
 ran=(python3 -B "$repository/tests/campaign/accept.py" --cctest "$CCTEST" --keep "$kept" "${given[@]}")

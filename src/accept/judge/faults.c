@@ -332,16 +332,34 @@ static void merge_all(struct merging *m)
     }
 }
 
-/* Do lost packets of the same host, or link, explain why it is slow or late? */
+/* The direction of a fault as its host, or its peer, sees it. */
+static enum direction direction_at(const struct fleet_fault *fault, int host)
+{
+    return fault->host == host || fault->direction == DIRECTION_ANY
+               ? fault->direction
+               : (enum direction)(1 - fault->direction);
+}
+
+/* Is the loss one of the fault's host, or of its link, on its rail and in its direction? */
+static bool loss_covers(const struct fleet_fault *loss, const struct fleet_fault *fault)
+{
+    bool same_link = fault->peer >= 0 && loss->peer >= 0 &&
+                     (loss->host == fault->host || loss->host == fault->peer) &&
+                     (loss->peer == fault->host || loss->peer == fault->peer);
+    bool end = loss->peer < 0 && (loss->host == fault->host || loss->host == fault->peer);
+    enum direction of_loss = loss->direction, of_fault = direction_at(fault, loss->host);
+    return (same_link || end) && (loss->rail < 0 || loss->rail == fault->rail) &&
+           (of_loss == DIRECTION_ANY || of_fault == DIRECTION_ANY || of_loss == of_fault);
+}
+
+/* Do lost packets explain why a host or a link is slow, or late? */
 static bool is_by_loss(const struct fleet_faults *found, const struct fleet_fault *fault)
 {
-    bool wrong = fault->kind == FLEET_FAULT_FAILURE && fault->worst->outcome == READING_WRONG;
-    for (int i = 0; i < found->count && fault->kind != FLEET_FAULT_LOSS && !wrong; i++) {
+    bool slow = fault->kind == FLEET_FAULT_SLOW || fault->kind == FLEET_FAULT_DUPLEX;
+    bool late = fault->kind == FLEET_FAULT_FAILURE && fault->worst->outcome == READING_LATE;
+    for (int i = 0; i < found->count && (slow || late); i++) {
         const struct fleet_fault *loss = &found->items[i];
-        bool same = (loss->host == fault->host && loss->peer == fault->peer) ||
-                    (loss->host == fault->peer && loss->peer == fault->host);
-        bool end = loss->peer < 0 && (loss->host == fault->host || loss->host == fault->peer);
-        if (loss->kind == FLEET_FAULT_LOSS && loss->confirmed && (same || end))
+        if (loss->kind == FLEET_FAULT_LOSS && loss->confirmed && loss_covers(loss, fault))
             return true;
     }
     return false;
@@ -603,12 +621,15 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
         [REFERENCE_PROFILE] = "what the profile asks",
         [REFERENCE_RAILS] = "what the other rails have, worse by 15%,",
     };
+    bool rails_lose = note->reference == REFERENCE_RAILS && series->metric == METRIC_LOSS;
     const char *unit = metric_unit(series->metric);
     text_add(text, "all hosts: the median of their ");
     series_name_put(fleet, note->series, names, text);
     text_add(text, " is %.3g %s; %s is %.3g %s", note->value, unit,
-             asked[note->reference] ? asked[note->reference] : "the threshold", note->threshold,
-             unit);
+             rails_lose               ? "twice what the other rails have, and 0.1%,"
+             : asked[note->reference] ? asked[note->reference]
+                                      : "the threshold",
+             note->threshold, unit);
 }
 
 const char *fleet_size_remark(int hosts)

@@ -50,6 +50,8 @@ bool is_less_better(enum metric metric)
     return metric == METRIC_LATENCY || metric == METRIC_LOSS;
 }
 
+#define LOSS_ROUNDING 1e-9 /* %, of a logarithm and back */
+
 static double start_of(enum metric metric)
 {
     return metric == METRIC_LOSS ? LOSS_START : 0;
@@ -64,7 +66,8 @@ double metric_excess(enum metric metric, double value, double reference)
 double metric_value(enum metric metric, double reference, double excess)
 {
     double start = start_of(metric);
-    return worse_value(is_less_better(metric), reference + start, excess) - start;
+    double value = worse_value(is_less_better(metric), reference + start, excess) - start;
+    return start > 0 && value < LOSS_ROUNDING ? 0 : value;
 }
 
 static int cell_of(const struct fleet *fleet, int series, int host)
@@ -113,6 +116,14 @@ double fleet_link_value(const struct fleet *fleet, int series, int host, int pee
     const struct reading link = {.from = host, .to = peer, .rail = s->rail, .metric = s->metric};
     double reference = fleet->classes[class_of(fleet, &link)].reference[distance_of(fleet, &link)];
     return metric_value(s->metric, reference, excess);
+}
+
+bool fleet_knows(const struct fleet *fleet, enum metric metric)
+{
+    bool known = false;
+    for (int s = 0; s < fleet->series_count; s++)
+        known |= fleet->series[s].metric == metric && fleet->series[s].levels.count > 0;
+    return known;
 }
 
 double fleet_median(const struct fleet *fleet, enum metric metric)
@@ -165,7 +176,7 @@ static void values_fill(const struct fleet *fleet, const struct reading *reading
 }
 
 /* May each bin's median be a reference? Latencies always, since distance explains them. A bandwidth
- * needs enough readings, of enough hosts. */
+ * needs enough readings, of enough hosts. Losses never: distance explains none. */
 static void usable_find(const struct fleet *fleet, const struct reading *readings, size_t count,
                         const struct bins *values, bool *usable)
 {
@@ -177,8 +188,9 @@ static void usable_find(const struct fleet *fleet, const struct reading *reading
             ends[bin_of(fleet, &readings[i]) * hosts + readings[i].to]++;
         }
     for (int b = 0; b < values->count; b++) {
-        bool latency = b / DISTANCE_KINDS / fleet->config.rails == METRIC_LATENCY;
-        usable[b] = bins_size(values, b) >= (latency ? 1 : CLASS_LEAST);
+        enum metric metric = (enum metric)(b / DISTANCE_KINDS / fleet->config.rails);
+        bool latency = metric == METRIC_LATENCY;
+        usable[b] = metric != METRIC_LOSS && bins_size(values, b) >= (latency ? 1 : CLASS_LEAST);
         for (int h = 0; usable[b] && !latency && h < hosts; h++)
             usable[b] = (size_t)ends[b * hosts + h] * HOST_SHARE <= bins_size(values, b);
     }

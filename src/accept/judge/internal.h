@@ -14,7 +14,7 @@ double worse_by(bool less_is_better, double value, double than);
 double worse_share(bool less_is_better, double share);               /* of a share */
 double worse_value(bool less_is_better, double than, double excess); /* the value that has it */
 
-/* Of a metric, whose losses have their start. */
+/* The same of a metric: losses have their start. */
 double metric_excess(enum metric metric, double value, double reference);
 double metric_value(enum metric metric, double reference, double excess);
 

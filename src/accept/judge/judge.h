@@ -148,6 +148,9 @@ double fleet_distance_median(const struct fleet *fleet, enum metric metric, int 
 /* The value of an excess in a series, of a host, whose pairs are at all distances. */
 double fleet_value(const struct fleet *fleet, int series, double excess);
 
+/* Has any host a level in the metric? */
+bool fleet_knows(const struct fleet *fleet, enum metric metric);
+
 /* The median of what hosts send, in the metric's unit; of several rails the median of theirs. */
 double fleet_median(const struct fleet *fleet, enum metric metric);
 
@@ -156,15 +159,18 @@ double fleet_level(const struct fleet *fleet, int series, int host);
 
 /* ---- A fleet in two parts, whose pairs across are slow: a switch that nobody has named.
  *
- * A bandwidth counts by its excess beyond that of its slower host, which is the best of the host's
- * own. The two parts are the signs of the vector that makes the pairs across the slowest (the
+ * A pair's bandwidth counts by its excess beyond that of its slower host, which is the best of the
+ * host's own. The two parts are the signs of the vector that makes the pairs across the slowest (the
  * spectral method of Donath and Hoffman, "Lower bounds for the partitioning of graphs", 1973),
  * improved by moving single hosts. They count if the median across is slower than that inside each
- * part by 0.2 (18%), and by more than chance gives to the best of all partitions in one run of 100
- * (a normal bound over 2^(hosts - 1) of them).
+ * part by 0.2 (18%), and if the same search finds no such mean difference after the values of all pairs
+ * were shuffled, in any of 199 times (a permutation test: Fisher, "The Design of Experiments",
+ * 1935), so that no more than one healthy fleet in 100 is cut. Each part has 3 hosts at least: two
+ * slow hosts look like a part of two.
  * ---- */
 
-/* `readings`: those of the fleet. `side`: of each host, 0 or 1. False: there is no such cut. */
+/* `readings`: those of the fleet. `side`: of each host, 0 or 1; -1: it has no pair. False: there is no
+ * such cut. */
 bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count,
               uint64_t seed, int *side);
 
@@ -276,12 +282,13 @@ struct judged_value {
 /* Judges a value of each host. */
 void host_values_judge(const struct value_rule *rule, struct judged_value *values, int hosts);
 
-/* What the time that a host stood still, in all, must exceed to be a fault:
+/* The limit of the time that a host stands still, in all:
  *
  *     median + max(least, median, spread_factor(judged, FALSE_ALARMS) * deviation)
  *
- * of all hosts, of 3 and fewer with the least of them for the median. The whole machine may stand
- * still, so what all hosts have is none's. Reorders `seconds`, and replaces them. */
+ * of all hosts; of 2 and 3 with the least of them for the median, of one with 0. The whole machine
+ * may stand still, so a time that all hosts have is no fault of one. Reorders `seconds`, and
+ * replaces them. */
 struct reason gaps_limit(double *seconds, size_t hosts, double least, double judged);
 
 /* ---- Hosts over the rotations of a soak: which become worse, and which are worse now and then.

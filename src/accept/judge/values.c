@@ -90,7 +90,7 @@ struct reason gaps_limit(double *seconds, size_t hosts, double least, double jud
 {
     struct reason limit = {0};
     if (hosts < HOSTS_COMPARED) {
-        limit.median = hosts > 0 ? select_value(seconds, hosts, 0) : 0;
+        limit.median = hosts > 1 ? select_value(seconds, hosts, 0) : 0;
     } else {
         struct spread spread = spread_of(seconds, hosts);
         limit.median = spread.median;

@@ -88,10 +88,11 @@ static void *watch_main(void *argument)
     return NULL;
 }
 
-/* Where no thread can be started, no gap is known. Its signals are blocked. */
-static void watch_start(struct agent_watch *watch)
+/* The signals of the thread are blocked, as those of its creator. */
+void agent_watch_start(struct agent *agent)
 {
-    watch->runs = pthread_create(&watch->thread, NULL, watch_main, watch) == 0;
+    struct agent_watch *watch = &agent->watch;
+    watch->runs = watch->runs || pthread_create(&watch->thread, NULL, watch_main, watch) == 0;
 }
 
 static void watch_stop(struct agent_watch *watch)
@@ -139,12 +140,10 @@ enum status agent_open(struct agent *agent, const struct agent_ops *ops,
     enum status status = agent->signals < 0
                              ? fail(STATUS_ERROR, "no descriptor is left for signals")
                              : agent_listen(agent);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         rank_acceptor_open(&agent->rank_acceptor, &agent->request, agent->now);
-        watch_start(&agent->watch);
-    } else {
+    else
         agent_close(agent);
-    }
     return status;
 }
 

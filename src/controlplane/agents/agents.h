@@ -78,17 +78,21 @@ struct report_message {
 void report_message_encode(const struct report_message *report, struct bytes *bytes);
 bool report_message_decode(const void *data, size_t size, struct report_message *report);
 
-/* Gaps at a host, since its agents met: how often, and microseconds in all. */
+/* Gaps at a host, noted by its leader since it has its place, or by rank 0 since all have: how
+ * often, and microseconds in all. */
 struct host_gaps {
-    uint64_t stops, stopped_us;   /* its agent did not run, for STOPPED_LEAST or longer */
-    uint64_t unheard, unheard_us; /* it ran, and no word of rank 0 came for UNHEARD_LEAST or longer */
+    uint64_t stops, stopped_us; /* its agent did not run, for STOPPED_LEAST or longer */
+    uint64_t unheard,
+        unheard_us; /* it ran, and no word of rank 0 came for UNHEARD_LEAST or longer */
 };
-#define STOPPED_LEAST 0.1  /* seconds */
-#define UNHEARD_LEAST 0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0 */
+#define STOPPED_LEAST 0.1 /* seconds */
+#define UNHEARD_LEAST                                                                              \
+    0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0, which are rarer in
+                              fleets of more than 100 hosts (coordinator.c) */
 #define UNHEARD_BEATS 5
 
-/* HEARTBEAT. From rank 0, and to the agents below: the seconds between two of them. To rank 0: the gaps
- * at the host. */
+/* HEARTBEAT. From rank 0, and to the agents below: the seconds between two of them. To rank 0: the
+ * gaps at the host. */
 void beat_encode(double seconds, struct bytes *bytes);
 bool beat_decode(const void *data, size_t size, double *seconds);
 void gaps_encode(const struct host_gaps *gaps, struct bytes *bytes);
@@ -211,6 +215,10 @@ struct agent {
     double now;   /* seconds at this turn; stands still while the process gets no core, so that */
     double stood; /* others are not taken for silent then: so many seconds in all */
 };
+
+/* Notes from now on when the process does not run, until agent_close(). Where no thread can be
+ * started, no such gap is known. */
+void agent_watch_start(struct agent *agent);
 
 /* Opens an agent in place. Rank 0 listens where its membership says. On success the caller calls
  * agent_close(). All pointers outlive it. */

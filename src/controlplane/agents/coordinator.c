@@ -108,8 +108,8 @@ static void pulse_free(struct pulse *pulse)
  * Rank 0's view of a fleet.
  */
 #define LOOK_SECONDS    0.25
-#define BEAT_LEAST      0.05    /* seconds between two heartbeats, and */
-#define BEAT_EACH       0.25e-3 /* of each host: rank 0 sends 4,000 of them a second at most */
+#define PULSE_LEAST     0.05   /* seconds between two heartbeats, and */
+#define PULSE_EACH      0.5e-3 /* of each host: rank 0 sends 2,000 of them a second at most */
 #define REPORT_SECONDS  8.0 /* after a worker's time, until its agent's report must be here */
 #define PARTING_SECONDS 2.0
 
@@ -314,7 +314,7 @@ static bool agent_says_lost(struct coordinator *coordinator, int rank, const str
     return !reader.bad;
 }
 
-/* Of the host of a leader; rank 0's own host has rank 0's. */
+/* A leader has those of its host; rank 0's own host has rank 0's. */
 static bool gaps_taken(struct coordinator *coordinator, const struct frame *frame)
 {
     struct host_gaps gaps;
@@ -424,7 +424,9 @@ static enum status coordinator_assemble(struct coordinator *coordinator)
     char why[120];
     snprintf(why, sizeof why, "it did not call rank 0 within %.3g s (--timeout)", timeout);
     roster_complete(roster, why);
-    agent->heartbeat = fmin(fmax(BEAT_LEAST, BEAT_EACH * roster->leader_count), agent->heartbeat);
+    double pulse = fmax(PULSE_LEAST, PULSE_EACH * roster->leader_count);
+    agent->heartbeat = fmin(pulse, agent->heartbeat);
+    agent_watch_start(agent);
     coordinator->pulse.seconds = agent->heartbeat;
     if (membership->joined)
         membership->joined(membership->joined_argument);

@@ -17,6 +17,8 @@
 #define ATTEMPT_SECONDS 5.0 /* for one address to answer and to authenticate */
 #define RETRY_SECONDS   0.1
 #define SIGNAL_SECONDS  1.0 /* from a signal until it leaves: rank 0 may end the run first */
+#define LOOKED_SECONDS  0.1
+#define BELOW_SECONDS   1.0 /* between two heartbeats to the agents below, which note no gaps */
 #define SETTLE_SECONDS  0.1 /* until the thread of the watch has noted what it slept through */
 #define PARTING_SECONDS 1.0 /* for those below to take the last frame */
 
@@ -40,8 +42,10 @@ struct follower {
     int leader;
     struct wire up;
     double heard, heartbeat_at, signaled_at;
-    double word_at;     /* clock_seconds() when the last word of rank 0 or the leader came; 0: none */
-    uint64_t stopped;   /* watch.stopped_us then */
+    double beat_at;     /* of the last heartbeat to the agents below */
+    double word_at;     /* clock_seconds() when the last word of rank 0 came; 0: none */
+    double idle_at;     /* clock_seconds() when no word was there for the last time */
+    uint64_t stopped;   /* watch.stopped_us when the last word came */
     double gap;         /* that ended at gap_ended, and is not counted yet */
     double gap_ended;   /* clock_seconds() */
     uint64_t gap_began; /* watch.stopped_us before it */
@@ -88,6 +92,8 @@ static void follower_introduce(struct follower *follower)
     unsigned char blob[ADDRESSES_BLOB_MOST];
     size_t size = addresses_encode(&follower->agent.work_home, blob);
     follower->state = FOLLOWER_PLACED;
+    if (follower->leader == 0)
+        agent_watch_start(&follower->agent);
     wire_put(&follower->up, follower->agent.membership->rank, FRAME_AGENT, blob, size);
 }
 
@@ -219,14 +225,15 @@ static void follower_lost_up(struct follower *follower, enum frame_state state)
                                : fail_peer(REASON_PEER_LOST, 0, "rank 0 is lost: %s", why));
 }
 
-/* A word of rank 0 has come. The gap before it is counted later, when the thread of the watch has
- * noted whether this process ran. */
+/* A word of rank 0 has come. The gap before it counts if this thread had looked for one a moment ago:
+ * later, when the thread of the watch has noted whether the process ran. */
 static void follower_hear(struct follower *follower)
 {
     double now = clock_seconds(), least = UNHEARD_BEATS * follower->agent.heartbeat;
     uint64_t stopped = atomic_load(&follower->agent.watch.stopped_us);
     double gap = follower->word_at > 0 ? now - follower->word_at : 0;
-    if (follower->state == FOLLOWER_PLACED && gap >= fmax(UNHEARD_LEAST, least)) {
+    bool looked = now - follower->idle_at < fmax(LOOKED_SECONDS, follower->agent.heartbeat);
+    if (follower->state == FOLLOWER_PLACED && looked && gap >= fmax(UNHEARD_LEAST, least)) {
         if (follower->gap <= 0)
             follower->gap_began = follower->stopped;
         follower->gap += gap;
@@ -330,6 +337,8 @@ static void follower_serve(struct agent *agent, const struct pollfd *set)
     enum connector_state state = connector_step(&follower->connector, set[0].revents, agent->now);
     if (follower->up.fd >= 0 && set[1].fd == follower->up.fd && (set[1].revents & ~POLLOUT))
         follower_receive(follower);
+    else
+        follower->idle_at = clock_seconds();
     if (state == CALL_DONE)
         follower_connected(follower);
     else if (state == CALL_FAILED || state == CALL_HOPELESS)
@@ -366,7 +375,10 @@ static void follower_heartbeat(struct follower *follower)
     if (follower->state == FOLLOWER_PLACED)
         wire_put(&follower->up, agent->membership->rank, FRAME_HEARTBEAT, bytes.data, bytes.size);
     bytes_free(&bytes);
-    beat_encode(agent->heartbeat, &bytes);
+    if (agent->now - follower->beat_at < BELOW_SECONDS)
+        return;
+    follower->beat_at = agent->now;
+    beat_encode(BELOW_SECONDS, &bytes);
     child_links_send(&agent->below, 0, FRAME_HEARTBEAT, bytes.data, bytes.size);
     bytes_free(&bytes);
 }

@@ -95,7 +95,8 @@ struct wait_stats {
     /* Sending: ns in which bytes were in flight and the peer had room for them. */
     uint64_t busy;
     uint64_t packets; /* with data, that were sent, again or not; 0: not known */
-    uint64_t resent;  /* of them, those that were sent again */
+    uint64_t resent;  /* of them, those that were sent again and did not arrive twice; it may fall
+                         by a few, since the peer says later that one did */
 };
 
 /* What the network, or a device, does while a rank moves nothing. */

@@ -96,7 +96,7 @@ void link_stats_count(struct link_stats *stats, struct links *links, int sign)
             }
             peer->busy = longer(peer->busy, out.busy - before[0].busy);
             peer->packets += out.packets - before[0].packets;
-            peer->resent += out.resent - before[0].resent;
+            peer->resent += out.resent > before[0].resent ? out.resent - before[0].resent : 0;
             peer->starved = longer(peer->starved, in.starved - before[1].starved);
         }
     }

