@@ -197,10 +197,6 @@ void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job,
 /* Measures so many rounds of other pairs of good hosts, for isolate_again(). */
 enum status pairs_once_more(struct acceptance *acceptance, int rounds);
 
-/* The packets that a rank of a job with -v sent again, in % of those that it sent, 0 of very few;
- * NAN: its transport counts none. A loss that few iterations meet leaves their median as it was. */
-double lost_packets(const json_t *document, int rank);
-
 /* The readings of the last stage pairs; NULL: there are none. */
 const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count);
 

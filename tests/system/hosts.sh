@@ -64,7 +64,11 @@ host_begin() {
     # shellcheck disable=SC2016
     (unshare --net --uts --ipc --mount sh -c '
         hostname "${1:-h${0##*/}}" && mount -t tmpfs none /dev/shm && mount --bind "$0.names" /etc/hosts &&
-        mount --bind "$0.boot" /proc/sys/kernel/random/boot_id && { mount -t sysfs none /sys || true; } && ip link set lo up && echo $$ >"$0.holder"
+        mount --bind "$0.boot" /proc/sys/kernel/random/boot_id && mkdir "$0.cgroup" && ip link set lo up
+        # Counters of its own network devices; the control groups of all.
+        { mount --rbind /sys/fs/cgroup "$0.cgroup" && mount -t sysfs none /sys &&
+            mount --rbind "$0.cgroup" /sys/fs/cgroup; } 2>/dev/null
+        echo $$ >"$0.holder"
         exec sleep infinity >/dev/null 2>&1' "$state" "${2:-}" </dev/null >/dev/null 2>"$state.error" &)
     if ! await 60 test -s "$state.holder" -o -s "$state.error" || [ -s "$state.error" ]; then
         hosts_missing="no hosts here: $(head -n 1 "$state.error")"
