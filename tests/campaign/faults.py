@@ -447,8 +447,14 @@ class FlipsWay(FilteredLink):
     cause = "wrong data"
     both = False
 
+    def draw(self, random):
+        self.percent = random.choice((10, 20)) # of the large packets, of which a quick run sends some 70
+
+    def title(self):
+        return f"{super().title()} {self.percent}%"
+
     def rule(self):
-        return "ip length > 8000 numgen random mod 100 < 2 @th,2560,8 set 0x55;"
+        return f"ip length > 8000 numgen random mod 100 < {self.percent} @th,2560,8 set 0x55;"
 
     def is_named(self, finding):
         return super().is_named(finding) and finding.hosts_in_order == self.victims
