@@ -226,7 +226,8 @@ static bool host_lost_carrier(const struct acceptance *acceptance, int host)
  * Hosts that stand still now and then. Each of them is compared with the others by its time in all.
  */
 #define GAPS_LEAST 0.4   /* seconds, and */
-#define GAPS_SHARE 0.015 /* of the run: less, above the fleet's median, is no fault */
+#define GAPS_SHARE 0.015 /* of the run: less, above the fleet's median, is no fault; */
+#define GAPS_FEW   3     /* times as much where few hosts are compared, which have no spread */
 
 enum gap {
     GAP_STOPPED, /* its agent did not run */
@@ -293,6 +294,7 @@ static void gap_judge(struct acceptance *acceptance, enum gap gap, double *scrat
     for (int h = 0; h < roster->host_count; h++)
         if (!isnan(gap_seconds(roster, h, gap)))
             scratch[count++] = gap_seconds(roster, h, gap);
+    least *= count < HOSTS_COMPARED ? GAPS_FEW : 1;
     struct reason reason = gaps_limit(scratch, count, least, GAPS * (double)roster->host_count);
     if (count == 0 || (count == 1 && gap == GAP_STOPPED)) /* it is compared with nothing */
         return;

@@ -85,7 +85,7 @@ struct host_gaps {
     uint64_t unheard,
         unheard_us; /* it ran, and no word of rank 0 came for UNHEARD_LEAST or longer */
 };
-#define STOPPED_LEAST 0.1 /* seconds */
+#define STOPPED_LEAST 0.2 /* seconds: on a busy core a process waits for a tenth */
 #define UNHEARD_LEAST                                                                              \
     0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0, which are rarer in
                               fleets of more than 100 hosts (coordinator.c) */

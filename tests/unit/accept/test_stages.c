@@ -413,7 +413,7 @@ static void a_host_that_stands_still_is_named(void **state)
         "its processes were stopped, or other processes had its cores",
         "h2: stood still for rank 0 1 time, for 0.41 s in all of 25 s " FEW_SECONDS
         "its link, or the network before it, let no packet through"};
-    struct acceptance acceptance = fleet_open(5);
+    struct acceptance acceptance = fleet_open(9);
     acceptance.began = clock_seconds() - 25;
     fleet.hosts[3].gaps = (struct host_gaps){.stops = 7, .stopped_us = 6100000};
     fleet.hosts[2].gaps = (struct host_gaps){.unheard = 1, .unheard_us = 410000};
@@ -463,12 +463,13 @@ static void few_hosts_and_long_runs_have_fewer_faults(void **state)
         {1, 25, {0}, {3000000}, -1, HEALTH_GOOD},
         {2, 25, {0, 3000000}, {0}, 1, HEALTH_SUSPECT},
         {2, 25, {0}, {0, 3000000}, 1, HEALTH_BAD},
-        {2, 25, {0, 1000000}, {1000000, 0}, 0, HEALTH_BAD}, /* rank 0 was stopped */
+        {2, 25, {0, 2000000}, {2000000, 0}, 0, HEALTH_BAD}, /* rank 0 was stopped */
         {3, 25, {0, 3000000, 2900000}, {0}, 0, HEALTH_BAD},
         {3, 25, {0, 3000000, 100000}, {0}, 1, HEALTH_BAD},
+        {3, 25, {0}, {0, 1100000, 0}, -1, HEALTH_GOOD}, /* few, which have no spread */
         {3, 25, {0}, {500000, 500000, 500000}, -1, HEALTH_GOOD}, /* the machine stood still */
         {3, 86400, {0}, {0, 60000000, 0}, -1, HEALTH_GOOD},
-        {3, 86400, {0}, {0, 1400000000, 0}, 1, HEALTH_BAD},
+        {3, 86400, {0}, {0, 4000000000, 0}, 1, HEALTH_BAD},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct acceptance acceptance = fleet_open(cases[i].hosts);
