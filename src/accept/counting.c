@@ -225,9 +225,10 @@ static bool host_lost_carrier(const struct acceptance *acceptance, int host)
 /*
  * Hosts that stand still now and then. Each of them is compared with the others by its time in all.
  */
-#define GAPS_LEAST 0.4   /* seconds, and */
-#define GAPS_SHARE 0.015 /* of the run: less, above the fleet's median, is no fault; */
-#define GAPS_FEW   3     /* times as much where few hosts are compared, which have no spread */
+#define GAPS_LEAST  0.4   /* seconds, and */
+#define GAPS_SHARE  0.015 /* of the run: less, above the fleet's median, is no fault; */
+#define ROOT_FACTOR 2 /* likewise for rank 0's host: where a slow network is full, its words wait */
+#define GAPS_FEW    3 /* times as much where few hosts are compared, which have no spread */
 
 enum gap {
     GAP_STOPPED, /* its agent did not run */
@@ -263,7 +264,7 @@ static void gap_find(struct acceptance *acceptance, int host, enum gap gap, enum
 static bool root_gaps_find(struct acceptance *acceptance, double median, double least, int others)
 {
     int root = acceptance->roster->agents[0].host;
-    if (others < 2 || median < least || host_lost_carrier(acceptance, root))
+    if (others < 2 || median < ROOT_FACTOR * least || host_lost_carrier(acceptance, root))
         return false;
     stage_finds(acceptance, last_stage(acceptance), root, HEALTH_BAD, STATUS_SLOW,
                 "%s: stood still for all other hosts, for %.2f s in all of %.0f s (their median): "

@@ -123,7 +123,7 @@ pairs = [{"stage": "pairs", "from": a, "to": b, "rail": 0, "part": None, "metric
          for a in range(count) for b in range(count) if a != b and (b - a) % 7 < 4]
 pairs += [dict(p, metric="latency", unit="us", value=1e3 * p["value"]) for p in pairs if p["from"] < p["to"]]
 pairs[0].update(outcome="late", value=None)
-document["hosts"] = [{"host": h, "name": name(h), "health": "bad" if h == bad else "good", "lost": False, "agents": [h], "switch": f"s{h % 2}",
+document["hosts"] = [{"host": h, "name": name(h), "health": "bad" if h == bad else "good", "lost": False, "stopped_seconds": 0, "unheard_seconds": 0, "agents": [h], "switch": f"s{h % 2}",
                       "inventory": None}
                      for h in range(count)]
 document.update(pairs=pairs, status="slow", findings=[

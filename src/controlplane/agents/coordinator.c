@@ -108,6 +108,7 @@ static void pulse_free(struct pulse *pulse)
  * Rank 0's view of a fleet.
  */
 #define LOOK_SECONDS    0.25
+#define STOP_SHARE      0.8 /* of their patience: agents count it from the last word of rank 0 */
 #define PULSE_LEAST     0.05   /* seconds between two heartbeats, and */
 #define PULSE_EACH      0.5e-3 /* of each host: rank 0 sends 2,000 of them a second at most */
 #define REPORT_SECONDS  8.0 /* after a worker's time, until its agent's report must be here */
@@ -164,7 +165,7 @@ static void duty_end(struct coordinator *coordinator, int rank, const struct wor
 static bool was_stopped(struct coordinator *coordinator)
 {
     double now = clock_seconds(), seconds = now - coordinator->turned_at;
-    if (coordinator->turned_at > 0 && seconds > coordinator->agent.silence) {
+    if (coordinator->turned_at > 0 && seconds > STOP_SHARE * coordinator->agent.silence) {
         coordinator->roster.stopped = fmax(coordinator->roster.stopped, seconds);
         coordinator->resumed_at = now;
     }
