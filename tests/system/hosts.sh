@@ -14,6 +14,7 @@
 #     hosts_down
 
 hosts_missing='' hosts_ipv6='' hosts_state=''
+hosts_sysfs='' # yes: /sys of a host has its own network devices, and nothing that a test has mounted there
 declare -A host_holder=()
 
 # hosts_up N [NAME...]: hosts 1 .. N, with names h1 .. hN by default. On failure $hosts_missing is the reason.
@@ -66,10 +67,10 @@ host_begin() {
         hostname "${1:-h${0##*/}}" && mount -t tmpfs none /dev/shm && mount --bind "$0.names" /etc/hosts &&
         mount --bind "$0.boot" /proc/sys/kernel/random/boot_id && mkdir "$0.cgroup" && ip link set lo up
         # Counters of its own network devices; the control groups of all.
-        { mount --rbind /sys/fs/cgroup "$0.cgroup" && mount -t sysfs none /sys &&
+        [ -z "$2" ] || { mount --rbind /sys/fs/cgroup "$0.cgroup" && mount -t sysfs none /sys &&
             mount --rbind "$0.cgroup" /sys/fs/cgroup; } 2>/dev/null
         echo $$ >"$0.holder"
-        exec sleep infinity >/dev/null 2>&1' "$state" "${2:-}" </dev/null >/dev/null 2>"$state.error" &)
+        exec sleep infinity >/dev/null 2>&1' "$state" "${2:-}" "$hosts_sysfs" </dev/null >/dev/null 2>"$state.error" &)
     if ! await 60 test -s "$state.holder" -o -s "$state.error" || [ -s "$state.error" ]; then
         hosts_missing="no hosts here: $(head -n 1 "$state.error")"
         hosts_down

@@ -9,6 +9,8 @@
 # shellcheck source=tests/system/hosts.sh
 . "$(dirname -- "$0")/hosts.sh"
 private_machine "$@"
+# shellcheck disable=SC2034 # hosts.sh reads it: carriers are counted there
+hosts_sysfs=yes
 hosts_up 8 || skip "$hosts_missing"
 link_rate 1 2 40mbit >"$scratch/tc" 2>&1 || skip "no slow links here: $(head -n 1 "$scratch/tc")"
 host_unrate 1 && host_unrate 2
