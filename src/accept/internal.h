@@ -165,6 +165,10 @@ void losses_judge(struct acceptance *acceptance);
  * stage that has just ended; the first call notes nothing. */
 enum status counting_look(struct acceptance *acceptance, enum accept_stage stage);
 
+void counting_free(struct acceptance *acceptance);
+
+/* ---- intermittent.c ---- */
+
 /* Once no stage runs any more: the hosts whose network interfaces lost their carrier. */
 void carriers_judge(struct acceptance *acceptance);
 /* Likewise: the hosts whose agents did not run, or did not hear rank 0, for much longer than the
@@ -172,7 +176,6 @@ void carriers_judge(struct acceptance *acceptance);
  * explains that a host did not hear it. */
 void gaps_judge(struct acceptance *acceptance);
 
-void counting_free(struct acceptance *acceptance);
 
 /* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */
 

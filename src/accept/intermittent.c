@@ -1,0 +1,207 @@
+/*
+ * intermittent.c - faults that come and go, and leave medians as they are: a carrier that is lost,
+ * and hosts that stand still.
+ */
+#include "accept/internal.h"
+
+#include "base/clock.h"
+#include "base/stats/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Network interfaces that lose their carrier.
+ */
+#define CARRIER_COUNTER "carrier_lost"
+#define CARRIER_LEAST   2 /* times: once, somebody may have pulled a cable */
+
+static uint64_t carriers_lost(const struct counter_growth *growth)
+{
+    const struct counter_list *list = &growth->device.counters;
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->counters[i].name, CARRIER_COUNTER) == 0)
+            return list->counters[i].value;
+    return 0;
+}
+
+/* The same interface of the same host, in all stages; of another host with `any_host`. */
+static bool is_same_device(const struct counter_growth *a, const struct counter_growth *b,
+                           bool any_host)
+{
+    return (any_host || a->host == b->host) && strcmp(a->device.name, b->device.name) == 0;
+}
+
+/* The growths in which carriers were lost. */
+struct carrier_growths {
+    const struct counter_growth **items;
+    int count;
+};
+
+static struct carrier_growths carriers_collect(const struct acceptance *acceptance)
+{
+    struct carrier_growths growths = {.items = NULL};
+    for (int i = 0; i < acceptance->growth.count; i++)
+        if (carriers_lost(&acceptance->growth.items[i]) > 0)
+            *LIST_ADD(growths.items, growths.count) = &acceptance->growth.items[i];
+    return growths;
+}
+
+/* On how many hosts did this interface lose its carrier? */
+static int hosts_of_device(const struct carrier_growths *growths, const struct counter_growth *one,
+                           int hosts)
+{
+    int count = 0;
+    bool *counted = new_array((size_t)hosts, sizeof *counted);
+    for (int i = 0; i < growths->count; i++)
+        if (is_same_device(growths->items[i], one, true) && !counted[growths->items[i]->host]) {
+            counted[growths->items[i]->host] = true;
+            count++;
+        }
+    free(counted);
+    return count;
+}
+
+/* Where most hosts lost it, the switch did. */
+static void carrier_find(struct acceptance *acceptance, const struct carrier_growths *growths,
+                         int index)
+{
+    const struct counter_growth *one = growths->items[index];
+    int hosts = acceptance->roster->host_count, losers = hosts_of_device(growths, one, hosts);
+    bool most = hosts > 1 && 2 * losers > hosts;
+    unsigned long long losses = 0;
+    for (int i = 0; i < growths->count; i++) {
+        bool same = is_same_device(growths->items[i], one, most);
+        if (same && i < index)
+            return; /* found already */
+        losses += same ? carriers_lost(growths->items[i]) : 0;
+    }
+    double seconds = clock_seconds() - acceptance->began;
+    if (most)
+        stage_finds(acceptance, one->stage, -1, HEALTH_GOOD, STATUS_SLOW,
+                    "all: %s lost its carrier on %d of %d hosts, %llu times in %.0f s: the switch "
+                    "that they are cabled to",
+                    one->device.name, losers, hosts, losses, seconds);
+    else
+        stage_finds(acceptance, one->stage, one->host,
+                    losses >= CARRIER_LEAST ? HEALTH_BAD : HEALTH_SUSPECT, STATUS_SLOW,
+                    "%s: %s lost its carrier %llu time%s in %.0f s: its cable, its transceiver, or "
+                    "the port at the other end",
+                    acceptance->labels[one->host], one->device.name, losses, plural(losses),
+                    seconds);
+}
+
+void carriers_judge(struct acceptance *acceptance)
+{
+    struct carrier_growths growths = carriers_collect(acceptance);
+    for (int i = 0; i < growths.count; i++)
+        carrier_find(acceptance, &growths, i);
+    free(growths.items);
+}
+
+/* A link that goes down lets no packet through, either. */
+static bool host_lost_carrier(const struct acceptance *acceptance, int host)
+{
+    struct carrier_growths growths = carriers_collect(acceptance);
+    bool lost = false;
+    for (int i = 0; i < growths.count; i++)
+        lost |= growths.items[i]->host == host;
+    free(growths.items);
+    return lost;
+}
+
+/*
+ * Hosts that stand still now and then. Each of them is compared with the others by its time in all.
+ */
+#define GAPS_LEAST  0.4   /* seconds, and */
+#define GAPS_SHARE  0.015 /* of the run: less, above the fleet's median, is no fault; */
+#define ROOT_FACTOR 2 /* likewise for rank 0's host: where a slow network is full, its words wait */
+#define GAPS_FEW    3 /* times as much where few hosts are compared, which have no spread */
+
+enum gap {
+    GAP_STOPPED, /* its agent did not run */
+    GAP_UNHEARD, /* it ran, and heard no word of rank 0 */
+    GAPS
+};
+
+static enum accept_stage last_stage(const struct acceptance *acceptance)
+{
+    int count = acceptance->stage_count;
+    return count > 0 ? acceptance->stages[count - 1].stage : STAGE_START;
+}
+
+static void gap_find(struct acceptance *acceptance, int host, enum gap gap, enum health health,
+                     const struct reason *reason)
+{
+    static const char *const clauses[GAPS][2] = {
+        [GAP_STOPPED] = {"did not run", "its processes were stopped, or other processes had its "
+                                        "cores"},
+        [GAP_UNHEARD] = {"stood still for rank 0", "its link, or the network before it, let no "
+                                                   "packet through"}};
+    const struct host_gaps *gaps = &acceptance->roster->hosts[host].gaps;
+    unsigned long long times = gap == GAP_STOPPED ? gaps->stops : gaps->unheard;
+    stage_finds(acceptance, last_stage(acceptance), host, health, STATUS_SLOW,
+                "%s: %s %llu time%s, for %.2f s in all of %.0f s (the fleet's median: %.2f s, "
+                "threshold %.2f s): %s%s",
+                acceptance->labels[host], clauses[gap][0], times, plural(times), reason->value,
+                clock_seconds() - acceptance->began, reason->median, reason->threshold,
+                clauses[gap][1], health == HEALTH_SUSPECT ? ", or that of rank 0 did not" : "");
+}
+
+/* The link of rank 0's host stands still for all others, two at least. */
+static bool root_gaps_find(struct acceptance *acceptance, double median, double least, int others)
+{
+    int root = acceptance->roster->agents[0].host;
+    if (others < 2 || median < ROOT_FACTOR * least || host_lost_carrier(acceptance, root))
+        return false;
+    stage_finds(acceptance, last_stage(acceptance), root, HEALTH_BAD, STATUS_SLOW,
+                "%s: stood still for all other hosts, for %.2f s in all of %.0f s (their median): "
+                "its link, or the network before it, let no packet through",
+                acceptance->labels[root], median, clock_seconds() - acceptance->began);
+    return true;
+}
+
+/* Seconds of each host in all; NAN: it has none. Rank 0's host hears rank 0, and while rank 0 is
+ * stopped, no host does. */
+static double gap_seconds(const struct roster *roster, int host, enum gap gap)
+{
+    int root = roster->agents[0].host;
+    double stopped = 1e-6 * (double)roster->hosts[root].gaps.stopped_us;
+    const struct host_gaps *gaps = &roster->hosts[host].gaps;
+    if (roster->hosts[host].lost || (gap == GAP_UNHEARD && host == root))
+        return NAN;
+    return gap == GAP_STOPPED ? 1e-6 * (double)gaps->stopped_us
+                              : fmax(1e-6 * (double)gaps->unheard_us - stopped, 0);
+}
+
+static void gap_judge(struct acceptance *acceptance, enum gap gap, double *scratch)
+{
+    const struct roster *roster = acceptance->roster;
+    double seconds = clock_seconds() - acceptance->began;
+    double least = fmax(GAPS_LEAST, GAPS_SHARE * seconds);
+    size_t count = 0;
+    for (int h = 0; h < roster->host_count; h++)
+        if (!isnan(gap_seconds(roster, h, gap)))
+            scratch[count++] = gap_seconds(roster, h, gap);
+    least *= count < HOSTS_COMPARED ? GAPS_FEW : 1;
+    struct reason reason = gaps_limit(scratch, count, least, GAPS * (double)roster->host_count);
+    if (count == 0 || (count == 1 && gap == GAP_STOPPED)) /* it is compared with nothing */
+        return;
+    if (gap == GAP_UNHEARD && root_gaps_find(acceptance, reason.median, least, (int)count))
+        return;
+    for (int h = 0; h < roster->host_count; h++) {
+        reason.value = gap_seconds(roster, h, gap);
+        if (reason.value > reason.threshold &&
+            !(gap == GAP_UNHEARD && host_lost_carrier(acceptance, h)))
+            gap_find(acceptance, h, gap, count == 1 ? HEALTH_SUSPECT : HEALTH_BAD, &reason);
+    }
+}
+
+void gaps_judge(struct acceptance *acceptance)
+{
+    double *scratch = new_array((size_t)acceptance->roster->host_count, sizeof *scratch);
+    for (enum gap gap = 0; gap < GAPS; gap++)
+        gap_judge(acceptance, gap, scratch);
+    free(scratch);
+}
