@@ -243,7 +243,7 @@ static json_t *inventory_json(const struct acceptance *acceptance, int host)
 static const char *switch_of(const struct acceptance *acceptance, int host)
 {
     const struct switch_level *leaves = &acceptance->leaves;
-    bool known = leaves->count > 0 && leaves->switches[host] >= 0 && !acceptance->parts_found;
+    bool known = leaves->count > 0 && leaves->switches[host] >= 0 && !leaves->inferred;
     return known ? leaves->name[leaves->switches[host]] : NULL;
 }
 

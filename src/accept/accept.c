@@ -259,7 +259,7 @@ static enum status switches_find(struct acceptance *acceptance)
 static void switches_judge(struct acceptance *acceptance)
 {
     int hosts = acceptance->roster->host_count, count = 0, last = STAGE_START;
-    if (acceptance->leaves.count == 0 || acceptance->parts_found)
+    if (acceptance->leaves.count == 0 || acceptance->leaves.inferred)
         return;
     bool *faulty = new_array((size_t)hosts, sizeof *faulty);
     enum health *healths = findings_healths(&acceptance->findings, hosts);

@@ -297,7 +297,6 @@ struct acceptance {
     struct baseline baseline;    /* all zero: nothing */
     struct switch_level leaves;  /* --switches: the switches of each host; count 0: not known, */
     struct switch_level above;   /* and those above, where there are several levels */
-    bool parts_found;            /* no switches are known, and the pairs showed two parts: leaves */
     struct findings findings;
     struct inventory *inventories;  /* by host; NULL: the stage was left out */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */

@@ -213,7 +213,7 @@ static void congestion_find(const struct halving *halving, const struct exchange
                 "all: when %d pairs of hosts %s exchange at once, those %s %s have "
                 "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
                 halving->pair_count,
-                halving->acceptance->parts_found ? "of two parts" : "behind different switches",
+                halving->level->inferred ? "of two parts" : "behind different switches",
                 half ? "between" : "behind", half ? whole : listed, 100 * worst, 100 * SHARE_LEAST,
                 half         ? "the network between them is"
                 : count == 1 ? "the links between this switch and the others are"
@@ -289,9 +289,9 @@ static enum status halves_go(struct acceptance *acceptance, const struct switch_
     int halved = level ? switches_used(level, halving.hosts, halving.count) : halving.count;
     text_add(&said->text, "%s%d %s of %d %s: %.0f%%", said->text.used ? ", " : "", halving.done,
              what, halved,
-             !level                    ? "hosts"
-             : acceptance->parts_found ? "parts"
-                                       : "switches",
+             !level            ? "hosts"
+             : level->inferred ? "parts"
+                               : "switches",
              100 * share);
     said->done += halving.done;
     return STATUS_OK;
@@ -306,7 +306,7 @@ static enum status halves_all(struct acceptance *acceptance, struct stage_result
     enum status status = halves_go(acceptance, NULL, "random halves", &said);
     if (status == STATUS_OK && acceptance->leaves.count > 0)
         status = halves_go(acceptance, &acceptance->leaves,
-                           acceptance->parts_found ? "halves by part" : "halves by switch", &said);
+                           acceptance->leaves.inferred ? "halves by part" : "halves by switch", &said);
     if (status == STATUS_OK && acceptance->above.count > 0)
         status = halves_go(acceptance, &acceptance->above, "halves by the switches above", &said);
     if (said.done > 0)

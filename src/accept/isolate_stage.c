@@ -200,7 +200,7 @@ static bool pairs_are_known(const struct acceptance *acceptance)
     return acceptance->fleet && acceptance->pairs_end > acceptance->pairs_first;
 }
 
-/* Beside the earlier run that the user gave, if any. */
+/* Compares with the earlier run that the user gave, too, if any. */
 static enum status pairs_judge(struct acceptance *acceptance, enum accept_stage stage,
                                struct stage_result *result)
 {
@@ -243,13 +243,12 @@ static bool finds_hosts(const struct findings *findings, int first)
 
 enum status isolate_again(struct acceptance *acceptance, struct stage_result *result, bool *found)
 {
-    struct fleet *fleet = acceptance->fleet;
-    const struct fleet_config config = fleet->config;
-    int first = acceptance->pairs_first, end = acceptance->pairs_end;
-    int findings = acceptance->findings.count;
     *found = false;
     if (!pairs_are_known(acceptance))
         return STATUS_OK;
+    struct fleet *fleet = acceptance->fleet;
+    int first = acceptance->pairs_first, end = acceptance->pairs_end;
+    int findings = acceptance->findings.count;
     struct readings earlier = pairs_copy(acceptance);
     size_t count;
     acceptance->pairs_first = acceptance->readings.count;
@@ -257,7 +256,7 @@ enum status isolate_again(struct acceptance *acceptance, struct stage_result *re
     acceptance->pairs_end = acceptance->readings.count;
     const struct reading *readings = pair_readings(acceptance, &count);
     if (status == STATUS_OK && count > 0) {
-        acceptance->fleet = fleet_create(&config, readings, count);
+        acceptance->fleet = fleet_create(&fleet->config, readings, count);
         status = suspects_judge(acceptance, STAGE_ALL, &earlier, result);
         fleet_free(acceptance->fleet);
     }

@@ -560,8 +560,8 @@ static const char *rounds_text(const struct pairing *pairing, char text[ROUNDS_T
 static void distances_put(const struct acceptance *acceptance, struct text *text)
 {
     const struct fleet *fleet = acceptance->fleet;
-    const char *near = acceptance->parts_found ? "inside each" : "behind one switch";
-    const char *far = acceptance->parts_found ? "between them" : "between switches";
+    const char *near = acceptance->leaves.inferred ? "inside each" : "behind one switch";
+    const char *far = acceptance->leaves.inferred ? "between them" : "between switches";
     for (int d = 0; d < DISTANCE_KINDS; d++) {
         double latency = fleet_distance_median(fleet, METRIC_LATENCY, 0, (enum distance)d);
         double both = fleet_distance_median(fleet, METRIC_BOTH, 0, (enum distance)d);
@@ -615,21 +615,20 @@ static void parts_take(struct acceptance *acceptance, const int *side)
     size_t hosts = (size_t)acceptance->roster->host_count;
     struct switch_level *parts = &acceptance->leaves;
     *parts = (struct switch_level){.count = 2,
+                                   .inferred = true,
                                    .name = new_array(2, sizeof *parts->name),
                                    .switches = new_array(hosts, sizeof *parts->switches)};
     memcpy(parts->switches, side, hosts * sizeof *side);
     for (int part = 0; part < 2; part++)
         parts->name[part] = part_name(acceptance, side, part);
-    acceptance->parts_found = true;
 }
 
 /* From the readings of the pairs. Without --switches, once more if they fall into two parts. */
 static void fleet_learn(struct acceptance *acceptance, const struct reading *readings, size_t count)
 {
-    if (acceptance->parts_found) { /* in an earlier rotation */
+    if (acceptance->leaves.inferred) { /* in an earlier rotation */
         switch_level_free(&acceptance->leaves);
         acceptance->leaves = (struct switch_level){.count = 0};
-        acceptance->parts_found = false;
     }
     struct fleet_config config = {.hosts = acceptance->roster->host_count,
                                   .rails = acceptance->rails.count,
@@ -680,7 +679,7 @@ static void pairs_learn(const struct pairing *pairing, struct stage_result *resu
     }
     for (int m = 0; m < METRICS; m++)
         medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
-    if (acceptance->parts_found)
+    if (acceptance->leaves.inferred)
         text_add(&text, "; in two parts");
     distances_put(acceptance, &text);
     loss_say(acceptance, &text);

@@ -15,7 +15,7 @@
 #define SHUFFLES      199 /* of which none may look like a cut: 1 run in 200, for each metric */
 #define METRICS_TRIED 2
 
-/* A pair of hosts: its bandwidth, in both directions, beside what its slower host explains. */
+/* A pair of hosts: its bandwidth, in both directions, beyond what its slower host explains. */
 struct edge {
     int a, b; /* a < b */
     double excess;
@@ -30,33 +30,9 @@ struct cutting {
     int *side;
     int sizes[2];    /* of the two sides */
     double *scratch; /* as many as edges */
-    double *best;    /* of each cell of the fleet: the least excess of its readings */
 };
 
 /* ---- pairs ---- */
-
-static bool is_edge(const struct fleet *fleet, const struct reading *r, enum metric metric)
-{
-    return fleet_has(fleet, r) && reading_outcome(r) == READING_VALUE && r->metric == metric;
-}
-
-/* A slow host is slow with all of its partners, so the best of its readings says what it explains; a
- * host of a small part has few partners inside, and its median says nothing. */
-static void bests_find(struct cutting *c, const struct fleet *fleet, const struct reading *readings,
-                       size_t count, enum metric metric)
-{
-    for (int cell = 0; cell < fleet->cell_count; cell++)
-        c->best[cell] = INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        const struct reading *r = &readings[i];
-        if (!is_edge(fleet, r, metric))
-            continue;
-        double *from = &c->best[fleet_from(fleet, r) * c->hosts + r->from];
-        double *to = &c->best[fleet_to(fleet, r) * c->hosts + r->to];
-        *from = fmin(*from, fleet_excess(fleet, r));
-        *to = fmin(*to, fleet_excess(fleet, r));
-    }
-}
 
 static int compare_edges(const void *left, const void *right)
 {
@@ -80,19 +56,20 @@ static void edges_merge(struct cutting *c)
     c->count = merged;
 }
 
+/* A slow host is slow with all of its partners, so the best of its readings says what it explains; a
+ * host of a small part has few partners inside, and its median says nothing. */
 static void edges_find(struct cutting *c, const struct fleet *fleet, const struct reading *readings,
                        size_t count, enum metric metric)
 {
-    bests_find(c, fleet, readings, count, metric);
     c->count = 0;
     for (int h = 0; h < c->hosts; h++)
         c->is_met[h] = false;
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
-        if (!is_edge(fleet, r, metric))
+        if (!fleet_has(fleet, r) || reading_outcome(r) != READING_VALUE || r->metric != metric)
             continue;
-        double from = c->best[fleet_from(fleet, r) * c->hosts + r->from];
-        double to = c->best[fleet_to(fleet, r) * c->hosts + r->to];
+        double from = fleet_best(fleet, fleet_from(fleet, r), r->from);
+        double to = fleet_best(fleet, fleet_to(fleet, r), r->to);
         c->is_met[r->from] = c->is_met[r->to] = true;
         c->edges[c->count++] = (struct edge){.a = r->from < r->to ? r->from : r->to,
                                              .b = r->from < r->to ? r->to : r->from,
@@ -271,8 +248,7 @@ bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t 
                         .vector = arena_new(memory, hosts, sizeof *c.vector),
                         .next = arena_new(memory, hosts, sizeof *c.next),
                         .side = arena_new(memory, hosts, sizeof *c.side),
-                        .scratch = arena_new(memory, count, sizeof *c.scratch),
-                        .best = arena_new(memory, (size_t)fleet->cell_count, sizeof *c.best)};
+                        .scratch = arena_new(memory, count, sizeof *c.scratch)};
     bool found = false;
     for (int m = 0; m < METRICS_TRIED && !found; m++) {
         edges_find(&c, fleet, readings, count, metrics[m]);

@@ -144,14 +144,24 @@ double fleet_level(const struct fleet *fleet, int series, int host)
     return fleet->level[cell_of(fleet, series, host)];
 }
 
+/* The largest sign * excess of a cell's readings, without the sign. */
+static double cell_extreme(const struct fleet *fleet, int cell, double sign)
+{
+    const double *excess = bins_of(&fleet->cells, cell);
+    double extreme = NAN;
+    for (size_t i = 0; i < bins_size(&fleet->cells, cell); i++)
+        extreme = i > 0 && sign * extreme > sign * excess[i] ? extreme : excess[i];
+    return extreme;
+}
+
 double fleet_worst(const struct fleet *fleet, int series, int host)
 {
-    int cell = cell_of(fleet, series, host);
-    const double *excess = bins_of(&fleet->cells, cell);
-    double worst = NAN;
-    for (size_t i = 0; i < bins_size(&fleet->cells, cell); i++)
-        worst = i > 0 && worst > excess[i] ? worst : excess[i];
-    return worst;
+    return cell_extreme(fleet, cell_of(fleet, series, host), 1);
+}
+
+double fleet_best(const struct fleet *fleet, int series, int host)
+{
+    return cell_extreme(fleet, cell_of(fleet, series, host), -1);
 }
 
 /* The bin of a reading's metric, rail and distance; -1: it has no value. */

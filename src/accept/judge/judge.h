@@ -635,6 +635,7 @@ struct switch_level {
     int count;     /* switches that have hosts; 0: the level is not known */
     char **name;   /* of each switch */
     int *switches; /* the switch of each host; -1: not known */
+    bool inferred; /* no file tells it: parts of the fleet that its pairs showed (cut_find()) */
 };
 
 void switch_level_free(struct switch_level *level); /* zeroed is allowed */

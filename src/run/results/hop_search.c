@@ -41,7 +41,7 @@ struct retrace {
 
     const struct wrong_element *element; /* that is followed, which leads to what is below */
     bool is_complete;      /* every part of it has come from somewhere, and there was room */
-    int roots[RANKS_MOST]; /* nodes; NO_NODE: the rank is no evidence */
+    int roots[RANKS_MOST]; /* nodes; NO_NODE: the rank has no evidence */
     int count;
     struct node nodes[NODES_MOST], sorted[NODES_MOST];
     int places[NODES_MOST], path[NODES_MOST]; /* of nodes_sort() */
@@ -265,7 +265,7 @@ static void retrace_compute(struct retrace *retrace, int first, int bit)
     }
 }
 
-/* Has each evidence what it should, by what was computed? */
+/* Has each rank the value that was computed for it, right or wrong? */
 static bool retrace_agrees(const struct retrace *retrace, bool flipped)
 {
     const struct hop_question *question = retrace->question;
