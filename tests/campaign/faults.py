@@ -362,24 +362,20 @@ class Carrier(Periodic):
     """The link of a host loses its carrier."""
     kind = "carrier"
     cause = "carrier"
+    calls = ("host_unplug", "host_plug") # of tests/system/hosts.sh
 
     def begin(self, job):
-        job.fleet.hosts("host_unplug", self.host)
+        job.fleet.hosts(self.calls[0], self.host)
 
     def end(self, job):
-        job.fleet.hosts("host_plug", self.host)
+        job.fleet.hosts(self.calls[1], self.host)
 
 
-class Gaps(Periodic):
-    """Nothing arrives at a host, and nothing leaves it."""
+class Gaps(Carrier):
+    """Nothing arrives at a host, and nothing leaves it; its link stays up."""
     kind = "gaps"
-    cause = "stood still|no packet|did not arrive"
-
-    def begin(self, job):
-        job.fleet.hosts("host_cut", self.host)
-
-    def end(self, job):
-        job.fleet.hosts("host_heal", self.host)
+    cause = "stood still"
+    calls = ("host_cut", "host_heal")
 
 
 class Pauses(Periodic):
@@ -414,6 +410,9 @@ class FilteredLink(Filtered):
         hook = f"type filter hook ingress devices = {{ {', '.join(f'lan0-{host}' for host in self.victims)} }} priority 0;"
         run("nft", f"table netdev faulty{self.host} {{ chain ingress {{ {hook} {rules} }}; }}")
 
+    def is_named(self, finding):
+        return super().is_named(finding) and (self.both or finding.hosts_in_order == self.victims)
+
 
 class LossyLink(FilteredLink):
     kind = "lossy-link"
@@ -437,9 +436,6 @@ class LossyWay(LossyLink):
     def draw(self, random):
         self.percent = random.choice((10, 15))
 
-    def is_named(self, finding):
-        return super().is_named(finding) and finding.hosts_in_order == self.victims
-
 
 class FlipsWay(FilteredLink):
     """Packets with data that is altered, and right checksums, from the first host to the second."""
@@ -455,27 +451,6 @@ class FlipsWay(FilteredLink):
 
     def rule(self):
         return f"ip length > 8000 numgen random mod 100 < {self.percent} @th,2560,8 set 0x55;"
-
-    def is_named(self, finding):
-        return super().is_named(finding) and finding.hosts_in_order == self.victims
-
-
-class Doubled(Filtered):
-    """A part of the packets that a host sends arrives twice."""
-    kind = "doubled"
-    cause = "twice|duplicate"
-
-    def draw(self, random):
-        self.percent = random.randint(15, 30)
-
-    def title(self):
-        return f"{super().title()} {self.percent}%"
-
-    def make(self, fleet):
-        rules = " ".join(f"ip daddr 10.77.0.{host} numgen random mod 100 < {self.percent} dup to lan0-{host};"
-                         for host in fleet.numbers if host != self.host)
-        hook = f"type filter hook ingress device lan0-{self.host} priority 0;"
-        run("nft", f"table netdev faulty{self.host} {{ chain ingress {{ {hook} {rules} }}; }}")
 
 
 class SlowHosts(Throttled):
@@ -573,7 +548,7 @@ class FullShm(Fault):
 
 KINDS = {each.kind: each for each in (Throttled, ThrottledSending, ThrottledReceiving, ThrottledLink, Lossy, BlackHole,
                                       Flips, Hog, Delayed, Killed, Stopped, Cut, Carrier, Gaps, Pauses, LossyLink, LossyWay,
-                                      FlipsWay, Doubled, SlowHosts, Fading, Uplink, Different, FullShm)}
+                                      FlipsWay, SlowHosts, Fading, Uplink, Different, FullShm)}
 
 
 def missing(kind, stages):

@@ -353,6 +353,36 @@ static void seed_readings(struct bytes *bytes)
     fuzz_seed("readings", bytes->data, bytes->size);
 }
 
+/* What rank 0 of a fleet and its agents send each other. */
+static void seed_fleet(struct bytes *bytes)
+{
+    const struct order order = {.agent = 1,
+                                .stage = "pairs",
+                                .number = 3,
+                                .rank = 1,
+                                .ranks = 2,
+                                .root_host = "n1",
+                                .root = {.count = 1, .list = {{.family = AF_INET, .port = 7}}},
+                                .seconds = 12,
+                                .command = "sendrecv -a uni -b 64K"};
+    seed_begin(bytes, ORDER, 2);
+    order_encode(&order, bytes);
+    fuzz_seed("order", bytes->data, bytes->size);
+    const struct report_message report = {.number = 3,
+                                          .end = {.fate = WORKER_EXITED, .tail = "rank 0: no\n"},
+                                          .result = (const unsigned char *)"{}",
+                                          .size = 2};
+    seed_begin(bytes, REPORT, 2);
+    report_message_encode(&report, bytes);
+    fuzz_seed("report", bytes->data, bytes->size);
+    seed_begin(bytes, BEAT, 2);
+    beat_encode(0.05, bytes);
+    fuzz_seed("beat", bytes->data, bytes->size);
+    seed_begin(bytes, BEAT, 2);
+    gaps_encode(&(struct host_gaps){.stops = 1, .stopped_us = 200000}, bytes);
+    fuzz_seed("gaps", bytes->data, bytes->size);
+}
+
 void fuzz_seeds(void)
 {
     struct bytes bytes = {0};
@@ -376,31 +406,7 @@ void fuzz_seeds(void)
         fuzz_seed(text, bytes.data, bytes.size);
     }
 
-    const struct order order = {.agent = 1,
-                                .stage = "pairs",
-                                .number = 3,
-                                .rank = 1,
-                                .ranks = 2,
-                                .root_host = "n1",
-                                .root = {.count = 1, .list = {{.family = AF_INET, .port = 7}}},
-                                .seconds = 12,
-                                .command = "sendrecv -a uni -b 64K"};
-    seed_begin(&bytes, ORDER, 2);
-    order_encode(&order, &bytes);
-    fuzz_seed("order", bytes.data, bytes.size);
-    const struct report_message report = {.number = 3,
-                                          .end = {.fate = WORKER_EXITED, .tail = "rank 0: no\n"},
-                                          .result = (const unsigned char *)"{}",
-                                          .size = 2};
-    seed_begin(&bytes, REPORT, 2);
-    report_message_encode(&report, &bytes);
-    fuzz_seed("report", bytes.data, bytes.size);
-    seed_begin(&bytes, BEAT, 2);
-    beat_encode(0.05, &bytes);
-    fuzz_seed("beat", bytes.data, bytes.size);
-    seed_begin(&bytes, BEAT, 2);
-    gaps_encode(&(struct host_gaps){.stops = 1, .stopped_us = 200000}, &bytes);
-    fuzz_seed("gaps", bytes.data, bytes.size);
+    seed_fleet(&bytes);
 
     const struct member members[] = {{.host = "n1", .pid = 7},
                                      {.host = "n2", .pid = 8, .node = 1},

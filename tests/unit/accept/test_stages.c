@@ -306,12 +306,17 @@ static void counts(int host, const char *device, const char *counter, enum count
     counter_add(device_changes_add(now, device), counter, class, value);
 }
 
+static void counts_clear(int host)
+{
+    device_changes_free(&fleet.now[host]);
+    fleet.now[host] = (struct device_changes){.count = 0};
+}
+
 /* Each host has counted so much more than the base. */
 static void all_count(uint64_t base, const uint64_t faulty[], const uint64_t congested[], int hosts)
 {
     for (int h = 0; h < hosts; h++) {
-        device_changes_free(&fleet.now[h]);
-        fleet.now[h] = (struct device_changes){.count = 0};
+        counts_clear(h);
         counts(h, "eth0", "rx_errors", COUNTER_FAULTY, base + faulty[h]);
         counts(h, "eth0", "pause_frames", COUNTER_CONGESTED, base + congested[h]);
         counts(h, "eth0", "packets", COUNTER_OTHER, 100 * base);
@@ -380,8 +385,7 @@ static void a_carrier_that_is_lost_again_is_a_fault(void **state)
     acceptance.began = clock_seconds() - 25;
     for (int look = 0; look < 3; look++) {
         for (int h = 0; h < HOSTS; h++) {
-            device_changes_free(&fleet.now[h]);
-            fleet.now[h] = (struct device_changes){.count = 0};
+            counts_clear(h);
             counts(h, "eth0", "carrier_lost", COUNTER_FAULTY,
                    7 + (uint64_t)(h == 1 ? (int[]){0, 2, 5}[look] : 0));
             counts(h, "eth1", "carrier_lost", COUNTER_FAULTY,
@@ -499,8 +503,7 @@ static void carriers_of_most_hosts_are_no_hosts_fault(void **state)
     acceptance.began = clock_seconds() - 25;
     for (int look = 0; look < 2; look++) {
         for (int h = 0; h < HOSTS; h++) {
-            device_changes_free(&fleet.now[h]);
-            fleet.now[h] = (struct device_changes){.count = 0};
+            counts_clear(h);
             counts(h, "eth0", "carrier_lost", COUNTER_FAULTY, (uint64_t)(look == 1 && h > 0));
         }
         assert_int_equal(counting_look(&acceptance, STAGE_PAIRS), STATUS_OK);
