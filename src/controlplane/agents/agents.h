@@ -81,14 +81,11 @@ bool report_message_decode(const void *data, size_t size, struct report_message 
 /* Gaps at a host, noted by its leader since it has its place, or by rank 0 since all have: how
  * often, and microseconds in all. */
 struct host_gaps {
-    uint64_t stops, stopped_us; /* its agent did not run, for STOPPED_LEAST or longer */
-    uint64_t unheard,
-        unheard_us; /* it ran, and no word of rank 0 came for UNHEARD_LEAST or longer */
+    uint64_t stops, stopped_us;   /* its agent did not run, for STOPPED_LEAST at least */
+    uint64_t unheard, unheard_us; /* it ran, and rank 0 was silent for UNHEARD_LEAST at least */
 };
-#define STOPPED_LEAST 0.2 /* seconds: on a busy core a process waits for a tenth */
-#define UNHEARD_LEAST                                                                              \
-    0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0, which are rarer in
-                              fleets of more than 100 hosts (coordinator.c) */
+#define STOPPED_LEAST 0.2  /* seconds: on a busy core a process waits for a tenth */
+#define UNHEARD_LEAST 0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0 */
 #define UNHEARD_BEATS 5
 
 /* HEARTBEAT. From rank 0, and to the agents below: the seconds between two of them. To rank 0: the

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define SECONDS_MOST 1e7
-#define BEAT_LEAST   0.01 /* seconds: an agent has other things to do */
+#define BEAT_LEAST   0.01 /* seconds: an agent has other things to do, */
+#define BEAT_MOST    10.0 /* and looks between two heartbeats whether rank 0 is silent */
 
 static void addresses_code(struct codec codec, struct address_list *list)
 {
@@ -87,7 +88,7 @@ bool beat_decode(const void *data, size_t size, double *seconds)
 {
     struct reader reader = {.at = data, .left = size};
     seconds_code(codec_from(&reader), seconds);
-    return !reader.bad && reader.left == 0 && *seconds >= BEAT_LEAST;
+    return !reader.bad && reader.left == 0 && *seconds >= BEAT_LEAST && *seconds <= BEAT_MOST;
 }
 
 static void gaps_code(struct codec codec, struct host_gaps *gaps)
