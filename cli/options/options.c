@@ -200,6 +200,10 @@ const struct option_row option_table[] = {
              "node, pairs, isolate, halves, all"},
     {.name = "quick", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT, .kind = &kind_switch,
      FIELD(accept.quick), .help = "measure briefly, and end within two minutes of the start"},
+    {.name = "false-alarms", .argument = "SHARE", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT,
+     .kind = &kind_real, FIELD(accept.false_alarms), .most = 1, .standard = "0.01",
+     .help = "the share of healthy fleets in which noise may be taken for a fault; less: larger faults alone "
+             "are found"},
     {.name = "pairs", .argument = "WHICH", .group = GROUP_ACCEPT, .commands = FOR_ACCEPT,
      .kind = &kind_words, FIELD(accept.all_pairs), .words = pairs_words, .standard = "some",
      .help = "'all': each host meets each other; 'some': each meets at least 7 and log2(hosts) "

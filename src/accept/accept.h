@@ -53,6 +53,7 @@ struct accept_options {
     unsigned stages;                /* 1 << enum accept_stage, of those that run */
     double seconds[ACCEPT_STAGES];  /* that each may take, by --stages; 0: accept_stages */
     bool quick;                     /* the whole in two minutes, launch apart */
+    double false_alarms;            /* the share of healthy fleets in which somebody is blamed */
     double duration;                /* seconds of the whole run, if it is a soak; else 0 */
     int all_pairs;                  /* each host meets each other */
     const char *switches;           /* a file, or NULL */

@@ -232,6 +232,7 @@ static void hosts_judge(struct look_run *run)
             .earlier = known ? run->earlier : NULL,
             .earlier_floor = measured->floor,
             .judged = run->judged,
+            .alarms = ALARMS_EACH * acceptance->asked->false_alarms,
         };
         host_values_judge(&rule, column->values, run->hosts);
     }

@@ -185,7 +185,8 @@ static void gap_judge(struct acceptance *acceptance, enum gap gap, double *scrat
         if (!isnan(gap_seconds(roster, h, gap)))
             scratch[count++] = gap_seconds(roster, h, gap);
     least *= count < HOSTS_COMPARED ? GAPS_FEW : 1;
-    struct reason reason = gaps_limit(scratch, count, least, GAPS * (double)roster->host_count);
+    struct reason reason = gaps_limit(scratch, count, least, GAPS * (double)roster->host_count,
+                                      ALARMS_EACH * acceptance->asked->false_alarms);
     if (count == 0 || (count == 1 && gap == GAP_STOPPED)) /* it is compared with nothing */
         return;
     if (gap == GAP_UNHEARD && root_gaps_find(acceptance, reason.median, least, (int)count))

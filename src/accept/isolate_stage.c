@@ -163,6 +163,7 @@ static struct references references_find(const struct acceptance *acceptance)
     struct references references = references_default();
     double *alone = &references.floor[METRIC_ALONE], *both = &references.floor[METRIC_BOTH];
     references.rates = acceptance->rails.rates;
+    references.alarms = ALARMS_PAIRS * acceptance->asked->false_alarms;
     if (is_by_kernel(fleet)) {
         references.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;

@@ -636,7 +636,8 @@ static void fleet_learn(struct acceptance *acceptance, const struct reading *rea
     int *side = stage_memory(acceptance, (size_t)config.hosts, sizeof *side);
     acceptance->fleet = fleet_create(&config, readings, count);
     if (acceptance->leaves.count > 0 ||
-        !cut_find(acceptance->fleet, readings, count, acceptance->seed, side))
+        !cut_find(acceptance->fleet, readings, count, ALARMS_EACH * acceptance->asked->false_alarms,
+                  acceptance->seed, side))
         return;
     parts_take(acceptance, side);
     config.switches = acceptance->leaves.switches;

@@ -12,7 +12,7 @@
 #define CUT_LEAST     0.2 /* excess of the pairs across over those inside */
 #define TURNS         60  /* of the power iteration */
 #define MOVES_MOST    64  /* of single hosts: the vector leaves few on the wrong side */
-#define SHUFFLES      199 /* of which none may look like a cut: 1 run in 200, for each metric */
+#define SHUFFLES_MOST 999 /* of which none may look like a cut */
 #define METRICS_TRIED 2
 
 /* A pair of hosts: its bandwidth, in both directions, beyond what its slower host explains. */
@@ -225,10 +225,11 @@ static void edges_shuffle(struct cutting *c, uint64_t *random)
 
 /* Does the search find as much in values that are shuffled? The means tell more than the medians,
  * which half of the pairs decide. */
-static bool is_by_chance(struct cutting *c, uint64_t *random)
+static bool is_by_chance(struct cutting *c, double alarms, uint64_t *random)
 {
     double difference = mean_difference(c);
-    for (int turn = 0; turn < SHUFFLES; turn++) {
+    double shuffles = fmin(METRICS_TRIED / alarms - 1, SHUFFLES_MOST);
+    for (int turn = 0; turn < shuffles; turn++) {
         edges_shuffle(c, random);
         if (sides_find(c, random) && mean_difference(c) >= difference)
             return true;
@@ -237,7 +238,7 @@ static bool is_by_chance(struct cutting *c, uint64_t *random)
 }
 
 bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count,
-              uint64_t seed, int *side)
+              double alarms, uint64_t seed, int *side)
 {
     static const enum metric metrics[METRICS_TRIED] = {METRIC_ALONE, METRIC_BOTH};
     size_t hosts = (size_t)fleet->config.hosts;
@@ -256,7 +257,7 @@ bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t 
         bool two = sides_find(&c, &seed);
         for (size_t h = 0; h < hosts; h++)
             side[h] = c.side[h];
-        found = two && median_difference(&c) >= CUT_LEAST && !is_by_chance(&c, &seed);
+        found = two && median_difference(&c) >= CUT_LEAST && !is_by_chance(&c, alarms, &seed);
     }
     arena_free(memory);
     return found;

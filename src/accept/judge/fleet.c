@@ -8,11 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 #define CLASS_LEAST  8      /* bandwidths at one distance, to have a reference of their own */
 #define HOST_SHARE   2      /* no host has more than 1 / this of them */
 #define NOISE_LEAST  3      /* readings of a cell that tell of noise */
 #define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
 #define NORMAL_MAD   1.4826 /* as in base/stats/stats.h */
+#define SLOW_LEAST   0.25   /* excess above the better hosts (22%): less leaves a level as it is; */
+#define SLOW_LOSS    1.0    /* of a loss: 0.17% of the packets above none */
+#define SLOW_TURNS   8      /* more than the sets of slow hosts ever took */
 
 int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction)
 {
@@ -144,30 +149,36 @@ double fleet_level(const struct fleet *fleet, int series, int host)
     return fleet->level[cell_of(fleet, series, host)];
 }
 
-/* The largest sign * excess of a cell's readings, without the sign. */
-static double cell_extreme(const struct fleet *fleet, int cell, double sign)
-{
-    const double *excess = bins_of(&fleet->cells, cell);
-    double extreme = NAN;
-    for (size_t i = 0; i < bins_size(&fleet->cells, cell); i++)
-        extreme = i > 0 && sign * extreme > sign * excess[i] ? extreme : excess[i];
-    return extreme;
-}
-
 double fleet_worst(const struct fleet *fleet, int series, int host)
 {
-    return cell_extreme(fleet, cell_of(fleet, series, host), 1);
+    int cell = cell_of(fleet, series, host);
+    const double *excess = bins_of(&fleet->cells, cell);
+    double worst = NAN;
+    for (size_t i = 0; i < bins_size(&fleet->cells, cell); i++)
+        worst = fmax(worst, excess[i]); /* which takes a number for a NAN */
+    return worst;
 }
 
 double fleet_best(const struct fleet *fleet, int series, int host)
 {
-    return cell_extreme(fleet, cell_of(fleet, series, host), -1);
+    return fleet->best[cell_of(fleet, series, host)];
 }
 
-/* The bin of a reading's metric, rail and distance; -1: it has no value. */
+static int from_cell(const struct fleet *fleet, const struct reading *reading)
+{
+    return cell_of(fleet, fleet_from(fleet, reading), reading->from);
+}
+
+static int to_cell(const struct fleet *fleet, const struct reading *reading)
+{
+    return cell_of(fleet, fleet_to(fleet, reading), reading->to);
+}
+
+/* The bin of a reading's metric, rail and distance; -1: it has no value, or that of a slow host. */
 static int bin_of(const struct fleet *fleet, const struct reading *reading)
 {
-    if (!fleet_has(fleet, reading) || reading_outcome(reading) != READING_VALUE)
+    if (!fleet_has(fleet, reading) || reading_outcome(reading) != READING_VALUE ||
+        fleet->slow[from_cell(fleet, reading)] || fleet->slow[to_cell(fleet, reading)])
         return -1;
     return class_of(fleet, reading) * DISTANCE_KINDS + (int)distance_of(fleet, reading);
 }
@@ -233,33 +244,128 @@ static void references_find(struct fleet *fleet, const struct reading *readings,
     arena_free(memory);
 }
 
-static void cells_fill(struct fleet *fleet, const struct reading *readings, size_t count)
+/* How many readings each cell has with partners that are not slow: all of them count where it has
+ * none. */
+static void partners_count(struct fleet *fleet, const struct reading *readings, size_t count)
 {
-    bins_create(&fleet->cells, fleet->memory, fleet->cell_count);
+    memset(fleet->partners, 0, (size_t)fleet->cell_count * sizeof *fleet->partners);
     for (size_t i = 0; i < count; i++) {
-        const struct reading *r = &readings[i];
-        if (!fleet_has(fleet, r))
+        if (!fleet_has(fleet, &readings[i]))
             continue;
-        bins_count(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from));
-        bins_count(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to));
-    }
-    bins_reserve(&fleet->cells, fleet->memory);
-    for (size_t i = 0; i < count; i++) {
-        const struct reading *r = &readings[i];
-        if (!fleet_has(fleet, r))
-            continue;
-        double excess = fleet_excess(fleet, r);
-        bins_put(&fleet->cells, cell_of(fleet, fleet_from(fleet, r), r->from), excess);
-        bins_put(&fleet->cells, cell_of(fleet, fleet_to(fleet, r), r->to), excess);
+        int from = from_cell(fleet, &readings[i]), to = to_cell(fleet, &readings[i]);
+        fleet->partners[from] += !fleet->slow[to];
+        fleet->partners[to] += !fleet->slow[from];
     }
 }
 
-static void levels_find(struct fleet *fleet)
+/* Does a reading with this partner say something of a cell? */
+static bool cell_takes(const struct fleet *fleet, int cell, int partner)
+{
+    return !fleet->slow[partner] || fleet->partners[cell] == 0;
+}
+
+static void cells_fill(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    bins_empty(&fleet->cells);
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &readings[i];
+        if (!fleet_has(fleet, r))
+            continue;
+        int from = from_cell(fleet, r), to = to_cell(fleet, r);
+        double excess = fleet_excess(fleet, r);
+        if (cell_takes(fleet, from, to))
+            bins_put(&fleet->cells, from, excess);
+        if (cell_takes(fleet, to, from))
+            bins_put(&fleet->cells, to, excess);
+    }
+}
+
+static void cells_reserve(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    bins_create(&fleet->cells, fleet->memory, fleet->cell_count);
+    for (size_t i = 0; i < count; i++)
+        if (fleet_has(fleet, &readings[i])) {
+            bins_count(&fleet->cells, from_cell(fleet, &readings[i]));
+            bins_count(&fleet->cells, to_cell(fleet, &readings[i]));
+        }
+    bins_reserve(&fleet->cells, fleet->memory);
+}
+
+/* The lower median of each cell's readings, or the best of them. */
+static void levels_find(struct fleet *fleet, bool best)
 {
     for (int c = 0; c < fleet->cell_count; c++) {
         size_t size = bins_size(&fleet->cells, c);
         fleet->level[c] =
-            size > 0 ? select_value(bins_of(&fleet->cells, c), size, (size - 1) / 2) : NAN;
+            size > 0 ? select_value(bins_of(&fleet->cells, c), size, best ? 0 : (size - 1) / 2)
+                     : NAN;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return COMPARE(*(const double *)a, *(const double *)b);
+}
+
+/* The least level of the slow hosts of a series; INFINITY: there are none. */
+static double slow_level(struct fleet *fleet, int series)
+{
+    double *sorted = fleet->scratch;
+    size_t count = 0;
+    for (int h = 0; h < fleet->config.hosts; h++)
+        if (!isnan(fleet_level(fleet, series, h)))
+            sorted[count++] = fleet_level(fleet, series, h);
+    if (count < HOSTS_COMPARED)
+        return INFINITY;
+    qsort(sorted, count, sizeof *sorted, ascending);
+    double least = fleet->series[series].metric == METRIC_LOSS ? SLOW_LOSS : SLOW_LEAST;
+    for (size_t k = (count + 1) / 2; k < count; k++)
+        if (sorted[k] - sorted[k - 1] > fmax(least, sorted[k - 1] - sorted[0]))
+            return sorted[k];
+    return INFINITY;
+}
+
+/* True: other hosts are slow than before. */
+static bool slow_find(struct fleet *fleet)
+{
+    bool changed = false;
+    for (int s = 0; s < fleet->series_count; s++) {
+        double least = slow_level(fleet, s);
+        for (int h = 0; h < fleet->config.hosts; h++) {
+            bool slow = least < INFINITY && fleet_level(fleet, s, h) >= least;
+            changed |= slow != fleet->slow[cell_of(fleet, s, h)];
+            fleet->slow[cell_of(fleet, s, h)] = slow;
+        }
+    }
+    return changed;
+}
+
+static void bests_find(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    for (int c = 0; c < fleet->cell_count; c++)
+        fleet->best[c] = NAN;
+    for (size_t i = 0; i < count; i++)
+        if (fleet_has(fleet, &readings[i])) {
+            double excess = fleet_excess(fleet, &readings[i]);
+            double *from = &fleet->best[from_cell(fleet, &readings[i])];
+            double *to = &fleet->best[to_cell(fleet, &readings[i])];
+            *from = fmin(*from, excess);
+            *to = fmin(*to, excess);
+        }
+}
+
+/* Where half of a fleet is slow, most partners of a good host may be: the first levels are the best
+ * readings, which tell the hosts that are slow with all. */
+static void levels_settle(struct fleet *fleet, const struct reading *readings, size_t count)
+{
+    cells_reserve(fleet, readings, count);
+    for (int turn = 0; turn < SLOW_TURNS; turn++) {
+        references_find(fleet, readings, count);
+        partners_count(fleet, readings, count);
+        cells_fill(fleet, readings, count);
+        levels_find(fleet, turn == 0);
+        if (!slow_find(fleet) && turn > 0)
+            return;
     }
 }
 
@@ -277,7 +383,7 @@ static double levels_noise(struct fleet *fleet, int series)
         int c = cell_of(fleet, series, h);
         size_t size = bins_size(&fleet->cells, c);
         const double *excess = bins_of(&fleet->cells, c);
-        if (size < NOISE_LEAST || !isfinite(fleet->level[c]))
+        if (size < NOISE_LEAST || !isfinite(fleet->level[c]) || fleet->slow[c])
             continue;
         cells++;
         for (size_t i = 0; i < size; i++)
@@ -296,7 +402,7 @@ static void spreads_find(struct fleet *fleet)
         fleet->series[s].noise = levels_noise(fleet, s);
         size_t count = 0;
         for (int h = 0; h < fleet->config.hosts; h++)
-            if (isfinite(fleet_level(fleet, s, h)))
+            if (isfinite(fleet_level(fleet, s, h)) && !fleet->slow[cell_of(fleet, s, h)])
                 fleet->scratch[count++] = fleet_level(fleet, s, h);
         fleet->series[s].levels = spread_of(fleet->scratch, count);
         fleet->series[s].levels.deviation =
@@ -318,15 +424,17 @@ struct fleet *fleet_create(const struct fleet_config *config, const struct readi
         .series = arena_new(memory, classes * DIRECTIONS, sizeof *fleet->series),
         .classes = arena_new(memory, classes, sizeof *fleet->classes),
         .level = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->level),
+        .best = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->best),
+        .slow = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->slow),
+        .partners = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->partners),
         .scratch = arena_new(memory, 2 * count + hosts, sizeof *fleet->scratch)};
     for (int s = 0; s < fleet->series_count; s++) {
         fleet->series[s].metric = (enum metric)(s / DIRECTIONS / config->rails);
         fleet->series[s].rail = s / DIRECTIONS % config->rails;
         fleet->series[s].direction = (enum direction)(s % DIRECTIONS);
     }
-    references_find(fleet, readings, count);
-    cells_fill(fleet, readings, count);
-    levels_find(fleet);
+    levels_settle(fleet, readings, count);
+    bests_find(fleet, readings, count);
     spreads_find(fleet);
     return fleet;
 }

@@ -559,6 +559,15 @@ static int slow_readings(const struct isolation *isolation, int from, int to)
     return count;
 }
 
+/* A host that is slow now and then is so with several partners; else a link is. */
+static bool is_seen_enough(const struct suspect *suspect)
+{
+    bool differ = suspect->peer >= 0 || suspect->patience != PATIENCE_NOW;
+    for (int i = 1; i < suspect->partner_count; i++)
+        differ |= suspect->partners[i] != suspect->partners[0];
+    return suspect->hits >= HITS_LEAST && differ;
+}
+
 static void suspect_judge(const struct isolation *isolation, struct suspect *suspect)
 {
     int good = suspect->tries - suspect->hits, host = suspect->host, peer = suspect->peer;
@@ -570,13 +579,14 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
                                                      : SUSPECT_OPEN;
         return;
     }
-    double beyond = isolation->limits->beyond;
+    double beyond = isolation->limits->beyond - isolation->limits->beyond_of[host];
+    double alarms_most = isolation->limits->references.alarms;
     if (peer >= 0)
         beyond = isolation->limits->beyond_reading - slow_readings(isolation, host, peer) -
                  slow_readings(isolation, peer, host);
     double share = limits_share(isolation->limits, beyond);
     double alarms = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
-    if (suspect->hits >= HITS_LEAST && alarms <= FALSE_ALARMS / suspect->tries_most)
+    if (is_seen_enough(suspect) && alarms <= alarms_most / suspect->tries_most)
         suspect->state = SUSPECT_CONFIRMED;
     else if ((suspect->hits == 0 && good >= suspect->patience) ||
              suspect->tries >= suspect->tries_most)

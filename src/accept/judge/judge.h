@@ -76,6 +76,18 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  * a start (Tukey, "Exploratory Data Analysis", 1977: started logarithms).
  * ---- */
 
+/* ---- Error rates.
+ *
+ * Of runs on healthy fleets, a share of FALSE_ALARMS at most blames a host or a link for noise, or
+ * what --false-alarms asks. Judgements share it (Bonferroni's inequality): suspects of pairs, numbers of
+ * hosts by themselves, cuts, standstills, and drifts. Each takes its share as `alarms`, and divides it
+ * among all that it judges.
+ * ---- */
+
+#define FALSE_ALARMS 0.01
+#define ALARMS_PAIRS 0.6 /* of them, of suspects of pairs, which are the most */
+#define ALARMS_EACH  0.1 /* of each of the other four */
+
 /* ---- A fleet as its pairs showed it: how good each host is in each series.
  *
  * A series is a metric on a rail in a direction. A cell is a host in a series; its readings are
@@ -91,9 +103,17 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  * as in a network of several levels, are one kind.
  *
  * A cell's level is the lower median of its readings: the value in the middle, or the better of
- * two. A faulty partner, or one disturbed reading, does not move it as long as as many were good.
- * The fleet is the median of the levels, not of the readings: in a fleet of 4 with one faulty
- * host half of the readings are slow, but one level in 4.
+ * two. A disturbed reading does not move it as long as as many were good.
+ *
+ * A reading is as bad as the worse of its two ends, so a slow partner hides what a host can do. A
+ * cell is slow if its level lies above the first gap in the upper half of the sorted levels of its
+ * series that is wider than SLOW_LEAST, and than all levels below it lie apart (Rousseeuw, "Least
+ * median of squares regression", JASA 1984, takes the half of the data that lies together). Readings
+ * with a slow partner are left out, and so are those of slow hosts from references and spreads;
+ * levels and slow cells are found again until no cell changes (Tukey, "Exploratory Data Analysis",
+ * 1977: two-way medians). So up to half of the hosts may be slow.
+ *
+ * The fleet is the median of the levels, not of the readings.
  * ---- */
 
 struct fleet_config {
@@ -131,7 +151,10 @@ struct fleet {
     int cell_count;
     struct fleet_class *classes; /* [metric * rails + rail] */
     struct bins cells;           /* [series * hosts + host] */
-    double *level;               /* of each cell */
+    double *level;               /* of each cell, */
+    double *best;                /* the least excess of all its readings; NAN without any, */
+    bool *slow;                  /* whether it is slow, */
+    int *partners;               /* and its readings with partners that are not */
     double *scratch;             /* as many as the cells have numbers */
 };
 
@@ -164,15 +187,15 @@ double fleet_level(const struct fleet *fleet, int series, int host);
  * spectral method of Donath and Hoffman, "Lower bounds for the partitioning of graphs", 1973),
  * improved by moving single hosts. They count if the median across is slower than that inside each
  * part by 0.2 (18%), and if the same search finds no such mean difference after the values of all pairs
- * were shuffled, in any of 199 times (a permutation test: Fisher, "The Design of Experiments",
- * 1935), so that no more than one healthy fleet in 100 is cut. Each part has 3 hosts at least: two
+ * were shuffled, in any of 2 / alarms - 1 times, 999 at most (a permutation test: Fisher, "The Design
+ * of Experiments", 1935), for each of two metrics. Each part has 3 hosts at least: two
  * slow hosts look like a part of two.
  * ---- */
 
 /* `readings`: those of the fleet. `side`: of each host, 0 or 1; -1: it has no pair. False: there is no
  * such cut. */
 bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count,
-              uint64_t seed, int *side);
+              double alarms, uint64_t seed, int *side);
 
 /* ---- From where on a host or a link of a fleet is a suspect.
  *
@@ -219,10 +242,11 @@ struct references {
     double asked[METRICS]; /* the profile: at most so many us, at least GB/s; 0: nothing */
     const struct reading *earlier; /* of a run of hosts with the same numbers; NULL */
     size_t earlier_count;
+    double alarms; /* of suspects */
 };
 
 /* Floors of 5% for bandwidths, of 15% and 0.5 us for latencies and of 0.1% of all packets for
- * losses, 10% since an earlier run; no reference but the fleet. */
+ * losses, 10% since an earlier run; no reference but the fleet; FALSE_ALARMS. */
 struct references references_default(void);
 
 /* A reference that the fleet itself misses: no host is suspected then. */
@@ -246,6 +270,7 @@ struct limits {
     struct series_limit *series;            /* of each */
     double factor, reading_factor;          /* spread_factor() of levels and of readings */
     double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
+    double *beyond_of;                      /* of each host's readings, those of `beyond` */
     double *scratch;                        /* as many as hosts, rails and readings */
     struct fleet_note *notes;
     int note_count;
@@ -258,10 +283,9 @@ struct limits {
  *
  * A value is compared as excess with the median and deviation of all hosts. It is an outlier beyond
  *
- *     max(spread_factor(judged, FALSE_ALARMS) * deviation, floor)
+ *     max(spread_factor(judged, alarms) * deviation, floor)
  *
- * in one measurement, so that no more than one run in 100 has a false alarm; or beyond
- * what a profile or an earlier run asks. Fewer than HOSTS_COMPARED are compared with those alone.
+ * in one measurement, or beyond what a profile or an earlier run asks. Fewer than HOSTS_COMPARED are compared with those alone.
  * ---- */
 
 struct value_rule {
@@ -271,6 +295,7 @@ struct value_rule {
     const double *earlier; /* of each host, 0: none; NULL: of none */
     double earlier_floor;  /* the share that a host may lose beside the fleet's change */
     double judged;         /* values of all metrics that are judged in a run: hosts * metrics */
+    double alarms;         /* of all of them */
 };
 
 struct judged_value {
@@ -284,12 +309,12 @@ void host_values_judge(const struct value_rule *rule, struct judged_value *value
 
 /* The limit of the time that a host stands still, in all:
  *
- *     median + max(least, median, spread_factor(judged, FALSE_ALARMS) * deviation)
+ *     median + max(least, median, spread_factor(judged, alarms) * deviation)
  *
  * of all hosts; of 2 and 3 with the least of them for the median, of one with 0. The whole machine
  * may stand still, so a time that all hosts have is no fault of one. Reorders `seconds`, and
  * replaces them. */
-struct reason gaps_limit(double *seconds, size_t hosts, double least, double judged);
+struct reason gaps_limit(double *seconds, size_t hosts, double least, double judged, double alarms);
 
 /* ---- Hosts over the rotations of a soak: which become worse, and which are worse now and then.
  *
@@ -298,12 +323,12 @@ struct reason gaps_limit(double *seconds, size_t hosts, double least, double jud
  * host, so how hosts differ is no drift.
  *
  * A host drifts if its excess rises by the test of Mann and Kendall (base/stats/stats.h has the
- * source), so surely that no more than one run in 100 has a false alarm, and from the
+ * source), so surely that no more than `alarms` runs have a false alarm, and from the
  * first third of its rotations to the last by more than the floor. About 12 rotations are the
  * fewest that can tell it.
  *
  * A dip is an excess beyond max(spread_factor(values, 1) * deviation, floor). A host dips often if
- * chance, at the share of the other hosts' dips, gives so many to one host in 100 runs.
+ * chance, at the share of the other hosts' dips, gives so many to a host in `alarms` runs.
  * ---- */
 
 /* A number of each host, in each rotation. */
@@ -311,6 +336,7 @@ struct drift_series {
     bool less_is_better;
     double floor;  /* a share: what is worse by less is neither drift nor dip */
     double judged; /* hosts, times the series that a run judges */
+    double alarms;
     int rotations, hosts;
     const double *values; /* [rotation * hosts + host]; 0: not measured */
 };
@@ -427,7 +453,7 @@ struct suspect {
  * limit (limits_share()), and M the number of suspects. A suspect of which h of n readings were
  * beyond the limit is confirmed when h >= 2 and
  *
- *     M * P(at least h of n, each with q) <= FALSE_ALARMS / N
+ *     M * P(at least h of n, each with q) <= alarms / N
  *
  * (the binomial tail, and Bonferroni's inequality over M suspects, each judged up to N times). It
  * is cleared when 2 readings are good and none is bad, or when N = 6 were not enough; a host that

@@ -23,6 +23,7 @@ struct references references_default(void)
                   [METRIC_LOSS] = 1.0},
         .latency_floor = 0.5,
         .earlier_floor = 0.1,
+        .alarms = ALARMS_PAIRS * FALSE_ALARMS,
     };
 }
 
@@ -226,9 +227,11 @@ static void beyond_count(struct limits *limits, const struct reading *readings, 
         if (!is_healthy(limits, r))
             continue;
         double excess = fleet_excess(limits->fleet, r);
+        bool beyond = excess > limits_cell(limits, fleet_from(limits->fleet, r), r->from).excess;
         limits->healthy++;
-        limits->beyond +=
-            excess > limits_cell(limits, fleet_from(limits->fleet, r), r->from).excess;
+        limits->beyond += beyond;
+        limits->beyond_of[r->from] += beyond;
+        limits->beyond_of[r->to] += beyond;
         limits->beyond_reading += excess > limits_reading(limits, r).excess;
     }
 }
@@ -284,6 +287,7 @@ struct limits *limits_create(const struct fleet *fleet, const struct references 
         .hosts = fleet->config.hosts,
         .cell = arena_new(memory, series * hosts, sizeof *limits->cell),
         .series = arena_new(memory, series, sizeof *limits->series),
+        .beyond_of = arena_new(memory, hosts, sizeof *limits->beyond_of),
         .scratch = arena_new(memory, count + hosts + (size_t)fleet->config.rails, sizeof(double)),
         .notes = arena_new(memory, series * NOTES_MOST, sizeof *limits->notes)};
     for (size_t c = 0; c < series * hosts; c++)

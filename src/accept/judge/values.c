@@ -57,7 +57,7 @@ void host_values_judge(const struct value_rule *rule, struct judged_value *value
     double deviation = spread_of(scratch, count).deviation;
     double change = rule->earlier ? change_find(rule, values, hosts, scratch) : 0;
     free(scratch);
-    double factor = spread_factor(rule->judged, FALSE_ALARMS);
+    double factor = spread_factor(rule->judged, rule->alarms);
     for (int h = 0; h < hosts; h++) {
         double value = values[h].value;
         values[h].outlier = false;
@@ -86,7 +86,7 @@ void host_values_judge(const struct value_rule *rule, struct judged_value *value
 /*
  * Gaps.
  */
-struct reason gaps_limit(double *seconds, size_t hosts, double least, double judged)
+struct reason gaps_limit(double *seconds, size_t hosts, double least, double judged, double alarms)
 {
     struct reason limit = {0};
     if (hosts < HOSTS_COMPARED) {
@@ -96,7 +96,7 @@ struct reason gaps_limit(double *seconds, size_t hosts, double least, double jud
         limit.median = spread.median;
         limit.deviation = spread.deviation;
     }
-    double slack = fmax(least, spread_factor(judged, FALSE_ALARMS) * limit.deviation);
+    double slack = fmax(least, spread_factor(judged, alarms) * limit.deviation);
     limit.threshold = limit.median + fmax(limit.median, slack);
     return limit;
 }
@@ -200,7 +200,7 @@ static void drift_find(const struct work *work, int host, struct drift *drift)
         thirds_median(values, count, true, scratch) - thirds_median(values, count, false, scratch);
     drift->worse = work->series->less_is_better ? expm1(change) : -expm1(-change);
     drift->drifts =
-        chance * work->series->judged < FALSE_ALARMS && change > floor_excess(work->series);
+        chance * work->series->judged < work->series->alarms && change > floor_excess(work->series);
     host_cells(work->series, work->series->values, host, values);
     drift->first = thirds_median(values, count, false, scratch);
     drift->last = thirds_median(values, count, true, scratch);
@@ -228,7 +228,7 @@ static void dips_judge(const struct work *work, struct drift *drift)
     drift->dips_often =
         drift->dips >= DIPS_LEAST &&
         binomial_tail(drift->measured, drift->dips, drift->dips_share) * work->series->judged <
-            FALSE_ALARMS;
+            work->series->alarms;
 }
 
 void drifts_find(const struct drift_series *series, struct drift *drifts)

@@ -363,6 +363,11 @@ void bins_reserve(struct bins *bins, struct arena *memory)
     bins->values = arena_new(memory, bins->start[bins->count] + 1, sizeof *bins->values);
 }
 
+void bins_empty(struct bins *bins)
+{
+    memset(bins->used, 0, (size_t)bins->count * sizeof *bins->used);
+}
+
 void bins_put(struct bins *bins, int bin, double number)
 {
     bins->values[bins->start[bin] + bins->used[bin]++] = number;

@@ -26,6 +26,7 @@ void bins_create(struct bins *bins, struct arena *memory, int count);
 void bins_count(struct bins *bins, int bin);
 void bins_reserve(struct bins *bins, struct arena *memory);
 void bins_put(struct bins *bins, int bin, double number);
+void bins_empty(struct bins *bins); /* which have room for as many again */
 
 /* The numbers of a bin; how many. */
 double *bins_of(const struct bins *bins, int bin);
@@ -94,9 +95,6 @@ struct modes modes_of(const uint64_t *sorted, size_t count);
 
 /* With fewer there is no middle that hosts can be held against. */
 #define HOSTS_COMPARED 4
-
-/* The expected number of false alarms in a run. */
-#define FALSE_ALARMS 0.01
 
 /* The middle of a set of values, and their spread: an estimate of the standard deviation. */
 struct spread {

@@ -52,7 +52,7 @@ static bool is_cut(struct simulated *f, int *side)
 {
     const struct fleet_config config = {.hosts = f->hosts, .rails = f->rails};
     struct fleet *fleet = fleet_create(&config, f->readings, f->count);
-    bool found = cut_find(fleet, f->readings, f->count, 1, side);
+    bool found = cut_find(fleet, f->readings, f->count, FALSE_ALARMS, 1, side);
     fleet_free(fleet);
     return found;
 }
@@ -174,8 +174,8 @@ static void nothing_that_was_measured_is_no_cut(void **state)
     const struct fleet_config config = {.hosts = 8, .rails = 1};
     struct reading latency = {.to = 1, .metric = METRIC_LATENCY, .value = 2};
     struct fleet *fleet = fleet_create(&config, &latency, 1);
-    assert_false(cut_find(fleet, NULL, 0, 1, side));
-    assert_false(cut_find(fleet, &latency, 1, 1, side));
+    assert_false(cut_find(fleet, NULL, 0, FALSE_ALARMS, 1, side));
+    assert_false(cut_find(fleet, &latency, 1, FALSE_ALARMS, 1, side));
     fleet_free(fleet);
 }
 
@@ -184,7 +184,7 @@ static struct reason limit_of(const double *given, size_t hosts)
     double seconds[16];
     for (size_t h = 0; h < hosts; h++)
         seconds[h] = given[h];
-    return gaps_limit(seconds, hosts, 0.4, 2 * (double)hosts);
+    return gaps_limit(seconds, hosts, 0.4, 2 * (double)hosts, FALSE_ALARMS);
 }
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-9)

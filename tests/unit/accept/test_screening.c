@@ -480,15 +480,19 @@ static void test_host_values(void **state)
     const double measured[] = {100, 101, 99, 100, 102, 98, 60, NAN};
     for (int h = 0; h < 8; h++)
         values[h].value = measured[h];
-    struct value_rule rule = {.floor = 0.05, .earlier_floor = 0.1, .judged = 8};
+    struct value_rule rule = {
+        .floor = 0.05, .earlier_floor = 0.1, .judged = 8, .alarms = FALSE_ALARMS};
     assert_int_equal(values_judge(&rule, values), 1);
     assert_true(values[6].outlier);
     assert_true(fabs(values[6].reason.median - 100) < 1e-9);
     assert_true(values[6].reason.threshold < 100 && values[6].reason.threshold > 60);
     rule.less_is_better = true; /* 60 is the best then */
     assert_int_equal(values_judge(&rule, values), 0);
-    rule =
-        (struct value_rule){.floor = 0.05, .earlier_floor = 0.1, .judged = 8, .earlier = earlier};
+    rule = (struct value_rule){.floor = 0.05,
+                               .earlier_floor = 0.1,
+                               .judged = 8,
+                               .alarms = FALSE_ALARMS,
+                               .earlier = earlier};
     values[6].value = 95;
     assert_int_equal(values_judge(&rule, values), 1);
     assert_true(values[1].outlier);
@@ -496,7 +500,7 @@ static void test_host_values(void **state)
     const double all_slower[] = {130, 131, 129, 130, 132, 128, 124, 130}; /* no host's fault */
     rule.earlier = all_slower;
     assert_int_equal(values_judge(&rule, values), 0);
-    rule = (struct value_rule){.floor = 0.05, .judged = 8, .asked = 97};
+    rule = (struct value_rule){.floor = 0.05, .judged = 8, .alarms = FALSE_ALARMS, .asked = 97};
     assert_int_equal(values_judge(&rule, values), 1);
     assert_int_equal(values[6].reason.reference, REFERENCE_PROFILE);
 }

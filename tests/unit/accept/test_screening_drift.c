@@ -41,6 +41,7 @@ static void simulate(struct soak *soak, uint64_t *random)
 static void find(struct soak *soak, int hosts, int rotations)
 {
     const struct drift_series series = {.floor = 0.05,
+                                        .alarms = FALSE_ALARMS,
                                         .judged = 10 * hosts,
                                         .rotations = rotations,
                                         .hosts = hosts,
@@ -140,8 +141,11 @@ static void test_few(void **state)
 static struct drift drift_of(bool less_is_better, double first, double step)
 {
     enum { EXACT = 9 };
-    struct drift_series series = {
-        .less_is_better = less_is_better, .judged = 1, .rotations = EXACT, .hosts = 1};
+    struct drift_series series = {.alarms = FALSE_ALARMS,
+                                  .less_is_better = less_is_better,
+                                  .judged = 1,
+                                  .rotations = EXACT,
+                                  .hosts = 1};
     double values[EXACT];
     struct drift drift;
     for (int r = 0; r < EXACT; r++)

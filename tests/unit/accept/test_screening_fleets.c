@@ -21,8 +21,11 @@
 
 #define FAULTY_SHARE 100 /* one host in so many, at most; at least one */
 
-/* SEEDED_KINDS: two of different kinds in each run; and healthy fleets. */
-enum { KIND_TWO = SEEDED_KINDS, KIND_NONE, KINDS };
+/* Beyond SEEDED_KINDS: two of different kinds in each run; 3 to MANY_MOST of any kinds, on a quarter
+ * of the hosts at most; half of the hosts slow in one way; and healthy fleets. */
+enum { KIND_TWO = SEEDED_KINDS, KIND_MANY, KIND_HALF, KIND_NONE, KINDS };
+#define MANY_MOST 16
+#define HALF_MOST 0.7 /* of the bandwidth that half of the hosts have left */
 
 struct tally_of_runs {
     int runs, faults, named, about; /* named: the right place; about: the right host at least */
@@ -110,6 +113,44 @@ static void seed_one(struct simulated *f, const struct rounds *plan, int count,
     free(present);
 }
 
+/* How many faults a run of a kind has. */
+static int faults_draw(struct simulated *f, int kind)
+{
+    int most = f->hosts / FAULTY_SHARE > 1 ? f->hosts / FAULTY_SHARE : 1;
+    int many = f->hosts / 4 < MANY_MOST ? f->hosts / 4 : MANY_MOST;
+    if (kind == KIND_MANY)
+        return many <= 3 ? many : 3 + (int)random_below(&f->random, (uint64_t)(many - 2));
+    return kind == KIND_NONE  ? 0
+           : kind == KIND_TWO ? 2
+                              : 1 + (int)random_below(&f->random, (uint64_t)most);
+}
+
+/* Seeds the faults of a kind. */
+static void seed_some(struct simulated *f, const struct rounds *plan, int count, int kind)
+{
+    int faults = faults_draw(f, kind), first = (int)random_below(&f->random, SEEDED_SLIGHT);
+    int other = (first + 1 + (int)random_below(&f->random, SEEDED_SLIGHT - 1)) % SEEDED_SLIGHT;
+    for (int i = 0; i < faults; i++) {
+        int any = (int)random_below(&f->random, SEEDED_SLIGHT);
+        int one = kind == KIND_MANY ? any : kind == KIND_TWO ? (i ? other : first) : kind;
+        seed_one(f, plan, count, (enum seeded_kind)one);
+    }
+}
+
+/* Half of the hosts send slowly, receive slowly, or both, each at a rate of its own. */
+static void seed_half(struct simulated *f)
+{
+    enum seeded_kind kind = (enum seeded_kind)(SEEDED_HOST + random_below(&f->random, 3));
+    int faults = f->hosts / 2 < FAULTS_MOST ? f->hosts / 2 : FAULTS_MOST;
+    while (f->fault_count < faults) {
+        int host = (int)random_below(&f->random, (uint64_t)f->hosts);
+        if (simulated_seed(f, kind, host, -1)) {
+            struct seeded *seeded = &f->faults[f->fault_count - 1];
+            seeded->factor = fmin(seeded->factor, HALF_MOST);
+        }
+    }
+}
+
 /* So many hosts are behind each switch, in turn; NULL: switches are not known. */
 static int *switches_make(int hosts, int behind)
 {
@@ -132,15 +173,12 @@ static void run(struct tally_of_runs *tally, struct fleet_kind fleet, int kind, 
     simulated_create(&f, hosts, rails, seed);
     int *switches = switches_make(hosts, fleet.behind);
     f.switches = switches;
-    int count = rounds_enough(hosts), most = hosts / FAULTY_SHARE > 1 ? hosts / FAULTY_SHARE : 1;
+    int count = rounds_enough(hosts);
     struct rounds *plan = rounds_plan(hosts, count, seed);
-    int faults = kind == KIND_NONE  ? 0
-                 : kind == KIND_TWO ? 2
-                                    : 1 + (int)random_below(&f.random, (uint64_t)most);
-    int first = (int)random_below(&f.random, SEEDED_SLIGHT);
-    int other = (first + 1 + (int)random_below(&f.random, SEEDED_SLIGHT - 1)) % SEEDED_SLIGHT;
-    for (int i = 0; i < faults; i++)
-        seed_one(&f, plan, count, (enum seeded_kind)(kind != KIND_TWO ? kind : i ? other : first));
+    if (kind == KIND_HALF)
+        seed_half(&f);
+    else
+        seed_some(&f, plan, count, kind);
     struct references references = references_default();
     struct screened screened = simulated_screen(&f, plan, count, &references, seed);
     judge(tally, &f, &screened);
@@ -155,7 +193,11 @@ static void run(struct tally_of_runs *tally, struct fleet_kind fleet, int kind, 
 
 static const char *kind_name(int kind)
 {
-    return kind == KIND_NONE ? "(healthy)" : kind == KIND_TWO ? "two at once" : seeded_names[kind];
+    static const char *const names[KINDS] = {[KIND_TWO] = "two at once",
+                                             [KIND_MANY] = "3 to 16",
+                                             [KIND_HALF] = "half slow",
+                                             [KIND_NONE] = "(healthy)"};
+    return kind < SEEDED_KINDS ? seeded_names[kind] : names[kind];
 }
 
 /* hosts_only: 0: fleets of all sizes. */
@@ -190,7 +232,8 @@ static struct tally_of_runs sample(struct fleet_kind fleet, int runs)
     struct tally_of_runs all = {0};
     for (int kind = 0; kind < KIND_NONE; kind++) {
         struct tally_of_runs tally = {0};
-        for (int r = 0; r < runs && (fleet.rails > 1 || kind != SEEDED_NIC); r++)
+        for (int r = 0; r < runs && kind != KIND_HALF && (fleet.rails > 1 || kind != SEEDED_NIC);
+             r++)
             run(&tally, fleet, kind, (uint64_t)r + 1);
         all.faults += tally.faults;
         all.named += tally.named;
@@ -242,6 +285,36 @@ static void test_now_and_then(void **state)
     assert_true(tally.alarms <= 0.04 * tally.runs);
 }
 
+/* Half of the hosts send or receive slowly: most partners of a good host may be slow. Without them the
+ * lower median of its readings, and the fleet's median, are those of slow hosts. */
+static void test_half(void **state)
+{
+    (void)state;
+    static const int sizes[] = {8, 64};
+    for (int i = 0; i < 2; i++) {
+        struct tally_of_runs tally = {0};
+        for (int r = 0; r < 40; r++)
+            run(&tally, (struct fleet_kind){sizes[i], 1, 0}, KIND_HALF, (uint64_t)r + 1);
+        print_message("half of %d hosts: %d of %d named, %d runs with a false alarm\n", sizes[i],
+                      tally.named, tally.faults, tally.alarms);
+        assert_true(tally.named >= 0.9 * tally.faults);
+        assert_true(tally.alarms <= 1);
+    }
+}
+
+/* Faults of all kinds at once. */
+static void test_many(void **state)
+{
+    (void)state;
+    struct tally_of_runs tally = {0};
+    for (int r = 0; r < 40; r++)
+        run(&tally, (struct fleet_kind){64, 1, 0}, KIND_MANY, (uint64_t)r + 1);
+    print_message("3 to 16 faults: %d of %d named, %d runs with a false alarm\n", tally.named,
+                  tally.faults, tally.alarms);
+    assert_true(tally.named >= 0.95 * tally.faults);
+    assert_true(tally.alarms <= 2);
+}
+
 /* As large as a run may be: some 40 faulty hosts. */
 static void test_large_fleet(void **state)
 {
@@ -269,7 +342,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faulty_fleets),  cmocka_unit_test(test_switches),
         cmocka_unit_test(test_now_and_then),   cmocka_unit_test(test_large_fleet),
-        cmocka_unit_test(test_healthy_fleets),
+        cmocka_unit_test(test_healthy_fleets), cmocka_unit_test(test_half),
+        cmocka_unit_test(test_many),
     };
     if (argc == 1)
         return cmocka_run_group_tests(tests, NULL, NULL);
