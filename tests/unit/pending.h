@@ -51,7 +51,7 @@ static inline struct wire pending_call(const struct job_of_ranks *job,
                                        const struct join_request *request,
                                        const struct address *where)
 {
-    struct wire wire = shake_hands(job, socket_connect(where), false, request);
+    struct wire wire = shake_hands(job, socket_connect(where, 0), false, request);
     if (request->reason != JOIN_ORPHANED)
         assert_true(wire_put(&wire, request->rank, FRAME_ATTACHED, NULL, 0) && wire_flush(&wire));
     return wire;

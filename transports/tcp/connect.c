@@ -136,7 +136,7 @@ static enum status attempt_begin(struct round *round, struct attempt *attempt)
     if (count == 0)
         return fail(STATUS_ERROR, "rank %d gave no address to connect to", attempt->peer);
     do
-        attempt->fd = socket_connect(&routes[attempt->route]);
+        attempt->fd = socket_connect(&routes[attempt->route], 0);
     while (attempt->fd < 0 && lacks_descriptors() &&
            acceptor_drop_oldest(&round->endpoint->acceptor,
                                 "had not proved itself when its place was needed"));

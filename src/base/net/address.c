@@ -31,7 +31,7 @@ void socket_set_prompt(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
-int socket_connect(const struct address *address)
+int socket_connect(const struct address *address, int segment)
 {
     struct sockaddr_storage place;
     socklen_t size = address_socket(address, &place);
@@ -39,6 +39,8 @@ int socket_connect(const struct address *address)
     if (fd < 0)
         return -1;
     socket_set_prompt(fd);
+    if (segment > 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
     if (connect(fd, (struct sockaddr *)&place, size) == 0 || errno == EINPROGRESS)
         return fd;
     int error = errno;

@@ -285,8 +285,9 @@ enum status rendezvous_resolve(const char *interface, const char *host, int port
 
 /* ---- address.c ---- */
 
-/* Begins to connect; returns the socket, or -1 with errno. */
-int socket_connect(const struct address *address);
+/* Begins to connect; returns the socket, or -1 with errno. `segment`: the most bytes of a packet's
+ * data in both directions; 0: what the route allows. */
+int socket_connect(const struct address *address, int segment);
 
 /* The result of a connect that poll() reported: 0 or an errno. */
 int socket_connect_result(int fd);

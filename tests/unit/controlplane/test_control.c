@@ -371,8 +371,8 @@ static void test_flood_of_connections(void **state)
     struct job_of_ranks *job = job_create(RANKS, 0, 10);
     job->life = many_exchanges_life;
     assert_true(threads_start(job, 0, 1));
-    for (int i = 0; i < STRANGERS && (strangers[count] = socket_connect(&job->home.list[0])) >= 0;
-         i++) {
+    for (int i = 0;
+         i < STRANGERS && (strangers[count] = socket_connect(&job->home.list[0], 0)) >= 0; i++) {
         static const char *const words[] = {"", "GET / HTTP/1.0\r\n\r\n", "cct", "cctest\1"};
         struct pollfd set = {.fd = strangers[count], .events = POLLOUT};
         const char *said = words[i < 100 ? i % 4 : 0];

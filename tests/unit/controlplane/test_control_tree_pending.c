@@ -64,7 +64,7 @@ static void test_rejected_at_all_ranks(void **state)
     count = listening(list, PORTS_MOST);
     for (int i = 0; i < count; i++) {
         char byte;
-        int fd = socket_connect(&list[i]);
+        int fd = socket_connect(&list[i], 0);
         struct pollfd set = {.fd = fd, .events = POLLOUT};
         assert_true(fd >= 0 && poll(&set, 1, 5000) > 0);
         assert_int_equal(5, send(fd, "GET /", 5, MSG_NOSIGNAL));
@@ -397,7 +397,7 @@ static void test_dies_as_it_calls(void **state)
         join_request_fill(&request, &membership, "same");
         if (begun)
             request.home = job->home;
-        struct wire wire = shake_hands(job, socket_connect(&job->home.list[0]), false, &request);
+        struct wire wire = shake_hands(job, socket_connect(&job->home.list[0], 0), false, &request);
         pending_await(&wire, FRAME_REDIRECT, &frame);
         wire_close(&wire);
         clock_gettime(CLOCK_MONOTONIC, &began);
