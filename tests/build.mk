@@ -163,7 +163,7 @@ campaign: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) CAMPAIGN='--runs $(RUNS) --seed $(SEED)' tests/system/test_campaign.sh
 
 ## make accept-campaign   RUNS=300, SEED=1, KINDS='lossy hog': `cctest accept` on hosts with faults; what is named (as root); two hours
-# A third of the runs is healthy.
+# A half of the runs is healthy.
 accept-campaign: $(binary)
 	$(Q)CCTEST=$(abspath $(binary)) ACCEPT_CAMPAIGN='--runs $(RUNS) --seed $(SEED) $(KINDS:%=--kind %)' tests/system/test_accept_campaign.sh
 
