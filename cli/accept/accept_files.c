@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/run/run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -368,6 +369,24 @@ static json_t *findings_json(const struct findings *findings)
     return all;
 }
 
+static json_t *finite_json(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+/* Null: not all stages ran. */
+static json_t *missed_json(const struct acceptance *acceptance)
+{
+    if (!acceptance->roster || acceptance->ended_early)
+        return json_null();
+    struct missed missed = missed_by(acceptance);
+    return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f}", "host_bandwidth_share",
+                     finite_json(missed.host_bandwidth), "link_bandwidth_share",
+                     finite_json(missed.link_bandwidth), "latency_us", finite_json(missed.latency),
+                     "loss_percent", finite_json(missed.loss), "standstill_seconds",
+                     missed.standstill, "interval_seconds", missed.interval);
+}
+
 /* The failure of rank 0, if it has one. */
 static json_t *errors_json(void)
 {
@@ -397,6 +416,8 @@ json_t *accept_json(const struct acceptance *acceptance, const struct request *r
     json_object_set(document, "rotations",
                     acceptance->rotations ? acceptance->rotations : json_null());
     json_object_set_new(document, "findings", findings_json(&acceptance->findings));
+    json_object_set_new(document, "could_have_missed",
+                        status ? missed_json(acceptance) : json_null());
     json_object_set_new(document, "errors", errors_json());
     return document;
 }

@@ -109,6 +109,18 @@ static void findings_print(FILE *out, const struct acceptance *acceptance)
     free(sorted);
 }
 
+static void missed_print(FILE *out, const struct acceptance *acceptance)
+{
+    char clause[MISSED_TEXT_MOST];
+    struct text text = text_in(clause, sizeof clause);
+    struct missed missed = missed_by(acceptance);
+    missed_put(&missed, &text);
+    fprintf(out, "# could have missed: %s%s\n", clause,
+            acceptance->asked->quick           ? "; a run without --quick misses less"
+            : acceptance->asked->duration <= 0 ? "; --duration misses less"
+                                               : "");
+}
+
 static void hosts_print(FILE *out, const struct acceptance *acceptance, enum health health)
 {
     char *list = accept_host_list(acceptance, health);
@@ -131,6 +143,8 @@ void accept_table_end(FILE *out, const struct acceptance *acceptance, enum statu
             if (health != HEALTH_UNKNOWN || accept_any(acceptance, HEALTH_UNKNOWN))
                 hosts_print(out, acceptance, health);
         accept_drain_print(out, acceptance, "# ");
+        if (!acceptance->ended_early)
+            missed_print(out, acceptance);
         fprintf(out, "# status: %s\n", status_word(status));
     }
     fflush(out);

@@ -310,6 +310,7 @@ struct acceptance {
     struct readings readings;   /* of all stages, in their order */
     int pairs_first, pairs_end; /* those of the last stage pairs; equal: there are none */
     struct fleet *fleet;        /* as the pairs showed it; NULL: none were measured */
+    struct sensitivity sensitivity; /* of the fleet, if there is one */
     size_t message_bytes;       /* of one that measures bandwidth; 0: not known */
     double end;                 /* clock_seconds() at which the run is to end; INFINITY: any time */
     double until;               /* at which the time of the present stage is over */
@@ -357,6 +358,23 @@ json_t *stage_json(const struct stage_result *result);
 
 /* Seconds of the present stage's time that are left; not below 0. */
 double stage_left(const struct acceptance *acceptance);
+
+/* ---- missed.c ---- */
+
+/* What a run could not have seen. Numbers that it has not measured are INFINITY. */
+struct missed {
+    double host_bandwidth, link_bandwidth; /* shares of the fleet's, by which they are slower */
+    double latency;                        /* us, by which a host's is longer */
+    double loss;                           /* %, of the packets of a link */
+    double standstill;                     /* seconds of a host, in all */
+    double interval; /* seconds between two events of which none may be seen */
+};
+
+#define MISSED_TEXT_MOST 400
+struct missed missed_by(const struct acceptance *acceptance);
+
+/* Adds it as a clause: "hosts that are slower by less than 11%, links by less than 16%, ..." */
+void missed_put(const struct missed *missed, struct text *text);
 
 /* ---- references.c ---- */
 

@@ -3,7 +3,8 @@
  *
  * The hosts that are good are halved, and each exchanges with one of the other half: first some of
  * these pairs, then all at the same time. Halves are random, and by switch where --switches tells
- * the switches: hosts behind half of them exchange with hosts behind the others.
+ * the switches: hosts behind half of them exchange with hosts behind the others. What seems congested is
+ * halved again, and told if it seems so then, too.
  */
 #include "accept/internal.h"
 
@@ -16,7 +17,8 @@
 #define JOB_SECONDS  60.0 /* that the exchange of all pairs may take */
 #define LINE_SECONDS 1.0  /* and what is timed of it */
 #define LINE_QUICK   0.3
-#define SPLITS       3 /* of each kind */
+#define SPLITS       3 /* of each kind, */
+#define TIMES        2 /* so often at most */
 #define FEW_ROUNDS   2 /* in which few of a split's pairs exchange, others in each */
 #define FEW_SHARE    8 /* of random pairs, 1 in so many are few */
 #define PAIRS_LEAST  2 /* of a split: one pair alone is few and all */
@@ -48,7 +50,7 @@ static struct halving halving_open(struct acceptance *acceptance, const struct s
     halving.hosts = stage_memory(acceptance, count, sizeof *halving.hosts);
     halving.order = stage_memory(acceptance, count, sizeof *halving.order);
     halving.agents = stage_memory(acceptance, count, sizeof *halving.agents);
-    halving.transfers = stage_memory(acceptance, SPLITS * count, sizeof *halving.transfers);
+    halving.transfers = stage_memory(acceptance, TIMES * SPLITS * count, sizeof *halving.transfers);
     halving.pairs = stage_memory(acceptance, count, sizeof *halving.pairs);
     halving.chosen = stage_memory(acceptance, count, sizeof *halving.chosen);
     halving.round_of =
@@ -220,24 +222,37 @@ static void congestion_find(const struct halving *halving, const struct exchange
                              : "the links between these switches and the others are");
 }
 
-/* Returns the median share. */
-static double halving_judge(const struct halving *halving)
+/* What a number of splits say. */
+struct halved {
+    struct exchange_group all, *groups; /* of each switch; NULL: they are random halves */
+    bool congested;                     /* a switch of them, or all */
+};
+
+/* Those from transfer `first` on. */
+static struct halved halving_judge(const struct halving *halving, size_t first)
 {
     int count = halving->level ? halving->level->count : 0;
-    struct exchange_group *groups =
-        stage_memory(halving->acceptance, (size_t)count, sizeof *groups);
-    struct exchange_group all =
-        exchange_judge(halving->transfers, halving->transfer_count,
-                       halving->level ? halving->level->switches : NULL, count, groups);
+    struct halved halved = {
+        .groups = stage_memory(halving->acceptance, (size_t)count, sizeof *halved.groups)};
+    halved.all =
+        exchange_judge(halving->transfers + first, halving->transfer_count - first,
+                       halving->level ? halving->level->switches : NULL, count, halved.groups);
+    halved.congested = !halving->level && halved.all.congested;
+    for (int s = 0; s < count; s++)
+        halved.congested |= halved.groups[s].congested;
+    return halved;
+}
+
+static void halved_find(const struct halving *halving, const struct halved *halved)
+{
     if (halving->level)
-        congestion_find(halving, groups);
-    else if (all.congested)
+        congestion_find(halving, halved->groups);
+    else if (halved->congested)
         stage_finds(halving->acceptance, STAGE_HALVES, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
                     "what it has when few exchange (least: %.0f%%): the network between them is "
                     "congested",
-                    halving->pair_count, 100 * all.share, 100 * SHARE_LEAST);
-    return all.share;
+                    halving->pair_count, 100 * halved->all.share, 100 * SHARE_LEAST);
 }
 
 /* ---- the stage ---- */
@@ -262,37 +277,60 @@ static const char *level_lacks(const struct halving *halving, char text[LIST_MOS
     return text;
 }
 
+/* So many splits as fit into the stage's time. */
+static enum status splits_run(struct halving *halving)
+{
+    struct turns turns = {0};
+    for (int split = 0; split < SPLITS && turn_fits(&turns, halving->acceptance); split++)
+        TRY(split_run(halving));
+    return STATUS_OK;
+}
+
+/* Measures again what seems congested. What both times show is told by all that was measured. */
+static enum status congestion_confirm(struct halving *halving, struct halved *halved,
+                                      const char *what, struct halves_said *said)
+{
+    size_t first = halving->transfer_count;
+    TRY(splits_run(halving));
+    if (halving->transfer_count == first)
+        text_add(&said->lacks, "%s%s seem congested and could not be measured again",
+                 said->lacks.used ? "; " : "", what);
+    bool again = halving->transfer_count > first && halving_judge(halving, first).congested;
+    *halved = halving_judge(halving, 0);
+    if (again)
+        halved_find(halving, halved);
+    return STATUS_OK;
+}
+
 static enum status halves_go(struct acceptance *acceptance, const struct switch_level *level,
                              const char *what, struct halves_said *said)
 {
     struct halving halving = halving_open(acceptance, level);
     char why[LIST_MOST];
-    double share = 0;
+    struct halved halved = {.congested = false};
     halving.count = hosts_good(acceptance, halving.hosts);
     const char *lacks = level ? level_lacks(&halving, why) : NULL;
     if (lacks) {
         text_add(&said->lacks, "%sno halves by switch: %s", said->lacks.used ? "; " : "", lacks);
         return STATUS_OK;
     }
-    enum status status = STATUS_OK;
-    struct turns turns = {0};
-    for (int split = 0; split < SPLITS && status == STATUS_OK && turn_fits(&turns, acceptance);
-         split++)
-        status = split_run(&halving);
-    if (status == STATUS_OK && halving.done > 0)
-        share = halving_judge(&halving);
+    TRY(splits_run(&halving));
+    if (halving.done > 0)
+        halved = halving_judge(&halving, 0);
+    if (halved.congested)
+        TRY(congestion_confirm(&halving, &halved, what, said));
     if (halving.done < SPLITS)
         text_add(&said->lacks, "%s%d of %d %s could be measured", said->lacks.used ? "; " : "",
                  halving.done, SPLITS, what);
-    if (status != STATUS_OK || halving.done == 0)
-        return status;
-    int halved = level ? switches_used(level, halving.hosts, halving.count) : halving.count;
+    if (halving.done == 0)
+        return STATUS_OK;
+    int count = level ? switches_used(level, halving.hosts, halving.count) : halving.count;
     text_add(&said->text, "%s%d %s of %d %s: %.0f%%", said->text.used ? ", " : "", halving.done,
-             what, halved,
+             what, count,
              !level            ? "hosts"
              : level->inferred ? "parts"
                                : "switches",
-             100 * share);
+             100 * halved.all.share);
     said->done += halving.done;
     return STATUS_OK;
 }

@@ -175,16 +175,23 @@ static double gap_seconds(const struct roster *roster, int host, enum gap gap)
                               : fmax(1e-6 * (double)gaps->unheard_us - stopped, 0);
 }
 
+double gaps_least(const struct acceptance *acceptance)
+{
+    double seconds = clock_seconds() - acceptance->began;
+    int count = 0;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        count += !acceptance->roster->hosts[h].lost;
+    return fmax(GAPS_LEAST, GAPS_SHARE * seconds) * (count < HOSTS_COMPARED ? GAPS_FEW : 1);
+}
+
 static void gap_judge(struct acceptance *acceptance, enum gap gap, double *scratch)
 {
     const struct roster *roster = acceptance->roster;
-    double seconds = clock_seconds() - acceptance->began;
-    double least = fmax(GAPS_LEAST, GAPS_SHARE * seconds);
+    double least = gaps_least(acceptance);
     size_t count = 0;
     for (int h = 0; h < roster->host_count; h++)
         if (!isnan(gap_seconds(roster, h, gap)))
             scratch[count++] = gap_seconds(roster, h, gap);
-    least *= count < HOSTS_COMPARED ? GAPS_FEW : 1;
     struct reason reason = gaps_limit(scratch, count, least, GAPS * (double)roster->host_count,
                                       ALARMS_EACH * acceptance->asked->false_alarms);
     if (count == 0 || (count == 1 && gap == GAP_STOPPED)) /* it is compared with nothing */

@@ -176,6 +176,8 @@ void carriers_judge(struct acceptance *acceptance);
  * explains that a host did not hear it. */
 void gaps_judge(struct acceptance *acceptance);
 
+/* Seconds in all that a host must stand still for longer than the fleet's median to be found. */
+double gaps_least(const struct acceptance *acceptance);
 
 /* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */
 

@@ -38,8 +38,86 @@ static int untried_count(const struct fleet_faults *faults)
     return count;
 }
 
-static void fleet_fault_report(struct acceptance *acceptance, enum accept_stage stage,
-                               const struct fleet_fault *fault)
+/* ---- Do small messages pass, and large ones not? ---- */
+
+#define SIZES_LEAST   256  /* bytes of a message */
+#define SIZES_MOST    9216 /* more than the packets of Ethernet carry, which are of 9,000 bytes */
+#define SIZES_STEP    64
+#define SIZES_STALL   2.0 /* seconds without progress */
+#define SIZES_SECONDS 12.0
+
+/* The sizes of messages between which those that pass end; `stuck` 0: all pass, or none does. */
+struct sizes {
+    size_t passes, stuck; /* bytes */
+};
+
+/* One job, from `first` to `last`. A job that hangs has a line for each size before. */
+static enum status sizes_try(struct acceptance *acceptance, int from, int to,
+                             const struct sizes *range, struct sizes *found)
+{
+    struct trials trials;
+    const struct fleet_host *hosts = acceptance->roster->hosts;
+    const int agents[] = {hosts[from].agents[0], hosts[to].agents[0]};
+    size_t index, passes = 0;
+    const json_t *line;
+    trials_open(&trials, acceptance, STAGE_ISOLATE);
+    trials_add(&trials, agents, 2,
+               "sendrecv -a uni -b %zu -e %zu -i %d -n 1 -w 0 -c 0 --timeout %g", range->passes,
+               range->stuck, SIZES_STEP, SIZES_STALL);
+    enum status status = trials_run(&trials, SIZES_SECONDS);
+    const struct trial *trial = &trials.outcomes[0];
+    json_array_foreach(json_object_get(trial->document, "results"), index, line)
+    {
+        passes = (size_t)json_integer_value(json_object_get(line, "bytes"));
+    }
+    bool stuck = trial->outcome == READING_LATE && !trial->cut && passes > 0;
+    *found = (struct sizes){.passes = passes, .stuck = stuck ? passes + SIZES_STEP : 0};
+    trials_close(&trials);
+    return status;
+}
+
+/* The sizes at which a job hangs twice. */
+static enum status sizes_find(struct acceptance *acceptance, int from, int to, struct sizes *found)
+{
+    static const struct sizes all = {.passes = SIZES_LEAST, .stuck = SIZES_MOST};
+    struct sizes first, second = {0};
+    *found = second;
+    TRY(sizes_try(acceptance, from, to, &all, &first));
+    if (first.stuck > 0)
+        TRY(sizes_try(acceptance, from, to, &first, &second));
+    if (second.stuck == first.stuck)
+        *found = second;
+    return STATUS_OK;
+}
+
+/* Adds to a measurement that did not end why it did not, if it was the size of packets. */
+static enum status sizes_explain(struct acceptance *acceptance, const struct fleet_fault *fault,
+                                 struct text *text)
+{
+    const struct suspect *worst = fault->worst;
+    int peer = fault->peer >= 0 ? fault->peer : worst->partner_count > 0 ? worst->partners[0] : -1;
+    const int ways[2][2] = {{fault->host, peer}, {peer, fault->host}};
+    if (worst->outcome != READING_LATE || peer < 0)
+        return STATUS_OK;
+    for (int way = 0; way < 2; way++) {
+        struct sizes sizes;
+        TRY(sizes_find(acceptance, ways[way][0], ways[way][1], &sizes));
+        if (sizes.stuck == 0)
+            continue;
+        text_add(text,
+                 "; from %s to %s messages of %zu bytes pass, and of %zu do not: larger packets "
+                 "vanish, so the MTU of a port or switch there is too small",
+                 acceptance->labels[ways[way][0]], acceptance->labels[ways[way][1]], sizes.passes,
+                 sizes.stuck);
+        return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+/* ---- findings ---- */
+
+static enum status fleet_fault_report(struct acceptance *acceptance, enum accept_stage stage,
+                                      const struct fleet_fault *fault)
 {
     const struct fleet_names names = fleet_names_of(acceptance);
     bool failure = fault->kind == FLEET_FAULT_FAILURE;
@@ -60,12 +138,15 @@ static void fleet_fault_report(struct acceptance *acceptance, enum accept_stage 
                                                   : "bandwidth",
              fault->rail);
     fleet_fault_put(fault, &names, &text);
+    TRY(sizes_explain(acceptance, fault, &text));
     findings_add(&acceptance->findings, &found);
+    return STATUS_OK;
 }
 
 /* If half of the fleet or more stands out, nothing tells which half is faulty. */
-static void fleet_faults_report(struct acceptance *acceptance, enum accept_stage stage,
-                                const struct fleet_faults *faults, struct stage_result *result)
+static enum status fleet_faults_report(struct acceptance *acceptance, enum accept_stage stage,
+                                       const struct fleet_faults *faults,
+                                       struct stage_result *result)
 {
     int untried = untried_count(faults);
     bool uneven = 2 * untried >= acceptance->roster->host_count;
@@ -77,8 +158,9 @@ static void fleet_faults_report(struct acceptance *acceptance, enum accept_stage
     for (int i = 0; i < faults->count; i++) {
         const struct fleet_fault *fault = &faults->items[i];
         if (!is_explained(acceptance, fault) && !(uneven && is_untried(fault)))
-            fleet_fault_report(acceptance, stage, fault);
+            TRY(fleet_fault_report(acceptance, stage, fault));
     }
+    return STATUS_OK;
 }
 
 /* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may
@@ -138,12 +220,12 @@ static enum status isolate_rounds(struct acceptance *acceptance, struct isolatio
 }
 
 /* What is known of the suspects, as findings of this stage. */
-static void isolate_report(struct acceptance *acceptance, enum accept_stage stage,
-                           const struct isolation *isolation, int suspects, int rounds,
-                           struct stage_result *result)
+static enum status isolate_report(struct acceptance *acceptance, enum accept_stage stage,
+                                  const struct isolation *isolation, int suspects, int rounds,
+                                  struct stage_result *result)
 {
     struct fleet_faults *faults = fleet_faults_find(isolation);
-    fleet_faults_report(acceptance, stage, faults, result);
+    enum status status = fleet_faults_report(acceptance, stage, faults, result);
     if (stage != STAGE_ALL)
         notes_report(acceptance, stage, isolation->limits); /* of the fleet, before */
     if (stage == STAGE_ISOLATE)
@@ -154,6 +236,7 @@ static void isolate_report(struct acceptance *acceptance, enum accept_stage stag
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",
                     faults->untried);
     fleet_faults_free(faults);
+    return status;
 }
 
 /* The spread of a few hosts says little. */
@@ -188,10 +271,12 @@ static enum status suspects_judge(struct acceptance *acceptance, enum accept_sta
     struct isolation *isolation =
         isolation_create(acceptance->fleet, &references, readings, count, acceptance->seed);
     int suspects = isolation->count, rounds = 0;
+    if (stage != STAGE_ALL)
+        acceptance->sensitivity = limits_sensitivity(isolation->limits);
     enum status status =
         stage != STAGE_PAIRS ? isolate_rounds(acceptance, isolation, result, &rounds) : STATUS_OK;
     if (status == STATUS_OK)
-        isolate_report(acceptance, stage, isolation, suspects, rounds, result);
+        status = isolate_report(acceptance, stage, isolation, suspects, rounds, result);
     isolation_free(isolation);
     return status;
 }

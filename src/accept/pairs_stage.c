@@ -239,7 +239,6 @@ static const struct job_reading {
     {true, METRIC_ALONE, true, "uni", "busbw_GBps"},
 };
 #define JOB_READINGS (sizeof job_readings / sizeof job_readings[0])
-#define LOST_LEAST   3 /* packets: TCP also sends some again that were late, and not lost */
 
 /* One of a pair's two jobs that has run. */
 struct pair_job {
@@ -298,9 +297,10 @@ static void packets_add(const json_t *line, int rank, double *packets, double *r
     }
 }
 
-/* The packets that a rank of a job with -v sent again, in % of those that it sent, 0 of very few;
- * NAN: its transport counts none. A loss that few iterations meet leaves their median as it was. */
-static double lost_packets(const json_t *document, int rank)
+/* The packets that a rank of a job with -v sent again, in % of those that it sent, 0 of fewer than
+ * LOST_LEAST, since TCP also sends some again that were late; NAN: its transport counts none. A loss that
+ * few iterations meet leaves their median as it was. */
+static double lost_packets(const json_t *document, int rank, double *sent)
 {
     double packets = 0, resent = 0;
     size_t index;
@@ -309,6 +309,7 @@ static double lost_packets(const json_t *document, int rank)
     {
         packets_add(line, rank, &packets, &resent);
     }
+    *sent = packets;
     if (packets <= 0)
         return NAN;
     return resent < LOST_LEAST ? 0 : 100 * fmin(resent / packets, 1);
@@ -318,9 +319,13 @@ static double lost_packets(const json_t *document, int rank)
 static void losses_take(const struct pair_job *run)
 {
     for (int sender = 0; sender < 2; sender++) {
-        double loss = lost_packets(run->trials->outcomes[run->job].document, sender);
-        if (!isnan(loss) && !(run->second && sender == 1))
-            reading_add(run, METRIC_LOSS, (sender == 1) != run->second)->value = loss;
+        double packets,
+            loss = lost_packets(run->trials->outcomes[run->job].document, sender, &packets);
+        if (isnan(loss) || (run->second && sender == 1))
+            continue;
+        struct reading *reading = reading_add(run, METRIC_LOSS, (sender == 1) != run->second);
+        reading->value = loss;
+        reading->packets = packets;
     }
 }
 

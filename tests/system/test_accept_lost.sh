@@ -165,6 +165,20 @@ table
 check_says '^  bad +\(rank 2\): lost: .*did not call rank 0 within 2 s' "$out"
 check_says '^# good: h\[1-2\]$' "$out"
 
+# A port of the switch has a smaller MTU than the interfaces, so large packets of host 3 vanish: no host is silent, and sizes of
+# messages tell the cause. Here a packet could else be many packets of TCP, which no MTU stops.
+for host in 1 2 3 4; do
+    for lan in 0 1; do host_network "$host" ip link set "eth$lan" gso_max_segs 1; done
+done
+for lan in 0 1; do ip link set "lan$lan-3" mtu 1400; done
+accepts "1 2 3 4" --stages inventory,pairs,isolate
+for rank in 0 1 2 3; do ended "$rank" 5; done
+table
+check_says '^  bad +h3: a measurement did not end in its time: confirmed with h[124] and h[124]; from h[1-4] to h[1-4] messages of (1280|1344) bytes pass, and of (1344|1408) do not: larger packets vanish, so the MTU' "$out"
+check_says '^# good: h\[1-2,4\]$' "$out"
+for lan in 0 1; do ip link set "lan$lan-3" mtu 1500; done
+nothing_is_left
+
 # Rank 0 dies: the others end, and the JSON has what was known after the last stage.
 accepts "1 2 3 4" --stages pairs,isolate,all
 check "the stage start was kept" await 60 grep -q '"stage": "start"' "$hosts_json"

@@ -71,13 +71,13 @@ static void members_fill(struct bins *members, struct arena *memory,
 /* A group's place in the order in which groups are looked at. */
 struct ranked_group {
     int group;
-    double share;
+    double low, share; /* of its transfers, those below SHARE_LEAST; the median of theirs */
 };
 
 static int ranked_compare(const void *a, const void *b)
 {
     const struct ranked_group *x = a, *y = b;
-    return COMPARE(x->share, y->share) ?: COMPARE(x->group, y->group);
+    return COMPARE(y->low, x->low) ?: COMPARE(x->share, y->share) ?: COMPARE(x->group, y->group);
 }
 
 struct judging {
@@ -87,6 +87,15 @@ struct judging {
     double *scratch; /* for as many shares */
     struct ranked_group *ranked;
 };
+
+/* How many of these shares are low, as a share of them. */
+static double low_share(const double *shares, size_t count)
+{
+    size_t low = 0;
+    for (size_t i = 0; i < count; i++)
+        low += shares[i] < SHARE_LEAST;
+    return count > 0 ? (double)low / (double)count : 0;
+}
 
 /* The median share of a group's transfers that are not explained, and how many these are. */
 static double share_left(struct judging *judging, int group, size_t *left)
@@ -105,7 +114,8 @@ static void groups_judge(struct judging *judging, int group_count, struct exchan
     for (int g = 0; g < group_count; g++) {
         groups[g] = (struct exchange_group){.share = share_left(judging, g, &left)};
         groups[g].transfers = (int)left;
-        judging->ranked[g] = (struct ranked_group){.group = g, .share = groups[g].share};
+        judging->ranked[g] = (struct ranked_group){
+            .group = g, .low = low_share(judging->scratch, left), .share = groups[g].share};
     }
     qsort(judging->ranked, (size_t)group_count, sizeof *judging->ranked, ranked_compare);
     for (int r = 0; r < group_count; r++) {

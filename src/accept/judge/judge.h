@@ -56,7 +56,8 @@ struct reading {
     int from, to, rail; /* METRIC_OWN: of the host `from` */
     enum metric metric;
     enum reading_outcome outcome;
-    double value; /* above 0, a loss at least 0; of READING_VALUE only */
+    double value;   /* above 0, a loss at least 0; of READING_VALUE only */
+    double packets; /* METRIC_LOSS: that were sent; 0: not known */
     /* In the list of an acceptance run alone: */
     int stage;                        /* enum accept_stage */
     const struct host_number *number; /* METRIC_OWN */
@@ -269,6 +270,7 @@ struct limits {
     struct excess_limit *cell;              /* [series * hosts + host] */
     struct series_limit *series;            /* of each */
     double factor, reading_factor;          /* spread_factor() of levels and of readings */
+    double packets;                         /* of a reading of losses, their median; 0: none */
     double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
     double *beyond_of;                      /* of each host's readings, those of `beyond` */
     double *scratch;                        /* as many as hosts, rails and readings */
@@ -277,6 +279,22 @@ struct limits {
     struct fleet *earlier;
     struct reading *earlier_readings; /* sorted by compare_readings() */
 };
+
+/* The least faults of hosts and of links that a fleet's own limits tell, of the rail and direction in
+ * which the most is missed: shares of a bandwidth, us of a latency, % of the packets. INFINITY: not
+ * measured.
+ *
+ * A loss makes a reading only from LOST_LEAST packets on (accept/pairs_stage.c), which a lower rate may not
+ * reach: with n packets in a reading, LOST_SURE / n of them, since a Poisson variable with that mean is
+ * below 3 in one of 20 cases. */
+#define LOST_LEAST 3
+#define LOST_SURE  6.3
+
+struct sensitivity {
+    double host[METRICS], link[METRICS];
+};
+
+struct sensitivity limits_sensitivity(const struct limits *limits);
 
 /* ---- Which hosts stand out in a number that each host has of itself: its memory's bandwidth, a
  * core's speed, an allreduce inside it.
@@ -601,7 +619,8 @@ const char *fleet_size_remark(int hosts);
  * shares is below SHARE_LEAST.
  *
  * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
- * looked at from the worst median of its shares to the best. A group is congested when the median
+ * looked at from the one of which the most transfers are below SHARE_LEAST to the one of which the
+ * fewest are, and among equals from the worst median to the best. A group is congested when the median
  * of those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has
  * explained is below SHARE_LEAST; it explains all its transfers. So a good switch that talked to
  * a congested one is no suspect. Of two groups that talked only to each other the first one is

@@ -262,6 +262,16 @@ struct excess_limit limits_reading(const struct limits *limits, const struct rea
     return limit;
 }
 
+/* How many packets a reading of losses is of; 0: it is not known. */
+static double packets_find(struct limits *limits, const struct reading *readings, size_t count)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (readings[i].metric == METRIC_LOSS && readings[i].packets > 0)
+            limits->scratch[known++] = readings[i].packets;
+    return median_of(limits->scratch, known);
+}
+
 static void earlier_take(struct limits *limits)
 {
     const struct references *references = &limits->references;
@@ -302,10 +312,45 @@ struct limits *limits_create(const struct fleet *fleet, const struct references 
     limits->factor = spread_factor((double)cells, LEVEL_ALARMS);
     limits->reading_factor =
         spread_factor((double)judged, fmax(1, (double)limits->hosts / READING_ALARMS));
+    limits->packets = packets_find(limits, readings, count);
     cells_hold(limits);
     readings_hold(limits, readings, count);
     beyond_count(limits, readings, count);
     return limits;
+}
+
+/* How much worse than its median a value of a series is at a limit: see struct sensitivity. */
+static double missed_of(const struct limits *limits, int s, double excess)
+{
+    const struct series *series = &limits->fleet->series[s];
+    double median = median_value(limits, s), value = fleet_value(limits->fleet, s, excess);
+    if (series->metric == METRIC_LATENCY)
+        return value - median;
+    if (series->metric == METRIC_LOSS)
+        return fmax(value, limits->packets > 0 ? 100 * LOST_SURE / limits->packets : 0);
+    return 1 - value / median;
+}
+
+struct sensitivity limits_sensitivity(const struct limits *limits)
+{
+    struct sensitivity least;
+    for (int m = 0; m < METRICS; m++)
+        least.host[m] = least.link[m] = 0;
+    for (int s = 0; s < limits->fleet->series_count; s++) {
+        const struct series *series = &limits->fleet->series[s];
+        double *host = &least.host[series->metric], *link = &least.link[series->metric];
+        if (series->levels.count == 0)
+            continue;
+        double slack =
+            fmax(limits->factor * series->levels.deviation, floor_excess(limits, series));
+        *host = fmax(*host, missed_of(limits, s, series->levels.median + slack));
+        if (series->direction == DIRECTION_SEND)
+            *link = fmax(*link, missed_of(limits, s, limits->series[s].reading));
+    }
+    for (int m = 0; m < METRICS; m++)
+        if (!fleet_knows(limits->fleet, (enum metric)m))
+            least.host[m] = least.link[m] = INFINITY;
+    return least;
 }
 
 void limits_free(struct limits *limits)

@@ -438,6 +438,57 @@ static void test_earlier(void **state)
     simulated_free(&now);
 }
 
+/* The worst median of a series that may be missed is told; what is beyond by a quarter is a suspect. */
+static void test_sensitivity(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct simulated f;
+        simulated_create(&f, 16, 1, seed);
+        struct references references = references_default();
+        struct screened screened = screen_with(&f, &references);
+        struct sensitivity least = limits_sensitivity(screened.isolation->limits);
+        assert_true(least.host[METRIC_ALONE] > 0.04 && least.host[METRIC_ALONE] < 0.2);
+        assert_true(least.link[METRIC_ALONE] >= least.host[METRIC_ALONE]);
+        assert_true(least.link[METRIC_ALONE] < 0.4);
+        assert_true(least.host[METRIC_LATENCY] > 0.25 * LATENCY * 0.5);
+        assert_true(least.link[METRIC_LOSS] >= 0.1 - 1e-9 && least.link[METRIC_LOSS] < 1);
+        const double missed = least.host[METRIC_ALONE];
+        screened_free(&screened);
+        for (int beyond = 0; beyond < 2; beyond++) {
+            f.bias[5][0] = f.bias[5][1] = 1 - missed * (beyond ? 1.5 : 0.4);
+            screened = screen_with(&f, &references);
+            assert_int_equal(screened_health(&screened, 5), beyond ? HEALTH_BAD : HEALTH_GOOD);
+            screened_free(&screened);
+        }
+        simulated_free(&f);
+    }
+}
+
+/* With few packets in a reading, a low rate is seen by chance alone. */
+static void test_sensitivity_of_packets(void **state)
+{
+    (void)state;
+    struct reading readings[12];
+    int count = 0;
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++)
+            if (a != b) {
+                readings[count] = (struct reading){
+                    .from = a, .to = b, .metric = METRIC_LOSS, .value = 0, .packets = 90 + count};
+                count++;
+            }
+    const struct fleet_config config = {.hosts = 4, .rails = 1};
+    struct fleet *fleet = fleet_create(&config, readings, (size_t)count);
+    struct references references = references_default();
+    struct limits *limits = limits_create(fleet, &references, readings, (size_t)count);
+    struct sensitivity least = limits_sensitivity(limits);
+    assert_true(fabs(least.link[METRIC_LOSS] - 100 * LOST_SURE / 95.5) < 1e-9);
+    assert_true(isinf(least.host[METRIC_ALONE]) && isinf(least.link[METRIC_LATENCY]));
+    limits_free(limits);
+    fleet_free(fleet);
+}
+
 /* Numbers out of range are left out; a value that is none is a failure. */
 static void test_bad_readings(void **state)
 {
@@ -612,6 +663,8 @@ int main(void)
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_earlier),
         cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_sensitivity_of_packets),
         cmocka_unit_test(test_host_values),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_slowest),

@@ -1,0 +1,45 @@
+/*
+ * missed.c - what a run could not have seen: the faults below its limits.
+ */
+#include "accept/internal.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+
+/* Of events with a mean rate, none comes in this many mean intervals in one of 20 cases: exp(-3). */
+#define INTERVALS_SURE 3.0
+
+struct missed missed_by(const struct acceptance *acceptance)
+{
+    struct missed missed = {.host_bandwidth = INFINITY,
+                            .link_bandwidth = INFINITY,
+                            .latency = INFINITY,
+                            .loss = INFINITY};
+    const struct sensitivity *least = &acceptance->sensitivity;
+    double seconds = clock_seconds() - acceptance->began;
+    missed.standstill = gaps_least(acceptance);
+    missed.interval = seconds / INTERVALS_SURE;
+    if (!acceptance->fleet)
+        return missed;
+    missed.host_bandwidth = fmax(least->host[METRIC_ALONE], least->host[METRIC_BOTH]);
+    missed.link_bandwidth = fmax(least->link[METRIC_ALONE], least->link[METRIC_BOTH]);
+    missed.latency = least->host[METRIC_LATENCY];
+    missed.loss = least->link[METRIC_LOSS];
+    return missed;
+}
+
+void missed_put(const struct missed *missed, struct text *text)
+{
+    if (isfinite(missed->host_bandwidth))
+        text_add(text, "hosts that are slower by less than %.0f%%, links by less than %.0f%%, ",
+                 100 * missed->host_bandwidth, 100 * missed->link_bandwidth);
+    if (isfinite(missed->latency))
+        text_add(text, "latencies that are longer by less than %.3g us, ", missed->latency);
+    if (isfinite(missed->loss))
+        text_add(text, "links that lose less than %.2g%% of the packets, ", missed->loss);
+    text_add(text,
+             "hosts that stand still for less than %.2f s in all, and what happens less often than "
+             "once in %.0f s",
+             missed->standstill, missed->interval);
+}
